@@ -1,0 +1,79 @@
+# `make` alone prints every command. A sentence after ## is what it prints.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.ONESHELL:
+.SILENT:
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+
+BIN := .venv/bin
+# -I -S: nothing but the standard library, and the start costs 20 ms.
+BOOTSTRAP := command -v python3 >/dev/null || { echo "Gangline needs Python 3.11 or newer: please install it." >&2; exit 1; }; python3 -I -S scripts/bootstrap.py
+
+##@ Use it
+.PHONY: run
+run: ## Install what is missing and serve the product on http://127.0.0.1:8000 (PORT, GANGLINE_DATA_DIR).
+	$(BOOTSTRAP) server examples
+	exec $(BIN)/gangline-manage run
+
+.PHONY: stack
+stack: ## Start production mode on this machine: PostgreSQL, Redis, two web processes, worker, watcher.
+	$(BOOTSTRAP) server examples
+	exec $(BIN)/python -m scripts.stack
+
+##@ Work on it
+.PHONY: setup
+setup: ## Install everything for development: server, tests, runtime of the examples.
+	$(BOOTSTRAP) server dev examples
+
+.PHONY: test
+test: setup ## Install what the tests need and run them all; says what it had to leave out.
+	exec $(BIN)/python -m scripts.run_tests $(ARGS)
+
+.PHONY: unit
+unit: setup ## Run the tests that need no browser, on SQLite (ARGS="tests/spec -k name" narrows them).
+	exec $(BIN)/python -m scripts.run_tests --only=sqlite $(ARGS)
+
+.PHONY: e2e
+e2e: setup ## Run the tests that drive the product in a browser.
+	exec $(BIN)/python -m scripts.run_tests --only=browser $(ARGS)
+
+.PHONY: lint
+lint: setup ## Check style, types, layers, templates and migrations.
+	exec $(BIN)/python -m scripts.lint $(ARGS)
+
+.PHONY: format
+format: setup ## Write code and templates in the agreed form.
+	$(BIN)/ruff check --fix --quiet . || true
+	$(BIN)/ruff format .
+	find templates -name '*.html' -print0 | xargs -0 -r $(BIN)/djade --target-version 5.2
+
+.PHONY: screenshots
+screenshots: setup ## Drive the product in Chromium and write every screen to docs/screens/.
+	exec $(BIN)/python -m scripts.screenshots $(ARGS)
+
+.PHONY: openapi
+openapi: setup ## Write the OpenAPI description to docs/reference/openapi.yaml.
+	exec $(BIN)/gangline-manage spectacular --validate --fail-on-warn --file docs/reference/openapi.yaml
+
+.PHONY: lock
+lock: setup ## Write the lock files from pyproject.toml (ARGS=--upgrade moves every version).
+	exec scripts/lock.sh $(ARGS)
+
+##@ Measure it
+.PHONY: bench
+bench: setup ## Run every benchmark and print the table (ten minutes); make bench-list runs one.
+	exec $(BIN)/python -m bench $(ARGS)
+
+bench-%: setup
+	exec $(BIN)/python -m bench $* $(ARGS)
+
+##@ Tidy up
+.PHONY: clean
+clean: ## Remove caches and builds; keeps .venv and the data folder.
+	rm -rf build dist staticfiles htmlcov .coverage .coverage.* .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -not -path './.venv/*' -not -path './var/*' -prune -exec rm -rf {} +
+
+.PHONY: help
+help:
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -1,0 +1,1 @@
+"""Reusable parts of a workload: templates now, environments and data sources later."""

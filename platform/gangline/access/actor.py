@@ -1,0 +1,38 @@
+"""Who acts and by which way: handed to every service that changes something."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from django.http import HttpRequest
+
+from gangline.accounts.models import ApiToken, User
+
+Channel = Literal["form", "api", "cli", "yaml", "system"]
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    user: User
+    channel: Channel
+    token_kid: str = ""
+    address: str = ""
+    request_id: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.user.username
+
+
+def actor_of(request: HttpRequest, channel: Channel) -> Actor:
+    """The signed-in person behind a Django or DRF request."""
+    user = request.user
+    if not isinstance(user, User):
+        raise TypeError("actor_of needs a request of a signed-in person")
+    token = getattr(request, "auth", None)
+    return Actor(
+        user=user,
+        channel=channel,
+        token_kid=token.kid if isinstance(token, ApiToken) else "",
+        address=request.META.get("REMOTE_ADDR") or "",
+        request_id=request.META.get("gangline.request_id", ""),
+    )

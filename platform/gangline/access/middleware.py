@@ -1,0 +1,27 @@
+"""Turns refusals of access into the pages that say so."""
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+
+from gangline.web.errors import Refusal, error_page
+
+from .refusals import NotAllowed, NotVisible
+
+
+class Refusals:
+    """404 for what is not visible, 403 with who can do it for what is not allowed."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if isinstance(error, NotVisible):
+            return error_page(request, 404)
+        if isinstance(error, NotAllowed):
+            refusal = Refusal(missing=error.sentence, who_can_grant=", ".join(error.who))
+            return error_page(request, 403, refusal=refusal)
+        return None

@@ -1,0 +1,50 @@
+"""Ends sessions that were idle for 8 hours or opened 24 hours ago."""
+
+import time
+from importlib import import_module
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import SESSION_KEY, logout
+from django.contrib.auth.signals import user_logged_in
+from django.dispatch import receiver
+from django.http import HttpRequest
+from django.utils.deprecation import MiddlewareMixin
+
+IDLE_SECONDS = 8 * 3600
+ABSOLUTE_SECONDS = 24 * 3600
+SEEN_EVERY = 300
+"""A busy session is written once in this many seconds, not on every request."""
+
+STARTED, SEEN = "started_at", "seen_at"
+
+
+class CurrentSession(MiddlewareMixin):
+    """Reads the two times of the session. Requests without a session cost nothing."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        with_token = request.path.startswith("/api/") and "HTTP_AUTHORIZATION" in request.META
+        if with_token or settings.SESSION_COOKIE_NAME not in request.COOKIES:
+            return
+        session = request.session
+        if SESSION_KEY not in session:
+            return
+        now = int(time.time())
+        started, seen = session.get(STARTED, 0), session.get(SEEN, 0)
+        if now - started > ABSOLUTE_SECONDS or now - seen > IDLE_SECONDS:
+            logout(request)
+            request.META["gangline.session_ended"] = "1"
+        elif now - seen > SEEN_EVERY:
+            session[SEEN] = now
+
+
+def is_session_alive(key: str | None) -> bool:
+    """Whether the session ``key`` still signs somebody in; for sockets, which outlive requests."""
+    store = import_module(settings.SESSION_ENGINE).SessionStore(key)
+    return bool(SESSION_KEY in store and time.time() - store.get(STARTED, 0) <= ABSOLUTE_SECONDS)
+
+
+@receiver(user_logged_in)
+def start_session(sender: Any, request: HttpRequest, **_: Any) -> None:
+    """Set both times, however the person signed in; the session's key has changed already."""
+    request.session[STARTED] = request.session[SEEN] = int(time.time())

@@ -1,0 +1,192 @@
+"""Making people, tokens and sign-in links; secrets are shown once and only their hash is kept."""
+
+import hashlib
+import hmac
+import re
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cache
+
+from django.contrib.auth.password_validation import validate_password
+from django.db import connection, transaction
+from django.db.models import F, Model, Q
+
+from gangline.db.clock import db_now
+from gangline.db.prepared import Prepared, prepare
+
+from . import signals
+from .models import ApiToken, SignInLink, User
+
+TOKEN_DAYS_MAX = 90
+LINK_MINUTES = 15
+_TOKEN = re.compile(r"gangline_([a-z0-9]{12})_([A-Za-z0-9_-]{43})\Z")
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._@-]{0,61}[A-Za-z0-9])?\Z")
+_KID_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
+_USED_EVERY = timedelta(minutes=1)
+
+
+class CannotMake(ValueError):
+    """Refused, with a sentence for the person who asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewToken:
+    """A token just made. ``text`` exists here and nowhere else."""
+
+    text: str
+    token: ApiToken
+
+
+def create_user(*, username: str, password: str | None = None, email: str = "") -> User:
+    """A person who can sign in; without a password only by sign-in link or token."""
+    if not _NAME.match(username):
+        raise CannotMake(
+            "A user name is 1 to 63 letters, digits, dots, dashes, underscores, @ or spaces."
+        )
+    if User.objects.filter(username__iexact=username).exists():
+        raise CannotMake(f"There is already a user {username}.")
+    user = User(username=username, email=email)
+    if password is None:
+        user.set_unusable_password()
+    else:
+        if len(password) > 256:
+            raise CannotMake("A password has at most 256 characters.")
+        validate_password(password, user)
+        user.set_password(password)
+    user.save()
+    return user
+
+
+def make_token(*, user: User, name: str, days: int, by: User | None = None) -> NewToken:
+    """A token for the API that ends after ``days`` (1 to 90)."""
+    if not 1 <= days <= TOKEN_DAYS_MAX:
+        raise CannotMake(f"A token lives 1 to {TOKEN_DAYS_MAX} days, not {days}.")
+    if not _NAME.match(name):
+        raise CannotMake("A token's name is 1 to 63 letters, digits, dots, dashes or spaces.")
+    if not user.is_active:
+        raise CannotMake(f"{user.username} is deactivated.")
+    now = db_now()
+    kid = "".join(secrets.choice(_KID_ALPHABET) for _ in range(12))
+    secret = secrets.token_urlsafe(32)
+    with transaction.atomic():
+        token = ApiToken.objects.create(
+            kid=kid,
+            user=user,
+            name=name,
+            secret_hash=_hash(secret),
+            created_at=now,
+            expires_at=now + timedelta(days=days),
+        )
+        signals.token_made.send(sender=ApiToken, token=token, by=by)
+    return NewToken(text=f"gangline_{kid}_{secret}", token=token)
+
+
+def revoke_token(*, token: ApiToken, by: User | None = None) -> None:
+    """End a token now. Repeating changes nothing."""
+    with transaction.atomic():
+        changed = ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=db_now())
+        if changed:
+            signals.token_revoked.send(sender=ApiToken, token=token, by=by)
+
+
+def token_of(text: str) -> ApiToken | None:
+    """The live token that ``text`` is, with its active user, or None for every other reason."""
+    match = _TOKEN.match(text)
+    if match is None:
+        return None
+    kid, secret = match.groups()
+    token = _token(kid)
+    expected = token.secret_hash if token else _hash("")
+    if not hmac.compare_digest(expected, _hash(secret)) or token is None:
+        return None
+    now = db_now()
+    if token.revoked_at is not None or token.expires_at <= now or not token.user.is_active:
+        return None
+    if token.last_used_at is None or now - token.last_used_at > _USED_EVERY:
+        ApiToken.objects.filter(pk=kid).update(last_used_at=now)
+    return token
+
+
+def _token(kid: str) -> ApiToken | None:
+    """The token and its user in one query: every call of the API begins with it."""
+    rows = _tokens().rows(kid)
+    if not rows:
+        return None
+    own = len(ApiToken._meta.concrete_fields)
+    token = ApiToken.from_db(connection.alias, _names(ApiToken), rows[0][:own])
+    token.user = User.from_db(connection.alias, _names(User), rows[0][own:])
+    return token
+
+
+@cache
+def _tokens() -> Prepared:
+    user = [f"user__{name}" for name in _names(User)]
+    return prepare(ApiToken.objects.filter(pk="").values_list(*_names(ApiToken), *user))
+
+
+def _names(model: type[Model]) -> list[str]:
+    return [field.attname for field in model._meta.concrete_fields]
+
+
+def make_sign_in_link(*, user: User, minutes: int = LINK_MINUTES) -> str:
+    """The path ``/enter/<secret>`` that signs ``user`` in, once."""
+    if not user.is_active:
+        raise CannotMake(f"{user.username} is deactivated.")
+    now = db_now()
+    secret = secrets.token_urlsafe(32)
+    with transaction.atomic():
+        SignInLink.objects.filter(Q(expires_at__lt=now - timedelta(days=1))).delete()
+        SignInLink.objects.create(
+            secret_hash=_hash(secret), user=user, expires_at=now + timedelta(minutes=minutes)
+        )
+        signals.link_made.send(sender=SignInLink, user=user)
+    return f"/enter/{secret}"
+
+
+def link_owner(secret: str) -> User | None:
+    """Whom the link would sign in now, if anybody. Changes nothing."""
+    link = (
+        SignInLink.objects.select_related("user")
+        .filter(pk=_hash(secret), used_at=None, expires_at__gt=db_now(), user__is_active=True)
+        .first()
+    )
+    return link.user if link else None
+
+
+def use_sign_in_link(secret: str) -> User | None:
+    """Spend the link and answer whom it signs in; None when it is spent, old or unknown."""
+    now = db_now()
+    # One UPDATE decides between two clicks at the same moment.
+    spent = SignInLink.objects.filter(
+        pk=_hash(secret), used_at=None, expires_at__gt=now, user__is_active=True
+    ).update(used_at=now)
+    if not spent:
+        return None
+    return SignInLink.objects.select_related("user").get(pk=_hash(secret)).user
+
+
+def rights_changed(user: User) -> None:
+    """Open sockets of this person look again."""
+    User.objects.filter(pk=user.pk).update(auth_version=F("auth_version") + 1)
+
+
+def deactivate(user: User) -> None:
+    """Sign the person out everywhere, at the next request of every session and token."""
+    User.objects.filter(pk=user.pk).update(is_active=False, auth_version=F("auth_version") + 1)
+
+
+def reactivate(user: User) -> None:
+    """Let the person in again; roles are as they were."""
+    User.objects.filter(pk=user.pk).update(is_active=True, auth_version=F("auth_version") + 1)
+    user.refresh_from_db(fields=["is_active", "auth_version"])
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def prefer(user: User, **choices: bool) -> None:
+    """Remember how the person wants pages to look."""
+    user.preferences = {**user.preferences, **choices}
+    user.save(update_fields=["preferences"])

@@ -1,0 +1,15 @@
+"""What happens to accounts, for whoever must know: the audit log stands above this package."""
+
+from django.dispatch import Signal
+
+token_made = Signal()
+"""Sent with ``token`` and ``by`` (a user, or None for the command line)."""
+
+token_revoked = Signal()
+"""Sent with ``token`` and ``by``."""
+
+link_made = Signal()
+"""Sent with ``user``: a sign-in link was printed for this person."""
+
+link_used = Signal()
+"""Sent with ``user`` and ``request``."""

@@ -1,0 +1,109 @@
+"""Sign in, sign out, sign-in links."""
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import login, logout
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render, resolve_url
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_http_methods, require_POST
+
+from . import signals
+from .forms import SignInForm
+from .models import User
+from .services import link_owner, use_sign_in_link
+
+SESSION_ENDED = "You were signed out after a while without activity. What you had typed is saved."
+LINK_SPENT = "It was used already, is too old, or was not copied whole."
+_MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def sign_in(request: HttpRequest) -> HttpResponse:
+    """The sign-in page. ``next`` is where the person wanted to go, if that is ours."""
+    target = local_target(request, request.POST.get("next") or request.GET.get("next") or "")
+    if request.method != "POST":
+        if request.user.is_authenticated:
+            return HttpResponseRedirect(target or resolve_url(settings.LOGIN_REDIRECT_URL))
+        return _page(request, SignInForm(request), target)
+    form = SignInForm(request, request.POST)
+    if not form.is_valid():
+        return _page(request, form, target, status=422)
+    if form.user is None:
+        return _page(request, form, target, status=422)
+    login(request, form.user, backend=_MODEL_BACKEND)
+    return HttpResponseRedirect(target or resolve_url(settings.LOGIN_REDIRECT_URL))
+
+
+@require_POST
+def sign_out(request: HttpRequest) -> HttpResponse:
+    """End the session; the next page is the sign-in page."""
+    logout(request)
+    return HttpResponseRedirect(resolve_url("login"))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def enter(request: HttpRequest, secret: str) -> HttpResponse:
+    """A sign-in link. Opened by a person in a browser it signs in at once.
+
+    Chat programs and mail scanners fetch links, and other sites may link here: they get a page with
+    one button, and only its POST spends the link.
+    """
+    if request.method != "POST" and not _opened_by_hand(request):
+        owner = link_owner(secret)
+        return _link_page(request, owner)
+    user = use_sign_in_link(secret)
+    if user is None:
+        return _link_page(request, None)
+    login(request, user, backend=_MODEL_BACKEND)
+    signals.link_used.send(sender=User, user=user, request=request)
+    return HttpResponseRedirect(resolve_url(settings.LOGIN_REDIRECT_URL))
+
+
+def locked_out(
+    request: HttpRequest, response: HttpResponse | None, credentials: Any = None
+) -> HttpResponse:
+    """Answer of django-axes after too many tries: neutral, and the typed name is kept."""
+    form = SignInForm(request, request.POST, locked=True)
+    target = local_target(request, request.POST.get("next", ""))
+    return _page(request, form, target, status=429)
+
+
+def local_target(request: HttpRequest, target: str) -> str:
+    """``target`` when it is a path of this site, else the empty string."""
+    safe = (
+        target.startswith("/")
+        and not any(ord(c) < 0x21 for c in target)
+        and url_has_allowed_host_and_scheme(target, allowed_hosts=None)
+    )
+    return target if safe else ""
+
+
+def _opened_by_hand(request: HttpRequest) -> bool:
+    """Typed, pasted or clicked in a terminal: no site sent the browser, nothing prefetches."""
+    fetch = request.headers
+    return (
+        request.method == "GET"
+        and not request.user.is_authenticated
+        and fetch.get("Sec-Fetch-Site") == "none"
+        and fetch.get("Sec-Fetch-Mode") == "navigate"
+        and fetch.get("Sec-Fetch-Dest") == "document"
+        and not fetch.get("Sec-Purpose")
+        and not fetch.get("Purpose")
+    )
+
+
+def _link_page(request: HttpRequest, owner: User | None) -> HttpResponse:
+    context = {
+        "username": owner.username if owner else "",
+        "problem": "" if owner else LINK_SPENT,
+    }
+    status = 200 if owner else 410
+    return render(request, "accounts/sign_in_link.html", context, status=status)
+
+
+def _page(request: HttpRequest, form: SignInForm, target: str, status: int = 200) -> HttpResponse:
+    ended = "gangline.session_ended" in request.META
+    context = {"form": form, "next": target, "notice": SESSION_ENDED if ended else ""}
+    return render(request, "accounts/login.html", context, status=status)

@@ -1,0 +1,1 @@
+"""What all REST endpoints share: authentication, problems, paging, OpenAPI."""

@@ -1,0 +1,26 @@
+"""JSON answers by orjson."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from rest_framework.renderers import BaseRenderer
+
+OPTIONS = orjson.OPT_NON_STR_KEYS | orjson.OPT_UTC_Z | orjson.OPT_NAIVE_UTC
+
+
+class JSONRenderer(BaseRenderer):
+    """The only renderer: every answer of the API is JSON, whatever Accept says."""
+
+    media_type = "application/json"
+    format = "json"
+    charset = None
+    render_style = "text"
+
+    def render(
+        self,
+        data: Any,
+        accepted_media_type: str | None = None,
+        renderer_context: Mapping[str, Any] | None = None,
+    ) -> bytes:
+        return b"" if data is None else orjson.dumps(data, default=str, option=OPTIONS)

@@ -1,0 +1,32 @@
+"""The OpenAPI description, and the answer for addresses that do not exist."""
+
+from functools import cache
+
+import orjson
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_safe
+from drf_spectacular.generators import SchemaGenerator
+
+from gangline.lib.answers import error_body
+
+from .errors import NOT_FOUND
+
+
+@require_safe
+def openapi(request: HttpRequest) -> HttpResponse:
+    """The description as JSON. It names no data, so it needs no sign-in."""
+    return HttpResponse(_description(), content_type="application/json")
+
+
+@cache
+def _description() -> bytes:
+    """Made once per process: it follows from the code alone."""
+    schema = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
+    return orjson.dumps(schema)
+
+
+@csrf_exempt
+def nothing_here(request: HttpRequest) -> JsonResponse:
+    """Any other address under /api/, with any method."""
+    return JsonResponse(error_body(404, NOT_FOUND), status=404)

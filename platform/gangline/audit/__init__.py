@@ -1,0 +1,1 @@
+"""Append-only log of who did what."""

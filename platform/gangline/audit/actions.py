@@ -1,0 +1,32 @@
+"""Every action that the audit log knows. A record names a constant of this module."""
+
+WORKLOAD_CREATE = "workload.create"
+WORKLOAD_STOP = "workload.stop"
+WORKLOAD_RESUME = "workload.resume"
+WORKLOAD_RERUN = "workload.rerun"
+WORKLOAD_DELETE = "workload.delete"
+WORKLOAD_LOG_DOWNLOAD = "workload.log_download"
+TEMPLATE_CREATE = "template.create"
+TEMPLATE_UPDATE = "template.update"
+TEMPLATE_DELETE = "template.delete"
+POLICY_SAVE = "policy.save"
+POLICY_DELETE = "policy.delete"
+CLUSTER_CREATE = "cluster.create"
+CLUSTER_UPDATE = "cluster.update"
+DEPARTMENT_CREATE = "department.create"
+PROJECT_CREATE = "project.create"
+ROLE_GIVE = "role.give"
+ROLE_TAKE = "role.take"
+TOKEN_CREATE = "token.create"  # noqa: S105
+TOKEN_REVOKE = "token.revoke"  # noqa: S105
+LINK_CREATE = "sign_in_link.create"
+SIGN_IN = "session.sign_in"
+SIGN_IN_FAILED = "session.sign_in_failed"
+SIGN_IN_LOCKED = "session.locked_out"
+SIGN_OUT = "session.sign_out"
+DENIED = "access.denied"
+SETTINGS_SAVE = "settings.save"
+
+ACTIONS = frozenset(
+    value for name, value in list(globals().items()) if name.isupper() and isinstance(value, str)
+)

@@ -1,0 +1,112 @@
+"""Signing in and out, and what happens to tokens, heard by signal: accounts stand below."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from axes.signals import user_locked_out
+from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
+from django.dispatch import receiver
+from django.http import HttpRequest
+
+from gangline.accounts import signals
+from gangline.accounts.models import ApiToken, User
+
+from . import actions
+from .services import record, record_denied
+
+
+@dataclass(frozen=True, slots=True)
+class _Visitor:
+    user: User
+    channel: str = "form"
+    token_kid: str = ""
+    address: str = ""
+    request_id: str = ""
+
+
+def _visitor(user: Any, request: HttpRequest | None) -> _Visitor | None:
+    if not isinstance(user, User):
+        return None
+    meta = request.META if request is not None else {}
+    return _Visitor(
+        user=user,
+        channel="form" if request is not None else "cli",
+        address=meta.get("REMOTE_ADDR") or "",
+        request_id=meta.get("gangline.request_id", ""),
+    )
+
+
+@receiver(user_logged_in)
+def _signed_in(sender: Any, request: HttpRequest | None, user: Any, **_: Any) -> None:
+    if isinstance(user, User):
+        record(
+            actor=_visitor(user, request),
+            action=actions.SIGN_IN,
+            object_type="user",
+            object_id=str(user.uid),
+            object_name=user.username,
+        )
+
+
+@receiver(user_logged_out)
+def _signed_out(sender: Any, request: HttpRequest | None, user: Any, **_: Any) -> None:
+    if isinstance(user, User):
+        record(
+            actor=_visitor(user, request),
+            action=actions.SIGN_OUT,
+            object_type="user",
+            object_id=str(user.uid),
+            object_name=user.username,
+        )
+
+
+@receiver(user_login_failed)
+def _failed(sender: Any, credentials: dict[str, Any], **_: Any) -> None:
+    record_denied(
+        actor=None,
+        action=actions.SIGN_IN_FAILED,
+        object_type="user",
+        object_name=str(credentials.get("username") or ""),
+    )
+
+
+@receiver(user_locked_out)
+def _locked(sender: Any, username: str | None = None, **_: Any) -> None:
+    record_denied(
+        actor=None,
+        action=actions.SIGN_IN_LOCKED,
+        object_type="user",
+        object_name=username or "",
+    )
+
+
+@receiver(signals.token_made)
+def _token_made(sender: Any, token: ApiToken, by: User | None, **_: Any) -> None:
+    _about_token(actions.TOKEN_CREATE, token, by)
+
+
+@receiver(signals.token_revoked)
+def _token_revoked(sender: Any, token: ApiToken, by: User | None, **_: Any) -> None:
+    _about_token(actions.TOKEN_REVOKE, token, by)
+
+
+def _about_token(action: str, token: ApiToken, by: User | None) -> None:
+    record(
+        actor=_Visitor(user=by) if by else None,
+        action=action,
+        object_type="token",
+        object_id=token.kid,
+        object_name=token.name,
+        detail={"user": token.user.username, "expires": token.expires_at.isoformat()},
+    )
+
+
+@receiver(signals.link_made)
+def _link_made(sender: Any, user: User, **_: Any) -> None:
+    record(
+        actor=None,
+        action=actions.LINK_CREATE,
+        object_type="user",
+        object_id=str(user.uid),
+        object_name=user.username,
+    )

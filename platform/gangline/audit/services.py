@@ -1,0 +1,113 @@
+"""Writing the audit log: in the transaction of the change, so that neither is there alone."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from django.db import DatabaseError, transaction
+
+from gangline.accounts.models import User
+from gangline.db.clock import db_now
+
+from .actions import ACTIONS
+from .models import AuditEntry
+
+log = logging.getLogger(__name__)
+
+SECRET_WORDS = ("password", "secret", "token", "credential", "private_key")
+
+
+class Acting(Protocol):
+    """Who acts: `gangline.access.actor.Actor`, which stands above this package."""
+
+    @property
+    def user(self) -> User: ...
+    @property
+    def channel(self) -> str: ...
+    @property
+    def token_kid(self) -> str: ...
+    @property
+    def address(self) -> str: ...
+    @property
+    def request_id(self) -> str: ...
+
+
+def record(
+    *,
+    actor: Acting | None,
+    action: str,
+    object_type: str,
+    object_id: str = "",
+    object_name: str = "",
+    scope: Any = None,
+    result: str = "ok",
+    reason: str = "",
+    detail: Mapping[str, Any] | None = None,
+) -> AuditEntry:
+    """Add one row. ``actor`` None: the system itself."""
+    if action not in ACTIONS:
+        raise ValueError(f"{action!r} is not in gangline.audit.actions")
+    return AuditEntry.objects.create(
+        at=db_now(),
+        actor=actor.user if actor else None,
+        actor_name=(actor.user.username if actor else "system")[:150],
+        channel=actor.channel if actor else "system",
+        action=action,
+        object_type=object_type,
+        object_id=object_id[:64],
+        object_name=_one_line(object_name, 150),
+        scope=scope,
+        result=result,
+        reason=_one_line(reason, 400),
+        detail=redacted(detail or {}),
+        address=actor.address[:45] if actor else "",
+        token_kid=actor.token_kid if actor else "",
+        request_id=actor.request_id if actor else "",
+    )
+
+
+def record_denied(
+    *,
+    actor: Acting | None,
+    action: str,
+    object_type: str,
+    object_id: str = "",
+    object_name: str = "",
+    scope: Any = None,
+    reason: str = "",
+) -> None:
+    """A refusal is written on its own and never turns into a failure of the request."""
+    try:
+        with transaction.atomic():
+            record(
+                actor=actor,
+                action=action,
+                object_type=object_type,
+                object_id=object_id,
+                object_name=object_name,
+                scope=scope,
+                result="denied",
+                reason=reason,
+            )
+    except DatabaseError:
+        log.exception("A denial of %s could not be audited", action)
+
+
+def redacted(detail: Mapping[str, Any]) -> dict[str, Any]:
+    """The same with the values of secrets replaced; their names stay."""
+    return {
+        key: "…" if any(word in key.lower() for word in SECRET_WORDS) else _redacted_value(value)
+        for key, value in detail.items()
+    }
+
+
+def _redacted_value(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return redacted(value)
+    if isinstance(value, list | tuple):
+        return [_redacted_value(item) for item in value]
+    return value
+
+
+def _one_line(text: str, limit: int) -> str:
+    return "".join(c if c.isprintable() else "·" for c in text)[:limit]

@@ -1,0 +1,1 @@
+"""Clusters, their health and what they offer."""

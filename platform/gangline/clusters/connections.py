@@ -1,0 +1,102 @@
+"""From a cluster's row to the driver that talks to it, one per process and cluster."""
+
+import hashlib
+import platform
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+
+from gangline.lib.paths import RESOURCES
+
+from .drivers.base import Driver, Facts, FrameworkOffer, Runtime
+from .drivers.local.driver import LocalDriver, Options
+from .drivers.local.shim.log import Limits
+from .models import Cluster
+
+Factory = Callable[[Cluster], Driver]
+LOCAL = "local"
+
+
+class Unconnectable(Exception):
+    """No driver of this installation can talk to the cluster, in words why."""
+
+
+_factories: dict[str, Factory] = {}
+_drivers: dict[UUID, tuple[Mapping[str, Any], Driver]] = {}
+_lock = threading.Lock()
+
+
+def register(kind: str, factory: Factory) -> None:
+    """Make a kind of cluster known. What was connected before is forgotten."""
+    with _lock:
+        _factories[kind] = factory
+        _drivers.clear()
+
+
+def driver_for(cluster: Cluster) -> Driver:
+    """The driver of a cluster, made anew when its configuration changed. Raises Unconnectable."""
+    known = _drivers.get(cluster.pk)
+    if known is not None and known[0] == cluster.config:
+        return known[1]
+    with _lock:
+        factory = _factories.get(cluster.kind)
+        if factory is None:
+            raise Unconnectable(f"Gangline knows no clusters of kind {cluster.kind}.")
+        driver = factory(cluster)
+        _drivers[cluster.pk] = (dict(cluster.config), driver)
+    return driver
+
+
+def acts_here(cluster: Cluster) -> bool:
+    """Whether this process may act on the cluster: a local one only from its own host (R17)."""
+    return not cluster.host_id or cluster.host_id == host_id(settings.GANGLINE.data_dir)
+
+
+def host_id(data_dir: Path) -> str:
+    """Name of this host and data folder: both must agree to act on a local cluster."""
+    machine = Path("/etc/machine-id")
+    own = machine.read_text().strip() if machine.exists() else ""
+    text = f"{own or platform.node()}\n{data_dir.resolve()}"
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def facts_of(cluster: Cluster) -> Facts:
+    """The facts of the last good probe; empty ones when there was none."""
+    stored = cluster.facts
+    return Facts(
+        version=stored.get("version", ""),
+        frameworks=tuple(
+            FrameworkOffer(**{**offer, "runtimes": tuple(offer["runtimes"])})
+            for offer in stored.get("frameworks", ())
+        ),
+        runtimes=tuple(
+            Runtime(**{**runtime, "frameworks": tuple(runtime["frameworks"])})
+            for runtime in stored.get("runtimes", ())
+        ),
+        detail=stored.get("detail", {}),
+    )
+
+
+def _local(cluster: Cluster) -> Driver:
+    known = settings.GANGLINE
+    return LocalDriver(
+        known.data_dir,
+        cluster.host_id,
+        Options(
+            runtimes={
+                name: Path(path) for name, path in cluster.config.get("runtimes", {}).items()
+            },
+            declared_gpus=known.local_gpus,
+            examples_dir=RESOURCES / "examples",
+            roots=tuple(Path(root) for root in cluster.config.get("roots", ())),
+            use_sandbox=False if known.local_sandbox == "off" else None,
+            log_limits=Limits(cap=known.log_cap_bytes),
+        ),
+    )
+
+
+_factories[LOCAL] = _local

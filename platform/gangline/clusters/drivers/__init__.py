@@ -1,0 +1,1 @@
+"""Cluster drivers: they know the spec, never the database or the web."""

@@ -1,0 +1,287 @@
+"""The one driver protocol (R5): what every kind of cluster can do and how it answers.
+
+Drivers are pure: no Django, no database, no globals. They see a ``Submission`` and an
+``AttemptRef``, never a row; they report observations and never compute a phase. An exception out of
+a driver is a bug: refusals, outages and doubt are values.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Protocol
+
+from gangline.spec.problems import Problem
+
+
+class ObservedState(StrEnum):
+    """State of one attempt on its cluster."""
+
+    ABSENT = "Absent"
+    UNKNOWN = "Unknown"
+    HELD = "Held"
+    PENDING = "Pending"
+    STARTING = "Starting"
+    RUNNING = "Running"
+    SUSPENDED = "Suspended"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    TERMINATING = "Terminating"
+    CONFLICT = "Conflict"
+
+    @property
+    def is_terminal(self) -> bool:
+        return self in (ObservedState.SUCCEEDED, ObservedState.FAILED)
+
+
+class ReplicaState(StrEnum):
+    """State of one replica (pod, Slurm task, local process)."""
+
+    PENDING = "Pending"
+    STARTING = "Starting"
+    RUNNING = "Running"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    STOPPED = "Stopped"
+    """Ended because it was told to, or because another replica failed first."""
+    UNKNOWN = "Unknown"
+
+    @property
+    def is_terminal(self) -> bool:
+        return self in (ReplicaState.SUCCEEDED, ReplicaState.FAILED, ReplicaState.STOPPED)
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """All a driver needs to make a workload. ``worker`` and ``master`` are effective values.
+
+    ``worker`` and ``master`` map paths of the catalogue (``compute.cpuCoreRequest``) to values;
+    lists are lists of dicts by JSON name. ``master`` is None without a master role.
+    """
+
+    name: str
+    project: str
+    framework: str
+    configuration: str
+    num_workers: int
+    worker: Mapping[str, Any]
+    master: Mapping[str, Any] | None
+    identifiers: Mapping[str, str] = field(default_factory=dict)
+    """Names and ids for GANGLINE_* and RUNAI_* variables and for labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaPlacement:
+    """Slots taken for one replica by our own admission (R7). CPUs in cores, memory in bytes."""
+
+    role: str
+    index: int
+    rank: int
+    cpus: float
+    memory: int
+    gpus: tuple[str, ...] = ()
+    ports: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRef:
+    """Identity of one attempt: enough to observe, create or end it, whoever asks."""
+
+    install: str
+    workload: str
+    attempt: int
+    name: str
+    namespace: str = ""
+    submission: Submission | None = None
+    rendered: Any = None
+    placement: tuple[ReplicaPlacement, ...] = ()
+    ext_uid: str = ""
+    grace_seconds: int = 30
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaObservation:
+    """What is known of one replica. Times are the cluster's own, timezone-aware."""
+
+    role: str
+    index: int
+    rank: int
+    state: ReplicaState
+    reason: str = ""
+    pod_uid: str = ""
+    node: str = ""
+    exit_code: int | None = None
+    signal: int | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    peak_memory: int | None = None
+    """Bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What one strong read saw of a whole attempt (R6a)."""
+
+    workload: str
+    attempt: int
+    state: ObservedState
+    reason: str = ""
+    ext_uid: str = ""
+    replicas: tuple[ReplicaObservation, ...] = ()
+    incomplete: bool = False
+    """Starting, and not every replica has been started: ``create`` must be called again (R7a)."""
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    first_failure: str = ""
+    """``worker-2``: the replica that failed first, the cause of a Failed attempt."""
+    read_monotonic: float | None = field(default=None, compare=False)
+    """``time.monotonic()`` just before the read, set by ``watch``, whose reads begin unseen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The effect is complete as far as the driver can know at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotYet:
+    """The cluster accepted it; the next observation tells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """No telling whether it happened. Only the next observation resolves it."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The cluster will not do it, in its own (cleaned) words. Repeating does not help."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """Try again after ``retry_after`` seconds; not a failure."""
+
+    retry_after: float
+    reason: str = ""
+
+
+Result = Done | NotYet | Unknown | Refused | Busy
+
+
+@dataclass(frozen=True, slots=True)
+class FrameworkOffer:
+    """Whether the cluster can run a framework, and in words why not."""
+
+    framework: str
+    available: bool
+    reason: str = ""
+    version: str = ""
+    runtimes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """A value for ``image`` that the cluster itself offers (``local://examples``)."""
+
+    reference: str
+    title: str
+    available: bool
+    frameworks: tuple[str, ...] = ()
+    detail: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a probe learned about a cluster; stored with it and read by form and checks."""
+
+    version: str
+    frameworks: tuple[FrameworkOffer, ...] = ()
+    runtimes: tuple[Runtime, ...] = ()
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Answer of a probe."""
+
+    reachable: bool
+    reason: str = ""
+    facts: Facts | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """What the cluster has in total. ``admission`` is ``ours`` when Gangline gives out slots."""
+
+    admission: str
+    cpus: float
+    memory: int
+    gpus: tuple[str, ...] = ()
+    gpus_declared: bool = False
+    ports: tuple[int, int] = (16000, 32000)
+
+
+@dataclass(frozen=True, slots=True)
+class LogChunk:
+    """Bytes of CRI lines (`<RFC 3339> <stream> <P|F> <text>`) and where to go on reading."""
+
+    data: bytes
+    next_offset: int
+    end: bool
+    """Nothing more will ever come: the replica ended and all was read."""
+    first_offset: int = 0
+    """Oldest offset still kept; smaller offsets were dropped by the cap."""
+
+
+class Driver(Protocol):
+    """See the module. Every method is idempotent and returns within its time budget, 30 s."""
+
+    kind: str
+    unsupported: Mapping[str, str]
+    """Reason by field path for what this kind of cluster cannot do; the form shows the reason."""
+    mapped: frozenset[str]
+    """Paths that ``render`` writes somewhere. With ``unsupported`` it covers the catalogue."""
+    in_flight_max: float
+    """Seconds after which a create that was never seen cannot land any more."""
+
+    def probe(self) -> Health: ...
+
+    def capacity(self) -> Capacity: ...
+
+    def check(self, submission: Submission, facts: Facts) -> list[Problem]:
+        """Refusals by value, such as a container image on the local cluster. No side effect."""
+
+    def render(self, submission: Submission) -> Any:
+        """Native form without late-bound values (placement), as JSON data. No side effect."""
+
+    def observe(self, ref: AttemptRef) -> Observation:
+        """One strong read. ABSENT only when certain; UNKNOWN on any doubt."""
+
+    def create(self, ref: AttemptRef) -> Result: ...
+
+    def commit(self, ref: AttemptRef) -> Result: ...
+
+    def suspend(self, ref: AttemptRef) -> Result: ...
+
+    def resume(self, ref: AttemptRef) -> Result: ...
+
+    def delete(self, ref: AttemptRef) -> Result: ...
+
+    def list_owned(self, install: str) -> Iterator[AttemptRef]:
+        """All of this installation on the cluster, for adoption and the search for orphans."""
+
+    def watch(self, install: str, cursor: str) -> Iterator[Sequence[Observation]]:
+        """Batches of observations as they happen; an empty batch now and then as a sign of life."""
+
+    def read_log(self, ref: AttemptRef, replica: str, offset: int, limit: int) -> LogChunk:
+        """Log of ``replica`` (``worker-0``) from logical byte ``offset``, at most ``limit`` bytes.
+
+        A negative offset counts from the end and moves on to the next start of a line. Go on at
+        ``next_offset``, which may lie further on than the data is long.
+        """

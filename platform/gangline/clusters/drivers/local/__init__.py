@@ -1,0 +1,1 @@
+"""The local cluster: this machine runs the replicas as supervised processes."""

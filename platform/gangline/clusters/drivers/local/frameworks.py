@@ -1,0 +1,216 @@
+"""Which processes a framework starts on this machine, and the environment that each one receives.
+
+The variables are those that the frameworks' own operators and launchers set, so that a program runs
+unchanged here, on Slurm and on Kubernetes. Framework and configuration names are those of the API.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, WORKERS_ONLY
+
+MASTER = "master"
+WORKER = "worker"
+INTERFACE = "lo"
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessSlot:
+    """One process of a gang: the pod it stands for and its place in rank order."""
+
+    role: str
+    index: int
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """What the contracts below know about the process they write variables for."""
+
+    configuration: str
+    rank: int
+    world_size: int
+    role: str
+    index: int
+    num_workers: int
+    master_addr: str
+    master_port: int
+    threads: str
+    ports: Sequence[int]
+    hostfile: str
+    is_root: bool
+
+
+def processes(*, framework: str, configuration: str, num_workers: int) -> tuple[ProcessSlot, ...]:
+    """Return the processes to start in rank order: a master is always rank 0.
+
+    An MPI gang is one process, the launcher. Raises ValueError for a pair that does not exist.
+    """
+    if configuration not in FRAMEWORKS[framework].configurations:
+        raise ValueError(f"{framework} has no configuration {configuration}")
+    if not FRAMEWORKS[framework].master_trains:
+        return (ProcessSlot(MASTER, 0, 0),)
+    masters = [ProcessSlot(MASTER, 0, 0)] if configuration == WORKERS_AND_MASTER else []
+    workers = [ProcessSlot(WORKER, i, i + len(masters)) for i in range(num_workers)]
+    return (*masters, *workers)
+
+
+def port_count(*, framework: str, configuration: str, num_workers: int) -> int:
+    """Return how many ports the gang needs; the first one becomes MASTER_PORT."""
+    gang = processes(framework=framework, configuration=configuration, num_workers=num_workers)
+    return len(gang) if framework == "TF" else 1
+
+
+def replica_environment(
+    *,
+    framework: str,
+    configuration: str,
+    rank: int,
+    world_size: int,
+    role: str,
+    index: int,
+    num_workers: int,
+    master_addr: str,
+    master_port: int,
+    cpus: float,
+    ports: Sequence[int] = (),
+    hostfile: str = "",
+    is_root: bool = False,
+    identifiers: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """Return the variables of one replica, without PATH, HOME and the like and the person's own.
+
+    ``cpus`` are those of one rank: under MPI a worker's, since the ranks inherit the launcher's
+    variables. ``ports`` are the gang's in rank order; only TF needs them. ``hostfile`` and
+    ``is_root`` concern MPI. ``identifiers`` are the workload's GANGLINE_* and RUNAI_* variables.
+    """
+    place = _Place(
+        configuration=configuration,
+        rank=rank,
+        world_size=world_size,
+        role=role,
+        index=index,
+        num_workers=num_workers,
+        master_addr=master_addr,
+        master_port=master_port,
+        threads=str(max(1, int(cpus))),
+        ports=ports,
+        hostfile=hostfile,
+        is_root=is_root,
+    )
+    common = _machine(place)
+    if FRAMEWORKS[framework].master_trains:
+        common |= _rank(place)
+    return dict(identifiers or {}) | common | CONTRACTS[framework](place)
+
+
+def hostfile_text(*, num_workers: int) -> str:
+    """Return Open MPI's host file: this machine with one slot per worker."""
+    return f"localhost slots={num_workers}\n"
+
+
+def _machine(place: _Place) -> dict[str, str]:
+    """Variables of every process on this machine, whatever the framework."""
+    return {
+        "OMP_NUM_THREADS": place.threads,
+        "GLOO_SOCKET_IFNAME": INTERFACE,
+        "NCCL_SOCKET_IFNAME": INTERFACE,
+        "GANGLINE_ROLE": place.role,
+        "GANGLINE_REPLICA": f"{place.role}-{place.index}",
+        "GANGLINE_NUM_WORKERS": str(place.num_workers),
+    }
+
+
+def _rank(place: _Place) -> dict[str, str]:
+    """The common contract of all frameworks whose ranks we start: one rank per node."""
+    return {
+        "RANK": str(place.rank),
+        "WORLD_SIZE": str(place.world_size),
+        "LOCAL_RANK": "0",
+        "NODE_RANK": str(place.rank),
+        "GROUP_RANK": str(place.rank),
+        "MASTER_ADDR": place.master_addr,
+        "MASTER_PORT": str(place.master_port),
+        "PYTHONUNBUFFERED": "1",
+        "GANGLINE_RANK": str(place.rank),
+        "GANGLINE_RANK_ADDRS": " ".join([place.master_addr] * place.world_size),
+    }
+
+
+def _pytorch(place: _Place) -> dict[str, str]:
+    # A bare `torchrun train.py` reads PET_*; one process per node, as for a plain script.
+    return {
+        "PET_NNODES": str(place.world_size),
+        "PET_NODE_RANK": str(place.rank),
+        "PET_NPROC_PER_NODE": "1",
+        "PET_MASTER_ADDR": place.master_addr,
+        "PET_MASTER_PORT": str(place.master_port),
+    }
+
+
+def _tensorflow(place: _Place) -> dict[str, str]:
+    if len(place.ports) < place.world_size:
+        raise ValueError(f"{place.world_size} ranks need as many ports, not {len(place.ports)}")
+    addresses = [f"{place.master_addr}:{port}" for port in place.ports[: place.world_size]]
+    if place.configuration == WORKERS_ONLY:
+        cluster = {"worker": addresses}
+    else:
+        cluster = {"chief": addresses[:1], "worker": addresses[1:]}
+    task = {"type": "chief" if place.role == MASTER else "worker", "index": place.index}
+    return {"TF_CONFIG": json.dumps({"cluster": cluster, "task": task})}
+
+
+def _xgboost(place: _Place) -> dict[str, str]:
+    return {
+        "DMLC_TRACKER_URI": place.master_addr,
+        "DMLC_TRACKER_PORT": str(place.master_port),
+        # The tracker orders ranks by this text, so it is padded.
+        "DMLC_TASK_ID": f"{place.rank:04d}",
+        "DMLC_NUM_WORKER": str(place.world_size),
+    }
+
+
+def _jax(place: _Place) -> dict[str, str]:
+    return {
+        "COORDINATOR_ADDRESS": place.master_addr,
+        "COORDINATOR_PORT": str(place.master_port),
+        "NUM_PROCESSES": str(place.world_size),
+        "PROCESS_ID": str(place.rank),
+    }
+
+
+def _mpi(place: _Place) -> dict[str, str]:
+    """Let an unmodified ``mpirun`` start tagged ranks here, also more of them than cores.
+
+    No RANK and WORLD_SIZE: the ranks inherit these variables, and all would believe to be rank 0.
+    No PYTHONUNBUFFERED: ranks write to a terminal, which is prompt, and unbuffered Python writes a
+    line in pieces, into which mpirun puts its tags.
+    """
+    variables = {
+        "RUNAI_MPI_NUM_WORKERS": str(place.num_workers),
+        "OMPI_MCA_orte_default_hostfile": place.hostfile,
+        "OMPI_MCA_orte_tag_output": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        # Otherwise every gang on the machine binds its ranks to the same first cores.
+        "OMPI_MCA_hwloc_base_binding_policy": "none",
+        # A waiting rank lets others work: with more ranks than cores it is ten times faster.
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+        # The same for Open MPI 5, which knows no variable for tagged output.
+        "PRTE_MCA_prte_default_hostfile": place.hostfile,
+        "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+        "PRTE_MCA_hwloc_default_binding_policy": "none",
+    }
+    if place.is_root:
+        variables |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return variables
+
+
+CONTRACTS: Mapping[str, Callable[[_Place], dict[str, str]]] = {
+    "PyTorch": _pytorch,
+    "TF": _tensorflow,
+    "XGBoost": _xgboost,
+    "MPI": _mpi,
+    "JAX": _jax,
+}
+"""What each framework of the spec adds to the common variables."""

@@ -1,0 +1,59 @@
+"""Starts the missing replicas of one gang and goes away: `python -I -S launcher.py RUN_FOLDER`.
+
+Every shim is forked twice, so its parent is init and no killer of process trees that starts at the
+dashboard finds it. With a replica's name as second argument that one runs in the foreground.
+"""
+
+import importlib
+import os
+import signal
+import sys
+import traceback
+from typing import Any
+
+sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+files = importlib.import_module("shim.files")
+replica = importlib.import_module("shim.replica")
+
+
+def main(arguments: list[str]) -> int:
+    folder = os.path.abspath(arguments[0])
+    plan = files.read_json(f"{folder}/ctl/{files.PLAN}")
+    if plan is None:
+        sys.stderr.write(f"There is no plan in {folder}.\n")
+        return 66
+    if len(arguments) > 1:
+        code: int = replica.run(folder, plan, arguments[1])
+        return code
+    names = [str(r["name"]) for r in plan["replicas"]]
+    children = [
+        _launch(folder, plan, name)
+        for name in names
+        if not os.path.exists(f"{folder}/ctl/claims/{name}")
+    ]
+    for child in children:
+        os.waitpid(child, 0)
+    return 0
+
+
+def _launch(folder: str, plan: dict[str, Any], name: str) -> int:
+    child = os.fork()
+    if child:
+        return child
+    code = 70
+    try:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        os.chdir("/")
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        code = replica.run(folder, plan, name)
+    except BaseException:  # noqa: BLE001 - the process ends here; the trace is all that is left
+        with open(f"{folder}/ctl/faults.txt", "a", encoding="utf-8") as file:
+            traceback.print_exc(file=file)
+    finally:
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

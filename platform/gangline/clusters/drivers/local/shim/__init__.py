@@ -1,0 +1,1 @@
+"""What runs beside every local process: stand-alone, standard library only."""

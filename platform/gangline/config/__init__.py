@@ -1,0 +1,1 @@
+"""Composition root: settings, URLs, ASGI, Celery; the only package that knows all others."""

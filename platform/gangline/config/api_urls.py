@@ -1,0 +1,11 @@
+"""The REST API: version 1 of every application's endpoints; anything else is a JSON 404."""
+
+from django.urls import include, path
+
+from gangline.api import schema  # noqa: F401  teaches the OpenAPI generator our own classes
+
+urlpatterns = [
+    path("v1/", include("gangline.organization.api.urls")),
+    path("v1/", include("workloads.api.urls")),
+    path("", include("gangline.api.urls")),
+]

@@ -1,0 +1,33 @@
+"""The ASGI application: pages and API by Django, WebSockets by Channels, one process for both."""
+
+import os
+from importlib import import_module
+
+import django
+from channels.routing import ProtocolTypeRouter, URLRouter
+from channels.sessions import SessionMiddlewareStack
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gangline.config.settings")
+django.setup(set_prefix=False)
+
+from channels.auth import AuthMiddleware  # noqa: E402  needs the app registry
+
+from gangline.config import urls  # noqa: E402
+from gangline.config.env import env  # noqa: E402
+from gangline.live.routing import ExactOrigin, websocket_urlpatterns  # noqa: E402
+from gangline.web.handlers import HttpHandler  # noqa: E402
+
+if env().mode == "production":
+    # Nobody waits for this process yet; embedded mode loads it after its first page is ready.
+    import_module(urls.API)
+
+application = ProtocolTypeRouter(
+    {
+        "http": HttpHandler(),
+        # The exact scheme, host and port: a page of another port on this host is another origin.
+        "websocket": ExactOrigin(
+            SessionMiddlewareStack(AuthMiddleware(URLRouter(websocket_urlpatterns))),
+            env().origins,
+        ),
+    }
+)

@@ -1,0 +1,85 @@
+"""Every setting that the environment may give, read once, typed, with its default."""
+
+import secrets
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from gangline.lib.paths import default_data_dir
+
+
+class Env(BaseSettings):
+    """`GANGLINE_*` variables. Those of workloads share the prefix but never reach this class."""
+
+    model_config = SettingsConfigDict(env_prefix="GANGLINE_", extra="ignore", frozen=True)
+
+    mode: Literal["embedded", "production"] = "embedded"
+    data_dir: Path = Field(default_factory=default_data_dir)
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535, validation_alias="PORT")] = 8000
+    database_url: str = ""
+    """`postgresql://user:password@host:port/name`; empty: SQLite in the data folder."""
+    redis_url: str = ""
+    """`redis://host:port/0`; needed in production."""
+    secret_key: str = ""
+    """Empty: a key kept in the data folder, made at the first start."""
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ()
+    public_url: str = ""
+    """`https://gangline.example.org`: the address people use, when a proxy stands in front."""
+    behind_proxy: bool = False
+    demo: bool = True
+    debug: bool = False
+    local_cluster: bool | None = None
+    """Whether this machine is offered as a cluster; None: in embedded mode only."""
+    local_gpus: Annotated[int, Field(ge=0, le=64)] = 0
+    """GPUs declared for trying things out on a machine without any."""
+    local_sandbox: Literal["auto", "off"] = "auto"
+    log_cap_bytes: Annotated[int, Field(ge=1 << 24)] = 1 << 30
+    """Most log kept per replica; the first 8 MiB and the newest stay (R4)."""
+    keep_deleted_days: Annotated[int, Field(ge=0)] = 14
+    tick_seconds: Annotated[float, Field(gt=0)] = 1.0
+    database_pool: Annotated[int, Field(ge=1)] = 8
+    fail_points: str = ""
+    """`reconcile.after_create:kill@1`: for fault tests; refused unless `debug` is on."""
+
+    @property
+    def offers_local_cluster(self) -> bool:
+        return self.mode == "embedded" if self.local_cluster is None else self.local_cluster
+
+    @property
+    def origin(self) -> str:
+        """Scheme, host and port that a browser's Origin header must carry."""
+        return self.public_url.rstrip("/") or f"http://{self.host}:{self.port}"
+
+    @property
+    def origins(self) -> list[str]:
+        """Origins whose pages may open WebSockets; a loopback server has two names."""
+        if not self.public_url and self.host == "127.0.0.1":
+            return [self.origin, f"http://localhost:{self.port}"]
+        return [self.origin]
+
+    def key(self) -> str:
+        """The signing key: given, or kept in the data folder (mode 0600)."""
+        if self.secret_key:
+            return self.secret_key
+        path = self.data_dir / "secret.key"
+        if not path.exists():
+            self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+            temporary = path.with_suffix(f".{secrets.token_hex(4)}")
+            temporary.touch(mode=0o600)
+            temporary.write_text(secrets.token_urlsafe(48))
+            try:
+                path.hardlink_to(temporary)
+            except FileExistsError:
+                pass
+            temporary.unlink()
+        return path.read_text().strip()
+
+
+@cache
+def env() -> Env:
+    """The settings of this process."""
+    return Env()

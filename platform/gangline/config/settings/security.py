@@ -1,0 +1,56 @@
+"""Keys, cookies, sessions, sign-in protection (R16)."""
+
+from urllib.parse import urlsplit
+
+from gangline.config.env import env
+
+_https = env().origin.startswith("https://")
+_public_host = urlsplit(env().origin).hostname or "127.0.0.1"
+_suffix = "" if _https else f"_{env().port}"
+
+SECRET_KEY = env().key()
+ALLOWED_HOSTS = [*env().allowed_hosts] or [_public_host, "127.0.0.1", "localhost", "[::1]"]
+CSRF_TRUSTED_ORIGINS = env().origins
+CSRF_USE_SESSIONS = True
+CSRF_FAILURE_VIEW = "gangline.web.errors.csrf_failure"
+SESSION_ENGINE = "django.contrib.sessions.backends.db"
+# A cookie name per port: two embedded installations on one machine must not sign each other out.
+SESSION_COOKIE_NAME = "__Host-gangline_sid" if _https else f"gangline_sid{_suffix}"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = _https
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_AGE = 24 * 3600
+SECURE_HSTS_SECONDS = 63_072_000 if _https else 0
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+if env().behind_proxy:
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+
+LOGIN_URL = "/login"
+LOGIN_REDIRECT_URL = "/"
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.Argon2PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 12},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+AXES_FAILURE_LIMIT = 5
+AXES_COOLOFF_TIME = 5 / 60
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_HTTP_RESPONSE_CODE = 429
+AXES_LOCKOUT_CALLABLE = "gangline.accounts.views.locked_out"
+AXES_VERBOSE = False
+
+DATA_UPLOAD_MAX_MEMORY_SIZE = 1 << 20
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 2000
+DATA_UPLOAD_MAX_NUMBER_FILES = 0

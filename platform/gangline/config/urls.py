@@ -1,0 +1,26 @@
+"""All addresses. Each application owns its own; names are public API."""
+
+from django.urls import include, path
+
+from gangline.config import views
+from gangline.config.on_demand import on_demand
+
+API = "gangline.config.api_urls"
+
+handler400 = "gangline.web.errors.bad_request"
+handler403 = "gangline.web.errors.permission_denied"
+handler404 = "gangline.web.errors.page_not_found"
+handler500 = "gangline.web.errors.server_error"
+
+urlpatterns = [
+    path("", include("gangline.accounts.urls")),
+    path("", include("gangline.web.urls")),
+    path("", include("gangline.organization.urls")),
+    path("", include("gangline.policies.urls")),
+    path("", include("assets.urls")),
+    path("", include("workloads.urls")),
+    path("settings", views.settings_page, name="settings"),
+    path("settings/tokens", views.token_create, name="token-create"),
+    path("settings/tokens/<slug:kid>/revoke", views.token_revoke, name="token-revoke"),
+    on_demand("api/", API),
+]

@@ -1,0 +1,111 @@
+"""`/settings`: one's own API tokens, and the settings of this installation with their origin."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from gangline.access.actor import actor_of
+from gangline.access.grants import can
+from gangline.access.permissions import Permission
+from gangline.accounts.models import ApiToken, User
+from gangline.accounts.services import CannotMake, make_token, revoke_token
+from gangline.config.env import Env, env
+from gangline.db.clock import db_now
+from gangline.organization.selectors import tenant_scope
+from gangline.web.confirm import Question, ask
+from workloads.selectors.first_steps import HIDDEN
+
+SECRETS = frozenset({"secret_key", "database_url", "redis_url", "fail_points"})
+LIFETIMES = (7, 30, 90)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    name: str
+    value: str
+    origin: str
+    help: str
+
+
+@login_required
+@require_safe
+def settings_page(request: HttpRequest) -> HttpResponse:
+    return _page(request)
+
+
+@login_required
+@require_POST
+@sensitive_variables("made")
+def token_create(request: HttpRequest) -> HttpResponse:
+    """Make a token; its text is shown in this one answer and never again."""
+    user = _user(request)
+    name, days = request.POST.get("name", "").strip(), request.POST.get("days", "")
+    try:
+        made = make_token(user=user, name=name, days=int(days) if days.isdecimal() else 0, by=user)
+    except CannotMake as refusal:
+        return _page(request, token_problem=str(refusal), token_name=name, status=422)
+    return _page(request, made=made)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def token_revoke(request: HttpRequest, kid: str) -> HttpResponse:
+    user = _user(request)
+    token = get_object_or_404(ApiToken, kid=kid, user=user, revoked_at=None)
+    if request.method != "POST":
+        return ask(
+            request,
+            Question(
+                title=f"Revoke the token {token.name}?",
+                text="Programs that use it are refused from now on. This cannot be undone.",
+                verb="Revoke the token",
+                action=request.path,
+                cancel_url=reverse("settings"),
+                is_harmful=True,
+            ),
+        )
+    revoke_token(token=token, by=user)
+    messages.success(request, f"The token {token.name} is revoked.")
+    return redirect("settings")
+
+
+def _page(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResponse:
+    user = _user(request)
+    tokens = ApiToken.objects.filter(user=user, revoked_at=None, expires_at__gt=db_now())
+    may_see_all = can(user, Permission.SETTINGS_MANAGE, tenant_scope())
+    context = {
+        "tokens": tokens.order_by("-created_at"),
+        "lifetimes": LIFETIMES,
+        "settings_rows": list(_settings()) if may_see_all else [],
+        "data_dir": env().data_dir,
+        "steps_hidden": user.preferences.get(HIDDEN, False),
+        **more,
+    }
+    return render(request, "web/settings.html", context, status=status)
+
+
+def _settings() -> Iterator[Setting]:
+    """Every setting but secrets: value, and whether the environment gave it."""
+    for name, field in Env.model_fields.items():
+        if name in SECRETS:
+            continue
+        variable = str(field.validation_alias or f"GANGLINE_{name.upper()}")
+        value = getattr(env(), name)
+        shown = ", ".join(value) if isinstance(value, tuple) else str(value)
+        shown = {"True": "yes", "False": "no", "None": "automatic"}.get(shown, shown)
+        given = variable in os.environ
+        yield Setting(
+            variable, shown or "–", "environment" if given else "default", field.description or ""
+        )
+
+
+def _user(request: HttpRequest) -> User:
+    return actor_of(request, "form").user

@@ -1,0 +1,179 @@
+"""What the templates draw: one field, one item of a list, one section."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gangline.forms.limits import Part
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One choice of a select. A blocked one is listed, so that people see that it exists."""
+
+    value: str
+    word: str
+    selected: bool = False
+    blocked: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Card:
+    """One choice of a gallery. ``reason`` tells why a blocked card cannot be chosen."""
+
+    value: str
+    title: str
+    facts: tuple[str, ...] = ()
+    chip: str = ""
+    checked: bool = False
+    blocked: bool = False
+    reason: str = ""
+    by_policy: bool = False
+    explain: str = ""
+    """Qualified path whose explanation the card's "Why?" opens; empty: the reason says it all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A value that the cluster itself offers for a field, such as a runtime for the image."""
+
+    value: str
+    title: str
+    detail: str = ""
+    available: bool = True
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """A word beside a label: where the value comes from."""
+
+    word: str
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One attribute of an item."""
+
+    id: str
+    name: str
+    label: str
+    text: str
+    placeholder: str = ""
+    readonly: bool = False
+    wrong: bool = False
+    options: tuple[Option, ...] = ()
+    described_by: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemView:
+    """One item of a list: a row of cells, or the line that tells that it was removed."""
+
+    id: str
+    row_id: str
+    key: str
+    cells: tuple[Cell, ...] = ()
+    chip: Chip | None = None
+    locked_by: str = ""
+    removed: bool = False
+    errors: tuple[str, ...] = ()
+
+    @property
+    def item_name(self) -> str:
+        """What its buttons call it."""
+        return self.key or "this row"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldView:
+    """One field. ``name`` is empty when nothing may be posted for it."""
+
+    path: str
+    """Qualified: ``worker.compute.cpuCoreRequest``."""
+    label: str
+    control: str
+    name: str = ""
+    text: str = ""
+    unit: str = ""
+    units: tuple[Option, ...] = ()
+    options: tuple[Option, ...] = ()
+    cards: tuple[Card, ...] = ()
+    items: tuple[ItemView, ...] = ()
+    attributes: tuple[str, ...] = ()
+    item_word: str = ""
+    placeholder: str = ""
+    mono: bool = False
+    roomy: bool = False
+    """Texts such as commands: two on a line at most."""
+    inputmode: str = ""
+    help: str = ""
+    limits: tuple[Part, ...] = ()
+    echo: str = ""
+    words: tuple[str, ...] = ()
+    """The argument list that a command line stands for."""
+    chip: Chip | None = None
+    fixed_by: str = ""
+    lock: str = ""
+    """``fixed`` or ``limited`` when "Why" has an answer."""
+    required: bool = False
+    can_add: bool = True
+    can_reset: bool = False
+    unavailable: str = ""
+    """Why this cluster cannot do it."""
+    errors: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        return dom_id(self.path)
+
+    @property
+    def wide(self) -> bool:
+        """Whether the field takes a line of its own."""
+        return self.control in ("cards", "rows")
+
+    @property
+    def group(self) -> bool:
+        """Whether the field is a group of controls, hence a fieldset with a legend."""
+        return self.wide
+
+    @property
+    def has_hint(self) -> bool:
+        return bool(self.help or self.limits or self.fixed_by or self.unavailable)
+
+    @property
+    def described_by(self) -> str:
+        """Ids of the texts that describe the control: hint, error, what it comes to."""
+        parts = ((self.has_hint, "h"), (self.errors, "e"), (self.echo or self.words, "m"))
+        return " ".join(f"{self.id}-{suffix}" for here, suffix in parts if here)
+
+
+@dataclass(frozen=True, slots=True)
+class SectionView:
+    """A part of a step, with an anchor of its own."""
+
+    id: str
+    title: str
+    fields: Sequence[FieldView]
+
+    @property
+    def rows(self) -> list[list[FieldView]]:
+        """The fields line by line: small ones side by side, wide ones alone."""
+        lines: list[list[FieldView]] = []
+        for field in self.fields:
+            last = lines[-1] if lines else []
+            joins = bool(last) and not field.wide and not last[0].wide
+            if joins and field.roomy == last[0].roomy and not (field.roomy and len(last) == 2):
+                last.append(field)
+            else:
+                lines.append([field])
+        return lines
+
+    @property
+    def problems(self) -> int:
+        return sum(len(f.errors) + sum(len(i.errors) for i in f.items) for f in self.fields)
+
+
+def dom_id(path: str) -> str:
+    """``worker.compute.cpuCoreRequest`` → ``f-worker-compute-cpuCoreRequest``."""
+    return "f-" + path.replace(".", "-")

@@ -1,0 +1,36 @@
+"""The one shape of a refusal over HTTP (R32), for middleware, API and live alike."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from gangline.spec.problems import Problem, Role
+
+_POLICY_RULES = frozenset(
+    {"min", "max", "step", "options", "required", "canEdit", "canAdd", "locked"}
+)
+_ENVELOPE = frozenset({"name", "projectId", "clusterId", "configuration", "templateId"})
+
+
+def error_body(
+    status: int, message: str, details: str = "", problems: Iterable[Problem] = ()
+) -> dict[str, Any]:
+    """``code``, ``message``, ``details`` and, for a refused submission, every problem."""
+    listed = list(problems)
+    return {
+        "code": status,
+        "message": message,
+        "details": details or " ".join(p.sentence for p in listed),
+        "problems": [p.as_dict() for p in listed],
+        "complianceIssues": [
+            {"field": _body_field(p), "details": p.message, "rule": p.rule}
+            for p in listed
+            if p.rule in _POLICY_RULES and p.source
+        ],
+    }
+
+
+def _body_field(problem: Problem) -> str:
+    """``spec.numWorkers``: where the field stands in the body of a submission."""
+    if problem.role == Role.MASTER:
+        return f"masterSpec.{problem.path}"
+    return problem.path if problem.path in _ENVELOPE else f"spec.{problem.path}"

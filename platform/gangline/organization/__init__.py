@@ -1,0 +1,1 @@
+"""Scope tree, departments and projects."""

@@ -1,0 +1,1 @@
+"""Clusters and projects in the API."""

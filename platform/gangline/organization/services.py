@@ -1,0 +1,142 @@
+"""Building the scope tree: every cluster, department and project gets its scope with it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import IntegrityError, transaction
+
+from gangline.access.actor import Actor
+from gangline.access.grants import can
+from gangline.access.permissions import Permission
+from gangline.access.refusals import NotAllowed
+from gangline.audit import actions
+from gangline.audit.services import record
+from gangline.clusters.models import Cluster
+from gangline.db.clock import db_now
+from gangline.spec.types import workload_name_problem
+
+from .models import Department, Installation, Project, Scope, ScopeKind
+
+RESERVED = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})
+
+
+class NameRefused(ValueError):
+    """The name is malformed, reserved or taken, in a sentence."""
+
+
+def found(*, name: str) -> Installation:
+    """The installation and its tenant scope; the existing one when there is one already."""
+    with transaction.atomic():
+        existing = Installation.objects.select_related("scope").first()
+        if existing is not None:
+            return existing
+        scope = Scope.objects.create(kind=ScopeKind.TENANT, parent=None, name=name[:63])
+        return Installation.objects.create(name=name[:63], scope=scope, created_at=db_now())
+
+
+def create_cluster(
+    *,
+    actor: Actor | None,
+    name: str,
+    kind: str,
+    host_id: str = "",
+    when_unreachable: str = "queue",
+) -> Cluster:
+    """A cluster below the tenant. ``actor`` None: the installation itself, at its first start."""
+    if not name.strip() or len(name) > 63 or not name.isprintable():
+        raise NameRefused("A cluster's name is 1 to 63 visible characters.")
+    tenant = Installation.objects.select_related("scope").get().scope
+    _need(actor, Permission.CLUSTER_MANAGE, tenant)
+    with _unique(f"There is already a cluster {name}."), transaction.atomic():
+        scope = Scope.objects.create(kind=ScopeKind.CLUSTER, parent=tenant, name=name)
+        cluster = Cluster.objects.create(
+            name=name,
+            kind=kind,
+            scope=scope,
+            host_id=host_id,
+            when_unreachable=when_unreachable,
+            created_at=db_now(),
+        )
+        record(
+            actor=actor,
+            action=actions.CLUSTER_CREATE,
+            object_type="cluster",
+            object_id=str(cluster.pk),
+            object_name=name,
+            scope=scope,
+            detail={"kind": kind},
+        )
+    return cluster
+
+
+def create_department(*, actor: Actor | None, cluster: Cluster, name: str) -> Department:
+    """A department of a cluster."""
+    _check_name("department", name)
+    _need(actor, Permission.SETTINGS_MANAGE, cluster.scope)
+    taken = f"There is already a department {name} on {cluster.name}."
+    with _unique(taken), transaction.atomic():
+        scope = Scope.objects.create(
+            kind=ScopeKind.DEPARTMENT, parent_id=cluster.scope_id, name=name
+        )
+        department = Department.objects.create(cluster=cluster, name=name, scope=scope)
+        record(
+            actor=actor,
+            action=actions.DEPARTMENT_CREATE,
+            object_type="department",
+            object_id=str(department.pk),
+            object_name=name,
+            scope=scope,
+        )
+    return department
+
+
+def create_project(
+    *, actor: Actor | None, department: Department, name: str, gpu_quota: int | None = None
+) -> Project:
+    """A project of a department; its name is unique on the whole cluster (R1)."""
+    _check_name("project", name)
+    _need(actor, Permission.PROJECT_CREATE, department.scope)
+    taken = f"There is already a project {name} on {department.cluster.name}."
+    with _unique(taken), transaction.atomic():
+        scope = Scope.objects.create(
+            kind=ScopeKind.PROJECT, parent_id=department.scope_id, name=name
+        )
+        project = Project.objects.create(
+            department=department,
+            cluster_id=department.cluster_id,
+            name=name,
+            scope=scope,
+            gpu_quota=gpu_quota,
+            created_at=db_now(),
+        )
+        record(
+            actor=actor,
+            action=actions.PROJECT_CREATE,
+            object_type="project",
+            object_id=str(project.pk),
+            object_name=name,
+            scope=scope,
+            detail={"gpu_quota": gpu_quota},
+        )
+    return project
+
+
+def _need(actor: Actor | None, permission: Permission, scope: Scope) -> None:
+    if actor is not None and not can(actor.user, permission, scope):
+        raise NotAllowed(permission, scope)
+
+
+def _check_name(noun: str, name: str) -> None:
+    if (problem := workload_name_problem(name)) is not None:
+        raise NameRefused(f"The {noun}'s name {problem}.")
+    if name in RESERVED:
+        raise NameRefused(f"{name} is reserved: Kubernetes uses it.")
+
+
+@contextmanager
+def _unique(sentence: str) -> Iterator[None]:
+    """Turns the refusal of the unique index into a sentence."""
+    try:
+        yield
+    except IntegrityError as error:
+        raise NameRefused(sentence) from error

@@ -1,0 +1,353 @@
+"""The policy that holds for one project: all layers merged, each rule with its source (R22)."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+from gangline.spec.catalogue import Kind, SpecField
+from gangline.spec.problems import Role
+from gangline.spec.values import size
+from gangline.spec.words import in_words
+from gangline.spec.workload import SPEC, SpecModels
+
+from .document import GivenDefault, Option, PolicyDocument, PolicyProblem, RuleSet, fields_of
+from .rules import (
+    FieldRule,
+    Sourced,
+    Step,
+    TraceRow,
+    breaches,
+    conflict,
+    nearest_allowed,
+)
+
+SYSTEM = "system"
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One document and the scope it belongs to."""
+
+    kind: str
+    name: str
+    document: PolicyDocument
+
+    @property
+    def source(self) -> str:
+        """How people call the scope: "project vision"; the tenant has no name."""
+        named = self.kind in ("cluster", "department", "project")
+        return f"{self.kind} {self.name}" if named else str(self.kind)
+
+
+@dataclass(frozen=True, slots=True)
+class EffectivePolicy:
+    """A rule for every field of both halves."""
+
+    worker: Mapping[str, FieldRule]
+    master: Mapping[str, FieldRule]
+    models: SpecModels = SPEC
+
+    def half(self, role: Role) -> Mapping[str, FieldRule]:
+        return self.master if role is Role.MASTER else self.worker
+
+    def rule(self, role: Role, path: str) -> FieldRule:
+        return self.half(role)[path]
+
+
+def effective_policy(layers: Sequence[Layer], models: SpecModels = SPEC) -> EffectivePolicy:
+    """Merge ``layers``, ordered from far (tenant) to near (project), over the built-in defaults.
+
+    The closest default wins; every rule of every layer must hold, the tightest of a kind being
+    shown; a rule marked overridable gives way to a nearer rule of its kind.
+    """
+    halves = {
+        role: MappingProxyType(
+            {path: _merged(spec, _statements(spec, role, layers))
+             for path, spec in fields_of(models, role).items()}
+        )
+        for role in (Role.WORKER, Role.MASTER)
+    }  # fmt: skip
+    return EffectivePolicy(halves[Role.WORKER], halves[Role.MASTER], models)
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """What one layer says about one field. ``level`` grows towards the project."""
+
+    level: int
+    source: str
+    default: GivenDefault | None
+    rules: RuleSet | None
+
+
+def _statements(spec: SpecField, role: Role, layers: Sequence[Layer]) -> list[_Statement]:
+    built_in = GivenDefault(spec.default) if spec.default is not None else None
+    found = [_Statement(0, SYSTEM, built_in, None)]
+    for level, layer in enumerate(layers, start=1):
+        half = layer.document.half(role)
+        default, rules = half.defaults.get(spec.path), half.rules.get(spec.path)
+        if default is not None or rules is not None:
+            found.append(_Statement(level, layer.source, default, rules))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """One rule of one layer that is in force."""
+
+    value: Any
+    source: str
+    level: int
+    overridable: bool
+    origin: int | float = 0
+
+
+@dataclass(slots=True)
+class _Claims:
+    """The rules in force by kind, from far to near."""
+
+    by_kind: dict[str, list[_Claim]] = field(default_factory=dict)
+
+    def add(self, statement: _Statement) -> None:
+        rules = statement.rules
+        for kind, value in rules.kinds.items() if rules else ():
+            claim = _Claim(
+                value,
+                statement.source,
+                statement.level,
+                rules.overridable if rules else False,
+                rules.kinds.get("min", 0) if rules and kind == "step" else 0,
+            )
+            standing = [c for c in self.by_kind.get(kind, []) if not c.overridable]
+            self.by_kind[kind] = [*standing, claim]
+
+    def of(self, kind: str) -> list[_Claim]:
+        return self.by_kind.get(kind, [])
+
+    def first(self, kind: str, value: bool) -> _Claim | None:
+        """The farthest layer that says ``value``."""
+        return next((claim for claim in self.of(kind) if claim.value is value), None)
+
+
+def _merged(spec: SpecField, statements: list[_Statement]) -> FieldRule:
+    claims = _Claims()
+    for statement in statements:
+        claims.add(statement)
+    if spec.kind is Kind.ITEMIZED:
+        return _list_rule(spec, statements, claims)
+    rule = FieldRule(
+        minimum=_tightest(spec, claims.of("min"), largest=True),
+        maximum=_tightest(spec, claims.of("max"), largest=False),
+        steps=tuple(Step(c.value, c.source, origin=c.origin) for c in claims.of("step")),
+        options=_common_options(claims.of("options")),
+        required=_said(claims.first("required", True)),
+    )
+    rule = replace(rule, conflict=conflict(spec, rule))
+    fixing = claims.first("canEdit", False)
+    limit = fixing.level if fixing else len(statements) + max(s.level for s in statements)
+    given = [s for s in statements if s.default is not None and s.level <= limit]
+    default = _fitted(spec, rule, given[-1]) if given else None
+    fixed = Sourced(default.value if default else None, fixing.source) if fixing else None
+    rule = replace(rule, default=default, fixed=fixed)
+    return replace(rule, trace=tuple(_trace(rule, statements, claims, given[-1:])))
+
+
+def _said(claim: _Claim | None) -> Sourced | None:
+    return Sourced(claim.value, claim.source) if claim else None
+
+
+def _tightest(spec: SpecField, claims: list[_Claim], *, largest: bool) -> Sourced | None:
+    if not claims:
+        return None
+    sign = 1 if largest else -1
+    return _said(max(claims, key=lambda claim: sign * size(spec, claim.value)))
+
+
+def _common_options(claims: list[_Claim]) -> Sourced | None:
+    """What every layer allows, in the order of the farthest; the nearest label is shown."""
+    if not claims:
+        return None
+    allowed = [option.value for option in claims[0].value]
+    narrowing = [claims[0]]
+    labels = {option.value: option.displayed for option in claims[0].value}
+    for claim in claims[1:]:
+        values = {option.value: option.displayed for option in claim.value}
+        kept = [value for value in allowed if value in values]
+        if len(kept) < len(allowed):
+            equal = len(kept) == len(values)
+            narrowing = [claim] if equal else [*narrowing, claim]
+        allowed = kept
+        labels.update({value: label for value, label in values.items() if label})
+    options = tuple(Option(value, labels[value]) for value in allowed)
+    return Sourced(options, " and ".join(claim.source for claim in narrowing))
+
+
+def _fitted(spec: SpecField, rule: FieldRule, given: _Statement) -> Sourced | None:
+    """The default, moved into the limits if it is a number; None where no value would do."""
+    value = given.default.value if given.default else None
+    if rule.conflict:
+        return None
+    breach = next(breaches(spec, rule, value), None)
+    if breach is None:
+        return Sourced(value, given.source)
+    if not spec.kind.is_numeric:
+        return None
+    moved = nearest_allowed(spec, rule, value)
+    words = in_words(spec, value), given.source, in_words(spec, moved), breach.source
+    return Sourced(moved, breach.source, "{} ({}), limited to {} by {}".format(*words))
+
+
+def _list_rule(spec: SpecField, statements: list[_Statement], claims: _Claims) -> FieldRule:
+    adding = claims.first("canAdd", False)
+    locked: dict[str, _Claim] = {}
+    for claim in claims.of("locked"):
+        for key in claim.value:
+            locked.setdefault(key, claim)
+    items: dict[str, dict[str, Any]] = {}
+    sources: dict[str, str] = {}
+    counted: list[_Statement] = []
+    for statement in statements:
+        for item in statement.default.value if statement.default else ():
+            key = item[spec.item_key]
+            lock = locked.get(key)
+            closed = adding is not None and adding.level < statement.level and key not in items
+            if not closed and (lock is None or lock.level >= statement.level):
+                items[key], sources[key] = item, statement.source
+                counted.append(statement)
+    return FieldRule(
+        default=Sourced(list(items.values()), counted[-1].source) if items else None,
+        can_add=_said(adding),
+        locked=MappingProxyType({key: claim.source for key, claim in locked.items()}),
+        trace=tuple(_trace(FieldRule(can_add=_said(adding)), statements, claims, counted)),
+        item_sources=MappingProxyType(sources),
+    )
+
+
+def _trace(
+    rule: FieldRule, statements: list[_Statement], claims: _Claims, counted: list[_Statement]
+) -> Iterator[TraceRow]:
+    for statement in statements:
+        if statement.default is not None:
+            wins = statement in counted
+            yield TraceRow(statement.source, "default", statement.default.value, wins)
+        for kind, value in statement.rules.kinds.items() if statement.rules else ():
+            standing = any(c.level == statement.level for c in claims.of(kind))
+            shown = {"min": rule.minimum, "max": rule.maximum}.get(kind)
+            wins = standing and (shown is None or shown.source == statement.source)
+            neutral = (kind, value) in (("canEdit", True), ("canAdd", True), ("required", False))
+            yield TraceRow(statement.source, kind, value, wins and not neutral)
+
+
+THIS = "this policy"
+
+
+def check_document(
+    document: PolicyDocument, above: Sequence[Layer], models: SpecModels = SPEC
+) -> list[PolicyProblem]:
+    """What keeps ``document`` from being saved under ``above``, ordered from far to near (R22)."""
+    before = effective_policy(above, models)
+    after = effective_policy([*above, Layer(THIS, "", document)], models)
+    found: list[PolicyProblem] = []
+    for role in (Role.WORKER, Role.MASTER):
+        half = document.half(role)
+        for path, spec in fields_of(models, role).items():
+            default, rules = half.defaults.get(path), half.rules.get(path)
+            one = _Check(role, spec, before.rule(role, path), after.rule(role, path))
+            if rules is not None:
+                found.extend(one.rules(rules))
+            if default is not None:
+                found.extend(one.default(default))
+    unique: dict[tuple[int, str], PolicyProblem] = {}
+    for problem in found:  # a flat document says everything for both halves
+        unique.setdefault((problem.line, problem.message), problem)
+    return sorted(unique.values(), key=lambda problem: problem.line)
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """One field of a document before and after it joins the policies above."""
+
+    role: Role
+    spec: SpecField
+    before: FieldRule
+    after: FieldRule
+
+    def _problem(self, line: int, part: str, message: str, suggestion: str = "") -> PolicyProblem:
+        return PolicyProblem(line, f"{part}.{self.role}.{self.spec.path}", message, suggestion)
+
+    def default(self, given: GivenDefault) -> Iterator[PolicyProblem]:
+        if self.spec.kind is Kind.ITEMIZED:
+            yield from self._default_items(given)
+        elif self.before.fixed and self.after.fixed and self.after.fixed.source != THIS:
+            message = f"is fixed by {self.before.fixed.source}, so a default here does not count"
+            yield self._problem(given.line, "defaults", message, "Remove it.")
+        elif not self.after.conflict:
+            for breach in breaches(self.spec, self.after, given.value):
+                message = f"{breach.message} (set by {breach.source})"
+                yield self._problem(given.line, "defaults", message)
+
+    def _default_items(self, given: GivenDefault) -> Iterator[PolicyProblem]:
+        closed = self.after.can_add
+        for item, line in zip(given.value, given.item_lines, strict=True):
+            key = item[self.spec.item_key]
+            lock = self.after.locked.get(key, THIS)
+            if lock != THIS:
+                message = f"has {key}, which is locked by {lock}, so it does not count here"
+                yield self._problem(line, "defaults", message, "Remove it.")
+            elif closed and closed.source != THIS and key not in self.before.item_sources:
+                message = f"has {key}, but nothing can be added (set by {closed.source})"
+                yield self._problem(line, "defaults", message, "Remove it.")
+
+    def rules(self, stated: RuleSet) -> Iterator[PolicyProblem]:
+        if self.after.conflict and not self.before.conflict:
+            yield self._problem(min(stated.lines.values()), "rules", self.after.conflict)
+        for kind, value in stated.kinds.items():
+            if (message := self._without_effect(kind, value)) is not None:
+                yield self._problem(stated.lines[kind], "rules", message, "Remove it.")
+        for key in stated.kinds.get("locked", ()):
+            if key not in self.after.item_sources:
+                message = f"locks {key}, which is not one of the default items"
+                yield self._problem(stated.lines["locked"], "rules", message)
+        fixed = self.after.fixed
+        if fixed and self.after.required and fixed.value is None:
+            message = "must have a value, and nobody can give one: canEdit is false, no default"
+            yield self._problem(min(stated.lines.values()), "rules", message, "Add a default.")
+
+    def _without_effect(self, kind: str, value: Any) -> str | None:
+        """Why a rule looser than one above does not count; nothing below may loosen (R22)."""
+        after = self.after
+        if kind == "min" and after.minimum and self._less(value, after.minimum.value):
+            return f"{value} does not count: {after.minimum.source} asks for {after.minimum.value}"
+        if kind == "max" and after.maximum and self._less(after.maximum.value, value):
+            return f"{value} does not count: {after.maximum.source} allows {after.maximum.value}"
+        if kind == "options" and self.before.options and after.options and after.options.value:
+            allowed = {option.value for option in after.options.value}
+            extra = [option.value for option in value if option.value not in allowed]
+            source = self.before.options.source
+            return f"allows {extra[0]}, which {source} does not" if extra else None
+        loosened = {
+            ("canEdit", True): after.fixed,
+            ("canAdd", True): after.can_add,
+            ("required", False): after.required,
+        }
+        upper = loosened.get((kind, value)) if isinstance(value, bool) else None
+        if upper is not None and upper.source != THIS:
+            word = str(value).lower()
+            return f"{kind}: {word} does not count: {upper.source} says the opposite"
+        return None
+
+    def _less(self, one: Any, other: Any) -> bool:
+        return bool(size(self.spec, one) < size(self.spec, other))
+
+
+__all__ = [
+    "EffectivePolicy",
+    "FieldRule",
+    "Layer",
+    "Sourced",
+    "Step",
+    "TraceRow",
+    "check_document",
+    "effective_policy",
+]

@@ -1,0 +1,262 @@
+"""One half of a workload: its values with their origins, and what is wrong with them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gangline.spec.catalogue import Kind, SpecField
+from gangline.spec.problems import Problem, Role, shown
+from gangline.spec.types import split_quantity
+from gangline.spec.values import TYPE, field_path, size, validate
+from gangline.spec.words import accepted, in_words, one_of
+
+from .document import fields_of
+from .effective import SYSTEM, EffectivePolicy
+from .lists import ItemOrigin, item_problem, merge_items
+from .rules import FieldRule, Sourced, breaches
+
+YOU, WORKERS, DEFAULT = "you", "workers", "default"
+FRAMEWORK = "distributedFramework"
+
+
+@dataclass(frozen=True, slots=True)
+class Effective:
+    """A value and where it comes from. Of a list, ``items`` tells it for each item in turn.
+
+    ``source``: you, template:<id>, copy:<uuid>, workers, "policy <scope>", "fixed by <scope>" or
+    default, which is the product's own.
+    """
+
+    value: Any
+    source: str
+    items: tuple[ItemOrigin, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something that was left out without being wrong."""
+
+    role: Role
+    path: str
+    label: str
+    message: str
+    source: str
+
+    def __str__(self) -> str:
+        return self.message
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A value that was said, and by whom."""
+
+    value: Any
+    origin: str
+
+
+class Half:
+    """Worker or master, while it is being resolved."""
+
+    def __init__(self, role: Role, policy: EffectivePolicy, framework: Any = None) -> None:
+        self.role, self.framework = role, framework
+        self.fields = fields_of(policy.models, role)
+        self.values: dict[str, Effective] = {}
+        self.notices: list[Notice] = []
+        self.problems: list[Problem] = []
+        self._model = policy.models.master if role is Role.MASTER else policy.models.worker
+        self._rules = policy.half(role)
+        self._said: Mapping[str, Entry] = {}
+        self._unsound: set[str] = set()
+
+    def fill(self, said: Mapping[str, Entry], workers: "Half | None" = None) -> None:
+        """Give every field its value and judge it; follow ``workers`` where nothing is said."""
+        self._said = said
+        for path, spec in self.fields.items():
+            entry = said.get(path)
+            if spec.only and self.framework not in spec.only:
+                if entry is not None:
+                    message = f"is for {one_of(spec.only)} only"
+                    self._problem(spec, "framework", message, entry.value)
+                continue
+            choose = self._list if spec.kind is Kind.ITEMIZED else self._scalar
+            if (value := choose(spec, self._rules[path], entry, workers)) is not None:
+                self.values[path] = value
+            if path == FRAMEWORK:
+                self.framework = value.value if value else None
+        self._judge()
+
+    def _scalar(
+        self, spec: SpecField, rule: FieldRule, entry: Entry | None, workers: "Half | None"
+    ) -> Effective | None:
+        if rule.fixed is not None:
+            self._check_fixed(spec, rule.fixed, entry)
+            return _given(rule.fixed.value, f"fixed by {rule.fixed.source}")
+        chosen = entry or _followed(workers, spec.path)
+        if chosen is not None:
+            return Effective(spec.canonical(chosen.value), chosen.origin)
+        default = rule.default
+        if workers and (default is None or default.source == SYSTEM):
+            theirs = workers.values.get(spec.path)
+            if theirs is not None and theirs.source != DEFAULT:
+                return Effective(theirs.value, WORKERS)
+        return _given(default.value, _origin(default)) if default else None
+
+    def _check_fixed(self, spec: SpecField, fixed: Sourced, entry: Entry | None) -> None:
+        if entry is None or _same(spec, entry.value, fixed.value):
+            return
+        if entry.origin == YOU:
+            self._problem(spec, "canEdit", _unchangeable(spec, fixed), entry.value, fixed.source)
+        else:
+            self._notice(spec, f"{spec.label} {shown(entry.value)}", fixed.source)
+
+    def _list(
+        self, spec: SpecField, rule: FieldRule, entry: Entry | None, workers: "Half | None"
+    ) -> Effective | None:
+        chosen = entry or _followed(workers, spec.path)
+        if chosen is None:
+            theirs = workers.values.get(spec.path) if workers and rule.default is None else None
+            return _inherited(theirs, rule) if theirs else self._defaults(spec, rule)
+        if not isinstance(chosen.value, list):
+            return Effective(chosen.value, chosen.origin)
+        merged = merge_items(self.role, spec, rule, chosen.value, chosen.origin)
+        refused = merged.refused
+        if chosen.origin == YOU:
+            self.problems += refused.values()
+            refused = {}
+        self.problems += merged.problems
+        for problem in refused.values() if chosen.origin != WORKERS else ():
+            self._notice(spec, problem.label, problem.source)
+        kept = [n for n, item in enumerate(merged.origins) if item.sent not in refused]
+        origins = tuple(merged.origins[n] for n in kept)
+        return Effective([merged.items[n] for n in kept], chosen.origin, origins)
+
+    def _defaults(self, spec: SpecField, rule: FieldRule) -> Effective | None:
+        if rule.default is None:
+            return None
+        merged = merge_items(self.role, spec, rule, [], "")
+        return Effective(merged.items, _origin(rule.default), merged.origins)
+
+    def _judge(self) -> None:
+        plain = {path: value.value for path, value in self.values.items()}
+        sent = {p: [o.sent for o in v.items] for p, v in self.values.items() if v.items}
+        by_field: dict[str, list[Problem]] = {}
+        for problem in validate(self._model, self.role, plain, sent):
+            path = field_path(problem.path, self.fields)
+            by_field.setdefault(path, []).append(problem)
+        for path, spec in self.fields.items():
+            schema = by_field.get(path, [])
+            if any(_is_unsound(spec, problem) for problem in schema):
+                self._unsound.add(path)
+                self.problems += schema
+            elif not spec.only or self.framework in spec.only:
+                ruled = list(self._breaches(spec, plain.get(path)))
+                # A policy is at least as tight as the spec, so its word replaces the spec's.
+                self.problems += [p for p in schema if not ruled or p.rule not in _REPLACED]
+                self.problems += ruled
+
+    def _breaches(self, spec: SpecField, value: Any) -> Iterator[Problem]:
+        rule = self._rules[spec.path]
+        draft = Problem(self.role, spec.path, "", "", value, label=spec.label)
+        if rule.conflict:
+            yield draft.at(rule="conflict", message=rule.conflict)
+        elif value is not None:
+            for breach in breaches(spec, rule, value):
+                yield draft.at(rule=breach.rule, message=breach.message, accepted=breach.accepted,
+                               source=breach.source)  # fmt: skip
+        elif rule.required is not None:
+            yield draft.at(rule="required", message="is required", accepted=accepted(spec),
+                           source=rule.required.source)  # fmt: skip
+
+    def inherit(self, workers: "Half") -> list[Problem]:
+        """Be as the workers are. Returns every rule for the master that this breaks (R24).
+
+        What the same rule already forbids to the workers is not said twice.
+        """
+        known = {(problem.path, problem.rule, problem.message) for problem in workers.problems}
+        for path, spec in self.fields.items():
+            rule, theirs = self._rules[path], workers.values.get(path)
+            if theirs is not None:
+                self.values[path] = _inherited(theirs, rule)
+            if path in workers._unsound:
+                continue
+            value = theirs.value if theirs else None
+            self.problems += self._breaches(spec, value)
+            if spec.kind is Kind.ITEMIZED:
+                self.problems += self._item_breaches(spec, rule, theirs)
+            elif rule.fixed is not None and not _same(spec, value, rule.fixed.value):
+                message = _unchangeable(spec, rule.fixed)
+                self._problem(spec, "canEdit", message, value, rule.fixed.source)
+        self.problems = [p for p in self.problems if (p.path, p.rule, p.message) not in known]
+        return list(self.problems)
+
+    def _item_breaches(
+        self, spec: SpecField, rule: FieldRule, theirs: Effective | None
+    ) -> Iterator[Problem]:
+        items = dict(zip(((o.key, o.sent) for o in theirs.items), theirs.value, strict=True)) \
+            if theirs else {}  # fmt: skip
+        by_key = {key: item for (key, _), item in items.items()}
+        for default in rule.default.value if rule.default else ():
+            key = default[spec.item_key]
+            if key in rule.locked and by_key.get(key) != default:
+                message = "is locked for the master, and the workers do not have it as it is there"
+                yield item_problem(self.role, spec, None, key, "locked", message, rule.locked[key])
+        for key, sent in items if rule.can_add else ():
+            if key not in rule.item_sources:
+                source = rule.can_add.source if rule.can_add else ""
+                message = "cannot be added to the master"
+                yield item_problem(self.role, spec, sent, key, "canAdd", message, source)
+
+    def _problem(
+        self, spec: SpecField, rule: str, message: str, value: Any, source: str = ""
+    ) -> None:
+        problem = Problem(self.role, spec.path, rule, message, value, source=source)
+        self.problems.append(problem.at(label=spec.label))
+
+    def _notice(self, spec: SpecField, what: str, source: str) -> None:
+        message = f"Removed by policy: {what} (set by {source})."
+        self.notices.append(Notice(self.role, spec.path, spec.label, message, source))
+
+
+_REPLACED = ("min", "max", "options", "format")
+
+
+def _is_unsound(spec: SpecField, problem: Problem) -> bool:
+    """Whether the value is so wrong that no rule can judge it."""
+    unreadable = spec.kind.is_numeric and problem.rule in ("format", "maxLength")
+    return problem.path == spec.path and (problem.rule == TYPE or unreadable)
+
+
+def _followed(workers: Half | None, path: str) -> Entry | None:
+    """What was said for the workers, for the master to follow."""
+    entry = workers._said.get(path) if workers else None
+    return None if entry is None else Entry(entry.value, WORKERS)
+
+
+def _given(value: Any, source: str) -> Effective | None:
+    return None if value is None else Effective(value, source)
+
+
+def _origin(default: Sourced) -> str:
+    return DEFAULT if default.source == SYSTEM else f"policy {default.source}"
+
+
+def _inherited(theirs: Effective, rule: FieldRule) -> Effective:
+    items = tuple(
+        ItemOrigin(item.key, WORKERS, rule.locked.get(item.key, ""), item.sent)
+        for item in theirs.items
+    )
+    return Effective(theirs.value, WORKERS, items)
+
+
+def _unchangeable(spec: SpecField, fixed: Sourced) -> str:
+    if fixed.value is None:
+        return "cannot be set; it is fixed to have no value"
+    return f"cannot be changed; it is fixed to {in_words(spec, fixed.value)}"
+
+
+def _same(spec: SpecField, one: Any, other: Any) -> bool:
+    """Whether two values mean the same: 1000M is 1G, and true is not 1."""
+    one = spec.canonical(one)
+    if isinstance(one, str) and isinstance(other, str) and spec.kind is Kind.QUANTITY:
+        return split_quantity(one) is not None and bool(size(spec, one) == size(spec, other))
+    return isinstance(one, bool) is isinstance(other, bool) and bool(one == other)

@@ -1,0 +1,146 @@
+"""Merge the items of a list: what a policy gives, and what was said about each item."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gangline.spec.catalogue import SpecField
+from gangline.spec.problems import Problem, Role, shown
+from gangline.spec.values import TYPE, item_label
+
+from .rules import FieldRule
+
+EXCLUDE = "exclude"
+"""``{"name": "WANDB_MODE", "exclude": true}`` removes a default item."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemOrigin:
+    """Where one item of an effective list comes from.
+
+    ``locked`` names the scope that locks it; ``sent`` is its index in what was sent.
+    """
+
+    key: str
+    source: str
+    locked: str = ""
+    sent: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MergedList:
+    """An effective list, the origin of each item, and what was wrong with what was said.
+
+    ``refused`` holds by index as sent what a policy does not let anybody say.
+    """
+
+    items: list[Any]
+    origins: tuple[ItemOrigin, ...]
+    problems: list[Problem]
+    refused: Mapping[int, Problem]
+
+
+def merge_items(
+    role: Role, spec: SpecField, rule: FieldRule, said: list[Any], source: str
+) -> MergedList:
+    """Default items first, each changed or removed as ``said``; then the new ones, in order."""
+    merge = _Merge(role, spec, rule, source)
+    for index, item in enumerate(said):
+        key = item.get(spec.item_key) if isinstance(item, Mapping) else None
+        if isinstance(key, str):
+            merge.say(index, item, key)
+        else:
+            merge.new.append((item, ItemOrigin("", source, sent=index)))
+    pairs = [*merge.defaults.values(), *merge.new]
+    origins = tuple(origin for _, origin in pairs)
+    return MergedList([item for item, _ in pairs], origins, merge.problems, merge.refused)
+
+
+def item_problem(
+    role: Role, spec: SpecField, index: int | None, key: str, rule: str, message: str, source: str
+) -> Problem:
+    """A problem with one item; without index it is about an item that nobody sent."""
+    path = spec.path if index is None else f"{spec.path}.{index}"
+    name = shown(key)
+    label = item_label(spec, index or 0, name)
+    return Problem(role, path, rule, message, name, source=source, key=name, label=label)
+
+
+@dataclass(slots=True)
+class _Merge:
+    """The state of one merge."""
+
+    role: Role
+    spec: SpecField
+    rule: FieldRule
+    source: str
+    defaults: dict[str, tuple[Any, ItemOrigin]] = field(init=False)
+    locked_alike: dict[str, str] = field(init=False)
+    said: set[str] = field(default_factory=set)
+    new: list[tuple[Any, ItemOrigin]] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    refused: dict[int, Problem] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        rule, key_name = self.rule, self.spec.item_key
+        items = {item[key_name]: item for item in (rule.default.value if rule.default else ())}
+        self.defaults = {
+            key: (item, ItemOrigin(key, origin_of(rule, key), rule.locked.get(key, "")))
+            for key, item in items.items()
+        }
+        self.locked_alike = {_alike(key): key for key in rule.locked}
+
+    def say(self, index: int, item: Mapping[str, Any], key: str) -> None:
+        """Take one item that was sent, with its key."""
+        excluded, plain = item.get(EXCLUDE), {n: v for n, v in item.items() if n != EXCLUDE}
+        if excluded is not None and not isinstance(excluded, bool):
+            message = f"must have true or false as “{EXCLUDE}”"
+            self.problems.append(self._problem(index, key, TYPE, message, ""))
+        locked = self.locked_alike.get(_alike(key))
+        if locked is not None:
+            self._say_locked(index, plain, key, locked, excluded is True)
+        elif excluded is True:
+            self.defaults.pop(key, None)
+        else:
+            self._say_free(index, plain, key)
+        self.said.add(key)
+
+    def _say_free(self, index: int, item: dict[str, Any], key: str) -> None:
+        origin = ItemOrigin(key, self.source, sent=index)
+        if key in self.defaults and key not in self.said:
+            default, _ = self.defaults[key]
+            if (changed := {**default, **item}) != default:
+                self.defaults[key] = changed, origin
+            return
+        closed = self.rule.can_add
+        if closed is not None and key not in self.rule.item_sources:
+            refusal = self._problem(index, key, "canAdd", "cannot be added", closed.source)
+            self.refused[index] = refusal
+        self.new.append((item, origin))
+
+    def _say_locked(
+        self, index: int, item: dict[str, Any], key: str, locked: str, excluded: bool
+    ) -> None:
+        if key != locked:
+            message = f"differs from {shown(locked)}, which is locked, only in case or blanks"
+        elif excluded:
+            message = "is locked and cannot be removed"
+        elif key not in self.defaults:
+            message = "is locked and cannot be added"
+        elif {**self.defaults[key][0], **item} != self.defaults[key][0]:
+            message = "is locked and cannot be changed"
+        else:
+            return
+        source = self.rule.locked[locked]
+        self.refused[index] = self._problem(index, key, "locked", message, source)
+
+    def _problem(self, index: int, key: str, rule: str, message: str, source: str) -> Problem:
+        return item_problem(self.role, self.spec, index, key, rule, message, source)
+
+
+def origin_of(rule: FieldRule, key: str) -> str:
+    return f"policy {rule.item_sources[key]}"
+
+
+def _alike(key: str) -> str:
+    return key.strip().casefold()

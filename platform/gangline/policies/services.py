@@ -1,0 +1,89 @@
+"""Store and remove policies. What cannot hold is refused with every line that is wrong."""
+
+from django.db import transaction
+
+from gangline.access.actor import Actor
+from gangline.access.grants import can
+from gangline.access.permissions import Permission
+from gangline.access.refusals import NotAllowed
+from gangline.audit import actions
+from gangline.audit.services import record
+from gangline.db.clock import db_now
+from gangline.organization.models import Scope, ScopeKind
+
+from .document import InvalidPolicy, parse
+from .effective import check_document
+from .models import Policy
+from .selectors import layers
+
+EDITABLE = (ScopeKind.TENANT, ScopeKind.PROJECT)
+"""Scopes whose policies people may write so far (R23)."""
+
+
+class PolicyChanged(Exception):
+    """Somebody saved another version meanwhile."""
+
+    def __init__(self, policy: Policy | None) -> None:
+        super().__init__("Somebody else changed this policy meanwhile.")
+        self.policy = policy
+
+
+@transaction.atomic
+def save(*, actor: Actor | None, scope: Scope, text: str, version: int | None = None) -> Policy:
+    """Store ``text`` as the policy of ``scope``. ``version`` is the one the person saw (0: none).
+
+    Raises InvalidPolicy with all problems, NotAllowed, and PolicyChanged when ``version`` is no
+    longer the newest. ``actor`` None: the installation itself, at its first start.
+    """
+    _need(actor, scope)
+    check(scope=scope, text=text)
+    now, by = db_now(), actor.user if actor else None
+    policy = Policy.objects.select_for_update().filter(scope=scope).first()
+    if version is not None and version != (policy.version if policy else 0):
+        raise PolicyChanged(policy)
+    before = policy.text if policy else ""
+    if policy is None:
+        policy = Policy(scope=scope, version=0, created_at=now)
+    if text == before:
+        return policy
+    policy.text, policy.updated_by, policy.updated_at = text, by, now
+    policy.version += 1
+    policy.save()
+    _log(actor, scope, actions.POLICY_SAVE, {"before": before, "after": text})
+    return policy
+
+
+def check(*, scope: Scope, text: str) -> None:
+    """Raise InvalidPolicy when ``text`` cannot be the policy of ``scope``; change nothing."""
+    document = parse(text)
+    above = layers(scope.parent) if scope.parent else []
+    if problems := check_document(document, above):
+        raise InvalidPolicy(list(problems))
+
+
+@transaction.atomic
+def delete(*, actor: Actor, scope: Scope, version: int) -> None:
+    """Remove the policy of ``scope``; raises PolicyChanged when ``version`` is not the newest."""
+    _need(actor, scope)
+    policy = Policy.objects.select_for_update().filter(scope=scope).first()
+    if policy is None or policy.version != version:
+        raise PolicyChanged(policy)
+    policy.delete()
+    _log(actor, scope, actions.POLICY_DELETE, {"before": policy.text, "after": ""})
+
+
+def _need(actor: Actor | None, scope: Scope) -> None:
+    if actor is not None and not can(actor.user, Permission.POLICY_MANAGE, scope):
+        raise NotAllowed(Permission.POLICY_MANAGE, scope)
+
+
+def _log(actor: Actor | None, scope: Scope, action: str, detail: dict[str, str]) -> None:
+    record(
+        actor=actor,
+        action=action,
+        object_type="policy",
+        object_id=str(scope.pk),
+        object_name=scope.label,
+        scope=scope,
+        detail=detail,
+    )

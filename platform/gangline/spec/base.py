@@ -1,0 +1,115 @@
+"""Vocabulary for declaring spec fields: the base model and the notes a field may carry."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, field_validator
+from pydantic.alias_generators import to_camel
+from pydantic_core import CoreSchema, PydanticCustomError
+
+SECTIONS: Mapping[str, str] = MappingProxyType(
+    {
+        "setup": "Set-up",
+        "environment": "Environment",
+        "compute": "Compute",
+        "general": "General settings",
+    }
+)
+"""Parts of the form and their titles, in the order in which people meet them."""
+
+
+class SpecModel(BaseModel):
+    """Base of every part of the spec: camelCase in JSON, snake_case in Python, typos refused."""
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        populate_by_name=True,
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        allow_inf_nan=False,
+        defer_build=True,  # importing the spec must stay cheap: the command line does it every time
+    )
+
+    @field_validator("*", mode="after")
+    @classmethod
+    def _can_be_stored(cls, value: Any) -> Any:
+        """PostgreSQL stores no NUL, and no process takes one as an argument."""
+        if isinstance(value, str) and "\0" in value:
+            raise refused("must not contain a NUL character", "text without NUL characters")
+        return value
+
+
+def refused(message: str, accepted: str = "") -> PydanticCustomError:
+    """The error a validator raises: ``message`` is a predicate, ``accepted`` says what would do."""
+    return PydanticCustomError("format", "{message}", {"message": message, "accepted": accepted})
+
+
+@dataclass(frozen=True, slots=True)
+class Ui:
+    """How a person meets the field. The only place where a label or a help text is written."""
+
+    label: str
+    help: str = ""
+    section: str = ""
+    unit: str = ""
+    placeholder: str = ""
+    flag: str = ""
+    """CLI flag without dashes; empty: made from the field name."""
+    item: str = ""
+    """Of a list: what one item is called, such as "environment variable"."""
+
+    def __get_pydantic_json_schema__(
+        self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """Show label, help and unit in the JSON Schema, hence in OpenAPI."""
+        about = " ".join(filter(None, (self.help, f"Unit: {self.unit}." if self.unit else "")))
+        schema: Mapping[str, Any] = handler(core_schema)
+        return {**schema, "title": self.label, **({"description": about} if about else {})}
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """Value of the built-in system policy, the lowest layer under every administrator's policy."""
+
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class ItemKey:
+    """Attribute that identifies an item of a list, so that policies can lock or replace it."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadLevel:
+    """The field has one value for the whole workload; it stands in the worker half (R23)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Only:
+    """The field exists for these frameworks only."""
+
+    frameworks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """The value must not be smaller than that of the sibling field ``name`` (a JSON name)."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """No policy may let a narrower scope override its rule for this field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Synonyms:
+    """Other spellings that are taken for a choice."""
+
+    canonical: Mapping[str, str] = field(hash=False)

@@ -1,0 +1,232 @@
+"""The spec as a flat list of fields: how the form, API, CLI, policies and drivers read it."""
+
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cache
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import annotated_types
+from pydantic import BaseModel
+
+from .base import SECTIONS, AtLeast, Default, Guarded, ItemKey, Only, Synonyms, Ui, WorkloadLevel
+from .types import DurationMark, Format, SizeRange
+
+Bound = int | float | str
+Note = TypeVar("Note")
+
+
+class Kind(StrEnum):
+    """What sort of value a field holds."""
+
+    BOOLEAN = "boolean"
+    CHOICE = "choice"
+    INTEGER = "integer"
+    NUMBER = "number"
+    QUANTITY = "quantity"
+    DURATION = "duration"
+    STRING = "string"
+    COMMAND = "command"
+    ITEMIZED = "itemized"
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether values have an order, so that a least and a largest one make sense."""
+        return self in (Kind.INTEGER, Kind.NUMBER, Kind.QUANTITY, Kind.DURATION)
+
+
+@dataclass(frozen=True, slots=True)
+class SpecField:
+    """One field. ``path`` is its JSON path in a replica, such as ``compute.gpuDevicesRequest``.
+
+    A DURATION is a whole number of seconds. ``minimum`` and ``maximum`` of a QUANTITY are texts.
+    """
+
+    path: str
+    kind: Kind
+    ui: Ui
+    default: Any = None
+    minimum: Bound | None = None
+    maximum: Bound | None = None
+    exclusive_minimum: Bound | None = None
+    choices: tuple[str, ...] = ()
+    max_length: int | None = None
+    max_items: int | None = None
+    items: tuple["SpecField", ...] = ()
+    item_key: str = ""
+    workload_level: bool = False
+    only: tuple[str, ...] = ()
+    required: bool = False
+    """An attribute that every item of its list must have."""
+    at_least: str = ""
+    """Path of the field whose value this one must not be smaller than."""
+    guarded: bool = False
+    format: Format | None = None
+    synonyms: tuple[tuple[str, str], ...] = ()
+    """Other spellings of choices, each with the choice it stands for."""
+
+    @property
+    def label(self) -> str:
+        return self.ui.label
+
+    @property
+    def flag(self) -> str:
+        """CLI flag without dashes."""
+        name = self.path.rsplit(".", 1)[-1]
+        return self.ui.flag or "".join(f"-{c.lower()}" if c.isupper() else c for c in name)
+
+    def canonical(self, value: Any) -> Any:
+        """``value`` with another spelling of a choice replaced by the choice."""
+        return dict(self.synonyms).get(value, value) if isinstance(value, str) else value
+
+    def attribute(self, name: str) -> "SpecField | None":
+        """The attribute ``name`` of the items of a list."""
+        return next((item for item in self.items if item.path == name), None)
+
+
+@cache
+def catalogue(model: type[BaseModel]) -> Mapping[str, SpecField]:
+    """All fields of ``model`` by path, nested objects flattened, in the order of the form:
+    by section, what exists once per workload first, then as declared.
+
+    Raises TypeError, naming the field, when a note that a field must carry is missing.
+    """
+    fields = {field.path: field for field in _walk(model, "")}
+    for field in fields.values():
+        if field.ui.section not in SECTIONS:
+            known = ", ".join(SECTIONS)
+            raise TypeError(f"{field.path}: the section of its Ui note must be one of {known}")
+        if field.required:
+            raise TypeError(f"{field.path}: it must be optional; None means that nobody said it")
+        if field.at_least and field.at_least not in fields:
+            raise TypeError(f"{field.path}: AtLeast names {field.at_least}, which does not exist")
+    return MappingProxyType(dict(sorted(fields.items(), key=lambda entry: _place(entry[1]))))
+
+
+def _place(field: SpecField) -> tuple[int, bool]:
+    return (tuple(SECTIONS).index(field.ui.section), not field.workload_level)
+
+
+def _walk(model: type[BaseModel], prefix: str) -> Iterator[SpecField]:
+    for name, info in model.model_fields.items():
+        path = f"{prefix}{info.alias or name}"
+        annotation, notes = _unwrap(info.annotation, info.metadata)
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            yield from _walk(annotation, f"{path}.")
+        else:
+            yield _field(path, annotation, _Notes(path, notes), required=info.is_required())
+
+
+def _unwrap(annotation: Any, notes: list[Any]) -> tuple[Any, list[Any]]:
+    """Take ``X | None`` and ``Annotated[X, …]`` apart."""
+    if typing.get_origin(annotation) in (types.UnionType, typing.Union):
+        given = [a for a in typing.get_args(annotation) if a is not type(None)]
+        return _unwrap(given[0], notes) if len(given) == 1 else (annotation, notes)
+    if typing.get_origin(annotation) is typing.Annotated:
+        inner, *more = typing.get_args(annotation)
+        return _unwrap(inner, [*_flat(more), *notes])
+    return annotation, notes
+
+
+def _flat(notes: list[Any]) -> Iterator[Any]:
+    """``Field(max_length=…)`` inside an alias arrives whole, with the constraints inside it."""
+    for note in notes:
+        yield from getattr(note, "metadata", [note])
+
+
+class _Notes:
+    """The notes of one field by type."""
+
+    def __init__(self, path: str, notes: list[Any]) -> None:
+        self.path = path
+        self._found = {type(note): note for note in notes}
+
+    def get(self, note_type: type[Note]) -> Note | None:
+        return self._found.get(note_type)
+
+    def need(self, note_type: type, why: str) -> Any:
+        if note_type not in self._found:
+            raise TypeError(f"{self.path}: {why} needs a {note_type.__name__} note")
+        return self._found[note_type]
+
+    def take(self, note_type: type, read: Callable[[Any], Any], otherwise: Any = None) -> Any:
+        note = self._found.get(note_type)
+        return otherwise if note is None else read(note)
+
+
+def _field(path: str, annotation: Any, notes: _Notes, *, required: bool) -> SpecField:
+    group = path.rsplit(".", 1)[0] + "." if "." in path else ""
+    common: dict[str, Any] = {
+        "path": path,
+        "ui": notes.need(Ui, "a spec field"),
+        "required": required,
+        "default": notes.take(Default, lambda note: note.value),
+        "workload_level": notes.get(WorkloadLevel) is not None,
+        "only": notes.take(Only, lambda note: note.frameworks, ()),
+        "guarded": notes.get(Guarded) is not None,
+        "at_least": notes.take(AtLeast, lambda note: f"{group}{note.name}", ""),
+    }
+    return SpecField(**common, **_of_kind(path, annotation, notes))
+
+
+def _of_kind(path: str, annotation: Any, notes: _Notes) -> dict[str, Any]:
+    if typing.get_origin(annotation) is list:
+        return _list_of(path, typing.get_args(annotation)[0], notes)
+    if typing.get_origin(annotation) is typing.Literal:
+        synonyms = notes.take(Synonyms, lambda note: tuple(note.canonical.items()), ())
+        return {"kind": Kind.CHOICE, "choices": typing.get_args(annotation), "synonyms": synonyms}
+    if annotation is bool:
+        return {"kind": Kind.BOOLEAN}
+    if annotation in (int, float):
+        return _number(annotation, notes)
+    if annotation is not str:
+        raise TypeError(f"{path}: a spec field cannot be of type {annotation!r}")
+    return _string(notes)
+
+
+def _list_of(path: str, item: Any, notes: _Notes) -> dict[str, Any]:
+    if not (isinstance(item, type) and issubclass(item, BaseModel)):
+        raise TypeError(f"{path}: the items of a list must be objects, not {item!r}")
+    attributes = tuple(_walk(item, f"{path}[]."))
+    named = tuple(_renamed(field, len(path) + 3) for field in attributes)
+    key = notes.need(ItemKey, "a list").name
+    if key not in {field.path for field in named}:
+        raise TypeError(f"{path}: ItemKey names {key}, which its items do not have")
+    return {
+        "kind": Kind.ITEMIZED,
+        "items": named,
+        "item_key": key,
+        "max_items": notes.need(annotated_types.MaxLen, "a list").max_length,
+    }
+
+
+def _renamed(field: SpecField, prefix: int) -> SpecField:
+    return replace(field, path=field.path[prefix:])
+
+
+def _number(annotation: type, notes: _Notes) -> dict[str, Any]:
+    kind = Kind.NUMBER if annotation is float else Kind.INTEGER
+    exclusive = notes.take(annotated_types.Gt, lambda note: note.gt)
+    return {
+        "kind": Kind.DURATION if notes.get(DurationMark) else kind,
+        "exclusive_minimum": exclusive,
+        "minimum": notes.need(annotated_types.Ge, "a number").ge if exclusive is None else None,
+        "maximum": notes.need(annotated_types.Le, "a number").le,
+    }
+
+
+def _string(notes: _Notes) -> dict[str, Any]:
+    format_ = notes.get(Format)
+    kinds = {"quantity": Kind.QUANTITY, "command": Kind.COMMAND}
+    kind = kinds.get(format_.name, Kind.STRING) if format_ else Kind.STRING
+    sizes = notes.need(SizeRange, "a quantity") if kind is Kind.QUANTITY else None
+    return {
+        "kind": kind,
+        "format": format_,
+        "max_length": notes.need(annotated_types.MaxLen, "a text").max_length,
+        "minimum": sizes.minimum if sizes else None,
+        "maximum": sizes.maximum if sizes else None,
+    }

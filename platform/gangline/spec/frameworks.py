@@ -1,0 +1,51 @@
+"""The frameworks a workload can use, and which configurations each of them has."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+WORKERS_AND_MASTER = "workersAndMaster"
+WORKERS_ONLY = "workersOnly"
+CONFIGURATIONS: Mapping[str, str] = MappingProxyType(
+    {WORKERS_AND_MASTER: "Workers & master", WORKERS_ONLY: "Workers only"}
+)
+_BOTH = (WORKERS_AND_MASTER, WORKERS_ONLY)
+
+
+@dataclass(frozen=True, slots=True)
+class Framework:
+    """One framework. ``master_word`` is what its own documentation calls the master role."""
+
+    name: str
+    label: str
+    configurations: tuple[str, ...]
+    master_word: str
+    default_port: int
+    master_trains: bool
+    """False: the master only launches, so it does not count as a rank."""
+
+
+FRAMEWORKS: Mapping[str, Framework] = MappingProxyType(
+    {
+        framework.name: framework
+        for framework in (
+            Framework("PyTorch", "PyTorch", _BOTH, "master", 23456, True),
+            Framework("TF", "TensorFlow", _BOTH, "chief", 2222, True),
+            Framework("XGBoost", "XGBoost", (WORKERS_AND_MASTER,), "master", 9999, True),
+            Framework("MPI", "MPI", (WORKERS_AND_MASTER,), "launcher", 22, False),
+            Framework("JAX", "JAX", (WORKERS_ONLY,), "master", 6666, True),
+        )
+    }
+)
+
+
+def configuration_problem(framework: object, configuration: object) -> str | None:
+    """Why the framework cannot run in this configuration, as a predicate (form rule V4)."""
+    if not isinstance(configuration, str) or configuration not in CONFIGURATIONS:
+        return f"must be one of {WORKERS_AND_MASTER} or {WORKERS_ONLY}"
+    known = FRAMEWORKS.get(framework) if isinstance(framework, str) else None
+    if known is None or configuration in known.configurations:
+        return None
+    if configuration == WORKERS_ONLY:
+        return f"cannot be “Workers only”: {known.label} needs a {known.master_word}"
+    return f"cannot be “Workers & master”: {known.label} has no master"

@@ -1,0 +1,194 @@
+"""Value types shared by several fields: the grammar of each, and in words what it accepts."""
+
+import re
+import shlex
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Annotated, Any
+
+from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+from .base import refused
+
+LONGEST_TEXT = 65_536
+LONGEST_NAME = 51
+"""``<name>-worker-9999`` must fit into the 63 characters of a DNS label."""
+MOST_WORDS = 1000
+
+QUANTITY_UNITS = {
+    "": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18,
+    "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60,
+}  # fmt: skip
+_QUANTITY = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)(k|[MGTPE]|[KMGTPE]i)?")
+_NAME = re.compile(r"[a-z](?:[-a-z0-9]*[a-z0-9])?")
+_RUNTIME = re.compile(r"local://[a-z0-9](?:[-._a-z0-9]{0,61}[a-z0-9])?")
+_HOST = r"(?:[A-Za-z0-9](?:[-A-Za-z0-9]{0,61}[A-Za-z0-9])?)"
+_PART = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_IMAGE = re.compile(
+    rf"(?:(?:{_HOST}(?:\.{_HOST})+(?::[0-9]{{1,5}})?|{_HOST}:[0-9]{{1,5}}|localhost)/)?"
+    rf"{_PART}(?:/{_PART})*(?::[A-Za-z0-9_][-.A-Za-z0-9_]{{0,127}})?(?:@sha256:[0-9a-f]{{64}})?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """Grammar of a string. ``check`` gives the predicate of what is wrong, or None."""
+
+    name: str
+    accepted: str
+    check: Callable[[str], str | None]
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {**handler(schema), "format": self.name}
+
+    def _checked(self, text: str) -> str:
+        if (message := self.check(text)) is not None:
+            raise refused(message, self.accepted)
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class DurationMark:
+    """Tells that a whole number is a time in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeRange:
+    """Smallest and largest quantity, both allowed."""
+
+    minimum: str
+    maximum: str
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def _checked(self, text: str | None) -> str | None:
+        size = quantity_bytes(self.minimum if text is None else text)
+        if not quantity_bytes(self.minimum) <= size <= quantity_bytes(self.maximum):
+            raise refused(f"must be between {self.minimum} and {self.maximum}")
+        return text
+
+
+def quantity_bytes(text: str) -> int:
+    """Size in bytes of a Kubernetes quantity such as ``16Gi`` or ``500M``.
+
+    https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
+    """
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        raise ValueError(f"must be a size such as 512M or 16Gi, not {text[:60]!r}")
+    number, unit = match.groups()
+    return int(Decimal(number) * QUANTITY_UNITS[unit or ""])
+
+
+def split_quantity(text: str) -> tuple[str, str] | None:
+    """``16Gi`` → ``("16", "Gi")``; None when the text is no quantity."""
+    match = _QUANTITY.fullmatch(text)
+    return None if match is None else (match[1], match[2] or "")
+
+
+def _quantity_problem(text: str) -> str | None:
+    if _QUANTITY.fullmatch(text):
+        return None
+    if re.fullmatch(r"[0-9.]{1,20}m", text):
+        return f"must be a size; {text} means thousandths of a byte, write {text[:-1]}M for MB"
+    close = re.fullmatch(r"([0-9.]{1,20})\s*([kKMGTPE]i?)[bB]?", text.strip())
+    if close:
+        unit = close[2].replace("K", "k") if len(close[2]) == 1 else close[2]
+        return f"must be a size; write it as {close[1]}{unit}"
+    return "must be a size such as 512M or 16Gi"
+
+
+def workload_name_problem(text: str) -> str | None:
+    """What is wrong with a workload name, as a predicate (DNS-1035 label, R26)."""
+    if len(text) <= LONGEST_NAME and _NAME.fullmatch(text):
+        return None
+    return (
+        f"must have 1 to {LONGEST_NAME} lowercase letters, digits or “-”, start with a letter "
+        "and end with a letter or digit"
+    )
+
+
+def split_command(text: str) -> list[str]:
+    """The argument list of a command line; no shell is involved (R19).
+
+    Raises ValueError with a predicate: "has an unclosed quote".
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        unclosed = "quotation" in str(error)
+        raise ValueError("has an unclosed quote" if unclosed else "ends with “\\”") from error
+    if len(words) > MOST_WORDS:
+        raise ValueError(f"must have at most {MOST_WORDS} words")
+    return words
+
+
+def _words_problem(text: str) -> str | None:
+    try:
+        split_command(text)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _command_problem(text: str) -> str | None:
+    return _words_problem(text) or (None if text.strip() else "must not be empty")
+
+
+def _image_problem(text: str) -> str | None:
+    if text.startswith("local://"):
+        return None if _RUNTIME.fullmatch(text) else "must name a runtime after “local://”"
+    if "://" in text:
+        return "must be a container image without “://”, or local:// and the name of a runtime"
+    return None if _IMAGE.fullmatch(text) else "must be the reference of a container image"
+
+
+def _directory_problem(text: str) -> str | None:
+    if not text.startswith("/"):
+        return "must be an absolute path: start it with “/”"
+    if ".." in text.split("/"):
+        return "must not contain “..”"
+    return None if text.isprintable() else "must not contain control characters"
+
+
+Quantity = Annotated[
+    str, Field(max_length=40), Format("quantity", "a size such as 512M or 16Gi", _quantity_problem)
+]
+Duration = Annotated[int, DurationMark()]
+Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
+Command = Annotated[
+    str,
+    Field(max_length=LONGEST_TEXT),
+    Format("command", "a command with closed quotes, such as python train.py", _command_problem),
+]
+Arguments = Annotated[
+    str,
+    Field(max_length=LONGEST_TEXT),
+    Format("command", "arguments with closed quotes, such as --epochs 10", _words_problem),
+]
+Image = Annotated[
+    str,
+    Field(max_length=512),
+    Format(
+        "image",
+        "a container image such as registry.local/ddp:1.4, or local:// and the name of a runtime",
+        _image_problem,
+    ),
+]
+AbsolutePath = Annotated[
+    str,
+    Field(max_length=1024),
+    Format("absolute-path", "an absolute path such as /workspace", _directory_problem),
+]

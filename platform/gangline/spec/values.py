@@ -1,0 +1,278 @@
+"""Values of one replica: nested JSON to paths and back, and how the spec itself judges them."""
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from .catalogue import Kind, SpecField, catalogue
+from .problems import Problem, Role, shown
+from .types import quantity_bytes
+from .words import accepted, did_you_mean, lowered, must_be, span
+from .workload import WorkerSpec
+
+MOST_SUGGESTIONS = 20
+TYPE = "type"
+"""Rule of a problem with a value that cannot be compared with anything."""
+
+
+def flatten(
+    model: type[BaseModel], nested: Any, role: Role
+) -> tuple[dict[str, Any], list[Problem]]:
+    """What was said, by path, with what stands where no field is.
+
+    Values are taken as they are: ``validate`` judges them. ``null`` means "not said".
+    """
+    values: dict[str, Any] = {}
+    problems: list[Problem] = []
+    if not isinstance(nested, Mapping):
+        return values, [_not_an_object(role, "", nested)]
+    _descend(model, nested, "", role, values, problems)
+    return values, problems
+
+
+def _descend(
+    model: type[BaseModel],
+    nested: Mapping[Any, Any],
+    prefix: str,
+    role: Role,
+    values: dict[str, Any],
+    problems: list[Problem],
+) -> None:
+    fields, groups = catalogue(model), _groups(model)
+    for key, value in nested.items():
+        path = f"{prefix}{key}" if isinstance(key, str) else f"{prefix}{shown(key)}"
+        if path in fields and "." not in key:
+            if value is not None:
+                values[path] = fields[path].canonical(value)
+        elif path not in groups or "." in key:
+            known = _names_under(model, prefix) if len(problems) < MOST_SUGGESTIONS else ()
+            problem = _unknown(role, prefix, shown(key), value, known)
+            problems.append(_once(problem) if role is Role.MASTER else problem)
+        elif isinstance(value, Mapping):
+            _descend(model, value, f"{path}.", role, values, problems)
+        elif value is not None:
+            problems.append(_not_an_object(role, path, value))
+
+
+@cache
+def _groups(model: type[BaseModel]) -> frozenset[str]:
+    """Paths of the objects that hold fields, such as ``compute``."""
+    parts = (path.split(".")[:-1] for path in catalogue(model))
+    return frozenset(".".join(part[: n + 1]) for part in parts for n in range(len(part)))
+
+
+@cache
+def _names_under(model: type[BaseModel], prefix: str) -> tuple[str, ...]:
+    inside = (path[len(prefix) :] for path in catalogue(model) if path.startswith(prefix))
+    return tuple(dict.fromkeys(path.split(".")[0] for path in inside))
+
+
+def _not_an_object(role: Role, path: str, value: Any) -> Problem:
+    return Problem(role, path, TYPE, "must be an object", value, "an object with named fields")
+
+
+def _unknown(role: Role, prefix: str, key: str, value: Any, known: Iterable[str]) -> Problem:
+    meant = did_you_mean(key, known)
+    return Problem(
+        role,
+        f"{prefix}{key}",
+        "unknown",
+        f"is not a known field; did you mean {meant}?" if meant else "is not a known field",
+        value,
+        f"{prefix}{meant}" if meant else "",
+        label=f"{prefix}{key}",
+    )
+
+
+def _once(problem: Problem) -> Problem:
+    """``problem`` of a master, put right where only the workers have such a field."""
+    if problem.path not in catalogue(WorkerSpec):
+        return problem
+    message = "has one value for the whole workload, which stands with the workers"
+    return problem.at(message=message, accepted="")
+
+
+def nest(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The opposite of ``flatten``: ``{"compute.gpuDevicesRequest": 1}`` becomes nested objects."""
+    nested: dict[str, Any] = {}
+    for path, value in values.items():
+        *groups, name = path.split(".")
+        branch = nested
+        for group in groups:
+            inner = branch.setdefault(group, {})
+            branch = inner if isinstance(inner, dict) else {}
+        branch[name] = value
+    return nested
+
+
+def validate(
+    model: type[BaseModel],
+    role: Role,
+    values: Mapping[str, Any],
+    sent: Mapping[str, Sequence[int | None]] = MappingProxyType({}),
+) -> list[Problem]:
+    """Every way in which ``values`` (by path) break the spec itself, in catalogue order.
+
+    ``sent`` tells of merged lists which index each item had when it was sent, None for an item that
+    nobody sent. Never raises for a JSON value, whatever its type, size or characters.
+    """
+    fields = catalogue(model)
+    known = {path: value for path, value in values.items() if path in fields}
+    found = list(_schema_problems(model, role, known, sent))
+    wrong = {problem.path for problem in found}
+    right = {p: value for p, value in known.items() if value is not None and p not in wrong}
+    for path in right:
+        found.extend(_cross_field_problems(fields, role, fields[path], right, sent))
+    order = {path: place for place, path in enumerate(fields)}
+    found.sort(key=lambda problem: order[field_path(problem.path, fields)])
+    groups = _names_under(model, "")
+    strange = (path for path in values if path not in fields)
+    return found + [_unknown(role, "", shown(path), values[path], groups) for path in strange]
+
+
+def field_path(path: str, fields: Container[str]) -> str:
+    """The path of the field a problem is about: an item's path without index and attribute.
+
+    An empty text when there is no such field.
+    """
+    while path and path not in fields:
+        path = path.rpartition(".")[0]
+    return path
+
+
+def _schema_problems(
+    model: type[BaseModel],
+    role: Role,
+    values: Mapping[str, Any],
+    sent: Mapping[str, Sequence[int | None]],
+) -> Iterator[Problem]:
+    try:
+        model.model_validate(nest(values))
+    except ValidationError as error:
+        for detail in error.errors(include_url=False, include_context=True):
+            yield _problem(catalogue(model), role, detail, values, sent)
+
+
+def _problem(
+    fields: Mapping[str, SpecField],
+    role: Role,
+    detail: ErrorDetails,
+    values: Mapping[str, Any],
+    sent: Mapping[str, Sequence[int | None]],
+) -> Problem:
+    field = fields[field_path(".".join(map(str, detail["loc"])), fields)]
+    inside = detail["loc"][field.path.count(".") + 1 :]
+    value = detail["input"] if detail["type"] != "missing" else None
+    draft = Problem(role, field.path, "", "", value, label=field.label)
+    if not inside:
+        return _said(draft, field, detail)
+    item = _Item(field, int(inside[0]), values[field.path], sent.get(field.path))
+    if len(inside) == 1:
+        message = f"must be an object with {' and '.join(a.path for a in field.items)}"
+        return draft.at(path=item.path, rule=TYPE, message=message, label=item.label)
+    draft = draft.at(path=f"{item.path}.{shown(inside[1])}", key=shown(item.key))
+    attribute = field.attribute(str(inside[1]))
+    if attribute is None:
+        names = tuple(item.path for item in field.items)
+        return _unknown(role, f"{item.path}.", shown(inside[1]), value, names)
+    name = f"{attribute.label} of {lowered(item.label)}"
+    return _said(draft.at(label=name), attribute, detail)
+
+
+class _Item:
+    """One item of a list: where it stands in what was sent, and what it is called."""
+
+    def __init__(
+        self,
+        field: SpecField,
+        index: int,
+        items: Sequence[Any],
+        sent: Sequence[int | None] | None,
+    ) -> None:
+        place = sent[index] if sent is not None else index
+        item = items[index]
+        key = item.get(field.item_key) if isinstance(item, Mapping) else None
+        self.key = key if isinstance(key, str) else ""
+        self.path = field.path if place is None else f"{field.path}.{place}"
+        self.label = item_label(field, place or 0, shown(self.key))
+
+
+def item_label(field: SpecField, index: int, key: str = "") -> str:
+    """What one item is called: "Environment variable SEED", or its number when it has no name."""
+    name = field.ui.item or field.label
+    return f"{name[0].upper()}{name[1:]} {key or index + 1}"
+
+
+_BOUNDS = {
+    "greater_than_equal": "min",
+    "greater_than": "min",
+    "less_than_equal": "max",
+    "less_than": "max",
+}
+
+
+def _said(draft: Problem, field: SpecField, detail: ErrorDetails) -> Problem:
+    """``draft`` with rule, message and accepted values for one pydantic error."""
+    kind, context = detail["type"], detail.get("ctx", {})
+    words = accepted(field)
+    if kind == "format":
+        bounded = field.kind is Kind.QUANTITY and context["message"].startswith("must be between")
+        rule = _quantity_bound(field, draft.value) if bounded else "format"
+        words = context["accepted"] or words if rule == "format" else words
+        return draft.at(rule=rule, message=context["message"], accepted=words)
+    if kind in _BOUNDS:
+        return draft.at(rule=_BOUNDS[kind], message=_outside(field), accepted=words)
+    if kind == "missing":
+        return draft.at(rule="required", message="is required", accepted=words)
+    if kind == "string_too_long":
+        message = f"must have at most {field.max_length} characters"
+        return draft.at(rule="maxLength", message=message, accepted=words)
+    if kind == "too_long":
+        message = f"must have at most {field.max_items} items"
+        return draft.at(rule="maxItems", message=message, accepted=words)
+    if kind == "string_unicode":
+        return draft.at(rule=TYPE, message="must be valid Unicode text", accepted=words)
+    rule = "options" if kind == "literal_error" and isinstance(draft.value, str) else TYPE
+    return draft.at(rule=rule, message=f"must be {must_be(field)}", accepted=words)
+
+
+def _quantity_bound(field: SpecField, value: str) -> str:
+    low = quantity_bytes(str(field.minimum))
+    return "min" if quantity_bytes(value) < low else "max"
+
+
+def _outside(field: SpecField) -> str:
+    if field.exclusive_minimum is not None:
+        return f"must be more than {field.exclusive_minimum} and at most {field.maximum}"
+    return span(field, field.minimum, field.maximum)
+
+
+def _cross_field_problems(
+    fields: Mapping[str, SpecField],
+    role: Role,
+    field: SpecField,
+    values: Mapping[str, Any],
+    sent: Mapping[str, Sequence[int | None]],
+) -> Iterator[Problem]:
+    value, other = values[field.path], values.get(field.at_least)
+    if other is not None and size(field, value) < size(field, other):
+        base = fields[field.at_least]
+        message = f"must be at least the {lowered(base.label)} of {other}"
+        yield Problem(role, field.path, "atLeast", message, value, label=field.label)
+    seen: set[str] = set()
+    for index in range(len(value) if field.kind is Kind.ITEMIZED else 0):
+        item = _Item(field, index, value, sent.get(field.path))
+        if item.key in seen:
+            path, key = f"{item.path}.{field.item_key}", shown(item.key)
+            yield Problem(role, path, "unique", "is used twice", key, key=key, label=item.label)
+        elif item.key:
+            seen.add(item.key)
+
+
+def size(field: SpecField, value: Any) -> Any:
+    """A valid value of a numeric field as something that can be compared."""
+    return quantity_bytes(value) if field.kind is Kind.QUANTITY else value

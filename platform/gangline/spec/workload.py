@@ -1,0 +1,272 @@
+"""The workload spec. Every field of a distributed training workload is declared here, once.
+
+Every field is optional: None means that nobody said anything, and a policy's or the product's own
+default holds. ``master`` is a ReplicaSpec, ``worker`` a WorkerSpec; what only WorkerSpec has exists
+once per workload.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from .base import (
+    AtLeast,
+    Default,
+    Guarded,
+    ItemKey,
+    SpecModel,
+    Synonyms,
+    Ui,
+    WorkloadLevel,
+    refused,
+)
+from .reserved import AnnotationValue, LabelValue, MetadataKey, VariableName
+from .types import (
+    AbsolutePath,
+    Arguments,
+    Command,
+    Duration,
+    Image,
+    Quantity,
+    SizeRange,
+    Text,
+)
+
+MOST_METADATA = 4096
+DAY = 24 * 60 * 60
+
+
+class EnvironmentVariable(SpecModel):
+    """A variable that every process of the role receives."""
+
+    name: Annotated[VariableName, Ui("Name", placeholder="NCCL_DEBUG")]
+    value: Annotated[Text, Ui("Value", placeholder="INFO")]
+
+
+class Label(SpecModel):
+    """https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/"""
+
+    name: Annotated[MetadataKey, Ui("Name", placeholder="team")]
+    value: Annotated[LabelValue, Ui("Value", placeholder="vision")]
+
+
+class Annotation(SpecModel):
+    """https://kubernetes.io/docs/concepts/overview/working-with-objects/annotations/"""
+
+    name: Annotated[MetadataKey, Ui("Name", placeholder="purpose")]
+    value: Annotated[AnnotationValue, Ui("Value", placeholder="ablation of the warm-up")]
+
+
+def _small_enough(items: list[Label | Annotation] | None) -> list[Label | Annotation] | None:
+    size = sum(len(item.name) + len(item.value.encode()) for item in items or ())
+    if size > MOST_METADATA:
+        raise refused(
+            f"must take at most {MOST_METADATA} bytes together, and take {size}",
+            "fewer or shorter entries",
+        )
+    return items
+
+
+class Compute(SpecModel):
+    """Resources of one pod."""
+
+    gpu_devices_request: Annotated[
+        int | None,
+        Field(ge=0, le=64),
+        Ui("GPU devices per pod", help="0 uses no GPU.", section="compute", unit="GPUs"),
+        Default(0),
+    ] = None
+    cpu_core_request: Annotated[
+        float | None,
+        Field(ge=0.001, le=1024),
+        Ui(
+            "CPU request",
+            help="Cores kept free for each pod.",
+            section="compute",
+            unit="cores",
+            placeholder="0.5",
+        ),
+        Default(0.5),
+    ] = None
+    cpu_core_limit: Annotated[
+        float | None,
+        Field(ge=0.001, le=1024),
+        Ui(
+            "CPU limit",
+            help="Most cores a pod may use. Empty: as many as the node has.",
+            section="compute",
+            unit="cores",
+            placeholder="Auto",
+        ),
+        AtLeast("cpuCoreRequest"),
+    ] = None
+    cpu_memory_request: Annotated[
+        Quantity | None,
+        SizeRange("1M", "1P"),
+        Ui(
+            "Memory request",
+            help="Memory kept free for each pod; using more is allowed.",
+            section="compute",
+            placeholder="256M",
+        ),
+        Default("256M"),
+    ] = None
+    cpu_memory_limit: Annotated[
+        Quantity | None,
+        SizeRange("1M", "1P"),
+        Ui(
+            "Memory limit",
+            help="A pod that uses more is killed. Empty: no limit of its own.",
+            section="compute",
+            placeholder="Auto",
+        ),
+        AtLeast("cpuMemoryRequest"),
+    ] = None
+
+
+class ReplicaSpec(SpecModel):
+    """What a worker and a master may each have."""
+
+    image: Annotated[
+        Image | None,
+        Ui(
+            "Image",
+            help="A container image, or local:// and the name of a runtime of this machine.",
+            section="environment",
+            placeholder="registry.local/ddp:1.4",
+        ),
+        Guarded(),
+    ] = None
+    command: Annotated[
+        Command | None,
+        Ui(
+            "Command",
+            help="Split into words like a shell does, but run without a shell.",
+            section="environment",
+            placeholder="python train.py",
+        ),
+    ] = None
+    args: Annotated[
+        Arguments | None,
+        Ui(
+            "Arguments",
+            help="Added after the command.",
+            section="environment",
+            placeholder="--epochs 10",
+        ),
+    ] = None
+    working_dir: Annotated[
+        AbsolutePath | None,
+        Ui(
+            "Working directory",
+            help="Where the command starts. Empty: the image's own, or the run folder.",
+            section="environment",
+            placeholder="/workspace",
+        ),
+    ] = None
+    environment_variables: Annotated[
+        list[EnvironmentVariable] | None,
+        Field(max_length=200),
+        Ui(
+            "Environment variables",
+            help="$(NAME) in a value stands for another variable.",
+            section="environment",
+            flag="env",
+            item="environment variable",
+        ),
+        ItemKey("name"),
+    ] = None
+    compute: Compute = Field(default_factory=Compute)
+    labels: Annotated[
+        list[Label] | None,
+        Field(max_length=32),
+        AfterValidator(_small_enough),
+        Ui(
+            "Labels",
+            help="Put on every pod; local processes find them in GANGLINE_LABELS.",
+            section="general",
+            flag="label",
+            item="label",
+        ),
+        ItemKey("name"),
+    ] = None
+    annotations: Annotated[
+        list[Annotation] | None,
+        Field(max_length=32),
+        AfterValidator(_small_enough),
+        Ui(
+            "Annotations",
+            help="Put on every pod; local processes find them in GANGLINE_ANNOTATIONS.",
+            section="general",
+            flag="annotation",
+            item="annotation",
+        ),
+        ItemKey("name"),
+    ] = None
+
+
+class WorkerSpec(ReplicaSpec):
+    """The workers, and what only exists once per workload."""
+
+    distributed_framework: Annotated[
+        Literal["PyTorch", "TF", "XGBoost", "MPI", "JAX"] | None,
+        Ui("Framework", section="setup", flag="framework"),
+        Default("PyTorch"),
+        Synonyms({"TensorFlow": "TF"}),
+        WorkloadLevel(),
+    ] = None
+    num_workers: Annotated[
+        int | None,
+        Field(ge=1, le=9999),
+        Ui("Number of workers", section="compute", unit="pods", flag="workers"),
+        Default(1),
+        WorkloadLevel(),
+    ] = None
+    termination_grace_period_seconds: Annotated[
+        Duration | None,
+        Field(ge=0, le=300),
+        Ui(
+            "Grace period",
+            help="Time between the request to stop and the kill.",
+            section="general",
+            flag="grace-period",
+        ),
+        Default(30),
+        WorkloadLevel(),
+    ] = None
+    backoff_limit: Annotated[
+        int | None,
+        Field(ge=0, le=100),
+        Ui(
+            "Backoff limit",
+            help="Further attempts after a failed one.",
+            section="general",
+            unit="retries",
+        ),
+        Default(0),
+        WorkloadLevel(),
+    ] = None
+    auto_deletion_time_after_completion_seconds: Annotated[
+        Duration | None,
+        Field(ge=0, le=3650 * DAY),
+        Ui(
+            "Auto-deletion",
+            help="Time after the end when the workload is deleted; 0 deletes it at once.",
+            section="general",
+            flag="delete-after",
+        ),
+        Default(30 * DAY),
+        WorkloadLevel(),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class SpecModels:
+    """The two halves of a spec. Another pair can be given to everything that reads the spec."""
+
+    worker: type[SpecModel] = WorkerSpec
+    master: type[SpecModel] = ReplicaSpec
+
+
+SPEC = SpecModels()

@@ -1,0 +1,1 @@
+"""The embedded product in one process, and the production set on one machine."""

@@ -1,0 +1,128 @@
+"""The demo organisation: a department, two projects, two people, one policy, ready templates."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import transaction
+
+from assets.models import Template
+from assets.services.templates import create_template
+from gangline.access.services import give
+from gangline.accounts.models import User
+from gangline.accounts.services import create_user, deactivate, reactivate
+from gangline.clusters.models import Cluster
+from gangline.organization import services as organization
+from gangline.organization.models import Department, Project
+from gangline.organization.selectors import tenant_scope
+from gangline.policies import services as policies
+from gangline.policies.models import Policy
+from gangline.spec.frameworks import WORKERS_AND_MASTER
+from gangline.supervisor import installation
+
+ADMINISTRATOR, RESEARCHER = "administrator", "researcher"
+DEPARTMENT, VISION, NLP = "research", "vision", "nlp"
+
+VISION_POLICY = """\
+# Project vision: small gangs, so that everybody gets a turn.
+defaults:
+  worker:
+    compute: {cpuMemoryRequest: 256M}
+rules:
+  worker:
+    numWorkers: {min: 1, max: 4}
+    backoffLimit: {max: 3}
+    terminationGracePeriodSeconds: {canEdit: false}
+"""
+
+_COMPUTE = {"worker.numWorkers": 2, "worker.compute.cpuCoreRequest": 0.5}
+_XGBOOST = _COMPUTE | {
+    "worker.image": "local://examples",
+    "worker.command": "python examples/digits_xgboost.py",
+    "worker.args": "--rounds 30",
+    "worker.compute.cpuMemoryRequest": "256M",
+}
+_PYTORCH = _COMPUTE | {
+    "worker.image": "local://system",
+    "worker.command": "python3 examples/digits_ddp.py",
+    # The system's Python has no scikit-learn; the examples' runtime brings its digits along.
+    "worker.args": "--epochs 15 --data $(GANGLINE_RUNTIMES)/examples",
+    "worker.compute.cpuMemoryRequest": "512M",
+}
+_MPI = _COMPUTE | {
+    "worker.image": "local://examples",
+    "worker.command": "mpirun python examples/digits_mpi_sgd.py",
+    "worker.args": "--epochs 20",
+    "worker.compute.cpuMemoryRequest": "256M",
+}
+_TEMPLATES: tuple[tuple[str, str, str, Mapping[str, Any]], ...] = (
+    ("digits-xgboost", "XGBoost", "Digits, distributed XGBoost: 2 workers and a master.", _XGBOOST),
+    (
+        "digits-pytorch-ddp",
+        "PyTorch",
+        "Digits, PyTorch DDP over gloo: 2 workers and a master.",
+        _PYTORCH,
+    ),
+    ("digits-mpi-sgd", "MPI", "Digits, softmax regression by MPI all-reduce: 2 workers.", _MPI),
+)
+
+
+@transaction.atomic
+def load() -> None:
+    """Make what is missing of the demo. What people have changed since stays as it is."""
+    organization.found(name=installation.NAME)
+    administrator, researcher = _person(ADMINISTRATOR), _person(RESEARCHER)
+    department = _department(installation.local() or installation.this_machine())
+    vision = _project(department, VISION, gpu_quota=2)
+    nlp = _project(department, NLP)
+    tenant = tenant_scope()
+    give(actor=None, user=administrator, role="system_administrator", scope=tenant)
+    for project in (vision, nlp):
+        give(actor=None, user=researcher, role="researcher", scope=project.scope)
+    if not Policy.objects.filter(scope=vision.scope).exists():
+        policies.save(actor=None, scope=vision.scope, text=VISION_POLICY)
+    there = set(Template.objects.filter(scope=tenant).values_list("name", flat=True))
+    for name, framework, description, values in _TEMPLATES:
+        if name not in there:
+            create_template(
+                actor=None,
+                scope=tenant,
+                name=name,
+                description=description,
+                framework=framework,
+                configuration=WORKERS_AND_MASTER,
+                master="same",
+                values=values,
+            )
+
+
+@transaction.atomic
+def remove() -> None:
+    """Take the demo's people and templates away, so that others may be let in.
+
+    Projects stay with the workloads they hold; the people's names stay in the history.
+    """
+    for user in User.objects.filter(username__in=(ADMINISTRATOR, RESEARCHER), is_active=True):
+        deactivate(user)
+    names = [name for name, *_ in _TEMPLATES]
+    Template.objects.filter(scope=tenant_scope(), name__in=names, created_by=None).delete()
+
+
+def _person(name: str) -> User:
+    user = User.objects.filter(username=name).first()
+    if user is None:
+        return create_user(username=name)
+    if not user.is_active:
+        reactivate(user)
+    return user
+
+
+def _department(cluster: Cluster) -> Department:
+    found = Department.objects.filter(cluster=cluster, name=DEPARTMENT).first()
+    return found or organization.create_department(actor=None, cluster=cluster, name=DEPARTMENT)
+
+
+def _project(department: Department, name: str, *, gpu_quota: int | None = None) -> Project:
+    found = Project.objects.filter(cluster=department.cluster, name=name).first()
+    return found or organization.create_project(
+        actor=None, department=department, name=name, gpu_quota=gpu_quota
+    )

@@ -1,0 +1,67 @@
+"""The whole product in one process: web in the main thread, the rest in threads (R10)."""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Callable
+from importlib import import_module
+
+import uvicorn
+
+from gangline.config import urls
+from gangline.live import hub
+from gangline.supervisor.background import Background, leave_at_once
+from gangline.supervisor.signals import handled_by_server
+
+STOP_SECONDS = 0.7
+"""For the threads, after the web server has ended: with its 2 s that is less than 3 (R10)."""
+
+
+class WebServer(uvicorn.Server):
+    """Uvicorn that tells when it serves."""
+
+    def __init__(self, on_ready: Callable[[], None]) -> None:
+        super().__init__(
+            uvicorn.Config(
+                "gangline.config.asgi:application",
+                lifespan="off",
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                timeout_graceful_shutdown=2,
+                ws_max_size=64 * 1024,
+                ws_ping_interval=20,
+                ws_ping_timeout=20,
+            )
+        )
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=sockets)
+        hub.start()
+        # In a thread: it asks the database, which an event loop must not.
+        await asyncio.to_thread(self._on_ready)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await hub.stop()
+        await super().shutdown(sockets=sockets)
+
+
+def serve(listener: socket.socket, on_ready: Callable[[], None]) -> None:
+    """Serve until SIGINT or SIGTERM. Running workloads go on."""
+    background = Background()
+
+    def served() -> None:
+        # After the first page is ready: until then these would only compete for the processor.
+        background.start()
+        on_ready()
+        threading.Thread(target=import_module, args=(urls.API,), name="load-api").start()
+
+    with handled_by_server():
+        try:
+            WebServer(served).run(sockets=[listener])
+        finally:
+            has_ended = background.join(STOP_SECONDS)
+    if not has_ended:
+        leave_at_once()

@@ -1,0 +1,87 @@
+"""What a new installation needs before its first page; every step may be repeated."""
+
+from collections.abc import Iterator
+
+from django.db import transaction
+
+from gangline.access.services import give
+from gangline.accounts.models import User
+from gangline.accounts.services import create_user
+from gangline.clusters.connections import host_id
+from gangline.clusters.models import Cluster
+from gangline.clusters.services import measure
+from gangline.config.env import env
+from gangline.organization import services as organization
+from gangline.organization.models import Project
+from gangline.organization.selectors import tenant_scope
+
+NAME = "Gangline"
+LOCAL_NAME = "this-machine"
+DEPARTMENT = "main"
+
+
+class CannotBootstrap(Exception):
+    """What is missing, in a sentence with the way out."""
+
+
+@transaction.atomic
+def bootstrap(*, admin: str, project: str = "", local_cluster: bool = False) -> list[str]:
+    """The first administrator, and a project on a cluster; returns what was made, in words."""
+    made: list[str] = []
+    organization.found(name=NAME)
+    made += _administrator(admin)
+    if local_cluster and local() is None:
+        made.append(f"Cluster {this_machine().name}: this machine with this data folder.")
+    if project:
+        made += _project(project)
+    return made
+
+
+def local() -> Cluster | None:
+    """The local cluster of this host and data folder, if it was made."""
+    return Cluster.objects.filter(kind="local", host_id=host_id(env().data_dir)).first()
+
+
+def this_machine() -> Cluster:
+    """Make the local cluster of this host and data folder; a second machine gets its own name."""
+    name, number = LOCAL_NAME, 1
+    while Cluster.objects.filter(name=name).exists():
+        number += 1
+        name = f"{LOCAL_NAME}-{number}"
+    cluster = organization.create_cluster(
+        actor=None, name=name, kind="local", host_id=host_id(env().data_dir)
+    )
+    # Now, and not by the first watcher: a workload may come earlier.
+    measure(cluster)
+    return cluster
+
+
+def _administrator(name: str) -> Iterator[str]:
+    user = User.objects.filter(username__iexact=name).first()
+    if user is None:
+        user = create_user(username=name)
+        yield f"User {name}, who signs in by: gangline-manage sign-in-link {name}"
+    elif not user.is_active:
+        raise CannotBootstrap(f"{user.username} is deactivated. Name another administrator.")
+    scope = tenant_scope()
+    held = user.grants.filter(role="system_administrator", scope=scope).exists()
+    if not held:
+        give(actor=None, user=user, role="system_administrator", scope=scope)
+        yield f"Role system administrator for {user.username}."
+
+
+def _project(name: str) -> Iterator[str]:
+    cluster = local() or Cluster.objects.order_by("created_at").first()
+    if cluster is None:
+        raise CannotBootstrap(
+            "A project belongs to a cluster, and there is none yet. Say --local-cluster to offer"
+            " this machine, or connect a cluster first."
+        )
+    if Project.objects.filter(cluster=cluster, name=name).exists():
+        return
+    department = cluster.departments.order_by("pk").first()
+    if department is None:
+        department = organization.create_department(actor=None, cluster=cluster, name=DEPARTMENT)
+        yield f"Department {department.name} on {cluster.name}."
+    organization.create_project(actor=None, department=department, name=name)
+    yield f"Project {name} in department {department.name}."

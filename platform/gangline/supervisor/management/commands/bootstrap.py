@@ -1,0 +1,34 @@
+"""`gangline-manage bootstrap --admin USER`: the first start of a production installation (R35a)."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from gangline.accounts.services import CannotMake
+from gangline.organization.services import NameRefused
+from gangline.supervisor.installation import CannotBootstrap, bootstrap
+
+
+class Command(BaseCommand):
+    help = "Make the first administrator and project. Repeating it makes only what is missing."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--admin", required=True, metavar="USER", help="system administrator")
+        parser.add_argument("--project", default="", metavar="NAME", help="a project to start with")
+        parser.add_argument(
+            "--local-cluster", action="store_true", help="offer this machine as a cluster"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            made = bootstrap(
+                admin=options["admin"],
+                project=options["project"],
+                local_cluster=options["local_cluster"],
+            )
+        except (CannotBootstrap, CannotMake, NameRefused) as refusal:
+            raise CommandError(str(refusal)) from None
+        for line in made or ["Everything was there already."]:
+            self.stdout.write(line)

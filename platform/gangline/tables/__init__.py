@@ -1,0 +1,1 @@
+"""Tables declared once: columns, filters, sorting, paging, live cells."""

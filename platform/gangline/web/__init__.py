@@ -1,0 +1,1 @@
+"""Page shell, navigation, components, error pages and security headers."""

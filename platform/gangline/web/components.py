@@ -1,0 +1,179 @@
+"""The small parts that are drawn many times per page, as functions; the tags call them too."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import Literal, Protocol
+
+from django.conf import settings
+from django.templatetags.static import static
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
+
+from gangline.web import formats
+
+Tone = Literal["neutral", "info", "good", "warn", "bad"]
+MOST_DOTS = 9
+
+
+class Status(Protocol):
+    """What a status needs to be drawn: `shape` is a symbol of the sprite without its `s-`."""
+
+    @property
+    def word(self) -> str: ...
+    @property
+    def tone(self) -> str: ...
+    @property
+    def shape(self) -> str: ...
+
+
+def sprite() -> str:
+    """Address of the icon sprite under the storage in use."""
+    return _sprite(settings.STATIC_URL, settings.STORAGES["staticfiles"]["BACKEND"])
+
+
+@lru_cache(maxsize=8)
+def _sprite(url: str, backend: str) -> str:
+    # One lookup per process: a table page draws hundreds of icons.
+    return static("icons.svg")
+
+
+def icon(name: str, label: str = "", css: str = "icon") -> SafeString:
+    """One symbol of the sprite; without a label it is decoration and hidden from readers."""
+    return _icon(sprite(), name, label, css)
+
+
+# A table draws the same few hundreds of times: what repeats is drawn once and kept.
+@lru_cache(maxsize=1024)
+def _icon(sprite_url: str, name: str, label: str, css: str) -> SafeString:
+    if label:
+        return format_html(
+            '<svg class="{}" role="img" aria-label="{}"><use href="{}#{}"/></svg>',
+            css,
+            label,
+            sprite_url,
+            name,
+        )
+    return format_html(
+        '<svg class="{}" aria-hidden="true"><use href="{}#{}"/></svg>', css, sprite_url, name
+    )
+
+
+def status(value: Status, reason: str = "", *, badge: str = "") -> SafeString:
+    """Shape, word and tone; the reason below; `badge` adds a word such as "No contact"."""
+    head = _status(sprite(), value.tone, value.shape, value.word)
+    if badge:
+        head += format_html(
+            ' <span class="status tone-warn">{}{}</span>',
+            icon("s-no-contact", css="status-shape"),
+            badge,
+        )
+    if reason:
+        head += format_html('<span class="sub status-reason">{}</span>', reason)
+    return head
+
+
+@lru_cache(maxsize=128)
+def _status(sprite_url: str, tone: str, shape: str, word: str) -> SafeString:
+    drawing = _icon(sprite_url, f"s-{shape}", "", "status-shape")
+    return format_html('<span class="status tone-{}">{}{}</span>', tone, drawing, word)
+
+
+def gang(
+    pods: Sequence[bool] | None = None,
+    *,
+    ready: int | None = None,
+    total: int | None = None,
+    lead: bool = False,
+    tone: str = "neutral",
+) -> SafeString:
+    """Pods as dots on a line, the lead a diamond in front; above nine pods a bar.
+
+    Give `pods` (ready or not, in rank order, the lead first) or the counts alone.
+    """
+    if pods is None:
+        ready, total = ready or 0, total or 0
+        dots = tuple(number < ready for number in range(min(total, MOST_DOTS + 1)))
+    else:
+        ready, total = sum(pods), len(pods)
+        dots = tuple(pods[: MOST_DOTS + 1])
+    return _gang(dots, ready, total, lead, tone)
+
+
+@lru_cache(maxsize=1024)
+def _gang(pods: tuple[bool, ...], ready: int, total: int, lead: bool, tone: str) -> SafeString:
+    line: SafeString
+    if total > MOST_DOTS:
+        line = format_html(
+            '<progress class="progress" value="{}" max="{}"></progress>', ready, total
+        )
+    else:
+        line = format_html_join(
+            "",
+            '<i class="gang-pod{}{}"></i>',
+            (
+                (" lead" if lead and number == 0 else "", " on" if is_ready else "")
+                for number, is_ready in enumerate(pods)
+            ),
+        )
+    return format_html(
+        '<span class="gang tone-{}"><span class="gang-line" aria-hidden="true">{}</span>'
+        '<span class="gang-count">{}/{}<span class="sr"> {} ready</span></span></span>',
+        tone,
+        line,
+        ready,
+        total,
+        "pod" if total == 1 else "pods",
+    )
+
+
+def chip(text: str, kind: str = "", icon_name: str = "") -> SafeString:
+    """A small word: where a value comes from. `kind` is `policy` or a tone."""
+    css = f"chip {kind}" if kind in ("", "policy") else f"chip tone-{kind}"
+    mark = icon(icon_name, css="icon chip-icon") if icon_name else ""
+    return format_html('<span class="{}">{}{}</span>', css.strip(), mark, text)
+
+
+def time_ago(moment: datetime | None, *, now: datetime | None = None) -> SafeString:
+    """A `time` element: relative within a day, the whole date and zone on hover."""
+    if moment is None:
+        return SafeString(formats.NOTHING)
+    return format_html(
+        '<time datetime="{}" title="{}" data-relative>{}</time>',
+        moment.isoformat(timespec="seconds"),
+        formats.absolute(moment),
+        formats.relative(moment, now=now),
+    )
+
+
+def progress(value: float, maximum: float, label: str, tone: str = "") -> SafeString:
+    """A bar over the whole width with its name."""
+    return format_html(
+        '<progress class="{}" value="{}" max="{}" aria-label="{}"></progress>',
+        f"progress wide tone-{tone}" if tone else "progress wide",
+        value,
+        maximum,
+        label,
+    )
+
+
+def pod_grid(cells: Sequence[tuple[str, str, Status]]) -> SafeString:
+    """One square per pod (name, address, status) in rank order, for gangs too long for a line."""
+    squares = format_html_join(
+        "",
+        '<a class="pod-grid-cell tone-{}" href="{}" title="{}, {}">{}'
+        '<span class="sr">{}, {}</span></a>',
+        (
+            (
+                state.tone,
+                url,
+                name,
+                state.word,
+                icon(f"s-{state.shape}", css="pod-grid-shape"),
+                name,
+                state.word,
+            )
+            for name, url, state in cells
+        ),
+    )
+    return format_html('<div class="pod-grid">{}</div>', squares or mark_safe(""))

@@ -1,0 +1,100 @@
+"""Pages that say why there is no page; each carries the id that is in the server log too."""
+
+import logging
+import sys
+from dataclasses import dataclass
+
+from django.http import HttpRequest, HttpResponse
+from django.template import loader
+from django.utils.html import format_html
+
+from gangline.web.middleware import API_PREFIX, plain_answer
+
+log = logging.getLogger(__name__)
+
+_PLAIN = {
+    400: "The request could not be read.",
+    403: "You may not do this.",
+    404: "Not found, or not visible to you.",
+    429: "Too many requests. Try again later.",
+    500: "Something went wrong on our side.",
+    503: "The service cannot answer right now.",
+}
+_BARE = (
+    '<!doctype html><html lang="en"><title>Something went wrong – Gangline</title>'
+    "<main><h1>Something went wrong</h1><p>It has been written down as <b>{}</b>. "
+    '<a href="/">Go to the start page</a></p></main></html>'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What a 403 page says: what is missing and who can grant it."""
+
+    missing: str = ""
+    who_can_grant: str = ""
+
+
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """400: the request could not be read."""
+    return error_page(request, 400)
+
+
+def permission_denied(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """403: the person may not do this. What `PermissionDenied` was raised with is shown."""
+    said = exception.args[0] if exception and exception.args else ""
+    refusal = said if isinstance(said, Refusal) else Refusal(missing=str(said))
+    return error_page(request, 403, refusal=refusal)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """403: the form came from elsewhere or from an ended session."""
+    return error_page(request, 403, csrf_reason=reason)
+
+
+def page_not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """404: nothing here, or not visible to this person."""
+    return error_page(request, 404)
+
+
+def too_many(request: HttpRequest, retry_after_seconds: int = 60) -> HttpResponse:
+    """429: come back later."""
+    response = error_page(request, 429, retry_after_seconds=retry_after_seconds)
+    response["Retry-After"] = str(retry_after_seconds)
+    return response
+
+
+def unavailable(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """503: the product is up but something it needs is not."""
+    return error_page(request, 503, reason=reason)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """500: our fault. The page needs neither database nor session."""
+    error_id = id_of(request)
+    log.error("error %s: 500 at %s", error_id, request.path, exc_info=sys.exc_info())
+    if request.path.startswith(API_PREFIX):
+        return plain_answer(request, 500, f"{_PLAIN[500]} Error id {error_id}.")
+    try:
+        # No request: context processors would ask the database, which may be what failed.
+        page = loader.get_template("500.html").render({"error_id": error_id})
+    except Exception:
+        log.exception("error %s: the error page failed too", error_id)
+        page = format_html(_BARE, error_id)
+    return HttpResponse(page, status=500)
+
+
+def error_page(request: HttpRequest, status: int, **context: object) -> HttpResponse:
+    """The page of this status inside the shell; JSON for the API."""
+    error_id = id_of(request)
+    log.warning("error %s: %s at %s", error_id, status, request.path)
+    if request.path.startswith(API_PREFIX):
+        return plain_answer(request, status, _PLAIN[status])
+    template = loader.get_template(f"{status}.html")
+    page = template.render({"error_id": error_id, **context}, request)
+    return HttpResponse(page, status=status)
+
+
+def id_of(request: HttpRequest) -> str:
+    """The id of this request, as in the header X-Request-Id and the log."""
+    return str(request.META.get("gangline.request_id", ""))

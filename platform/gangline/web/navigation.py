@@ -1,0 +1,117 @@
+"""The places of the product, and what every page needs to draw its shell."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.http import HttpRequest
+from django.urls import NoReverseMatch, reverse
+from django.utils.functional import SimpleLazyObject
+
+from gangline import __version__
+
+THEMES = ("light", "dark", "system")
+THEME_COOKIE = "gangline_theme"
+
+PermissionCheck = Callable[[HttpRequest, str], bool]
+Notices = Callable[[HttpRequest], list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class NavItem:
+    """One place: its word, the name of its address, its icon, the permission to see it."""
+
+    label: str
+    url_name: str
+    icon: str
+    permission: str = ""
+    at_end: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NavLink:
+    """A place as this request sees it."""
+
+    label: str
+    url: str
+    icon: str
+    is_current: bool
+    at_end: bool
+
+
+PLACES = (
+    NavItem("Home", "home", "home"),
+    NavItem("Workloads", "workload-list", "list-details"),
+    NavItem("Templates", "template-list", "template"),
+    NavItem("Policies", "policy-list", "shield-check"),
+    NavItem("Clusters", "cluster-list", "server"),
+    NavItem("Settings", "settings", "settings", at_end=True),
+)
+
+
+def _everyone(request: HttpRequest, permission: str) -> bool:
+    return True
+
+
+_may: PermissionCheck = _everyone
+
+
+def check_permissions_with(check: PermissionCheck) -> None:
+    """Install the function that says whether a person may see a place that names a permission."""
+    global _may
+    _may = check
+
+
+def _nothing(request: HttpRequest) -> list[str]:
+    return []
+
+
+_notices: Notices = _nothing
+
+
+def show_notices_of(notices: Notices) -> None:
+    """Install the function that says what is wrong with the machinery, to this person."""
+    global _notices
+    _notices = notices
+
+
+def links(request: HttpRequest) -> list[NavLink]:
+    """The places this person may see, in order; a place without an address is left out."""
+    found: list[tuple[NavItem, str]] = []
+    for item in PLACES:
+        try:
+            url = reverse(item.url_name)
+        except NoReverseMatch:
+            continue
+        if not item.permission or _may(request, item.permission):
+            found.append((item, url))
+    here = _current([url for _, url in found], request.path)
+    return [NavLink(item.label, url, item.icon, url == here, item.at_end) for item, url in found]
+
+
+def _current(urls: list[str], path: str) -> str:
+    """The longest address that the path lies under; the root matches itself only."""
+    under = [
+        url
+        for url in urls
+        if path == url or (url != "/" and path.startswith(url.rstrip("/") + "/"))
+    ]
+    return max(under, key=len, default="")
+
+
+def theme_of(request: HttpRequest) -> str:
+    """The theme this browser asked for, or `system`."""
+    theme = request.COOKIES.get(THEME_COOKIE, "system")
+    return theme if theme in THEMES else "system"
+
+
+def context(request: HttpRequest) -> dict[str, object]:
+    """Context processor of the shell: places, banners, theme, version."""
+    user = getattr(request, "user", None)
+    signed_in = bool(user is not None and user.is_authenticated)
+    return {
+        "nav_items": links(request) if signed_in else [],
+        # Lazy: parts of pages have no banners, and should not ask for them.
+        "system_notices": SimpleLazyObject(lambda: _notices(request)) if signed_in else [],
+        "theme": theme_of(request),
+        "gangline_version": __version__,
+    }

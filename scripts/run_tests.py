@@ -1,0 +1,106 @@
+"""Run the tests in the order and on the databases that Gangline promises.
+
+Usage: `python -m scripts.run_tests [--only=sqlite|postgres|browser] [pytest arguments]`.
+Three sessions: everything but the browser on SQLite, what touches the database again on PostgreSQL,
+and the browser tests. What is not installed is installed, or named and left out; under `CI=true`
+that is a failure, and so is a session without a test.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from scripts import system_packages
+
+ROOT = Path(__file__).resolve().parent.parent
+NO_TEST = 5
+PARALLEL = ("-n", "2")
+
+
+@dataclass(frozen=True)
+class Session:
+    """One run of pytest."""
+
+    name: str
+    title: str
+    options: tuple[str, ...]
+    database: str = "sqlite"
+
+
+SESSIONS = (
+    Session("sqlite", "everything but the browser, on SQLite", ("-m", "not browser", *PARALLEL)),
+    Session(
+        "postgres",
+        "what touches the database, on PostgreSQL",
+        ("-m", "not browser", *PARALLEL, "--touching-database"),
+        database="postgres",
+    ),
+    Session("browser", "the product in a browser", ("-m", "browser")),
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Run the sessions; return the first exit code that is not 0."""
+    only = [one.removeprefix("--only=") for one in arguments if one.startswith("--only=")]
+    given = [one for one in arguments if not one.startswith("--only=")]
+    missing = system_packages.ensure()
+    if missing and os.environ.get("CI") == "true":
+        print(f"CI must run every test; not installed: {', '.join(missing)}.")
+        return 1
+    codes, totals = [], Counter[str]()
+    for session in SESSIONS:
+        if only and session.name not in only:
+            continue
+        if session.database == "postgres" and "postgres" in missing:
+            print(f"\nLeft out: {session.title}.")
+            continue
+        code, counts = _run(session, given, missing)
+        totals.update(counts)
+        codes.append(code)
+    _say_totals(totals, missing)
+    return next((code for code in codes if code), 0)
+
+
+def _run(session: Session, given: list[str], missing: list[str]) -> tuple[int, dict[str, int]]:
+    print(f"\nTests: {session.title}.", flush=True)
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="gangline-results-") as folder:
+        results = Path(folder) / "results.json"
+        environment = {
+            **os.environ,
+            "GANGLINE_MISSING": ",".join(missing),
+            "GANGLINE_TEST_DATABASE": session.database,
+            "GANGLINE_TEST_RESULTS": str(results),
+        }
+        command = [sys.executable, "-m", "pytest", *session.options, *given]
+        done = subprocess.run(command, cwd=ROOT, env=environment, check=False)
+        counts = json.loads(results.read_text()) if results.exists() else {}
+    print(f"Took {time.monotonic() - began:.0f} s.", flush=True)
+    code = done.returncode
+    # With tests narrowed by hand, or parts missing, a session may rightly have nothing to run.
+    if code == NO_TEST and (given or missing):
+        code = 0
+    elif code == NO_TEST:
+        print(f"No test ran in this session: {session.title}.")
+    return code, {key: value for key, value in counts.items() if isinstance(value, int)}
+
+
+def _say_totals(totals: Counter[str], missing: list[str]) -> None:
+    if missing:
+        print(f"\nLeft out, because it is not installed: {', '.join(missing)}.")
+        print(f"  sudo {' '.join(system_packages.install_command(missing))}")
+    failed = totals["failed"] + totals["error"]
+    skipped = f", {totals['skipped']} skipped" if totals["skipped"] else ""
+    print(f"\nTests: {totals['passed']} passed, {failed} failed{skipped}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

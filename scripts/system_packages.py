@@ -1,0 +1,134 @@
+"""Debian packages that the tests need: what is missing, and how to install it.
+
+Usage: `python3 scripts/system_packages.py` installs what is missing when it runs as root, and else
+prints the command that does. Only the standard library is used.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+SYSTEM_PYTHON = "/usr/bin/python3"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Something outside Python that tests marked `needs_<name>` cannot do without."""
+
+    name: str
+    packages: tuple[str, ...]
+    is_there: Callable[[], bool]
+
+
+def postgres_programs() -> Path | None:
+    """Return the folder with `initdb` and `postgres` of the newest installed PostgreSQL."""
+    found = sorted(
+        (path for path in Path("/usr/lib/postgresql").glob("*/bin") if (path / "initdb").exists()),
+        key=lambda path: int(path.parent.name.partition(".")[0]),
+    )
+    if found:
+        return found[-1]
+    initdb = shutil.which("initdb")
+    return Path(initdb).resolve().parent if initdb else None
+
+
+def chromium_program() -> str | None:
+    """Return the browser that the tests drive."""
+    return shutil.which("chromium")
+
+
+def _has(program: str) -> Callable[[], bool]:
+    return lambda: shutil.which(program) is not None
+
+
+def _system_python_has_torch() -> bool:
+    look = (
+        "import importlib.util as u, sys; "
+        "sys.exit(not all(u.find_spec(n) for n in ('torch', 'numpy')))"
+    )
+    return Path(SYSTEM_PYTHON).exists() and _succeeds([SYSTEM_PYTHON, "-c", look])
+
+
+def _bubblewrap_works() -> bool:
+    # Installed is not enough: some machines forbid the namespaces that it makes.
+    wrap = ["bwrap", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--unshare-pid"]
+    return shutil.which("bwrap") is not None and _succeeds([*wrap, "true"])
+
+
+def _succeeds(command: list[str]) -> bool:
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+PARTS = {
+    part.name: part
+    for part in (
+        Part("chromium", ("chromium", "fonts-dejavu-core"), lambda: chromium_program() is not None),
+        Part("redis", ("redis-server",), _has("redis-server")),
+        Part("postgres", ("postgresql",), lambda: postgres_programs() is not None),
+        Part("mpi", ("openmpi-bin",), _has("mpirun")),
+        Part("torch", ("python3-torch", "python3-numpy"), _system_python_has_torch),
+        Part("bwrap", ("bubblewrap",), _bubblewrap_works),
+    )
+}
+
+
+def missing_parts(names: Iterable[str] = PARTS) -> list[str]:
+    """Return the names of the parts that are not here."""
+    return [name for name in names if not PARTS[name].is_there()]
+
+
+def install_command(names: Iterable[str]) -> list[str]:
+    """Return the command that installs these parts, for root."""
+    packages = sorted({package for name in names for package in PARTS[name].packages})
+    return ["apt-get", "install", "--yes", "--no-install-recommends", *packages]
+
+
+def can_install() -> bool:
+    """Tell whether this process may install Debian packages."""
+    return os.geteuid() == 0 and shutil.which("apt-get") is not None
+
+
+def ensure() -> list[str]:
+    """Install what is missing if that is allowed; return the parts that are still missing."""
+    missing = missing_parts()
+    if not missing:
+        return []
+    if not can_install():
+        print(f"Not installed here, and only root may install it: {', '.join(missing)}.")
+        print(f"  sudo {' '.join(install_command(missing))}", flush=True)
+        return missing
+    print(f"Installing what the tests need: {', '.join(missing)}.", flush=True)
+    quietly = ["-qq", "-o", "DPkg::Lock::Timeout=120", "-o", "Dpkg::Use-Pty=0"]
+    for command in (["apt-get", "update"], install_command(missing)):
+        done = subprocess.run(
+            [command[0], *quietly, *command[1:]],
+            env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            check=False,
+        )
+        if done.returncode != 0:
+            print(f"This did not work: {' '.join(command)}", flush=True)
+            break
+    still = missing_parts(missing)
+    if "bwrap" in still and shutil.which("bwrap"):
+        print("bubblewrap is installed, but this machine does not let it make namespaces.")
+    return still
+
+
+def main() -> int:
+    """Install or name what is missing; the exit code says whether something still is."""
+    missing = ensure()
+    if not missing:
+        print(f"Everything that the tests need is here: {', '.join(PARTS)}.")
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,163 @@
+/*
+ * <draft-autosave> around the form of a step: saves what is typed 600 ms after the last change, when
+ * a field is left and when the page is hidden. Until the server has it, the text is kept in this tab
+ * and saving is tried again. Without scripts every button of the form saves as well.
+ */
+import { mend } from "./draft/apply.js";
+import { refresh, show } from "./draft/drawing.js";
+import { explain } from "./draft/explain.js";
+import { tab } from "./draft/tab.js";
+
+const WAIT_MS = 600;
+const RETRY_MS = [1000, 2000, 4000, 8000];
+
+class DraftAutosave extends HTMLElement {
+  /** @type {Promise<void> | null} */ saving = null;
+  changed = false;
+  stopped = false;
+  failures = 0;
+  timer = 0;
+
+  connectedCallback() {
+    this.addEventListener("input", () => this.touch(WAIT_MS));
+    this.addEventListener("change", (event) => this.onChange(/** @type {HTMLElement} */ (event.target)));
+    this.addEventListener("focusout", () => this.changed && this.touch(0));
+    this.addEventListener("click", (event) => this.onClick(event));
+    this.addEventListener("submit", (event) => this.onSubmit(/** @type {SubmitEvent} */ (event)));
+    document.addEventListener("visibilitychange", () => document.hidden && this.changed && this.save());
+    window.addEventListener("online", () => this.changed && this.save());
+    window.addEventListener("beforeunload", (event) => {
+      if (this.failures && this.changed) event.preventDefault();
+    });
+    this.stamp();
+    this.focusOn(this.form.dataset.focus ?? "");
+  }
+
+  /** @returns {HTMLFormElement} */
+  get form() {
+    return /** @type {HTMLFormElement} */ (this.querySelector("form"));
+  }
+
+  /** The hidden field of native submits. */
+  stamp() {
+    /** @type {HTMLInputElement} */ (this.form.elements.namedItem("_tab")).value = tab();
+  }
+
+  /** @param {number} wait */
+  touch(wait) {
+    this.changed = true;
+    clearTimeout(this.timer);
+    if (!this.stopped) this.timer = setTimeout(() => this.save(), wait);
+  }
+
+  /** @param {HTMLElement} target */
+  onChange(target) {
+    const revealed = target.dataset.reveals && document.getElementById(target.dataset.reveals);
+    if (revealed) revealed.hidden = !(/** @type {HTMLInputElement} */ (target).checked);
+    if (target.matches("[data-applies]")) mend(this, "apply");
+    else this.touch(0);
+  }
+
+  /** @param {Event} event */
+  onClick(event) {
+    if (!(event.target instanceof Element)) return;
+    const why = event.target.closest("[data-explain]");
+    if (!(why instanceof HTMLButtonElement)) return;
+    event.preventDefault();
+    explain(this, why);
+  }
+
+  /** @param {SubmitEvent} event */
+  async onSubmit(event) {
+    const button = /** @type {HTMLButtonElement | null} */ (event.submitter);
+    clearTimeout(this.timer);
+    if (button?.matches("[data-apply]")) {
+      event.preventDefault();
+      mend(this, button.value);
+    } else if (button?.getAttribute("aria-disabled") === "true") {
+      event.preventDefault();
+    } else if (this.saving) {
+      // An older save must not reach the server after this one.
+      event.preventDefault();
+      await this.saving;
+      this.form.requestSubmit(button);
+    } else {
+      this.changed = false;
+      if (button?.matches("[data-create]")) {
+        button.setAttribute("aria-disabled", "true");
+        setTimeout(() => (button.textContent = "Creating…"));
+      }
+    }
+  }
+
+  save() {
+    clearTimeout(this.timer);
+    if (this.stopped) return Promise.resolve();
+    if (this.saving) return this.saving.then(() => (this.changed ? this.save() : undefined));
+    this.changed = false;
+    this.show("saving", "Saving…");
+    this.saving = this.send().finally(() => (this.saving = null));
+    return this.saving;
+  }
+
+  /** The form as it is now. @param {string} go */
+  body(go) {
+    const body = new FormData(this.form);
+    body.set("_go", go);
+    body.set("_tab", tab());
+    return body;
+  }
+
+  async send() {
+    try {
+      const answer = await fetch(location.href.split("#")[0], { method: "POST", body: this.body("autosave") });
+      const json = answer.headers.get("Content-Type")?.startsWith("application/json");
+      if (!json) throw new Error(`answer ${answer.status}`);
+      const data = await answer.json();
+      if (answer.status === 409) this.conflict(data.conflict);
+      else if (answer.ok) this.done(data);
+      else throw new Error(`answer ${answer.status}`);
+    } catch {
+      this.failed();
+    }
+  }
+
+  /** @param {{saved: string, version: number, summary: string, echoes: Record<string, string>, chips: Record<string, string>}} data */
+  done(data) {
+    this.failures = 0;
+    this.show("saved", `Saved ${data.saved}`);
+    const version = /** @type {HTMLInputElement} */ (this.form.elements.namedItem("_version"));
+    version.value = String(data.version);
+    refresh(this, data);
+    if (this.changed) this.touch(WAIT_MS);
+  }
+
+  failed() {
+    this.changed = true;
+    this.show("failed", "Not saved – trying again (your text is kept in this tab)");
+    const wait = RETRY_MS[Math.min(this.failures, RETRY_MS.length - 1)];
+    this.failures += 1;
+    this.timer = setTimeout(() => this.save(), wait);
+  }
+
+  /** @param {string} html */
+  conflict(html) {
+    this.stopped = true;
+    this.changed = true;
+    this.show("failed", "Not saved");
+    if (this.querySelector("[data-conflict]")) return;
+    this.querySelector(".stack")?.insertAdjacentHTML("afterbegin", html);
+  }
+
+  /** @param {"saving" | "saved" | "failed"} state @param {string} words */
+  show(state, words) {
+    show(state, words);
+  }
+
+  /** @param {string} id */
+  focusOn(id) {
+    if (id) document.getElementById(id)?.focus();
+  }
+}
+
+customElements.define("draft-autosave", DraftAutosave);

@@ -1,0 +1,32 @@
+/* What a save brings back: when, the summary, what controls come to, where values come from. */
+
+/** @param {"saving" | "saved" | "failed"} state @param {string} words */
+export const show = (state, words) => {
+  const place = document.querySelector("[data-saved]");
+  if (!(place instanceof HTMLElement)) return;
+  place.dataset.state = state;
+  place.querySelector(".saved-icon")?.toggleAttribute("hidden", state !== "saved");
+  const text = place.querySelector("[data-saved-words]");
+  if (text && text.textContent !== words) text.textContent = words;
+};
+
+/**
+ * @param {Element} draft the element around the form
+ * @param {{summary: string, echoes: Record<string, string>, chips: Record<string, string>}} data
+ */
+export const refresh = (draft, { summary, echoes, chips }) => {
+  const old = draft.querySelector("[data-summary]");
+  const open = old?.querySelector("details")?.open ?? false;
+  if (old) old.outerHTML = summary;
+  const details = draft.querySelector("[data-summary] details");
+  if (details instanceof HTMLDetailsElement) details.open = open;
+  for (const place of draft.querySelectorAll("[data-echo]")) {
+    const html = echoes[place.getAttribute("data-echo") ?? ""] ?? "";
+    if (place.innerHTML !== html) place.innerHTML = html;
+    place.toggleAttribute("hidden", !html);
+  }
+  for (const place of draft.querySelectorAll("[data-chip]")) {
+    const html = chips[place.getAttribute("data-chip") ?? ""];
+    if (html !== undefined && !place.contains(document.activeElement)) place.innerHTML = html;
+  }
+};

@@ -1,0 +1,290 @@
+{
+/* [data-copy="text"] copies its text; [data-copy-from="closest"] the code of the figure around it. */
+const SHOWN_MS = 2000;
+
+document.addEventListener("click", async (event) => {
+  if (!(event.target instanceof Element)) return;
+  const button = event.target.closest("[data-copy], [data-copy-from]");
+  if (!(button instanceof HTMLElement)) return;
+  const source = button.closest("figure")?.querySelector("pre");
+  const text = button.dataset.copy ?? source?.textContent ?? "";
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    if (source) getSelection()?.selectAllChildren(source);
+    document.dispatchEvent(
+      new CustomEvent("gangline:toast", {
+        detail: { text: "The browser did not allow copying. Press Ctrl+C.", tone: "warn" },
+      }),
+    );
+    return;
+  }
+  const words = [...button.childNodes].find((node) => node.nodeType === Node.TEXT_NODE && node.textContent?.trim());
+  if (!words || button.dataset.copied) return;
+  const before = words.textContent;
+  button.dataset.copied = "true";
+  button.setAttribute("aria-live", "polite");
+  words.textContent = "Copied";
+  setTimeout(() => {
+    words.textContent = before;
+    delete button.dataset.copied;
+  }, SHOWN_MS);
+});
+}
+{
+/*
+ * Dialogs. [data-dialog] on a link shows the [data-dialog-content] of the page it leads to as a
+ * dialog; without scripts, or when the page cannot be had, the link is simply followed.
+ * "gangline:dialog" with {url} does the same from another script.
+ */
+
+/** @param {string} url */
+const fetchContent = async (url) => {
+  const answer = await fetch(url, { headers: { "X-Gangline-Dialog": "1" } });
+  if (!answer.ok || answer.redirected) return null;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  return page.querySelector("[data-dialog-content]");
+};
+
+/** A page has one h1, and it is not in the dialog. @param {Element} content */
+const demoteHeading = (content) => {
+  const heading = content.querySelector("h1");
+  if (!heading) return "";
+  const title = document.createElement("h2");
+  title.className = heading.className;
+  title.id = "dialog-lifted-title";
+  title.append(...heading.childNodes);
+  heading.replaceWith(title);
+  return title.id;
+};
+
+/** @param {string} url */
+const openPage = async (url) => {
+  let content = null;
+  try {
+    content = await fetchContent(url);
+  } catch {
+    content = null;
+  }
+  if (!content) {
+    window.location.assign(url);
+    return;
+  }
+  const dialog = document.createElement("dialog");
+  dialog.className = "dialog";
+  const title = demoteHeading(content);
+  if (title) dialog.setAttribute("aria-labelledby", title);
+  dialog.append(document.adoptNode(content));
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+  document.dispatchEvent(new CustomEvent("gangline:dialog-open", { detail: { dialog } }));
+};
+
+document.addEventListener("gangline:dialog", (event) => openPage(event.detail.url));
+
+document.addEventListener("click", (event) => {
+  if (!(event.target instanceof Element)) return;
+  const plain = !(event.ctrlKey || event.metaKey || event.shiftKey || event.button);
+  const opener = event.target.closest("a[data-dialog]");
+  if (opener && plain) {
+    event.preventDefault();
+    opener.closest("[popover]")?.hidePopover();
+    openPage(/** @type {HTMLAnchorElement} */ (opener).href);
+    return;
+  }
+  const closer = event.target.closest("dialog [data-close]");
+  if (closer) {
+    event.preventDefault();
+    closer.closest("dialog")?.close();
+    return;
+  }
+  // A press on the backdrop lands on the dialog itself.
+  if (event.target instanceof HTMLDialogElement && event.target.open) {
+    const box = event.target.getBoundingClientRect();
+    const inside =
+      event.clientX >= box.left && event.clientX <= box.right &&
+      event.clientY >= box.top && event.clientY <= box.bottom;
+    if (!inside && event.detail > 0) event.target.close();
+    return;
+  }
+  // Browsers without the command attribute.
+  const button = event.target.closest("button[commandfor]");
+  if (button && !("command" in HTMLButtonElement.prototype)) {
+    const dialog = document.getElementById(button.getAttribute("commandfor") ?? "");
+    if (dialog instanceof HTMLDialogElement) {
+      if (button.getAttribute("command") === "close") dialog.close();
+      else dialog.showModal();
+    }
+  }
+});
+}
+{
+/* Menus open and close without scripts; this adds the arrow keys. */
+
+/** @param {Element} list @returns {HTMLElement[]} */
+const itemsOf = (list) => [...list.querySelectorAll(".menu-item")];
+
+document.addEventListener("keydown", (event) => {
+  if (!["ArrowDown", "ArrowUp", "Home", "End"].includes(event.key)) return;
+  if (!(event.target instanceof Element)) return;
+  const opener = event.target.closest("button[popovertarget]");
+  if (opener && event.key === "ArrowDown") {
+    const list = document.getElementById(opener.getAttribute("popovertarget") ?? "");
+    if (!list?.matches("[data-menu]")) return;
+    event.preventDefault();
+    list.showPopover({ source: opener });
+    itemsOf(list)[0]?.focus();
+    return;
+  }
+  const list = event.target.closest("[data-menu]");
+  if (!list) return;
+  const items = itemsOf(list);
+  const here = items.indexOf(/** @type {HTMLElement} */ (event.target));
+  const last = items.length - 1;
+  const next = {
+    ArrowDown: here === last ? 0 : here + 1,
+    ArrowUp: here <= 0 ? last : here - 1,
+    Home: 0,
+    End: last,
+  }[event.key];
+  event.preventDefault();
+  items[next ?? 0]?.focus();
+});
+}
+{
+/* Change the theme at once; the form behind it remembers it. */
+document.addEventListener("submit", async (event) => {
+  const form = /** @type {HTMLFormElement} */ (event.target);
+  const button = /** @type {HTMLButtonElement | null} */ (event.submitter);
+  if (!form.matches("[data-theme-form]") || !button) return;
+  event.preventDefault();
+  const body = new FormData(form, button);
+  try {
+    const answer = await fetch(form.action, { method: "POST", body, redirect: "manual" });
+    if (answer.type !== "opaqueredirect") throw new Error(String(answer.status));
+  } catch {
+    document.dispatchEvent(
+      new CustomEvent("gangline:toast", {
+        detail: { text: "The theme could not be saved. Try again.", tone: "bad" },
+      }),
+    );
+    return;
+  }
+  if (button.value === "system") document.documentElement.removeAttribute("data-theme");
+  else document.documentElement.dataset.theme = button.value;
+  for (const other of form.querySelectorAll("[aria-pressed]")) {
+    other.setAttribute("aria-pressed", String(other === button));
+  }
+});
+}
+{
+/* Relative times and running durations grow once a minute; not while live updates are paused. */
+const MINUTE_MS = 60_000;
+
+/** The same words as gangline.web.formats.relative, within a day. @param {number} ms */
+const words = (ms) => {
+  const minutes = Math.floor(ms / MINUTE_MS);
+  if (minutes < 1) return "just now";
+  return minutes < 60 ? `${minutes} min ago` : `${Math.floor(minutes / 60)} h ago`;
+};
+
+setInterval(() => {
+  if (document.hidden || document.querySelector('[data-live][data-state="paused"]')) return;
+  for (const time of document.querySelectorAll("time[data-relative]")) {
+    const age = Date.now() - Date.parse(time.getAttribute("datetime") ?? "");
+    if (!(age >= 0 && age < 24 * 60 * MINUTE_MS)) continue;
+    const text = words(age);
+    if (time.textContent !== text) time.textContent = text;
+  }
+  for (const place of document.querySelectorAll("[data-running]")) {
+    const minutes = Math.floor((Date.now() - Date.parse(place.getAttribute("data-running") ?? "")) / MINUTE_MS);
+    if (!(minutes >= 1 && minutes < 24 * 60)) continue;
+    const rest = String(minutes % 60).padStart(2, "0");
+    place.textContent = minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${rest} min`;
+  }
+}, MINUTE_MS);
+}
+{
+/*
+ * Toasts. "gangline:toast" with {text, tone, link?: {text, url}} shows one. A good one goes after
+ * 8 s unless somebody is at it; an error stays until closed; at most three are shown.
+ */
+const STAY_MS = 8000;
+const MOST = 3;
+const ICONS = { good: "circle-check", info: "info-circle", warn: "alert-triangle", bad: "alert-octagon" };
+const SVG = "http://www.w3.org/2000/svg";
+
+const area = document.querySelector("[data-toasts]");
+
+/** @param {string} name @param {string} css */
+const icon = (name, css) => {
+  const svg = document.createElementNS(SVG, "svg");
+  const use = document.createElementNS(SVG, "use");
+  const sprite = document.querySelector("use[href]")?.getAttribute("href")?.split("#")[0] ?? "";
+  use.setAttribute("href", `${sprite}#${name}`);
+  svg.setAttribute("class", css);
+  svg.setAttribute("aria-hidden", "true");
+  svg.append(use);
+  return svg;
+};
+
+/** @param {Element} toast */
+const settle = (toast) => {
+  toast.querySelector("details")?.addEventListener("toggle", (event) => {
+    if (!(/** @type {HTMLDetailsElement} */ (event.target).open)) toast.remove();
+  });
+  if (toast.classList.contains("tone-bad")) return;
+  const go = () => {
+    if (toast.matches(":hover, :focus-within")) setTimeout(go, 2000);
+    else toast.remove();
+  };
+  setTimeout(go, STAY_MS);
+};
+
+/** @param {{text: string, tone?: string, link?: {text: string, url: string}}} message */
+const show = ({ text, tone = "good", link }) => {
+  if (!area) return;
+  const toast = document.createElement("div");
+  toast.className = `toast tone-${tone}`;
+  toast.setAttribute("role", tone === "bad" ? "alert" : "status");
+  toast.dataset.testid = "toast";
+  const words = document.createElement("div");
+  words.className = "toast-text";
+  words.textContent = text;
+  if (link) {
+    const anchor = document.createElement("a");
+    anchor.href = link.url;
+    anchor.textContent = link.text;
+    words.append(" ", anchor);
+  }
+  const fold = document.createElement("details");
+  fold.className = "toast-fold";
+  fold.open = true;
+  const close = document.createElement("summary");
+  close.className = "toast-close";
+  close.setAttribute("aria-label", "Close message");
+  close.append(icon("x", "icon"));
+  fold.append(close);
+  toast.append(icon(ICONS[tone] ?? "info-circle", "icon toast-icon"), words, fold);
+  area.append(toast);
+  settle(toast);
+  const shown = [...area.querySelectorAll(".toast")];
+  const spare = shown.filter((one) => !one.classList.contains("tone-bad"));
+  for (const old of [...spare, ...shown].slice(0, Math.max(0, shown.length - MOST))) old.remove();
+};
+
+if (area) for (const toast of area.querySelectorAll("[data-toast]")) settle(toast);
+
+document.addEventListener("gangline:toast", (event) => show(event.detail));
+
+for (const name of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) {
+  document.addEventListener(name, (event) => {
+    const id = event.detail?.xhr?.getResponseHeader?.("X-Request-Id");
+    const text = id
+      ? `The server could not do this. Try again. Error id ${id}`
+      : "The server did not answer. Try again.";
+    show({ text, tone: "bad" });
+  });
+}
+}

@@ -1,0 +1,86 @@
+/*
+ * Dialogs. [data-dialog] on a link shows the [data-dialog-content] of the page it leads to as a
+ * dialog; without scripts, or when the page cannot be had, the link is simply followed.
+ * "gangline:dialog" with {url} does the same from another script.
+ */
+
+/** @param {string} url */
+const fetchContent = async (url) => {
+  const answer = await fetch(url, { headers: { "X-Gangline-Dialog": "1" } });
+  if (!answer.ok || answer.redirected) return null;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  return page.querySelector("[data-dialog-content]");
+};
+
+/** A page has one h1, and it is not in the dialog. @param {Element} content */
+const demoteHeading = (content) => {
+  const heading = content.querySelector("h1");
+  if (!heading) return "";
+  const title = document.createElement("h2");
+  title.className = heading.className;
+  title.id = "dialog-lifted-title";
+  title.append(...heading.childNodes);
+  heading.replaceWith(title);
+  return title.id;
+};
+
+/** @param {string} url */
+const openPage = async (url) => {
+  let content = null;
+  try {
+    content = await fetchContent(url);
+  } catch {
+    content = null;
+  }
+  if (!content) {
+    window.location.assign(url);
+    return;
+  }
+  const dialog = document.createElement("dialog");
+  dialog.className = "dialog";
+  const title = demoteHeading(content);
+  if (title) dialog.setAttribute("aria-labelledby", title);
+  dialog.append(document.adoptNode(content));
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+  document.dispatchEvent(new CustomEvent("gangline:dialog-open", { detail: { dialog } }));
+};
+
+document.addEventListener("gangline:dialog", (event) => openPage(event.detail.url));
+
+document.addEventListener("click", (event) => {
+  if (!(event.target instanceof Element)) return;
+  const plain = !(event.ctrlKey || event.metaKey || event.shiftKey || event.button);
+  const opener = event.target.closest("a[data-dialog]");
+  if (opener && plain) {
+    event.preventDefault();
+    opener.closest("[popover]")?.hidePopover();
+    openPage(/** @type {HTMLAnchorElement} */ (opener).href);
+    return;
+  }
+  const closer = event.target.closest("dialog [data-close]");
+  if (closer) {
+    event.preventDefault();
+    closer.closest("dialog")?.close();
+    return;
+  }
+  // A press on the backdrop lands on the dialog itself.
+  if (event.target instanceof HTMLDialogElement && event.target.open) {
+    const box = event.target.getBoundingClientRect();
+    const inside =
+      event.clientX >= box.left && event.clientX <= box.right &&
+      event.clientY >= box.top && event.clientY <= box.bottom;
+    if (!inside && event.detail > 0) event.target.close();
+    return;
+  }
+  // Browsers without the command attribute.
+  const button = event.target.closest("button[commandfor]");
+  if (button && !("command" in HTMLButtonElement.prototype)) {
+    const dialog = document.getElementById(button.getAttribute("commandfor") ?? "");
+    if (dialog instanceof HTMLDialogElement) {
+      if (button.getAttribute("command") === "close") dialog.close();
+      else dialog.showModal();
+    }
+  }
+});

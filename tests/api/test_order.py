@@ -1,0 +1,40 @@
+"""What is judged first: who asks, then whether the cluster can do it at all."""
+
+from typing import Any
+
+import pytest
+
+from gangline.clusters.drivers.local.driver import LocalDriver
+from tests.support.api import ApiClient
+from tests.support.world import World
+
+pytestmark = pytest.mark.django_db
+REASON = "This machine cannot cap cores."
+
+
+def test_who_may_not_create_learns_nothing_of_the_policy(world: World) -> None:
+    body = world.spec_body(numWorkers=-1, nonsense=True)
+    answer = ApiClient(world, "viewer-vision").post("workloads/distributed", body)
+    assert answer.status_code == 403
+    assert answer.json()["problems"] == []
+
+
+def test_a_field_that_the_cluster_cannot_do_is_refused_when_somebody_said_it(
+    world: World, researcher: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(LocalDriver, "unsupported", {"compute.cpuCoreLimit": REASON})
+    body = world.spec_body(compute={"cpuCoreRequest": 0.5, "cpuCoreLimit": 2})
+    answer = researcher.post("workloads/distributed", body)
+    assert answer.status_code == 400
+    (problem,) = [p for p in answer.json()["problems"] if p["rule"] == "unsupported"]
+    assert problem["path"] == "compute.cpuCoreLimit"
+    assert problem["message"].endswith(REASON.rstrip("."))
+
+
+def test_a_default_of_a_field_that_the_cluster_cannot_do_is_no_obstacle(
+    world: World, researcher: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unsupported: dict[str, Any] = {"terminationGracePeriodSeconds": REASON}
+    monkeypatch.setattr(LocalDriver, "unsupported", unsupported)
+    answer = researcher.post("workloads/distributed", world.spec_body())
+    assert answer.status_code == 202, answer.content

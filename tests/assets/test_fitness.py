@@ -1,0 +1,60 @@
+"""A card of a template says when nothing here can run it, and then offers no "Run now"."""
+
+import pytest
+from django.test import Client
+
+from assets.models import Template
+from assets.services.templates import create_template
+from gangline.clusters.models import Cluster
+from gangline.organization.selectors import tenant_scope
+from tests.support.world import IMAGE, World, make_world
+
+pytestmark = pytest.mark.django_db
+RUN, CANNOT = "Run now", "Cannot run now: "
+
+
+@pytest.fixture
+def world() -> World:
+    return make_world()
+
+
+def _template(framework: str, image: str) -> Template:
+    return create_template(
+        actor=None,
+        scope=tenant_scope(),
+        name=framework.lower(),
+        framework=framework,
+        configuration="workersAndMaster" if framework == "XGBoost" else "workersOnly",
+        values={"worker.image": image, "worker.command": "python train.py"},
+    )
+
+
+def _page(world: World) -> str:
+    client = Client()
+    client.force_login(
+        world.people["researcher-vision"], backend="django.contrib.auth.backends.ModelBackend"
+    )
+    return client.get("/templates").content.decode()
+
+
+def test_what_fits_may_be_run_at_once(world: World) -> None:
+    _template("XGBoost", IMAGE)
+    assert RUN in (page := _page(world))
+    assert CANNOT not in page
+
+
+def test_without_its_framework_the_machines_reason_is_shown(world: World) -> None:
+    _template("JAX", IMAGE)
+    assert f"{CANNOT}jax cannot be imported." in (page := _page(world))
+    assert RUN not in page
+
+
+def test_without_the_framework_in_its_runtime_that_is_said(world: World) -> None:
+    _template("PyTorch", "local://system")
+    assert f"{CANNOT}local://system has no PyTorch." in _page(world)
+
+
+def test_before_the_first_look_at_the_machine_nothing_is_ruled_out(world: World) -> None:
+    Cluster.objects.update(facts={})
+    _template("JAX", IMAGE)
+    assert CANNOT not in _page(world)

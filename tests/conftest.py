@@ -1,0 +1,44 @@
+"""Fixtures for every test."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.db import connection
+from pytest_django import DjangoDbBlocker
+
+from tests.support.servers import browser_context, chromium, page, postgres_server, redis_server
+
+__all__ = ["browser_context", "chromium", "page", "postgres_server", "redis_server"]
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None) -> None:
+    """Put SQLite's test database into a file: one in memory knows neither WAL nor two writers."""
+    database = settings.DATABASES["default"]
+    if database["ENGINE"].endswith("sqlite3"):
+        database.setdefault("TEST", {})["NAME"] = str(
+            Path(os.environ["GANGLINE_DATA_DIR"]) / "test.db"
+        )
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """End what threads of tests have left connected, so that PostgreSQL lets its database go."""
+    yield
+    if connection.vendor == "postgresql":
+        with django_db_blocker.unblock(), connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+
+
+@pytest.fixture(scope="session")
+def examples_runtime() -> Path:
+    """The environment that `make setup` installs for the examples; `bin/python` runs them."""
+    folder = Path(os.environ["GANGLINE_TEST_RUNTIMES"]) / "examples"
+    assert (folder / "bin" / "python").exists(), "Run `make setup`: it installs this runtime."
+    return folder

@@ -1,0 +1,24 @@
+"""The fault-injecting cluster, while it has no faults, behaves as a driver must."""
+
+from pathlib import Path
+
+import pytest
+
+from gangline.clusters.drivers.base import Driver
+from tests.drivers.conformance import Script
+from tests.drivers.conformance_reading import ReadingConformance
+from tests.drivers.faulty import FaultyCluster, FaultyDriver
+
+
+class TestFaulty(ReadingConformance):
+    @pytest.fixture
+    def driver(self, tmp_path: Path) -> Driver:
+        return FaultyCluster(tmp_path / "cluster.db", idempotent=True).driver()
+
+    def again(self, driver: Driver) -> Driver:
+        assert isinstance(driver, FaultyDriver)
+        return FaultyDriver(driver.path)
+
+    def values(self, script: Script) -> dict[str, object]:
+        word = script.name.lower().replace("_", "-")
+        return {"image": "local://system", "command": f"behave {word}"}

@@ -1,0 +1,167 @@
+"""What this machine refuses before anything is stored, and what it offers."""
+
+import os
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gangline.clusters.drivers.base import Facts, Runtime, Submission
+from gangline.clusters.drivers.local import capacity, sandbox
+from gangline.clusters.drivers.local.driver import LocalDriver, Options
+from gangline.clusters.drivers.local.expansion import expand
+from gangline.spec.problems import Problem
+
+FACTS = Facts(
+    "1",
+    runtimes=(
+        Runtime("local://examples", "Examples", True, ("XGBoost", "MPI")),
+        Runtime("local://system", "System", True, ("PyTorch", "MPI")),
+        Runtime("local://old", "Old", False, (), reason="There is no Python at /old/bin/python."),
+    ),
+)
+
+
+def check(
+    tmp_path: Path,
+    framework: str = "PyTorch",
+    master: Mapping[str, Any] | None = None,
+    facts: Facts = FACTS,
+    **changes: Any,
+) -> list[Problem]:
+    (tmp_path / "home").mkdir(exist_ok=True)
+    driver = LocalDriver(tmp_path / "data", "host-a", Options(roots=(tmp_path / "home",)))
+    worker = {"image": "local://system", "command": "python train.py"} | changes
+    configuration = "workersAndMaster" if master is not None else "workersOnly"
+    submission = Submission("gang", "vision", framework, configuration, 2, worker, master)
+    return driver.check(submission, facts)
+
+
+def test_before_the_first_probe_a_runtime_is_taken_on_trust(tmp_path: Path) -> None:
+    """Right after a first start nobody knows what is there: the launch tells."""
+    assert check(tmp_path, facts=Facts(""), image="local://new") == []
+    assert [p.rule for p in check(tmp_path, facts=Facts(""), image="ubuntu:22.04")] == ["runtime"]
+
+
+def test_what_fits_is_not_refused(tmp_path: Path) -> None:
+    assert check(tmp_path) == []
+    assert check(tmp_path, workingDir=str(tmp_path / "home")) == []
+
+
+@pytest.mark.parametrize(
+    ("image", "message"),
+    [
+        (None, "is required: choose a runtime of this machine"),
+        (
+            "registry.local/ddp:1.4",
+            "must be a runtime of this machine, which runs processes and no containers",
+        ),
+        ("local://nobody", "must be a runtime that this machine has"),
+        ("local://old", "cannot be used: There is no Python at /old/bin/python"),
+        ("local://examples", "must be a runtime with PyTorch"),
+    ],
+)
+def test_an_image_must_be_a_runtime_that_can_run_it(
+    tmp_path: Path, image: str | None, message: str
+) -> None:
+    (problem,) = check(tmp_path, image=image)
+    assert (problem.field_id, problem.message) == ("worker.image", message)
+    assert problem.accepted == "local://system"
+
+
+@pytest.mark.parametrize("command", [None, "", "  "])
+def test_a_command_is_required(tmp_path: Path, command: str | None) -> None:
+    (problem,) = check(tmp_path, command=command)
+    assert (problem.field_id, problem.rule) == ("worker.command", "required")
+    assert "python train.py" in problem.accepted
+
+
+def test_under_mpi_only_the_launcher_needs_a_command(tmp_path: Path) -> None:
+    master = {"image": "local://system", "command": "mpirun ./a.out"}
+    assert check(tmp_path, "MPI", master, command=None) == []
+    (problem,) = check(tmp_path, "MPI", master | {"command": None})
+    assert problem.field_id == "master.command"
+
+
+def test_problems_of_both_roles_are_told_together(tmp_path: Path) -> None:
+    problems = check(tmp_path, master={"image": "a/b:1"}, command="")
+    assert [p.field_id for p in problems] == ["worker.command", "master.command", "master.image"]
+
+
+def test_a_working_directory_must_be_allowed(tmp_path: Path) -> None:
+    (tmp_path / "home/link").parent.mkdir(exist_ok=True)
+    (tmp_path / "home/link").symlink_to("/etc")
+    (tmp_path / "data").mkdir()
+    for folder in ("/etc", str(tmp_path / "home/link"), str(tmp_path / "data/runs")):
+        (problem,) = check(tmp_path, workingDir=folder)
+        assert problem.field_id == "worker.workingDir"
+        assert str(tmp_path / "home") in problem.accepted
+    (problem,) = check(tmp_path, workingDir=str(tmp_path / "home/none"))
+    assert problem.message == "must be a folder that exists"
+
+
+def test_declared_gpus_count_and_are_called_declared(tmp_path: Path) -> None:
+    driver = LocalDriver(tmp_path, "host-a", Options(declared_gpus=4))
+    room = driver.capacity()
+    assert (room.gpus, room.gpus_declared) == (("0", "1", "2", "3"), True)
+    assert room.admission == "ours"
+
+
+def test_cores_are_those_we_may_use() -> None:
+    mine = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {min(mine)})
+        assert capacity.cores() == 1.0
+    finally:
+        os.sched_setaffinity(0, mine)
+
+
+def test_free_ports_leave_out_what_is_taken_or_in_use() -> None:
+    first, last = capacity.PORTS
+    ports = capacity.free_ports(5)
+    assert len(set(ports)) == 5
+    assert all(first <= port < last for port in ports)
+    with socket.socket() as busy:
+        busy.bind(("127.0.0.1", ports[0]))
+        busy.listen()
+        every_other = set(range(first, last)) - {ports[0], ports[1]}
+        assert capacity.free_ports(1, taken=every_other) == (ports[1],)
+        with pytest.raises(OSError, match="only 1 of 2 ports are free"):
+            capacity.free_ports(2, taken=every_other)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("$(A)", "1"),
+        ("x$(A)y$(B)", "x1y$(A)"),
+        ("$$(A)", "$(A)"),
+        ("$(NONE)", "$(NONE)"),
+        ("$A ${A} $$ $", "$A ${A} $$ $"),
+        ("$()", "$()"),
+        ("$(A", "$(A"),
+    ],
+)
+def test_references_expand_as_on_other_clusters(text: str, expected: str) -> None:
+    assert expand(text, {"A": "1", "B": "$(A)"}) == expected
+
+
+@pytest.mark.needs_bwrap
+def test_bubblewrap_is_used_when_a_trial_of_it_works() -> None:
+    assert sandbox.works()
+
+
+def test_bubblewrap_that_does_not_work_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "bwrap"
+    broken.write_text("#!/bin/sh\nexit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setattr(sandbox, "_program", lambda: str(broken))
+    sandbox.works.cache_clear()
+    try:
+        assert not sandbox.works()
+    finally:
+        sandbox.works.cache_clear()

@@ -1,0 +1,73 @@
+"""Fixtures of the browser tests: a signed-in page on a live server, and axe."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from tests.support.product import product, window
+from tests.support.world import World, make_world
+
+__all__ = ["product", "window"]
+
+# Playwright keeps an event loop in this thread, where Django would refuse the database.
+os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+AXE = Path(__file__).parents[1] / "support" / "vendor" / "axe.min.js"
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+
+@pytest.fixture
+def world(transactional_db: None) -> World:
+    return make_world()
+
+
+def sign_in(context: BrowserContext, world: World, person: str, url: str) -> None:
+    """Give the window the session of ``person``."""
+    client = Client()
+    client.force_login(world.people[person])
+    session = client.session
+    session["started_at"] = session["seen_at"] = int(time.time())
+    session.save()
+    name = settings.SESSION_COOKIE_NAME
+    context.add_cookies([{"name": name, "value": client.cookies[name].value, "url": url}])
+
+
+@pytest.fixture
+def open_page(
+    chromium: Browser, live_server: Any, world: World, request: pytest.FixtureRequest
+) -> Callable[..., Page]:
+    """Opens a window of its own, signed in as a researcher of project vision."""
+
+    def open_(person: str = "researcher-vision", **options: Any) -> Page:
+        options.setdefault("viewport", {"width": 1440, "height": 900})
+        context = chromium.new_context(base_url=live_server.url, **options)
+        context.set_default_timeout(15_000)
+        request.addfinalizer(context.close)
+        sign_in(context, world, person, live_server.url)
+        return context.new_page()
+
+    return open_
+
+
+@pytest.fixture
+def axe() -> Callable[[Page], list[str]]:
+    """What axe finds on a page: rule and element, in words."""
+
+    def check(page: Page) -> list[str]:
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        found = page.evaluate(
+            "tags => axe.run(document, {runOnly: tags}).then(r => r.violations)", TAGS
+        )
+        return [
+            f"{v['id']}: {node['html'][:160]} {node.get('failureSummary', '')[:200]}"
+            for v in found
+            for node in v["nodes"]
+        ]
+
+    return check

@@ -1,0 +1,141 @@
+"""The pages of one workload: live parts, large gangs, everything within reach of the keyboard."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.support.product import Product
+from tests.support.waiting import wait_for
+
+Windows = Callable[..., Page]
+TABS = ("Overview", "Pods", "Logs", "Events", "Spec")
+REACH = 6
+SCRIPT_SECONDS = 0.3
+REMEMBER = """() => {
+  window.rows = [...document.querySelectorAll("[data-part=podtable] tbody tr")];
+  window.faded = new Set();
+  document.addEventListener("animationstart", (e) => window.faded.add(e.target.dataset.fade));
+}"""
+
+
+@pytest.fixture(scope="module")
+def workloads(product: Product) -> Iterator[Callable[..., str]]:
+    """Starts a workload once per name."""
+    product.empty()
+    made: dict[str, str] = {}
+
+    def start(name: str, until: str, **spec: Any) -> str:
+        if name not in made:
+            made[name] = product.start(name, **spec)
+            product.site.until(made[name], until)
+        return made[name]
+
+    yield start
+    product.empty()
+
+
+@pytest.mark.parametrize("pods", [1, 8, 512])
+def test_every_tab_exists_for_a_gang_of_any_size(
+    window: Windows, workloads: Callable[..., str], pods: int
+) -> None:
+    """AC-D07."""
+    share = {"cpuCoreRequest": 100, "cpuMemoryRequest": "32M"}
+    found = workloads(f"gang-{pods}", "Cannot start", workers=pods, compute=share)
+    page = window()
+    page.goto(f"/workloads/{found}")
+    for tab in TABS:
+        page.get_by_role("navigation", name="Workload").get_by_role("link", name=tab).click()
+        expect(page.get_by_role("link", name=tab, exact=True)).to_have_attribute(
+            "aria-current", "page"
+        )
+
+
+def test_the_grid_of_512_pods_is_named_and_cheap(
+    window: Windows, workloads: Callable[..., str]
+) -> None:
+    """AC-D07."""
+    share = {"cpuCoreRequest": 100, "cpuMemoryRequest": "32M"}
+    found = workloads("gang-512", "Cannot start", workers=512, compute=share)
+    page = window()
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+    page.goto(f"/workloads/{found}/pods")
+    page.wait_for_load_state("networkidle")
+    metrics = session.send("Performance.getMetrics")["metrics"]
+    script = next(m["value"] for m in metrics if m["name"] == "ScriptDuration")
+    assert script <= SCRIPT_SECONDS
+    expect(page.locator(".pod-grid-cell")).to_have_count(512)
+    cell = page.get_by_role("link", name="rank 17, worker-17, Pending", exact=True)
+    expect(cell).to_have_attribute("href", f"/workloads/{found}/logs?pod=worker-17")
+    expect(page.locator("tbody tr")).to_have_count(100)
+    page.get_by_role("link", name="Next").click()
+    expect(page.locator("tbody tr").first).to_contain_text("worker-100")
+    expect(page.get_by_text("Ranks 100 to 199 of 512 pods")).to_be_visible()
+
+
+def test_all_actions_are_six_tabs_from_the_heading(
+    window: Windows, workloads: Callable[..., str], product: Product
+) -> None:
+    """AC-D09."""
+    page = window()
+    running = workloads("reach", "Running", command="sleep 600")
+    page.goto(f"/workloads/{running}")
+    assert _reached(page) >= {"Stop", "Copy & edit", "Delete"}
+    product.site.act(running, "suspend")
+    expect(page.get_by_role("button", name="Run", exact=True)).to_be_visible()
+    assert _reached(page) >= {"Run", "Copy & edit", "Delete"}
+    ended = workloads("reach-end", "Completed", command="true")
+    page.goto(f"/workloads/{ended}")
+    assert _reached(page) >= {"Run again", "Copy & edit", "Delete"}
+
+
+def _reached(page: Page) -> set[str]:
+    """Words of what so many presses of Tab reach from the page's heading."""
+    page.locator("h1").evaluate("e => { e.tabIndex = -1; e.focus(); }")
+    words = set()
+    for _ in range(REACH):
+        page.keyboard.press("Tab")
+        words.add(page.evaluate("document.activeElement.innerText.trim()"))
+    return words
+
+
+def test_only_what_changes_is_touched(
+    window: Windows, workloads: Callable[..., str], product: Product
+) -> None:
+    """Only status and pods fade, and the rows of the pods stay the same elements."""
+    found = workloads("touched", "Running", command="sleep 600")
+    page = window()
+    page.goto(f"/workloads/{found}/pods")
+    title = page.locator('[data-part="title"]')
+    expect(title).to_contain_text("Running")
+    page.get_by_role("link", name="Stop").click()
+    page.get_by_role("dialog").get_by_role("button", name="Stop").click()
+    expect(page.get_by_test_id("toast")).to_contain_text("touched is being stopped.")
+    page.wait_for_url(f"**/workloads/{found}/pods")
+    expect(title).to_contain_text("Stopped by researcher.", timeout=20_000)
+    # What still fades goes on and does not begin anew.
+    expect(page.locator("[data-changed]")).to_have_count(0)
+    page.evaluate(REMEMBER)
+    product.site.act(found, "resume")
+    expect(title).to_contain_text("Running", timeout=20_000)
+    same = page.evaluate(
+        "window.rows.every((row) => document.contains(row)) && window.rows.length > 0"
+    )
+    assert same, "the rows of the pods are the same elements"
+    wait_for(lambda: "status" in page.evaluate("[...window.faded]"), seconds=5, what="the fade")
+    faded = set(page.evaluate("[...window.faded]")) - {None}
+    assert faded <= {"status", "pods", "worker-0", "worker-1", "master-0"}
+
+
+def test_a_deleted_workload_leads_back_to_the_table(
+    window: Windows, workloads: Callable[..., str], product: Product
+) -> None:
+    found = workloads("goes", "Completed", command="true")
+    page = window()
+    with page.expect_websocket() as socket:
+        page.goto(f"/workloads/{found}")
+    socket.value.wait_for_event("framereceived", lambda frame: "welcome" in str(frame))
+    product.site.act(found, "delete")
+    page.wait_for_url("**/workloads")

@@ -1,0 +1,355 @@
+"""The form in a real browser: by keyboard, without scripts, through reloads and lost networks."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, Route, expect
+
+from gangline.policies.services import save
+from tests.support.waiting import wait_for
+from tests.support.world import IMAGE, World
+from workloads.models import Draft, Workload
+
+Opener = Callable[..., Page]
+NAME = '[name="workload.name"]'
+ARGS = '[name="worker.args"]'
+WORKERS = '[name="worker.numWorkers"]'
+LIST = "worker.environmentVariables"
+POLICY = """
+rules:
+  worker:
+    numWorkers: {min: 1, max: 4}
+    terminationGracePeriodSeconds: {canEdit: false}
+"""
+
+
+def start(page: Page, name: str = "digits") -> None:
+    """Set-up done, at the step of the workers."""
+    page.goto("/workloads/new")
+    page.locator(NAME).fill(name)
+    press(page, "Continue to workers", "workers")
+
+
+def press(page: Page, button: str, step: str) -> None:
+    """Press a button that leads to another step."""
+    page.get_by_role("button", name=button).click()
+    page.wait_for_url(f"**/{step}*")
+
+
+def fill_workers(page: Page) -> None:
+    page.locator(f'[name="worker.image"][value="{IMAGE}"]').check(force=True)
+    page.locator('[name="worker.command"]').fill("python train.py")
+
+
+def saved(page: Page) -> Locator:
+    return page.locator("[data-saved]")
+
+
+def reach(page: Page, target: Locator, most: int = 80) -> None:
+    """Press Tab until ``target`` has the focus, which is never lost on the way."""
+    for _ in range(most):
+        if target.evaluate("e => e === document.activeElement"):
+            return
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement !== document.body")
+    raise AssertionError(f"Tab does not reach {target}")
+
+
+def test_the_whole_form_by_keyboard(open_page: Opener) -> None:
+    page = open_page()
+    page.goto("/workloads/new")
+    reach(page, page.locator('[name="worker.distributedFramework"]:checked'))
+    page.keyboard.press("ArrowRight")
+    expect(page.locator('[value="XGBoost"]')).to_be_checked()
+    expect(page.locator('[value="workersOnly"]')).to_be_disabled()
+    assert page.evaluate("document.activeElement.value") == "XGBoost"
+    reach(page, page.locator(NAME))
+    page.keyboard.type("by-keyboard")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/workers")
+    reach(page, page.locator('[name="worker.image"]').first)
+    page.keyboard.press("Space")
+    reach(page, page.locator('[name="worker.command"]'))
+    page.keyboard.type("python train.py")
+    reach(page, page.get_by_role("button", name="Add environment variable"))
+    page.keyboard.press("Enter")
+    name = page.get_by_label("Name, environment variable 1")
+    expect(name).to_be_focused()
+    page.keyboard.type("SEED")
+    page.keyboard.press("Tab")
+    page.keyboard.type("7")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/master")
+    reach(page, page.get_by_role("switch"))
+    page.keyboard.press("Space")
+    reach(page, page.locator('[name="master.compute.cpuCoreRequest"]'))
+    page.keyboard.type("0.25")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/review")
+    reach(page, page.get_by_role("button", name="Create training"))
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/workloads")
+    expect(page.get_by_test_id("toast")).to_contain_text("Training by-keyboard was created.")
+    workload = Workload.objects.get()
+    assert workload.framework == "XGBoost"
+    assert workload.said[LIST]["value"] == [{"name": "SEED", "value": "7"}]
+    assert workload.said["master.compute.cpuCoreRequest"]["value"] == 0.25
+
+
+def test_the_whole_form_without_scripts(open_page: Opener, world: World) -> None:
+    save(actor=world.actor("administrator"), scope=world.vision.scope, text=POLICY)
+    page = open_page(java_script_enabled=False)
+    start(page, "no-scripts")
+    page.get_by_role("button", name="Why is Number of workers limited?").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Why is Number of workers limited?")
+    page.get_by_role("link", name="Back to the form").click()
+    fill_workers(page)
+    page.get_by_role("button", name="Add environment variable").click()
+    page.get_by_label("Name, environment variable 1").fill("A")
+    page.get_by_role("button", name="Add environment variable").click()
+    expect(page.get_by_label("Name, environment variable 1")).to_have_value("A")
+    page.get_by_role("button", name="Remove this row").click()
+    page.locator(WORKERS).fill("5")
+    page.get_by_role("button", name="Continue to master").click()
+    expect(page.get_by_test_id("problem-summary")).to_contain_text("between 1 and 4")
+    page.locator(WORKERS).fill("2")
+    press(page, "Continue to master", "master")
+    page.get_by_role("switch").check()
+    page.get_by_role("button", name="Apply set-up").click()
+    page.locator('[name="master.args"]').fill("--lead")
+    press(page, "Continue to review", "review")
+    page.get_by_role("button", name="Create training").click()
+    page.wait_for_url("**/workloads")
+    workload = Workload.objects.get()
+    assert (workload.name, workload.num_workers) == ("no-scripts", 2)
+    assert workload.said["master.args"]["value"] == "--lead"
+
+
+def test_without_scripts_another_framework_is_applied_by_a_button(open_page: Opener) -> None:
+    page = open_page(java_script_enabled=False)
+    page.goto("/workloads/new")
+    page.locator('[value="MPI"]').check(force=True)
+    page.get_by_role("button", name="Apply framework").click()
+    expect(page.locator('[value="workersOnly"]')).to_be_disabled()
+    expect(page.locator('[value="MPI"]')).to_be_checked()
+
+
+def test_enter_in_every_field_means_continue_without_scripts(open_page: Opener) -> None:
+    """R27."""
+    page = open_page(java_script_enabled=False)
+    start(page)
+    fill_workers(page)
+    page.get_by_role("button", name="Add label").click()
+    page.get_by_label("Name, label 1").fill("team")
+    page.get_by_label("Value, label 1").fill("a")
+    count = page.locator("#wizard-form input.input:not([readonly])").count()
+    assert count > 10
+    for number in range(count):
+        page.locator("#wizard-form input.input:not([readonly])").nth(number).press("Enter")
+        page.wait_for_url("**/master")
+        page.go_back()
+        page.wait_for_url("**/workers*")
+
+
+def test_typing_survives_a_reload(open_page: Opener) -> None:
+    """AC-F09, first half."""
+    page = open_page()
+    start(page)
+    page.locator(ARGS).fill("--epochs 3")
+    expect(saved(page)).to_contain_text("Saved")
+    wait_for(lambda: "--epochs 3" in str(Draft.objects.get().inputs), what="the save")
+    page.reload()
+    expect(page.locator(ARGS)).to_have_value("--epochs 3")
+    expect(page.locator('[data-echo="worker.args"]')).to_contain_text("2 words")
+
+
+def test_typing_without_a_network_is_saved_when_it_returns(open_page: Opener) -> None:
+    """AC-F09, second half."""
+    page = open_page()
+    start(page)
+    page.context.set_offline(True)
+    page.locator(ARGS).fill("--offline")
+    expect(saved(page)).to_contain_text("Not saved – trying again")
+    page.locator(WORKERS).fill("3")
+    page.context.set_offline(False)
+    expect(saved(page)).to_contain_text("Saved", timeout=20_000)
+    wait_for(lambda: "--offline" in str(Draft.objects.get().inputs), what="the save")
+    page.reload()
+    expect(page.locator(ARGS)).to_have_value("--offline")
+    expect(page.locator(WORKERS)).to_have_value("3")
+
+
+def test_back_and_forward_keep_every_value(open_page: Opener) -> None:
+    """AC-F10."""
+    page = open_page()
+    start(page)
+    fill_workers(page)
+    press(page, "Continue to master", "master")
+    page.get_by_role("switch").check()
+    page.locator('[name="master.args"]').fill("--lead")
+    press(page, "Continue to review", "review")
+    for step in ("master", "workers", "setup"):
+        page.go_back()
+        page.wait_for_url(f"**/{step}")
+    expect(page.locator(NAME)).to_have_value("digits")
+    for step in ("workers", "master", "review"):
+        page.go_forward()
+        page.wait_for_url(f"**/{step}")
+        if step == "workers":
+            expect(page.locator('[name="worker.command"]')).to_have_value("python train.py")
+        if step == "master":
+            expect(page.locator('[name="master.args"]')).to_have_value("--lead")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Review")
+
+
+def test_a_double_click_on_create_makes_one_workload(open_page: Opener) -> None:
+    """AC-F19."""
+    page = open_page()
+    start(page)
+    fill_workers(page)
+    press(page, "Continue to master", "master")
+    press(page, "Continue to review", "review")
+    page.get_by_role("button", name="Create training").dblclick()
+    page.wait_for_url("**/workloads")
+    assert Workload.objects.count() == 1
+
+
+def test_summary_review_and_workload_agree(open_page: Opener) -> None:
+    """AC-F15."""
+    page = open_page()
+    start(page)
+    fill_workers(page)
+    page.locator(WORKERS).fill("3")
+    page.locator('[name="worker.compute.gpuDevicesRequest"]').fill("2")
+    pods, gpus = page.get_by_test_id("summary-pods"), page.get_by_test_id("summary-gpus")
+    expect(pods).to_have_text("3 workers + 1 master")
+    expect(gpus).to_have_text("8")
+    expect(page.get_by_test_id("verdict")).to_contain_text("Cannot start")
+    press(page, "Continue to master", "master")
+    press(page, "Continue to review", "review")
+    expect(pods).to_have_text("3 workers + 1 master")
+    expect(gpus).to_have_text("8")
+    page.get_by_role("button", name="Create training").click()
+    page.wait_for_url("**/workloads")
+    workload = Workload.objects.get()
+    assert (workload.pods_total, workload.gpus) == (4, 8)
+
+
+def test_a_second_tab_is_told_and_decides(open_page: Opener) -> None:
+    """AC-F22."""
+    first, second = open_page(), open_page()
+    start(first)
+    second.goto(first.url)
+    first.locator(ARGS).fill("--first")
+    expect(saved(first)).to_contain_text("Saved")
+    wait_for(lambda: "--first" in str(Draft.objects.get().inputs), what="the save")
+    second.locator(ARGS).fill("--second")
+    notice = second.get_by_test_id("conflict")
+    expect(notice).to_contain_text("changed in another tab")
+    assert "--first" in str(Draft.objects.get().inputs)
+    expect(second.locator(ARGS)).to_have_value("--second")
+    notice.get_by_role("button", name="Keep mine").click()
+    expect(notice).to_have_count(0)
+    assert "--second" in str(Draft.objects.get().inputs)
+
+
+def test_rows_keep_the_focus_and_can_be_brought_back(open_page: Opener) -> None:
+    page = open_page()
+    start(page)
+    page.locator(ARGS).fill("--typed-just-before")
+    page.get_by_role("button", name="Add environment variable").click()
+    expect(page.get_by_label("Name, environment variable 1")).to_be_focused()
+    page.keyboard.type("SEED")
+    page.get_by_role("button", name="Add environment variable").click()
+    expect(page.get_by_label("Name, environment variable 2")).to_be_focused()
+    expect(page.get_by_label("Name, environment variable 1")).to_have_value("SEED")
+    expect(page.locator(ARGS)).to_have_value("--typed-just-before")
+    page.get_by_role("button", name="Remove SEED").click()
+    undo = page.get_by_role("button", name="Bring back SEED")
+    expect(undo).to_be_focused()
+    undo.click()
+    expect(page.get_by_label("Name, environment variable 1")).to_have_value("SEED")
+
+
+def test_a_failed_continue_puts_the_focus_on_the_summary(open_page: Opener) -> None:
+    """AC-F07."""
+    page = open_page()
+    start(page)
+    fill_workers(page)
+    page.locator(WORKERS).fill("many")
+    page.get_by_role("button", name="Continue to master").click()
+    summary = page.get_by_test_id("problem-summary")
+    expect(summary).to_be_focused()
+    assert page.title().startswith("Error: ")
+    summary.get_by_role("link").click()
+    expect(page.locator(WORKERS)).to_be_focused()
+    expect(page.locator(WORKERS)).to_have_value("many")
+
+
+def test_why_opens_a_dialog_and_gives_the_focus_back(open_page: Opener, world: World) -> None:
+    save(actor=world.actor("administrator"), scope=world.vision.scope, text=POLICY)
+    page = open_page()
+    start(page)
+    lock = page.get_by_test_id("lock-worker.numWorkers")
+    lock.click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Project vision allows at most 4 pods.")
+    page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+    expect(lock).to_be_focused()
+
+
+@pytest.mark.parametrize("width", [320, 390])
+def test_no_step_scrolls_sideways(open_page: Opener, width: int) -> None:
+    """AC-F24, with a name that cannot be broken."""
+    page = open_page(viewport={"width": width, "height": 700})
+    start(page, "a" * 51)
+    page.locator(WORKERS).fill("x" * 80)
+    page.get_by_role("button", name="Add environment variable").click()
+    page.get_by_role("button", name="Continue to master").click()
+    expect(page.get_by_test_id("problem-summary")).to_be_visible()
+    for step in ("setup", "workers?check=1", "master", "review?check=1"):
+        page.goto(page.url.rsplit("/", 1)[0] + f"/{step}")
+        wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0, f"{step} is {wide} px too wide"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(
+    open_page: Opener, axe: Callable[[Page], list[str]], world: World, scheme: str
+) -> None:
+    """AC-F23: each step, the error state, the dialog, the page of templates."""
+    save(actor=world.actor("administrator"), scope=world.vision.scope, text=POLICY)
+    page = open_page(color_scheme=scheme, reduced_motion="reduce")
+    page.goto("/workloads/new")
+    assert axe(page) == []
+    start(page)
+    page.get_by_role("button", name="Add environment variable").click()
+    page.get_by_label("Name, environment variable 1").fill("1A")
+    page.get_by_role("button", name="Continue to master").click()
+    expect(page.get_by_test_id("problem-summary")).to_be_visible()
+    assert axe(page) == []
+    page.get_by_test_id("lock-worker.numWorkers").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    assert axe(page) == []
+    base = page.url.rsplit("/", 1)[0]
+    for address in (f"{base}/master", f"{base}/review?check=1", "/templates"):
+        page.goto(address)
+        assert axe(page) == [], address
+
+
+def test_what_is_typed_while_the_form_changes_is_kept(open_page: Opener) -> None:
+    page = open_page()
+    start(page)
+    held: list[Route] = []
+    page.route("**/workers", lambda r: r.continue_() if held else held.append(r))
+    page.get_by_role("button", name="Add label").click()
+    page.locator(ARGS).fill("--meanwhile")
+    page.locator(WORKERS).fill("3")
+    page.locator('[name="worker.command"]').focus()
+    wait_for(lambda: page.evaluate("1") and held, what="the request")
+    held[0].continue_()
+    expect(page.get_by_label("Name, label 1")).to_be_visible()
+    expect(page.locator(ARGS)).to_have_value("--meanwhile")
+    expect(page.locator(WORKERS)).to_have_value("3")
+    wait_for(lambda: "--meanwhile" in str(Draft.objects.get().inputs), what="the save")

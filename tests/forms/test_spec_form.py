@@ -1,0 +1,163 @@
+"""The form follows the spec: what is declared there is here, and nothing else."""
+
+from typing import Any
+
+import pytest
+from django.http import QueryDict
+
+from gangline.forms.raw import RoleInputs, Row, Typed
+from gangline.forms.spec_form import RoleForm
+from gangline.policies.document import parse
+from gangline.policies.effective import Layer, effective_policy
+from gangline.policies.engine import Request, resolve
+from gangline.spec.catalogue import catalogue
+from gangline.spec.problems import Problem, Role
+from gangline.spec.workload import SPEC, SpecModels
+from tests.spec.extra_field import EXTRA, LABEL, with_extra_field
+
+
+def form(
+    role: Role = Role.WORKER, *, policy: str = "", models: SpecModels = SPEC, **more: Any
+) -> RoleForm:
+    layers = [Layer("project", "vision", parse(policy, models))] if policy else []
+    effective = effective_policy(layers, models)
+    said = more.pop("said", {})
+    master = "none" if role is Role.WORKER else "differences"
+    standing = resolve(Request(framework="PyTorch", master=master, said=said), effective)
+    return RoleForm(role=role, policy=effective, standing=standing, models=models, **more)
+
+
+def posted(**fields: str | list[str]) -> QueryDict:
+    data = QueryDict(mutable=True)
+    for name, value in fields.items():
+        data.setlist(name, value if isinstance(value, list) else [value])
+    return data
+
+
+def paths(made: RoleForm) -> list[str]:
+    return [field.path for section in made.sections(RoleInputs()) for field in section.fields]
+
+
+@pytest.mark.parametrize("role", [Role.WORKER, Role.MASTER])
+def test_every_field_of_the_spec_is_in_the_form(role: Role) -> None:
+    model = SPEC.worker if role is Role.WORKER else SPEC.master
+    wanted = [f"{role}.{p}" for p, f in catalogue(model).items() if f.ui.section != "setup"]
+    assert sorted(paths(form(role))) == sorted(wanted)
+
+
+@pytest.mark.parametrize("role", [Role.WORKER, Role.MASTER])
+def test_one_more_field_in_the_spec_is_one_more_field_in_the_form(role: Role) -> None:
+    models = with_extra_field()
+    made = form(role, models=models, policy=f"rules:\n  {role}:\n    {EXTRA}: {{max: 5}}\n")
+    (field,) = [
+        field
+        for section in made.sections(RoleInputs())
+        for field in section.fields
+        if field.path == f"{role}.{EXTRA}"
+    ]
+    assert field.label == LABEL
+    assert field.lock == "limited"
+    assert [(part.text, part.source) for part in field.limits] == [("at most 5", "project vision")]
+    shown = field.text if role is Role.WORKER else field.placeholder
+    assert shown == "3"
+    reading = made.read(posted(**{f"{role}.{EXTRA}": "4"}), RoleInputs())
+    assert made.said(reading.inputs).values == {f"{role}.{EXTRA}": {"value": 4, "from": "you"}}
+
+
+def test_sections_come_in_the_order_of_the_spec_and_workload_fields_first() -> None:
+    sections = form().sections(RoleInputs())
+    assert [s.title for s in sections] == ["Environment", "Compute", "General"]
+    assert sections[1].fields[0].path == "worker.numWorkers"
+
+
+@pytest.mark.parametrize(
+    ("typed", "unit", "value"),
+    [("256", "M", "256M"), ("1.5", "Gi", "1.5Gi"), ("2Gi", "M", "2Gi"), ("7T", "M", "7T")],
+)
+def test_a_size_is_a_number_and_a_unit(typed: str, unit: str, value: str) -> None:
+    path = "worker.compute.cpuMemoryLimit"
+    made = form()
+    reading = made.read(posted(**{path: typed, f"{path}~unit": unit}), RoleInputs())
+    assert made.said(reading.inputs).values[path]["value"] == value
+
+
+@pytest.mark.parametrize(
+    ("typed", "unit", "value"), [("2", "min", 120), ("1.5", "h", 5400), ("90", "s", 90)]
+)
+def test_a_duration_is_a_number_and_a_unit(typed: str, unit: str, value: int) -> None:
+    path = "worker.autoDeletionTimeAfterCompletionSeconds"
+    made = form()
+    reading = made.read(posted(**{path: typed, f"{path}~unit": unit}), RoleInputs())
+    assert made.said(reading.inputs).values[path]["value"] == value
+
+
+@pytest.mark.parametrize("typed", ["abc", "1.5.2", "-", "1e3", "٣"])
+def test_a_duration_that_is_none_is_a_problem_and_no_value(typed: str) -> None:
+    path = "worker.terminationGracePeriodSeconds"
+    made = form()
+    reading = made.read(posted(**{path: typed, f"{path}~unit": "min"}), RoleInputs())
+    said = made.said(reading.inputs)
+    assert path not in said.values
+    assert [p.path for p in said.problems] == ["terminationGracePeriodSeconds"]
+    assert reading.inputs.scalars["terminationGracePeriodSeconds"] == Typed(typed, "min")
+
+
+def test_an_unknown_unit_is_shown_beside_the_usual_ones() -> None:
+    inputs = RoleInputs({"compute.cpuMemoryRequest": Typed("1", "T", "copy:x")})
+    (field,) = [
+        f for s in form().sections(inputs) for f in s.fields if f.path.endswith("cpuMemoryRequest")
+    ]
+    assert [(o.value, o.selected) for o in field.units if o.selected] == [("T", True)]
+    assert field.chip is not None
+    assert field.chip.word == "copied"
+
+
+def test_what_was_not_posted_stays_as_it_was() -> None:
+    stored = RoleInputs(
+        {"args": Typed("--x")}, {"labels": (Row("r1", {"name": "a", "value": "b"}),)}
+    )
+    assert form().read(posted(), stored).inputs == stored
+
+
+def test_equal_text_keeps_its_origin_and_other_text_is_the_persons() -> None:
+    stored = RoleInputs({"args": Typed("--x", "", "template:1")})
+    made = form()
+    same = made.read(posted(**{"worker.args": "--x"}), stored).inputs
+    assert same.scalars["args"].origin == "template:1"
+    other = made.read(posted(**{"worker.args": "--y"}), stored).inputs
+    assert other.scalars["args"].origin == "you"
+
+
+def test_a_master_field_shows_the_workers_value_behind_an_empty_control() -> None:
+    said = {"worker.args": {"value": "--x", "from": "you"}}
+    made = form(Role.MASTER, said=said)
+    (field,) = [f for s in made.sections(RoleInputs()) for f in s.fields if f.path == "master.args"]
+    assert (field.text, field.placeholder) == ("", "--x")
+    assert field.chip is not None
+    assert field.chip.word == "workers"
+
+
+def test_a_problem_of_an_item_goes_to_the_row_that_was_sent() -> None:
+    rows = (
+        Row("r0"),
+        Row("r1", {"name": "A", "value": "1"}),
+        Row("r2", {"name": "!", "value": ""}),
+    )
+    inputs = RoleInputs({}, {"environmentVariables": rows})
+    problem = Problem(Role.WORKER, "environmentVariables.1.name", "format", "must be better")
+    (field,) = [
+        f
+        for s in form().sections(inputs, [problem])
+        for f in s.fields
+        if f.path.endswith("environmentVariables")
+    ]
+    assert [bool(item.errors) for item in field.items] == [False, False, True]
+    assert [c.wrong for c in field.items[2].cells] == [True, False]
+
+
+def test_inputs_survive_being_stored() -> None:
+    inputs = RoleInputs(
+        {"args": Typed("--x", "", "copy:1"), "compute.cpuMemoryLimit": Typed("1", "Gi")},
+        {"labels": (Row("r1", {"name": "a"}, "you", "a", removed=True),)},
+    )
+    assert RoleInputs.from_json(inputs.to_json()) == inputs

@@ -1,0 +1,252 @@
+"""The pages of workloads: words and actions per status, the same strings everywhere, their cost."""
+
+import gzip
+import re
+from collections.abc import Callable
+from html import unescape
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from gangline.db.clock import db_now
+from gangline.spec.frameworks import WORKERS_AND_MASTER
+from tests.support.api import ApiClient
+from tests.support.engine import new_workload
+from tests.support.queries import query_budget
+from tests.support.world import IMAGE, World
+from workloads.models import Attempt, Replica, Workload
+from workloads.parts import HEAD
+from workloads.statuses import STATUSES
+
+pytestmark = pytest.mark.django_db
+PERSON = "researcher-vision"
+WORDS = {
+    "stop": "Stop",
+    "resume": "Run",
+    "rerun": "Run again",
+    "copy": "Copy & edit",
+    "delete": "Delete",
+}
+MAX_QUERIES = 12
+MAX_GZIP = 25_000
+
+
+@pytest.fixture
+def person(world: World) -> Client:
+    client = Client()
+    client.force_login(world.people[PERSON], backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+@pytest.fixture
+def make(world: World) -> Callable[..., Workload]:
+    """A workload with the shown columns as they are given."""
+
+    def make_(name: str = "digits", **columns: Any) -> Workload:
+        row = new_workload(
+            name=name,
+            project=world.vision,
+            owner=world.people[PERSON],
+            values={"image": IMAGE, "command": "python train.py"},
+            workers=columns.pop("workers", 2),
+        )
+        shown = {"framework": "XGBoost", "configuration": WORKERS_AND_MASTER} | columns
+        Workload.objects.filter(pk=row.pk).update(**shown)
+        row.refresh_from_db()
+        return row
+
+    return make_
+
+
+def text(html: str) -> str:
+    """What people read of a piece of HTML."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+
+
+@pytest.mark.parametrize("word", STATUSES)
+def test_every_status_has_its_shape_its_words_and_its_actions(
+    person: Client, make: Callable[..., Workload], word: str
+) -> None:
+    """AC-D01, on the page and in the row of the table."""
+    status = STATUSES[word]
+    workload = make(status=word, reason="Because of <this>.", pods_total=2)
+    page = person.get(f"/workloads/{workload.pk}/events").content.decode()
+    title = re.search(r'data-part="title">(.*?)</div>', page, re.DOTALL)
+    assert title
+    assert f"#s-{status.shape}" in title[1]
+    assert f"tone-{status.tone}" in title[1]
+    assert text(title[1]) == f"{word} Because of <this>."
+    actions = re.search(r'data-part="actions">(.*?)</span></form>', page, re.DOTALL)
+    assert actions
+    offered = set(re.findall(r"</svg>([^<]+)<", actions[1]))
+    assert {unescape(one) for one in offered} == {WORDS[name] for name in status.actions}
+    table = person.get("/workloads").content.decode()
+    cell = re.search(r'data-testid="cell-status">(.*?)</td>', table, re.DOTALL)
+    assert cell
+    assert text(cell[1]) == f"{word} Because of <this>."
+    menu = re.search(r'data-testid="cell-more">(.*?)</td>', table, re.DOTALL)
+    assert menu
+    entries = {unescape(one) for one in re.findall(r"</svg>([^<]+)<", menu[1])}
+    assert entries == {WORDS[name] for name in status.actions}
+
+
+def test_no_contact_is_a_badge_beside_the_last_status(
+    person: Client, make: Callable[..., Workload]
+) -> None:
+    workload = make(status="Running", contact_lost_at=db_now(), observed_at=db_now())
+    page = person.get(f"/workloads/{workload.pk}").content.decode()
+    assert "No contact since" in page
+    assert "No contact with the cluster" in page
+    assert "#s-running" in page
+
+
+def test_list_details_and_api_say_the_same(
+    person: Client, world: World, make: Callable[..., Workload]
+) -> None:
+    """AC-D02."""
+    reason = "worker-1 failed first: exit code 3."
+    workload = make(status="Failed", phase="Failed", reason=reason)
+    api = ApiClient(world, PERSON).get(f"workloads/{workload.pk}").json()
+    shown = f"{api['status']} {api['phaseMessage']}"
+    assert shown == f"Failed {reason}"
+    for address in ("/workloads", f"/workloads/{workload.pk}/events", "/"):
+        assert shown in text(person.get(address).content.decode()), address
+
+
+def test_a_row_says_its_project_owner_and_pods(
+    person: Client, make: Callable[..., Workload]
+) -> None:
+    make(status="Running", pods_ready=2, pods_total=3, gpus=4, gpus_in_use=4)
+    row = text(person.get("/workloads").content.decode())
+    for words in ("vision", PERSON, "2/3 pods ready", "XGBoost · Workers & master"):
+        assert words in row
+
+
+def test_large_gangs_are_a_grid_with_a_table_in_pages(
+    person: Client, make: Callable[..., Workload]
+) -> None:
+    """AC-D07: names of the cells, and the same pods in the table."""
+    workload = make(status="Running", pods_total=240, num_workers=240)
+    attempt = Attempt.objects.get(workload=workload)
+    Replica.objects.bulk_create(
+        Replica(attempt=attempt, role="worker", index=n, rank=n, state="Running")
+        for n in range(240)
+    )
+    page = person.get(f"/workloads/{workload.pk}/pods?from=200").content.decode()
+    assert page.count('class="pod-grid-cell') == 240
+    assert "rank 17, worker-17, Running</span>" in page
+    assert re.findall(r'<tr data-pod="([^"]+)"', page) == [f"worker-{n}" for n in range(200, 240)]
+    overview = person.get(f"/workloads/{workload.pk}").content.decode()
+    assert overview.count('class="pod-grid-cell') == 240
+    assert "<tr data-pod=" not in overview
+    for nonsense in ("-1", "x", "9" * 30, "٣"):
+        assert person.get(f"/workloads/{workload.pk}/pods?from={nonsense}").status_code == 200
+
+
+def test_pages_that_ask_get_the_frame_of_the_socket(
+    person: Client, make: Callable[..., Workload]
+) -> None:
+    workload = make(status="Running", reason="All 3 pods are ready.")
+    address = f"/workloads/{workload.pk}/changes"
+    answer = person.get(address, {"query": f"{workload.pk}/events/0"})
+    (item,) = answer.json()["items"]
+    assert set(item["cells"]) == {*HEAD, "events"}
+    tag = answer.headers["ETag"]
+    again = person.get(
+        address, {"query": f"{workload.pk}/events/0"}, headers={"If-None-Match": tag}
+    )
+    assert again.status_code == 304
+    other = make("other")
+    for query in ("", "x", f"{other.pk}/events/0", f"{workload.pk}/nothing/0"):
+        assert person.get(address, {"query": query}).status_code == 404, query
+
+
+@pytest.mark.parametrize(
+    ("referer", "back"),
+    [
+        ("http://testserver/workloads?status=running&q=a", "/workloads?status=running&q=a"),
+        ("http://testserver/workloads/{id}/pods", "/workloads/{id}/pods"),
+        ("http://evil.example.org/workloads", "/workloads/{id}"),
+        ("http://testserver//evil.example.org", "/workloads/{id}"),
+        ("http://testserver/workloads/{id}/stop", "/workloads/{id}"),
+        ("javascript:alert(1)", "/workloads/{id}"),
+        ("", "/workloads/{id}"),
+    ],
+)
+def test_a_question_leads_back_to_where_it_was_asked(
+    person: Client, make: Callable[..., Workload], referer: str, back: str
+) -> None:
+    workload = make(status="Running")
+    address = f"/workloads/{workload.pk}/stop"
+    headers = {"Referer": referer.format(id=workload.pk)} if referer else {}
+    page = unescape(person.get(address, headers=headers).content.decode())
+    expected = back.format(id=workload.pk)
+    assert f'name="next" value="{expected}"' in page
+    assert f'href="{expected}" data-close' in page
+
+
+def test_an_address_that_names_nonsense_is_still_a_page(person: Client) -> None:
+    for query in (
+        "sort=-nonsense", "size=7", "status=nothing", "after=!!", "before=e30", "q=%0a%E2%80%AE",
+        "project=" + "p," * 500, "owner=%F0%9F%92%A9", "q=" + "x" * 5000, "unknown=kept",
+    ):  # fmt: skip
+        assert person.get(f"/workloads?{query}", follow=True).status_code == 200, query
+
+
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [
+        ("page home", "/"),
+        ("page list", "/workloads"),
+        ("page list filtered", "/workloads?status=running&project=vision&sort=-gpus"),
+        ("page overview", "/workloads/{}"),
+        ("page pods", "/workloads/{}/pods"),
+        ("page events", "/workloads/{}/events"),
+        ("page spec", "/workloads/{}/spec"),
+        ("page policies", "/policies"),
+        ("page policy", "/policies/{scope}"),
+        ("page clusters", "/clusters"),
+        ("page templates", "/templates"),
+        ("page settings", "/settings"),
+        ("changes list", "/workloads/changes?since=2026-01-01T00:00:00%2B00:00&after="),
+        ("changes details", "/workloads/{0}/changes?query={0}/overview/0"),
+    ],
+)
+def test_pages_stay_within_their_queries(
+    person: Client, world: World, make: Callable[..., Workload], name: str, address: str
+) -> None:
+    first = make("first", status="Running")
+    make("second", status="Failed")
+    address = address.format(first.pk, scope=world.vision.scope_id)
+    # The first page of a process fills what is kept for all of them.
+    assert person.get(address).status_code == 200
+    with query_budget(name):
+        assert person.get(address).status_code == 200
+
+
+def test_no_page_of_workloads_needs_more_than_twelve_queries() -> None:
+    import json
+
+    from tests.support.queries import BUDGETS
+
+    budgets = json.loads(BUDGETS.read_text())
+    dear = {n: c for n, c in budgets.items() if n.startswith("page ") and c > MAX_QUERIES}
+    assert dear == {}
+
+
+def test_fifty_rows_are_small_and_cost_no_more_queries_than_two(
+    person: Client, make: Callable[..., Workload]
+) -> None:
+    for number in range(50):
+        make(
+            f"a-workload-with-a-name-{number:02d}",
+            status=list(STATUSES)[number % len(STATUSES)],
+            reason=f"Needs {number} CPUs; {number} of 64 are free; 3 workloads are ahead.",
+            pods_total=9, pods_ready=number % 9, gpus=8, started_at=db_now(),
+        )  # fmt: skip
+    assert person.get("/workloads").status_code == 200
+    with query_budget("page list"):
+        page = person.get("/workloads")
+    assert page.content.count(b'data-testid="row-') == 50
+    assert len(gzip.compress(page.content, 6)) <= MAX_GZIP

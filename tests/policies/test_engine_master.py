@@ -1,0 +1,181 @@
+"""The master: as the workers, different in some fields, or all its own (R24)."""
+
+from typing import Any
+
+import pytest
+
+from gangline.policies.engine import WORKERS
+from gangline.spec.frameworks import WORKERS_ONLY
+from tests.policies.sample_models import document, messages, policy, say
+
+GPUS = "compute.gpuDevicesRequest"
+DEFAULTS = policy(
+    document(
+        defaults={
+            "worker": {"compute": {"gpuDevicesRequest": 2, "cpuCoreRequest": 4}, "image": "w"},
+            "master": {"compute": {"gpuDevicesRequest": 0}},
+        }
+    )
+)
+
+
+@pytest.mark.parametrize("sent", [{"master": "none"}, {"configuration": WORKERS_ONLY}])
+def test_without_a_master_nothing_is_said_of_one(sent: dict[str, Any]) -> None:
+    resolution = say(None, sent=sent, **{"master.image": "a b", "master.nothing": 1})
+    assert resolution.problems == []
+    assert resolution.values("master") == {}
+
+
+def test_the_same_master_is_as_the_workers_are() -> None:
+    resolution = say(DEFAULTS, **{f"worker.{GPUS}": 4, f"master.{GPUS}": 1})
+    master = resolution.values("master")
+    worker = resolution.values("worker")
+    assert master == {path: worker[path] for path in master}
+    assert (master[GPUS], master["image"]) == (4, "w")
+    assert "numWorkers" not in master
+    assert {resolution.effective[f"master.{path}"].source for path in master} == {WORKERS}
+    assert resolution.problems == resolution.master_forced == []
+
+
+def test_a_differing_master_follows_what_the_workers_say() -> None:
+    resolution = say(
+        DEFAULTS,
+        sent={"master": "differences"},
+        **{"worker.args": "--x", "worker.command": "run", "master.command": "launch"},
+    )
+    origins = {path: (e.value, e.source) for path, e in resolution.effective.items()}
+    assert origins["master.command"] == ("launch", "you")
+    assert origins["master.args"] == ("--x", "workers")
+    assert origins[f"master.{GPUS}"] == (0, "policy tenant")
+    assert origins["master.image"] == ("w", "workers")
+    assert origins["master.compute.cpuCoreRequest"] == (4, "workers")
+    assert origins["master.compute.cpuMemoryRequest"] == ("256M", "default")
+
+
+def test_a_master_of_its_own_takes_its_own_defaults_only() -> None:
+    resolution = say(
+        DEFAULTS, sent={"master": "own"}, **{"worker.args": "--x", "master.command": "launch"}
+    )
+    master = resolution.values("master")
+    assert master["command"] == "launch"
+    assert master[GPUS] == 0
+    assert master["compute.cpuCoreRequest"] == 0.5
+    assert "args" not in master
+
+
+FIXED = policy(
+    document(
+        defaults={"master": {"compute": {"gpuDevicesRequest": 0}}},
+        rules={"master": {"compute": {"gpuDevicesRequest": {"canEdit": False}}}},
+    )
+)
+
+
+def test_a_fixed_master_field_forces_a_difference() -> None:
+    resolution = say(FIXED, **{f"worker.{GPUS}": 2})
+    assert messages(resolution) == [
+        (f"master.{GPUS}", "cannot be changed; it is fixed to 0", "tenant")
+    ]
+    assert resolution.master_forced == resolution.problems
+    assert say(FIXED).problems == []
+
+
+def test_a_fixed_master_field_does_not_follow_the_workers() -> None:
+    resolution = say(FIXED, sent={"master": "differences"}, **{f"worker.{GPUS}": 2})
+    assert (resolution.problems, resolution.notices) == ([], [])
+    assert resolution.effective[f"master.{GPUS}"].source == "fixed by tenant"
+
+
+def test_a_differing_master_is_judged_by_its_own_rules() -> None:
+    rules = policy(document(rules={"master": {"compute": {"gpuDevicesRequest": {"max": 1}}}}))
+    resolution = say(rules, sent={"master": "differences"}, **{f"worker.{GPUS}": 2})
+    assert messages(resolution) == [(f"master.{GPUS}", "must be at most 1", "tenant")]
+    assert resolution.master_forced == []
+
+
+def test_what_the_workers_may_not_either_is_said_once() -> None:
+    rules = policy(
+        document(rules={"image": {"required": True}, "compute": {"gpuDevicesRequest": {"max": 1}}})
+    )
+    resolution = say(rules, **{f"worker.{GPUS}": 2})
+    assert messages(resolution) == [
+        ("worker.image", "is required", "tenant"),
+        (f"worker.{GPUS}", "must be at most 1", "tenant"),
+    ]
+    assert resolution.master_forced == []
+
+
+def test_what_only_the_master_needs_forces_a_difference() -> None:
+    rules = policy(document(rules={"master": {"image": {"required": True}}}))
+    assert messages(say(rules)) == [("master.image", "is required", "tenant")]
+
+
+def test_a_wrong_value_of_the_workers_is_not_said_twice() -> None:
+    rules = policy(document(rules={"master": {"compute": {"gpuDevicesRequest": {"max": 1}}}}))
+    resolution = say(rules, **{f"worker.{GPUS}": "many", "worker.image": "a b"})
+    assert [p.field_id for p in resolution.problems] == ["worker.image", f"worker.{GPUS}"]
+
+
+def test_a_wrong_value_of_the_master_is_found() -> None:
+    resolution = say(None, sent={"master": "own"}, **{"master.image": "a b"})
+    assert [p.field_id for p in resolution.problems] == ["master.image"]
+
+
+LOCKED = policy(
+    document(
+        defaults={"master": {"labels": {"instances": [{"name": "role", "value": "head"}]}}},
+        rules={"master": {"labels": {"instances": {"locked": ["role"], "canAdd": False}}}},
+    )
+)
+
+
+def test_lists_of_the_workers_are_judged_for_the_master_too() -> None:
+    resolution = say(LOCKED, worker__labels=[{"name": "team", "value": "x"}])
+    assert messages(resolution) == [
+        (
+            "master.labels",
+            "is locked for the master, and the workers do not have it as it is there",
+            "tenant",
+        ),
+        ("master.labels.0", "cannot be added to the master", "tenant"),
+    ]
+    assert [p.key for p in resolution.master_forced] == ["role", "team"]
+
+
+def test_a_locked_item_that_the_workers_have_alike_is_no_problem() -> None:
+    resolution = say(LOCKED, worker__labels=[{"name": "role", "value": "head"}])
+    assert resolution.problems == []
+    (origin,) = resolution.effective["master.labels"].items
+    assert (origin.key, origin.source, origin.locked, origin.sent) == (
+        "role",
+        "workers",
+        "tenant",
+        0,
+    )
+
+
+def test_a_differing_master_takes_what_it_may_from_the_workers_list() -> None:
+    resolution = say(
+        LOCKED,
+        sent={"master": "differences"},
+        worker__labels=[{"name": "team", "value": "x"}, {"name": "role", "value": "hand"}],
+    )
+    assert (resolution.problems, resolution.notices) == ([], [])
+    assert resolution.values("master")["labels"] == [{"name": "role", "value": "head"}]
+
+
+def test_a_differing_master_follows_default_items_of_the_workers() -> None:
+    rules = policy(
+        document(defaults={"worker": {"labels": {"instances": [{"name": "a", "value": "1"}]}}})
+    )
+    resolution = say(rules, sent={"master": "differences"})
+    entry = resolution.effective["master.labels"]
+    assert (entry.value, entry.source) == ([{"name": "a", "value": "1"}], "workers")
+    assert "labels" not in say(rules, sent={"master": "own"}).values("master")
+
+
+def test_a_differing_master_keeps_its_own_default_items() -> None:
+    resolution = say(LOCKED, sent={"master": "differences"})
+    entry = resolution.effective["master.labels"]
+    assert (entry.value, entry.source) == ([{"name": "role", "value": "head"}], "policy tenant")
+    assert entry.items[0].locked == "tenant"

@@ -1,0 +1,176 @@
+"""What a test session needs: its own settings and database, and the programs of marked tests.
+
+Loaded before Django's settings are read. Nothing of the developer's own `GANGLINE_*` variables
+reaches the tests: they get an empty data folder and the database that `GANGLINE_TEST_DATABASE`
+names (`sqlite`, the default, or `postgres`, a private server made for the session).
+
+Tests marked `needs_<part>` are left out, with a word at the end, where that part is not installed;
+under `CI=true` the session fails at once instead.
+"""
+
+import atexit
+import json
+import os
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Generator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
+
+from scripts import services, system_packages
+
+ROOT = Path(__file__).resolve().parents[2]
+_KEPT = {"GANGLINE_MISSING"}
+_RESULTS = "GANGLINE_TEST_RESULTS"
+# A fixture that starts a program tells as much as a mark.
+_PART_OF_FIXTURE = {
+    "chromium": "chromium",
+    "postgres_server": "postgres",
+    "redis_server": "redis",
+}
+_ONE_STACK = "tests/production/"
+_cleanup = ExitStack()
+# Also when the settings cannot be loaded, and pytest never gets as far as its own cleaning.
+atexit.register(_cleanup.close)
+_left_out: Counter[str] = Counter()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--touching-database",
+        action="store_true",
+        help="run only tests that use the database (they are run again on PostgreSQL)",
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_load_initial_conftests() -> Generator[None]:
+    """Set the environment before pytest-django reads the settings."""
+    _set_environment()
+    return (yield)
+
+
+def _set_environment() -> None:
+    is_worker = "PYTEST_XDIST_WORKER" in os.environ
+    database = os.environ.get("GANGLINE_DATABASE_URL", "") if is_worker else _database_url()
+    data = ROOT / (os.environ.get("GANGLINE_DATA_DIR") or "var")
+    os.environ.setdefault("GANGLINE_TEST_RUNTIMES", str(data / "runtimes"))
+    for name in [*os.environ]:
+        if name == "PORT" or (name.startswith("GANGLINE_") and not _stays(name)):
+            del os.environ[name]
+    folder = tempfile.mkdtemp(prefix="gangline-test-")
+    _cleanup.callback(shutil.rmtree, folder, ignore_errors=True)
+    os.environ["GANGLINE_DATA_DIR"] = folder
+    os.environ["GANGLINE_DEMO"] = "0"
+    if database:
+        os.environ["GANGLINE_DATABASE_URL"] = database
+    if "GANGLINE_MISSING" not in os.environ:
+        os.environ["GANGLINE_MISSING"] = ",".join(system_packages.missing_parts())
+
+
+def _stays(name: str) -> bool:
+    return name in _KEPT or name.startswith("GANGLINE_TEST_")
+
+
+def _database_url() -> str:
+    kind = os.environ.get("GANGLINE_TEST_DATABASE", "sqlite")
+    if kind == "sqlite":
+        return ""
+    if kind != "postgres":
+        raise pytest.UsageError(f"GANGLINE_TEST_DATABASE is sqlite or postgres, not {kind}.")
+    return _cleanup.enter_context(services.postgres()).url
+
+
+def _missing() -> list[str]:
+    return [name for name in os.environ["GANGLINE_MISSING"].split(",") if name]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.add_cleanup(_cleanup.close)
+    if _missing() and os.environ.get("CI") == "true":
+        raise pytest.UsageError(
+            f"CI must run every test, and these are not installed: {', '.join(_missing())}. "
+            f"Install them with: {' '.join(system_packages.install_command(_missing()))}"
+        )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    kept: list[pytest.Item] = []
+    dropped: list[pytest.Item] = []
+    missing = set(_missing())
+    for item in items:
+        _mark_by_fixtures(item)
+        lacking = sorted(_needs(item) & missing)
+        if lacking:
+            _left_out.update(lacking[:1])
+        off_topic = config.getoption("touching_database") and not _touches_database(item)
+        (dropped if lacking or off_topic else kept).append(item)
+    if dropped:
+        config.hook.pytest_deselected(items=dropped)
+        items[:] = kept
+
+
+def _mark_by_fixtures(item: pytest.Item) -> None:
+    fixtures = getattr(item, "fixturenames", ())
+    for fixture, part in _PART_OF_FIXTURE.items():
+        if fixture in fixtures:
+            item.add_marker(f"needs_{part}")
+    if "chromium" in fixtures:
+        item.add_marker("browser")
+
+
+def _needs(item: pytest.Item) -> set[str]:
+    return {mark.name.removeprefix("needs_") for mark in item.iter_markers()}
+
+
+def _touches_database(item: pytest.Item) -> bool:
+    fixtures = set(getattr(item, "fixturenames", ()))
+    return item.get_closest_marker("django_db") is not None or bool(
+        fixtures & {"db", "transactional_db", "django_db_setup", "live_server"}
+    )
+
+
+class Grouped(LoadScopeScheduling):  # type: ignore[misc]
+    """Spreads tests over processes, but keeps together what shares a large set of servers."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = nodeid.partition("::")[0]
+        return "production" if path.startswith(_ONE_STACK) else nodeid
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Grouped:
+    return Grouped(config, log)
+
+
+def pytest_testnodedown(node: Any) -> None:
+    """Take over what a parallel worker left out; both collected the same tests."""
+    _left_out.update(node.workeroutput.get("left_out", {}) if not _left_out else {})
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["left_out"] = dict(_left_out)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    if _left_out:
+        terminalreporter.section("tests that need what is not installed")
+        for name, count in sorted(_left_out.items()):
+            packages = " ".join(system_packages.PARTS[name].packages)
+            terminalreporter.line(f"{name}: {count} left out; install {packages}.")
+    results = os.environ.get(_RESULTS)
+    if results:
+        _write_results(Path(results), terminalreporter.stats)
+
+
+def _write_results(path: Path, stats: dict[str, Sequence[object]]) -> None:
+    counts = {kind: len(stats.get(kind, ())) for kind in ("passed", "failed", "error", "skipped")}
+    path.write_text(json.dumps({**counts, "left_out": _left_out}))

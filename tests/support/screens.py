@@ -1,0 +1,131 @@
+"""What must hold on every screen, in every state: one helper that every browser test may call."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar, Literal
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Page
+
+AXE = (Path(__file__).parent / "vendor" / "axe.min.js").read_text(encoding="utf-8")
+TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+Theme = Literal["light", "dark"]
+THEMES: tuple[Theme, ...] = ("light", "dark")
+WIDTHS = (1440, 390)
+NARROWEST = 320
+SMALLEST_TARGET = 24
+_RUN = """async ([source, tags]) => {
+  if (!window.axe) (0, eval)(source);
+  const found = await axe.run(document, {runOnly: tags, resultTypes: ["violations"]});
+  return found.violations.map((v) => [v.id, v.nodes.map((n) => n.html.slice(0, 200))]);
+}"""
+# SC 2.5.8: links inside a sentence are exempt; a small box may count the room around it.
+_SMALL = """(least) => { const reach = (e) => {
+    const box = e.getBoundingClientRect(), style = getComputedStyle(e);
+    const spare = e.type === "checkbox" ? 2 * parseFloat(style.marginTop) : 0;
+    return {width: box.width + spare, height: box.height + spare};
+  };
+  return [...document.querySelectorAll("a[href], button, input, select, summary")]
+  .filter((e) => e.checkVisibility({visibilityProperty: true, opacityProperty: true}))
+  .filter((e) => !e.closest("p, dd, li > span, .note-body p, .events-text, .skip, .sr"))
+  .filter((e) => !(e.type === "radio" || e.type === "checkbox") || !e.closest("label"))
+  .map((e) => [e, reach(e)])
+  .filter(([, box]) => box.width > 1 && Math.min(box.width, box.height) < least - 0.01)
+  .map(([e, box]) => `${e.outerHTML.slice(0, 120)} ${box.width}×${box.height}`); }"""
+
+
+class Watch:
+    """What a page complained about: console errors, exceptions, requests to other hosts."""
+
+    _all: ClassVar[dict[int, "Watch"]] = {}
+
+    def __init__(self, page: Page) -> None:
+        self.lines: list[str] = []
+        self.allowed: set[str] = set()
+        self.requests: list[str] = []
+        self._hosts = {""}
+        page.on("console", lambda m: self._say(m.text) if m.type == "error" else None)
+        page.on("pageerror", lambda error: self._say(str(error)))
+        page.on("request", lambda request: self._requested(page, request.url))
+        page.on("close", self._forget)
+
+    @classmethod
+    def of(cls, page: Page) -> "Watch":
+        return cls._all.setdefault(id(page), cls(page))
+
+    def allow(self, words: str) -> None:
+        """The browser itself reports what this test provokes, such as an answer 422."""
+        self.allowed.add(words)
+
+    @staticmethod
+    def _forget(page: Page) -> None:
+        Watch._all.pop(id(page), None)
+
+    def _say(self, text: str) -> None:
+        if not any(words in text for words in self.allowed):
+            self.lines.append(text)
+
+    def _requested(self, page: Page, url: str) -> None:
+        self.requests.append(url)
+        host, own = urlsplit(url).netloc, urlsplit(page.url).netloc
+        if host and own and host != own and not url.startswith(("data:", "blob:")):
+            self.lines.append(f"request to another host: {url}")
+
+
+def watch(page: Page) -> Watch:
+    """Begin to take down what the page complains about."""
+    found = Watch.of(page)
+    for status in ("422", "403", "404", "410", "429"):
+        found.allow(f"the server responded with a status of {status}")
+    return found
+
+
+def assert_screen(
+    page: Page,
+    name: str,
+    *,
+    themes: Sequence[Theme] = THEMES,
+    widths: Sequence[int] = WIDTHS,
+    is_signed_in: bool = True,
+) -> None:
+    """G01, G05, axe, reflow and targets of what the page shows now, in every theme and width."""
+    problems = _structure(page, is_signed_in)
+    before = page.viewport_size
+    for width in widths:
+        page.set_viewport_size({"width": width, "height": 900})
+        problems += _wide(page, width)
+        small = page.evaluate(_SMALL, SMALLEST_TARGET)
+        problems += [f"{width} px: target is too small: {one}" for one in small]
+        for theme in themes:
+            page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+            for rule, nodes in page.evaluate(_RUN, [AXE, TAGS]):
+                problems += [f"{theme} {width} px: {rule}: {node}" for node in nodes]
+    page.set_viewport_size({"width": NARROWEST, "height": 900})
+    problems += _wide(page, NARROWEST)
+    if before:
+        page.set_viewport_size(before)
+    page.emulate_media(color_scheme=None, reduced_motion=None)
+    problems += Watch.of(page).lines
+    assert not problems, f"{name}:\n" + "\n".join(dict.fromkeys(problems))
+
+
+def _structure(page: Page, is_signed_in: bool) -> list[str]:
+    """AC-G01."""
+    problems = []
+    for selector in ("h1", "main"):
+        count = page.locator(selector).count()
+        if count != 1:
+            problems.append(f"there are {count} {selector}")
+    if is_signed_in and not page.locator("nav[aria-label]").count():
+        problems.append("there is no named nav")
+    if not re.fullmatch(r"(Error: )?\S.* – Gangline", page.title()):
+        problems.append(f"the title is {page.title()!r}")
+    return problems
+
+
+def _wide(page: Page, width: int) -> list[str]:
+    over = page.evaluate(
+        "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    )
+    return [f"{width} px: the page is {over} px too wide"] if over > 0 else []

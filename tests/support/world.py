@@ -1,0 +1,139 @@
+"""An organisation to test in: two projects on one local cluster, and a person in every role."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.conf import settings
+
+from gangline.access.actor import Actor
+from gangline.access.roles import ROLES
+from gangline.access.services import give
+from gangline.accounts.models import User
+from gangline.accounts.services import create_user, make_token
+from gangline.clusters.connections import host_id
+from gangline.clusters.models import Cluster
+from gangline.db.clock import db_now
+from gangline.organization import services
+from gangline.organization.models import Department, Installation, Project
+
+PASSWORD = "correct horse battery staple"
+IMAGE = "local://examples"
+FACTS: dict[str, Any] = {
+    "version": "test",
+    "frameworks": [
+        {"framework": name, "available": True, "reason": "", "version": "", "runtimes": [IMAGE]}
+        for name in ("PyTorch", "XGBoost", "MPI")
+    ]
+    + [
+        {"framework": "TF", "available": False, "reason": "tensorflow cannot be imported.",
+         "version": "", "runtimes": []},
+        {"framework": "JAX", "available": False, "reason": "jax cannot be imported.",
+         "version": "", "runtimes": []},
+    ],
+    "runtimes": [
+        {"reference": IMAGE, "title": "Examples", "available": True,
+         "frameworks": ["PyTorch", "XGBoost", "MPI"], "detail": "", "reason": ""}
+    ],
+    "detail": {},
+}  # fmt: skip
+CAPACITY: dict[str, Any] = {
+    "admission": "ours",
+    "cpus": 8.0,
+    "memory": 16 * 10**9,
+    "gpus": ["0", "1"],
+    "gpus_declared": True,
+    "ports": [16000, 32000],
+}
+
+
+@dataclass
+class World:
+    """Names of people are ``<role>-<project>``; the tenant's administrator is ``administrator``."""
+
+    installation: Installation
+    cluster: Cluster
+    department: Department
+    vision: Project
+    nlp: Project
+    people: dict[str, User] = field(default_factory=dict)
+    _tokens: dict[str, str] = field(default_factory=dict)
+
+    def actor(self, name: str) -> Actor:
+        return Actor(user=self.people[name], channel="api")
+
+    def token(self, name: str) -> str:
+        """One bearer token per person."""
+        if name not in self._tokens:
+            new = make_token(user=self.people[name], name="tests", days=1)
+            self._tokens[name] = new.text
+        return self._tokens[name]
+
+    def forget_tokens(self) -> None:
+        """Make new tokens when they are asked for next."""
+        self._tokens.clear()
+
+    def headers(self, name: str) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.token(name)}"}
+
+    def body(self, name: str = "digits", **changes: Any) -> dict[str, Any]:
+        """A submission that is accepted; ``changes`` replace keys of it."""
+        return {
+            "name": name,
+            "projectId": str(self.vision.pk),
+            "clusterId": str(self.cluster.pk),
+            "spec": {
+                "distributedFramework": "XGBoost",
+                "image": IMAGE,
+                "command": "python train.py",
+                "numWorkers": 2,
+                "compute": {"cpuCoreRequest": 0.5, "cpuMemoryRequest": "256M"},
+            },
+            **changes,
+        }
+
+    def spec_body(self, name: str = "digits", **spec: Any) -> dict[str, Any]:
+        """The same with changed fields of ``spec``; None takes a field away."""
+        body = self.body(name)
+        merged: Mapping[str, Any] = {**body["spec"], **spec}
+        body["spec"] = {key: value for key, value in merged.items() if value is not None}
+        return body
+
+
+def make_world(*, capacity: Mapping[str, Any] | None = None) -> World:
+    """Build it with the product's own services."""
+    installation = services.found(name="Test")
+    cluster = services.create_cluster(
+        actor=None,
+        name="this-machine",
+        kind="local",
+        host_id=host_id(settings.GANGLINE.data_dir),
+    )
+    now = db_now()
+    Cluster.objects.filter(pk=cluster.pk).update(
+        facts=FACTS,
+        capacity=dict(capacity or CAPACITY),
+        health="Connected",
+        health_since=now,
+        last_ok_at=now,
+    )
+    cluster.refresh_from_db()
+    department = services.create_department(actor=None, cluster=cluster, name="research")
+    vision = services.create_project(actor=None, department=department, name="vision", gpu_quota=2)
+    nlp = services.create_project(actor=None, department=department, name="nlp")
+    world = World(installation, cluster, department, vision, nlp)
+    _add(world, "administrator", "system_administrator", installation.scope)
+    _add(world, "head", "department_administrator", department.scope)
+    for project in (vision, nlp):
+        for role in ("project_administrator", "researcher", "viewer"):
+            _add(world, f"{role}-{project.name}", role, project.scope)
+    world.people["stranger"] = create_user(username="stranger")
+    return world
+
+
+def _add(world: World, name: str, role: str, scope: Any) -> None:
+    if role not in ROLES:
+        raise KeyError(role)
+    user = create_user(username=name)
+    give(actor=None, user=user, role=role, scope=scope)
+    world.people[name] = user

@@ -1,0 +1,100 @@
+"""What is not installed is named and left out; in CI it is a failure."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from scripts import run_tests, system_packages
+
+ROOT = Path(__file__).resolve().parents[2]
+TESTS = """
+import pytest
+
+@pytest.mark.needs_redis
+def test_with_redis(): raise AssertionError("Redis is missing, so this must not run.")
+
+@pytest.mark.django_db
+def test_with_a_database(): pass
+
+def test_with_nothing(): pass
+"""
+
+
+def run_pytest(
+    tmp_path: Path, *arguments: str, **variables: str
+) -> tuple[subprocess.CompletedProcess[str], dict[str, object]]:
+    """Run the tests above in a session of their own; return what it said and counted."""
+    (tmp_path / "test_some.py").write_text(TESTS)
+    results = tmp_path / "results.json"
+    environment = {key: value for key, value in os.environ.items() if key not in {"CI", "PORT"}}
+    environment = {key: value for key, value in environment.items() if "PYTEST" not in key}
+    given = {"GANGLINE_MISSING": "redis", "GANGLINE_TEST_RESULTS": str(results), **variables}
+    command = [sys.executable, "-m", "pytest", "-c", str(ROOT / "pyproject.toml"), *arguments]
+    done = subprocess.run(
+        [*command, f"--rootdir={ROOT}", "-p", "no:cacheprovider", str(tmp_path)],
+        cwd=ROOT,
+        env={**environment, **given},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done, json.loads(results.read_text()) if results.exists() else {}
+
+
+def test_a_test_whose_part_is_missing_is_left_out_and_named(tmp_path: Path) -> None:
+    """Slow, because it starts another session, with a parallel worker as `make test` has."""
+    done, results = run_pytest(tmp_path, "-n", "1")
+    assert done.returncode == 0, done.stdout
+    assert "redis: 1 left out; install redis-server." in done.stdout
+    assert results["left_out"] == {"redis": 1}
+    assert (results["passed"], results["failed"], results["skipped"]) == (2, 0, 0)
+
+
+def test_in_ci_a_missing_part_stops_the_session(tmp_path: Path) -> None:
+    """Slow, because it starts another session."""
+    done, results = run_pytest(tmp_path, CI="true")
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "CI must run every test, and these are not installed: redis." in done.stderr
+    assert results == {}
+
+
+@pytest.mark.needs_postgres
+def test_only_tests_that_touch_the_database_run_again_on_postgresql(tmp_path: Path) -> None:
+    """Slow, because it starts another session."""
+    done, results = run_pytest(
+        tmp_path, "--touching-database", GANGLINE_TEST_DATABASE="postgres", GANGLINE_MISSING=""
+    )
+    assert done.returncode == 0, done.stdout
+    assert results["passed"] == 1
+
+
+def test_without_root_the_exact_command_is_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(system_packages, "can_install", lambda: False)
+    monkeypatch.setattr(system_packages, "missing_parts", lambda: ["redis", "torch"])
+    assert system_packages.ensure() == ["redis", "torch"]
+    assert (
+        "sudo apt-get install --yes --no-install-recommends "
+        "python3-numpy python3-torch redis-server\n" in capsys.readouterr().out
+    )
+
+
+def test_in_ci_the_test_command_refuses_to_leave_anything_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(system_packages, "ensure", lambda: ["chromium"])
+    monkeypatch.setenv("CI", "true")
+    assert run_tests.main([]) == 1
+    assert "not installed: chromium" in capsys.readouterr().out
+
+
+def test_every_part_has_a_mark() -> None:
+    marks = (ROOT / "pyproject.toml").read_text()
+    assert system_packages.PARTS
+    for name in system_packages.PARTS:
+        assert f'"needs_{name}: ' in marks

@@ -1,0 +1,56 @@
+"""Queries of every step, and that Review's curl asks for the same workload as Create."""
+
+import json
+import re
+
+import pytest
+
+from tests.support.api import ApiClient
+from tests.support.forms import Filler
+from tests.support.queries import query_budget
+from tests.support.world import World
+from workloads.models import Workload
+
+
+@pytest.mark.parametrize("step", ["setup", "workers", "master", "review"])
+def test_a_step_keeps_its_query_budget(filler: Filler, step: str) -> None:
+    filler.ready()
+    filler.get(step)
+    with query_budget(f"form {step}"):
+        assert filler.client.get(filler.url(step)).status_code == 200
+
+
+def test_saving_keeps_its_query_budget(filler: Filler) -> None:
+    filler.ready()
+    page = filler.get("workers").page
+    changes = {"worker.args": "--x"}
+    with query_budget("form save"):
+        assert filler.post("workers", changes, go="autosave", page=page).status == 200
+
+
+def test_the_page_of_templates_keeps_its_query_budget(filler: Filler) -> None:
+    filler.client.get("/templates")  # the session keeps its CSRF secret from the first page on
+    with query_budget("templates"):
+        assert filler.client.get("/templates").status_code == 200
+
+
+def test_reviews_curl_asks_for_the_same_workload(filler: Filler, world: World) -> None:
+    filler.ready()
+    filler.post("workers", {"worker.args": "--x 'it''s'", "worker.numWorkers": "2"})
+    filler.post("master", {"master.different": "on", "master.compute.cpuCoreRequest": "0.25"})
+    page = filler.get("review").page
+    curl = next(e.text for e in page.elements if e.tag == "pre")
+    assert "Bearer $TOKEN" in curl
+    body = json.loads(re.search(r"-d '(.*)'$", curl, re.DOTALL)[1].replace("'\\''", "'"))  # type: ignore[index]
+    filler.post("review", go="create")
+    client = ApiClient(world, "researcher-vision")
+    answer = client.post("workloads/distributed", {**body, "name": "by-api"})
+    assert answer.status_code == 202, answer.content
+    by_form, by_api = (
+        {
+            path: entry["value"]
+            for path, entry in Workload.objects.get(name=name).attempts.get().effective.items()
+        }
+        for name in ("digits", "by-api")
+    )
+    assert by_form == by_api

@@ -1,0 +1,123 @@
+"""Drafts: saved by themselves, never lost between tabs, one workload each (AC-F19, F22, R25)."""
+
+from typing import Any
+
+from tests.support.forms import Filler
+from tests.support.world import World
+from workloads.models import Draft, Workload
+
+
+def autosave(filler: Filler, step: str, changes: dict[str, str], **more: Any) -> Any:
+    return filler.post(step, changes, go="autosave", **more).response
+
+
+def test_saving_by_itself_inserts_the_row_and_answers_with_the_summary(filler: Filler) -> None:
+    answer = autosave(filler, "setup", {"workload.name": "digits"})
+    data = answer.json()
+    assert answer.status_code == 200
+    assert data["version"] == 1
+    assert data["saved"].count(":") == 2
+    assert "1 worker + 1 master" in data["summary"]
+    assert filler.get("setup").page.value("workload.name") == "digits"
+
+
+def test_saving_by_itself_keeps_what_is_wrong(filler: Filler) -> None:
+    filler.fill()
+    assert autosave(filler, "workers", {"worker.numWorkers": "many"}).status_code == 200
+    assert filler.get("workers").page.value("worker.numWorkers") == "many"
+
+
+def test_echoes_come_with_the_save(filler: Filler) -> None:
+    filler.fill()
+    data = autosave(filler, "workers", {"worker.args": "--a 'b c'"}).json()
+    assert data["echoes"]["worker.args"] == ("2 words: <code>--a</code> · <code>b c</code>")
+    assert data["echoes"]["worker.compute.cpuMemoryRequest"].startswith("= 256")
+
+
+def test_the_same_tab_never_conflicts(filler: Filler) -> None:
+    page = filler.get("setup").page
+    autosave(filler, "setup", {"workload.name": "one"}, page=page)
+    answer = autosave(filler, "setup", {"workload.name": "two"}, page=page)
+    assert answer.status_code == 200
+    assert Draft.objects.get().inputs["setup"]["name"]["text"] == "two"
+
+
+def test_a_late_tab_is_told_and_overwrites_nothing(filler: Filler, world: World) -> None:
+    """AC-F22."""
+    late = Filler(world, tab="tab-2")
+    late.draft = filler.draft
+    filler.post("setup", {"workload.name": "first"})
+    page = late.get("setup").page
+    filler.post("setup", {"workload.name": "second"})
+    answer = late.post("setup", {"workload.name": "third"}, page=page)
+    assert answer.status == 409
+    assert answer.page.has(data_testid="conflict")
+    assert answer.page.value("workload.name") == "third"
+    assert filler.get("setup").page.value("workload.name") == "second"
+    by_script = autosave(late, "setup", {"workload.name": "third"}, page=page)
+    assert by_script.status_code == 409
+    assert "changed in another tab" in by_script.json()["conflict"]
+
+
+def test_a_late_tab_may_keep_its_own_or_take_the_other(filler: Filler, world: World) -> None:
+    late = Filler(world, tab="tab-2")
+    late.draft = filler.draft
+    filler.post("setup", {"workload.name": "first"})
+    page = late.get("setup").page
+    filler.post("setup", {"workload.name": "second"})
+    conflict = late.post("setup", {"workload.name": "third"}, page=page).page
+    theirs = late.post("setup", go="theirs", page=conflict)
+    assert (theirs.status, theirs.location) == (303, late.url("setup"))
+    assert filler.get("setup").page.value("workload.name") == "second"
+    late.post("setup", {"workload.name": "third"}, go="mine", page=conflict)
+    assert filler.get("setup").page.value("workload.name") == "third"
+
+
+def test_tabs_on_different_steps_do_not_disturb_each_other(filler: Filler, world: World) -> None:
+    filler.fill()
+    late = Filler(world, tab="tab-2")
+    late.draft = filler.draft
+    page = late.get("workers").page
+    filler.post("setup", {"workload.name": "renamed"})
+    assert late.post("workers", {"worker.args": "--x"}, page=page).status == 303
+    assert filler.get("setup").page.value("workload.name") == "renamed"
+
+
+def test_saving_the_same_again_is_no_conflict(filler: Filler, world: World) -> None:
+    late = Filler(world, tab="tab-2")
+    late.draft = filler.draft
+    filler.post("setup", {"workload.name": "first"})
+    page = late.get("setup").page
+    filler.post("setup", {"workload.name": "second"})
+    assert late.post("setup", {"workload.name": "second"}, page=page).status == 303
+
+
+def test_nothing_is_saved_into_a_submitted_draft(filler: Filler) -> None:
+    filler.fill()
+    page = filler.get("workers").page
+    filler.post("review", go="create")
+    before = Draft.objects.get().inputs
+    answer = filler.post("workers", {"worker.args": "--late"}, page=page)
+    assert (answer.status, answer.location) == (303, f"/workloads/{Workload.objects.get().pk}")
+    assert Draft.objects.get().inputs == before
+
+
+def test_unfinished_drafts_are_offered_on_a_fresh_form(filler: Filler, world: World) -> None:
+    filler.post("setup", {"workload.name": "digits"}, go="leave")
+    fresh = Filler(world).get("setup").page
+    links = [e.attributes.get("href") for e in fresh.elements if e.tag == "a"]
+    assert filler.url("setup") in links
+
+
+def test_a_draft_holds_no_more_than_what_was_typed(filler: Filler) -> None:
+    filler.post("setup", {"workload.name": "digits", "csrf": "canary", "password": "canary"})
+    assert "canary" not in str(Draft.objects.get().inputs)
+
+
+def test_text_that_cannot_be_stored_is_refused_and_shown_again(filler: Filler) -> None:
+    filler.ready()
+    answer = filler.post("workers", {"worker.args": "a\0b"}, go="step:review")
+    assert answer.status == 422
+    assert answer.page.links == ["f-worker-args"]
+    assert answer.page.value("worker.args") == "a\0b"
+    assert "args" not in str(Draft.objects.get().inputs)

@@ -1,0 +1,180 @@
+"""Copy & edit, templates, Run now: drafts that begin filled in."""
+
+import uuid
+
+import pytest
+
+from assets.models import Template
+from assets.services.templates import create_template
+from gangline.policies.services import save
+from gangline.spec.problems import InvalidSpec
+from tests.support.forms import Filler, Page
+from tests.support.world import IMAGE, World
+from workloads.models import Draft, Workload
+
+VALUES = {
+    "worker.image": IMAGE,
+    "worker.command": "python train.py",
+    "worker.numWorkers": 2,
+    "worker.compute.cpuMemoryRequest": "512M",
+    "worker.environmentVariables": [{"name": "SEED", "value": "1"}],
+}
+
+
+def template(world: World, name: str = "Digits, fast", **changes: object) -> Template:
+    return create_template(
+        actor=None,
+        **{
+            "scope": world.installation.scope,
+            "name": name,
+            "framework": "XGBoost",
+            "configuration": "workersAndMaster",
+            "values": VALUES,
+            **changes,
+        },  # type: ignore[arg-type]
+    )
+
+
+def page_of(filler: Filler, address: str) -> Page:
+    return Page(filler.client.get(address).content.decode())
+
+
+def test_a_template_fills_in_the_form_and_says_so(filler: Filler, world: World) -> None:
+    chosen = template(world)
+    filler.client.get(f"/workloads/new?template={chosen.pk}")
+    page = filler.get("setup", template=str(chosen.pk)).page
+    assert page.value("worker.distributedFramework") == "XGBoost"
+    assert page.value("workload.templateId") == str(chosen.pk)
+    answer = filler.client.post("/workloads/drafts", {"template": str(chosen.pk)})
+    filler.draft = Draft.objects.get().pk
+    assert answer.headers["Location"] == filler.url("setup")
+    filler.post("setup", {"workload.name": "digits"})
+    workers = filler.get("workers").page
+    assert workers.value("worker.command") == "python train.py"
+    assert "template" in workers.one(data_testid="f-worker.command").text
+    filler.post("review", go="create")
+    said = Workload.objects.get().said["worker.command"]
+    assert said == {"value": "python train.py", "from": f"template:{chosen.pk}"}
+    chosen.refresh_from_db()
+    assert chosen.used_count == 1
+
+
+def test_another_template_replaces_only_what_came_from_the_first(
+    filler: Filler, world: World
+) -> None:
+    """R21."""
+    first = template(world)
+    second = template(world, "Slow", values=VALUES | {"worker.command": "python slow.py"})
+    base = {"workload.name": "digits", "worker.distributedFramework": "XGBoost"}
+    filler.post("setup", base, go="apply")
+    filler.post("setup", {"workload.templateId": str(first.pk)})
+    filler.post("workers", {"worker.numWorkers": "3"})
+    filler.post("setup", {"workload.templateId": str(second.pk)})
+    page = filler.get("workers").page
+    assert page.value("worker.command") == "python slow.py"
+    assert page.value("worker.numWorkers") == "3"
+    filler.post("setup", {"workload.templateId": ""})
+    page = filler.get("workers").page
+    assert page.value("worker.command") == ""
+    assert page.value("worker.numWorkers") == "3"
+
+
+def test_a_template_of_another_project_is_unknown(filler: Filler, world: World) -> None:
+    other = template(world, scope=world.nlp.scope)
+    assert filler.get("setup", template=str(other.pk)).status == 404
+    forged = filler.post("setup", {"workload.name": "a", "workload.templateId": str(other.pk)})
+    assert forged.status == 422
+    posted = filler.client.post("/workloads/drafts", {"template": str(other.pk)})
+    assert posted.status_code == 404
+
+
+@pytest.mark.parametrize("value", ["x", "3d0c2c6e-8b1f-4c57-9c1f-2f7f0a5f0a11", "<script>"])
+def test_what_does_not_exist_cannot_be_started_from(filler: Filler, value: str) -> None:
+    for name in ("template", "from"):
+        assert filler.client.post("/workloads/drafts", {name: value}).status_code == 404
+        assert filler.get("setup", **{name: value}).status == 404
+    assert not Draft.objects.exists()
+
+
+def test_copy_and_edit_opens_review_under_a_free_name(filler: Filler, world: World) -> None:
+    """AC-F20, R26."""
+    filler.fill()
+    filler.post("workers", {"worker.args": "--epochs 3"})
+    filler.post("master", {"master.different": "on", "master.compute.cpuCoreRequest": "0.25"})
+    filler.post("review", go="create")
+    original = Workload.objects.get()
+    save(
+        actor=world.actor("administrator"),
+        scope=world.vision.scope,
+        text="defaults:\n  worker:\n    compute: {cpuMemoryRequest: 300M}\n",
+    )
+    went = filler.client.post("/workloads/drafts", {"from": str(original.pk)})
+    copy = Filler(world)
+    copy.draft = Draft.objects.exclude(workload=original).get().pk
+    assert went.headers["Location"] == copy.url("review")
+    page = copy.get("review").page
+    differing = [e.text for e in page.elements if "data-differs" in e.attributes]
+    assert len(differing) == 1
+    assert "Memory request" in differing[0]
+    assert "was 256 MB" in differing[0]
+    assert copy.post("review", go="create").location == "/workloads"
+    made = Workload.objects.get(name="digits-2")
+    assert made.copied_from == original.pk
+    assert made.said["worker.args"] == {"value": "--epochs 3", "from": f"copy:{original.pk}"}
+    assert made.master == "differences"
+
+
+def test_a_workload_of_another_project_cannot_be_copied(filler: Filler, world: World) -> None:
+    filler.fill()
+    filler.post("review", go="create")
+    other = Filler(world, "researcher-nlp")
+    answer = other.client.post("/workloads/drafts", {"from": str(Workload.objects.get().pk)})
+    assert answer.status_code == 404
+
+
+def test_run_now_makes_one_workload_however_often_it_is_pressed(
+    filler: Filler, world: World
+) -> None:
+    chosen = template(world)
+    page = page_of(filler, "/templates")
+    key = page.one(name="key").attributes["value"]
+    address = f"/templates/{chosen.pk}/run"
+    first = filler.client.post(address, {"key": key})
+    second = filler.client.post(address, {"key": key})
+    workload = Workload.objects.get()
+    assert workload.name == "digits-fast"
+    assert first.headers["Location"] == second.headers["Location"] == f"/workloads/{workload.pk}"
+    third = filler.client.post(address, {"key": str(uuid.uuid4())})
+    assert third.status_code == 303
+    assert sorted(Workload.objects.values_list("name", flat=True)) == [
+        "digits-fast",
+        "digits-fast-2",
+    ]
+
+
+def test_run_now_that_the_policy_refuses_leads_to_review(filler: Filler, world: World) -> None:
+    chosen = template(world)
+    save(
+        actor=world.actor("administrator"),
+        scope=world.vision.scope,
+        text="rules:\n  worker:\n    numWorkers: {max: 1}\n",
+    )
+    answer = filler.client.post(f"/templates/{chosen.pk}/run", {"key": str(filler.draft)})
+    assert answer.headers["Location"] == filler.url("review") + "?check=1"
+    assert not Workload.objects.exists()
+    page = filler.get("review", check="1").page
+    assert any("f-worker-numWorkers" in link for link in page.links)
+
+
+def test_the_page_of_templates_shows_what_may_be_used(filler: Filler, world: World) -> None:
+    mine, hidden = template(world), template(world, "Hidden", scope=world.nlp.scope)
+    page = page_of(filler, "/templates")
+    assert page.has(data_testid=f"template-{mine.pk}")
+    assert not page.has(data_testid=f"template-{hidden.pk}")
+    assert "2 workers + master" in page.one(data_testid=f"template-{mine.pk}").text
+    assert "No template matches" in page_of(filler, "/templates?q=nothing").html
+
+
+def test_a_template_of_fields_that_do_not_exist_is_refused(world: World) -> None:
+    with pytest.raises(InvalidSpec, match=r"worker\.nothing"):
+        template(world, values={"worker.nothing": 1})

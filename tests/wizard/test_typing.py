@@ -1,0 +1,192 @@
+"""Nothing typed is ever lost, and what is wrong is said where it is wrong (AC-F07, F11, F12)."""
+
+import pytest
+
+from gangline.access.services import give
+from gangline.policies.services import save
+from tests.support.forms import Filler
+from tests.support.world import World
+from workloads.models import Draft, Workload
+
+REFUSED = [
+    ("worker.numWorkers", "0", "between 1 and 9999"),
+    ("worker.numWorkers", "1_000", "whole number"),
+    ("worker.numWorkers", "١٢", "whole number"),
+    ("worker.numWorkers", "2.5", "whole number"),
+    ("worker.numWorkers", "true", "whole number"),
+    ("worker.backoffLimit", "-1", "between 0 and 100"),
+    ("worker.backoffLimit", "101", "between 0 and 100"),
+    ("worker.terminationGracePeriodSeconds", "301", "0 seconds and 5 minutes"),
+    ("worker.autoDeletionTimeAfterCompletionSeconds", "-1", "between"),
+    ("worker.compute.gpuDevicesRequest", "65", "between 0 and 64"),
+    ("worker.compute.cpuCoreRequest", "0", "between"),
+    ("worker.compute.cpuCoreRequest", "NaN", "number"),
+    ("worker.compute.cpuMemoryRequest", "lots", "size"),
+    ("worker.compute.cpuMemoryRequest", "-1", "size"),
+    ("worker.command", 'bash -c "x', "unclosed quote"),
+    ("worker.args", "'", "unclosed quote"),
+    ("worker.workingDir", "relative/path", "must"),
+    ("worker.image", "docker.io/library/python:3", "must"),
+    ("worker.image", "local://nothing here", "must"),
+    ("worker.command", "a\0b", "NUL"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "said"), REFUSED)
+def test_a_wrong_value_is_named_and_kept(filler: Filler, name: str, text: str, said: str) -> None:
+    filler.fill()
+    answer = filler.post("workers", {name: text})
+    assert answer.status == 422
+    assert answer.page.title.startswith("Error: Workers")
+    target = "f-" + name.replace(".", "-")
+    assert target in answer.page.links
+    assert answer.page.value(name) == text
+    field = answer.page.one(data_testid=f"f-{name}")
+    assert said in field.text
+    assert not Workload.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "-abc", "abc-", "1abc", "Abc", "a_b", "a" * 52, "аbc", "a\u200bb", "../etc", "a b"]
+)
+def test_names_are_dns_labels(filler: Filler, text: str) -> None:
+    answer = filler.post("setup", {"workload.name": text})
+    assert answer.status == 422
+    assert answer.page.links == ["f-workload-name"]
+    assert answer.page.value("workload.name") == text
+
+
+def test_a_name_of_51_letters_is_accepted(filler: Filler) -> None:
+    assert filler.post("setup", {"workload.name": "a" * 51}).status == 303
+
+
+def test_the_error_summary_has_the_focus_and_leads_to_existing_controls(filler: Filler) -> None:
+    """AC-F07."""
+    filler.fill()
+    answer = filler.post("workers", {"worker.numWorkers": "x", "worker.command": ""})
+    summary = answer.page.one(data_testid="problem-summary")
+    assert "autofocus" in summary.attributes
+    assert summary.attributes["tabindex"] == "-1"
+    assert len(answer.page.links) == 2
+    for link in answer.page.links:
+        control = answer.page.one(id=link)
+        assert control.attributes["aria-invalid"] == "true"
+        described = control.attributes["aria-describedby"].split()
+        assert all(answer.page.has(id=part) for part in described)
+        assert f"{link}-e" in described
+
+
+@pytest.mark.parametrize("path", ["worker.command", "worker.args", "worker.workingDir"])
+def test_injected_text_is_shown_as_text(filler: Filler, path: str) -> None:
+    filler.fill()
+    evil = '"><script>alert(1)</script>{{ 700|add:77 }}${x}'
+    answer = filler.post("workers", {path: evil})
+    assert "<script>alert" not in answer.page.html
+    assert answer.page.value(path) == evil
+    review = filler.get("review").page.html
+    assert "<script>alert" not in review
+    assert "777" not in review
+
+
+def test_every_control_keeps_its_text_when_one_is_wrong(filler: Filler) -> None:
+    filler.fill()
+    typed = {
+        "worker.command": "python a.py",
+        "worker.args": "--x 'y z'",
+        "worker.numWorkers": "2",
+        "worker.compute.cpuCoreRequest": "0.75",
+        "worker.compute.cpuCoreLimit": "0.5",
+        "worker.compute.cpuMemoryRequest": "1.5",
+        "worker.compute.cpuMemoryRequest~unit": "Gi",
+        "worker.terminationGracePeriodSeconds": "2",
+        "worker.terminationGracePeriodSeconds~unit": "min",
+    }
+    answer = filler.post("workers", typed)
+    assert answer.status == 422
+    assert answer.page.links == ["f-worker-compute-cpuCoreLimit"]
+    assert {name: answer.page.value(name) for name in typed} == typed
+    shown = filler.get("workers").page
+    assert {name: shown.value(name) for name in typed} == typed
+
+
+def test_blank_or_default_text_is_not_said(filler: Filler) -> None:
+    """R21: what equals the inherited value or is blank follows the policy."""
+    filler.fill()
+    filler.post("workers", {"worker.numWorkers": "3"})
+    assert "numWorkers" in str(Draft.objects.get().inputs)
+    filler.post("workers", {"worker.numWorkers": ""})
+    assert "numWorkers" not in str(Draft.objects.get().inputs)
+    assert filler.get("workers").page.value("worker.numWorkers") == "1"
+    filler.post("workers", {"worker.numWorkers": "1"})
+    assert "numWorkers" not in str(Draft.objects.get().inputs)
+
+
+def test_a_size_written_out_in_full_is_understood(filler: Filler) -> None:
+    filler.fill()
+    assert filler.post("workers", {"worker.compute.cpuMemoryRequest": "2Gi"}).status == 303
+    page = filler.get("workers").page
+    assert page.value("worker.compute.cpuMemoryRequest") == "2"
+    assert page.value("worker.compute.cpuMemoryRequest~unit") == "Gi"
+    assert "= 2 147 483 648 bytes" in page.html.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_another_framework_hides_nothing_for_ever(filler: Filler) -> None:
+    """AC-F11: a choice that cannot hold stands aside and comes back."""
+    filler.fill(configuration="workersOnly")
+    filler.post("setup", {"worker.distributedFramework": "XGBoost"}, go="apply")
+    page = filler.get("setup").page
+    assert page.value("workload.configuration") == "workersAndMaster"
+    card = page.one(value="workersOnly")
+    assert "disabled" in card.attributes
+    back = [("worker.distributedFramework", "PyTorch"), ("_tab", "tab-1"), ("_go", "apply")]
+    filler.send("setup", back)
+    assert filler.get("setup").page.value("workload.configuration") == "workersOnly"
+
+
+def test_a_configuration_that_the_framework_lacks_is_refused(filler: Filler) -> None:
+    answer = filler.post(
+        "setup",
+        {
+            "workload.name": "digits",
+            "worker.distributedFramework": "XGBoost",
+            "workload.configuration": "workersOnly",
+        },
+    )
+    assert answer.status == 422
+    assert "XGBoost needs a master" in answer.page.one(data_testid="problem-summary").text
+
+
+def test_a_framework_that_the_cluster_lacks_is_refused_with_its_reason(filler: Filler) -> None:
+    page = filler.get("setup").page
+    card = page.one(value="JAX")
+    assert "disabled" in card.attributes
+    why = page.one(aria_label="Why is JAX not available?")
+    assert why.attributes["value"] == "explain:worker.distributedFramework"
+    forged = filler.post("setup", {"workload.name": "digits", "worker.distributedFramework": "JAX"})
+    assert forged.status == 422
+    assert "jax cannot be imported" in forged.page.one(data_testid="problem-summary").text
+
+
+def test_changing_the_project_keeps_values_and_lists_what_no_longer_fits(
+    filler: Filler, world: World
+) -> None:
+    """AC-F08."""
+    save(
+        actor=world.actor("administrator"),
+        scope=world.nlp.scope,
+        text="rules:\n  worker:\n    numWorkers: {max: 2}\n",
+    )
+    give(
+        actor=None,
+        user=world.people["researcher-vision"],
+        role="researcher",
+        scope=world.nlp.scope,
+    )
+    filler.fill()
+    filler.post("workers", {"worker.numWorkers": "4"})
+    filler.post("setup", {"workload.projectId": str(world.nlp.pk)})
+    page = filler.get("review", check="1").page
+    assert any("f-worker-numWorkers" in link for link in page.links)
+    assert filler.get("workers").page.value("worker.numWorkers") == "4"
+    filler.post("setup", {"workload.projectId": str(world.vision.pk)})
+    assert not filler.get("review", check="1").page.links

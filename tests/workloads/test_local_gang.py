@@ -1,0 +1,160 @@
+"""A real gang on this machine, from the row to its processes and back, by the embedded parts."""
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+from django.conf import settings
+from django.db import connections as database_connections
+
+from gangline.accounts.services import create_user
+from gangline.clusters.connections import driver_for, host_id
+from gangline.clusters.drivers.local import capacity
+from gangline.clusters.models import Cluster
+from gangline.organization import services
+from gangline.organization.models import Project
+from tests.support.engine import current_attempt, new_workload
+from tests.support.local_cluster import processes_of
+from tests.support.waiting import wait_for
+from workloads.models import Event, Replica, Workload
+from workloads.services import events, intents, refs
+from workloads.watching.ticker import Ticker
+from workloads.watching.watcher import Watchers
+
+Start = Callable[..., Workload]
+
+
+@pytest.fixture
+def project(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Project:
+    """A project on this machine, of which two cores are offered, however many it has."""
+    monkeypatch.setattr(capacity, "cores", lambda: 2.0)
+    services.found(name="Test")
+    data_dir = settings.GANGLINE.data_dir
+    cluster = services.create_cluster(
+        actor=None, name="this-machine", kind="local", host_id=host_id(data_dir)
+    )
+    Cluster.objects.filter(pk=cluster.pk).update(
+        capacity={
+            "admission": "ours",
+            "cpus": 2.0,
+            "memory": 10**10,
+            "gpus": [],
+            "gpus_declared": False,
+            "ports": [16000, 32000],
+        }
+    )
+    department = services.create_department(actor=None, cluster=cluster, name="research")
+    return services.create_project(actor=None, department=department, name="vision")
+
+
+@pytest.fixture
+def start(project: Project) -> Iterator[Start]:
+    """Submits gangs while ticker and watchers run; in the end nothing of them is left."""
+    stop = threading.Event()
+    owner = create_user(username="researcher")
+    made: list[Workload] = []
+
+    def run(part: Ticker | Watchers) -> None:
+        try:
+            part.run(stop)
+        finally:
+            database_connections.close_all()
+
+    def submit(name: str, command: str, *, workers: int = 3, **columns: object) -> Workload:
+        values = {"image": "local://system", "command": command}
+        row = Project.objects.select_related("cluster").get(pk=project.pk)
+        made.append(
+            new_workload(
+                name=name, project=row, owner=owner, values=values, workers=workers, **columns
+            )
+        )
+        return made[-1]
+
+    threads = [threading.Thread(target=run, args=(part,)) for part in (Ticker(), Watchers())]
+    for thread in threads:
+        thread.start()
+    try:
+        yield submit
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(40)
+        for workload in made:
+            _remove(workload)
+
+
+def _remove(workload: Workload) -> None:
+    driver = driver_for(workload.cluster)
+    attempts = [refs.attempt_ref(workload, attempt) for attempt in workload.attempts.all()]
+    for ref in attempts:
+        driver.delete(replace(ref, grace_seconds=0))
+    wait_for(lambda: not processes_of(attempts[0]), seconds=20)
+
+
+def _until(workload: Workload, status: str, *, seconds: float = 15) -> None:
+    def look() -> bool:
+        workload.refresh_from_db()
+        return workload.status == status
+
+    try:
+        wait_for(look, seconds=seconds)
+    except AssertionError:
+        told = f"{workload.status}: {workload.reason} {workload.next_reason}"
+        raise AssertionError(f"{workload.name} is not {status} but {told}") from None
+
+
+def test_a_gang_runs_completes_and_gives_its_slots_to_the_next(start: Start) -> None:
+    """Real processes take a second or two. Two gangs of 1.5 CPUs each do not fit into 2."""
+    first = start("first", "python3 -c 'import time; time.sleep(0.5)'")
+    second = start("second", "python3 -c 'print(1)'")
+    _until(first, "Running")
+    assert first.pods_ready == 3
+    _until(second, "Pending")
+    assert second.reason == "Needs 1.5 CPUs; 0.5 of 2 are free."
+    _until(first, "Completed")
+    _until(second, "Completed")
+    assert Replica.objects.filter(attempt__workload=first, exit_code=0).count() == 3
+
+
+def test_a_stop_ends_every_process_and_run_makes_a_new_attempt(start: Start) -> None:
+    workload = start("sleeps", "sleep 300")
+    _until(workload, "Running")
+    ref = refs.attempt_ref(workload, current_attempt(workload))
+    assert processes_of(ref)
+    intents.stop(workload_id=workload.pk, by="researcher")
+    _until(workload, "Stopped")
+    wait_for(lambda: not processes_of(ref), seconds=5)
+    intents.resume(workload_id=workload.pk, by="researcher")
+    _until(workload, "Running")
+    assert current_attempt(workload).cause == "resume"
+
+
+def test_one_rank_that_fails_ends_the_gang_with_its_reason(start: Start) -> None:
+    code = 'import os,sys,time; sys.exit(3) if os.environ["RANK"] == "1" else time.sleep(300)'
+    workload = start("fails", f"python3 -c '{code}'")
+    _until(workload, "Failed")
+    assert workload.reason == "worker-1: Exited with code 3."
+    ref = refs.attempt_ref(workload, current_attempt(workload))
+    wait_for(lambda: not processes_of(ref), seconds=15)
+
+
+def test_a_deleted_gang_leaves_nothing_and_its_name_is_free(start: Start) -> None:
+    workload = start("goes", "sleep 300")
+    _until(workload, "Running")
+    ref = refs.attempt_ref(workload, current_attempt(workload))
+    intents.delete(workload_id=workload.pk, by="researcher")
+    _gone(workload)
+    assert not processes_of(ref)
+    again = start("goes", "sleep 300")
+    _until(again, "Running")
+    kinds = Event.objects.filter(workload=again).values_list("kind", flat=True)
+    assert events.ADOPTED not in kinds
+
+
+def _gone(workload: Workload) -> None:
+    def look() -> bool:
+        workload.refresh_from_db()
+        return workload.deleted_at is not None
+
+    wait_for(look, seconds=15)

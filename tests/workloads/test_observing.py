@@ -1,0 +1,228 @@
+"""What may reach the rows: the newest read of our own object, and nothing after the end."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from gangline.clusters.drivers.base import (
+    Observation,
+    ObservedState,
+    ReplicaObservation,
+    ReplicaState,
+)
+from gangline.clusters.leases import LeaseHolder, LeaseLost
+from gangline.db.clock import db_now
+from tests.support.engine import Engine, current_attempt
+from workloads.models import Attempt, Event, Replica, Workload
+from workloads.services import events, intents, observe
+from workloads.services.observe import Stamped
+
+RUNNING, FAILED, SUCCEEDED, ABSENT, UNKNOWN = (
+    ObservedState.RUNNING,
+    ObservedState.FAILED,
+    ObservedState.SUCCEEDED,
+    ObservedState.ABSENT,
+    ObservedState.UNKNOWN,
+)
+See = Callable[..., observe.Stored]
+
+
+@pytest.fixture
+def workload(engine: Engine) -> Workload:
+    """One whose create was sent a minute ago."""
+    made = engine.workload(workers=2, backoff_limit=0)
+    sent = db_now() - timedelta(minutes=1)
+    made.attempts.update(create_state="sent", sent_at=sent, create_answered=True)
+    return made
+
+
+@pytest.fixture
+def see(workload: Workload) -> See:
+    """Store one observation of the workload, read ``ago`` seconds ago."""
+
+    def store(state: ObservedState, *, ago: float = 0, **values: Any) -> observe.Stored:
+        seen = Observation(str(workload.pk), 1, state, ext_uid="uid-1")
+        read_at = db_now() - timedelta(seconds=ago)
+        return observe.store_batch([Stamped(replace(seen, **values), read_at)])
+
+    return store
+
+
+def _replica(index: int, state: ReplicaState, **values: Any) -> ReplicaObservation:
+    return replace(ReplicaObservation("worker", index, index, state), **values)
+
+
+def test_a_first_sight_is_stored_with_its_replicas(workload: Workload, see: See) -> None:
+    replicas = tuple(_replica(i, ReplicaState.RUNNING) for i in range(2))
+    assert see(RUNNING, replicas=replicas).changed == 1
+    attempt = current_attempt(workload)
+    assert (attempt.create_state, attempt.ext_uid) == ("seen", "uid-1")
+    assert (workload.status, workload.pods_ready) == ("Running", 2)
+    assert [r.name for r in Replica.objects.order_by("rank")] == ["worker-0", "worker-1"]
+
+
+def test_an_older_read_is_dropped_and_named_as_stale(workload: Workload, see: See) -> None:
+    see(RUNNING, ago=1)
+    stored = see(FAILED, ago=2)
+    assert [s.state for s in stored.stale] == [FAILED]
+    assert current_attempt(workload).observed_state == RUNNING
+
+
+def test_the_same_read_twice_is_stored_once(workload: Workload) -> None:
+    seen = Observation(str(workload.pk), 1, RUNNING)
+    read_at = db_now()
+    assert observe.store([Stamped(seen, read_at)]) == 1
+    assert observe.store([Stamped(seen, read_at)]) == 0
+
+
+def test_in_one_batch_the_newest_read_wins(workload: Workload) -> None:
+    now = db_now()
+    newer = Stamped(Observation(str(workload.pk), 1, RUNNING), now)
+    older = Stamped(
+        Observation(str(workload.pk), 1, ObservedState.STARTING), now - timedelta(seconds=1)
+    )
+    observe.store([newer, older])
+    assert current_attempt(workload).observed_state == RUNNING
+
+
+def test_an_object_with_another_uid_is_not_ours(workload: Workload, see: See) -> None:
+    see(RUNNING, ago=1)
+    assert see(FAILED, ext_uid="uid-2").changed == 0
+    assert current_attempt(workload).outcome == ""
+
+
+@pytest.mark.parametrize("text", ["", "no-uuid", "5f0c0d3e-0000-4000-8000-000000000000"])
+def test_objects_of_no_row_are_ignored(workload: Workload, text: str) -> None:
+    assert observe.store([Stamped(Observation(text, 1, RUNNING), db_now())]) == 0
+    assert observe.store([Stamped(Observation(str(workload.pk), 7, RUNNING), db_now())]) == 0
+
+
+@pytest.mark.parametrize("end", [SUCCEEDED, FAILED])
+def test_a_terminal_attempt_never_runs_again(
+    workload: Workload, see: See, end: ObservedState
+) -> None:
+    see(end, ago=2)
+    attempt = current_attempt(workload)
+    status, seq = workload.status, workload.seq
+    assert see(RUNNING, ago=1).changed == 0
+    assert see(RUNNING, ago=0.5).changed == 0
+    after = current_attempt(workload)
+    assert (after.outcome, after.observed_state) == (attempt.outcome, end)
+    assert (workload.status, workload.seq) == (status, seq)
+    assert Event.objects.filter(kind=events.ANOMALY).count() == 1
+
+
+def test_what_somebody_removed_is_lost_and_stays_so(workload: Workload, see: See) -> None:
+    see(RUNNING, ago=2)
+    see(ABSENT, ago=1)
+    attempt = current_attempt(workload)
+    assert attempt.outcome == "LostExternally"
+    assert (workload.status, workload.reason) == ("Failed", "Removed outside the dashboard.")
+    assert workload.attempt_no == 1
+    see(RUNNING)
+    assert current_attempt(workload).outcome == "LostExternally"
+
+
+def test_absence_read_before_the_create_was_sent_says_nothing(workload: Workload, see: See) -> None:
+    see(ABSENT, ago=120)
+    assert current_attempt(workload).absent_since is None
+    see(ABSENT, ago=30)
+    first = current_attempt(workload).absent_since
+    see(ABSENT, ago=10)
+    assert current_attempt(workload).absent_since == first
+    see(RUNNING)
+    assert current_attempt(workload).absent_since is None
+
+
+def test_no_contact_keeps_the_last_state_and_says_since_when(workload: Workload, see: See) -> None:
+    see(RUNNING, ago=60)
+    see(UNKNOWN, ago=30)
+    see(UNKNOWN, ago=10)
+    workload.refresh_from_db()
+    assert workload.status == "Running"
+    assert workload.contact_lost_at is not None
+    assert _seconds_ago(workload.contact_lost_at) == pytest.approx(30, abs=5)
+    see(RUNNING)
+    workload.refresh_from_db()
+    assert workload.contact_lost_at is None
+
+
+def test_only_what_was_never_observed_becomes_unknown(workload: Workload, see: See) -> None:
+    see(UNKNOWN, ago=90)
+    workload.refresh_from_db()
+    assert workload.status == "Creating"
+    see(UNKNOWN, ago=5)
+    workload.refresh_from_db()
+    assert workload.status == "Unknown"
+
+
+def test_a_foreign_object_with_the_name_is_a_failure_without_retry(
+    workload: Workload, see: See
+) -> None:
+    Workload.objects.filter(pk=workload.pk).update(backoff_limit=3)
+    see(ObservedState.CONFLICT)
+    workload.refresh_from_db()
+    assert workload.status == "Failed"
+    assert "not ours" in workload.reason
+    assert workload.attempt_no == 1
+
+
+def test_the_first_failure_is_the_reason(workload: Workload, see: See) -> None:
+    replicas = (
+        _replica(0, ReplicaState.STOPPED),
+        _replica(1, ReplicaState.FAILED, exit_code=1),
+    )
+    see(FAILED, replicas=replicas, first_failure="worker-1")
+    workload.refresh_from_db()
+    assert workload.reason == "worker-1 failed first: exit code 1."
+
+
+def test_ill_pods_of_a_running_gang_make_it_degraded(workload: Workload, see: See) -> None:
+    replicas = (_replica(0, ReplicaState.RUNNING), _replica(1, ReplicaState.FAILED, exit_code=1))
+    see(RUNNING, replicas=replicas)
+    workload.refresh_from_db()
+    assert workload.status == "Degraded"
+    assert workload.reason == "1 of 2 pods failed. worker-1: exit code 1."
+
+
+def test_a_stop_that_is_due_wakes_the_row_and_a_mere_change_does_not(
+    workload: Workload, see: See
+) -> None:
+    later = db_now() + timedelta(minutes=5)
+    Workload.objects.filter(pk=workload.pk).update(due_at=later)
+    assert see(ObservedState.STARTING, ago=3).woken == []
+    assert see(RUNNING, ago=2).woken == []
+    intents.stop(workload_id=workload.pk, by="researcher")
+    Workload.objects.filter(pk=workload.pk).update(due_at=later, rung_until=later)
+    assert see(RUNNING).woken == [workload.pk]
+    workload.refresh_from_db()
+    assert workload.due_at is not None
+    assert workload.due_at < later
+    assert workload.rung_until is None
+
+
+def test_a_watcher_without_its_lease_stores_nothing(workload: Workload) -> None:
+    holder, successor = LeaseHolder("watcher:x", seconds=0), LeaseHolder("watcher:x")
+    assert holder.acquire()
+    assert successor.acquire()
+    seen = Stamped(Observation(str(workload.pk), 1, RUNNING), db_now())
+    with pytest.raises(LeaseLost):
+        observe.store_batch([seen], guard=holder.guard)
+    assert current_attempt(workload).create_state == "sent"
+    assert observe.store_batch([seen], guard=successor.guard).changed == 1
+
+
+def test_a_failure_during_a_stop_is_a_stop(workload: Workload, see: See) -> None:
+    see(RUNNING, ago=2)
+    intents.stop(workload_id=workload.pk, by="researcher")
+    Attempt.objects.update(stop_sent_at=db_now())
+    see(FAILED)
+    assert current_attempt(workload).outcome == "Stopped"
+    assert (workload.status, workload.reason) == ("Stopped", "Stopped by researcher.")
+
+
+def _seconds_ago(at: datetime) -> float:
+    return (db_now() - at).total_seconds()

@@ -1,0 +1,205 @@
+"""Who may start: the walk over the waiting gangs, and its words."""
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workloads.services.slots import (
+    MANY_AHEAD,
+    RESOURCES,
+    Need,
+    RoleNeed,
+    Room,
+    Verdict,
+    need_from,
+    need_of,
+    room_of,
+    walk,
+)
+
+GB = 10**9
+CAPACITY = {"cpus": 8, "memory": 16 * GB, "gpus": ["a", "b", "c", "d"], "ports": [16000, 32000]}
+
+
+def _need(cpus: float = 0, memory: int = 0, gpus: int = 0, count: int = 1) -> Need:
+    return Need((RoleNeed("worker", count, cpus, memory, gpus, 0),))
+
+
+def _room(*taken: Mapping[str, object], **capacity: object) -> Room:
+    return room_of(CAPACITY | capacity, taken, lambda port: port != 16001)
+
+
+def _walk(*needs: Need, room: Room | None = None) -> list[Verdict]:
+    return walk(needs, room or _room(), cluster="this machine")
+
+
+def _held(cpus: float = 0, memory: int = 0, gpus: tuple[str, ...] = ()) -> dict[str, object]:
+    return {"cpus": cpus, "memory": memory, "gpus": list(gpus), "ports": []}
+
+
+def test_a_gang_gets_all_its_slots_at_once() -> None:
+    (verdict,) = _walk(_need(cpus=2, memory=GB, gpus=1, count=3))
+    assert verdict.placement is not None
+    assert [(p.role, p.index, p.rank, p.gpus) for p in verdict.placement] == [
+        ("worker", 0, 0, ("a",)),
+        ("worker", 1, 1, ("b",)),
+        ("worker", 2, 2, ("c",)),
+    ]
+
+
+def test_every_replica_gets_a_port_of_its_own_that_is_free() -> None:
+    (verdict,) = _walk(_need(cpus=1, count=3))
+    assert verdict.placement is not None
+    assert [p.ports for p in verdict.placement] == [(16000,), (16002,), (16003,)]
+
+
+def test_gangs_start_in_order() -> None:
+    first, second = _walk(_need(cpus=6), _need(cpus=6))
+    assert first.placement is not None
+    assert second.placement is None
+
+
+def test_waiting_says_what_is_needed_what_is_free_and_who_is_ahead() -> None:
+    room = _room(_held(cpus=6))
+    first, second = _walk(_need(cpus=7), _need(cpus=6), room=room)
+    assert first.reason == "Needs 7 CPUs; 2 of 8 are free."
+    assert second.reason == "Needs 6 CPUs; 2 of 8 are free; 1 workload is ahead."
+
+
+@pytest.mark.parametrize(
+    ("need", "held", "reason"),
+    [
+        (_need(gpus=2), _held(gpus=("a", "b", "c")), "Needs 2 GPUs; 1 of 4 is free."),
+        (
+            _need(memory=12 * GB),
+            _held(memory=8 * GB),
+            "Needs 12 GB of memory; 8 GB of 16 GB are free.",
+        ),
+        (_need(cpus=1), _held(cpus=7.5), "Needs 1 CPU; 0.5 of 8 are free."),
+    ],
+)
+def test_the_reason_names_the_resource_that_lacks(
+    need: Need, held: Mapping[str, object], reason: str
+) -> None:
+    (verdict,) = _walk(need, room=_room(held))
+    assert verdict.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("need", "capacity", "reason"),
+    [
+        (_need(gpus=3), {"gpus": []}, "Needs 3 GPUs; this machine has 0."),
+        (_need(cpus=9), {}, "Needs 9 CPUs; this machine has 8."),
+        (_need(cpus=3, count=3), {}, "Needs 9 CPUs; this machine has 8."),
+        (_need(memory=17 * GB), {}, "Needs 17 GB of memory; this machine has 16 GB."),
+    ],
+)
+def test_what_can_never_start_is_said_and_holds_nobody_up(
+    need: Need, capacity: Mapping[str, object], reason: str
+) -> None:
+    never, behind = _walk(need, _need(cpus=1), room=_room(**capacity))
+    assert (never.impossible, never.reason) == (True, reason)
+    assert behind.placement is not None
+
+
+def test_a_later_gang_passes_when_it_asks_nothing_of_what_the_earlier_lacks() -> None:
+    room = _room(_held(gpus=("a", "b", "c")))
+    waits, passes = _walk(_need(cpus=1, gpus=2), _need(cpus=1), room=room)
+    assert waits.placement is None
+    assert passes.placement is not None
+
+
+def test_a_later_gang_that_would_fit_waits_when_it_asks_for_what_the_earlier_lacks() -> None:
+    room = _room(_held(cpus=6))
+    waits, behind = _walk(_need(cpus=4), _need(cpus=1), room=room)
+    assert waits.placement is None
+    assert behind.placement is None
+    assert behind.reason == "Needs 1 CPU; 2 of 8 are free; 1 workload is ahead."
+
+
+def test_far_back_in_the_queue_the_words_do_not_change_with_every_step() -> None:
+    room = _room(_held(cpus=8))
+    verdicts = _walk(*[_need(cpus=1)] * (MANY_AHEAD + 5), room=room)
+    assert verdicts[MANY_AHEAD].reason.endswith(f"{MANY_AHEAD} workloads are ahead.")
+    assert {v.reason for v in verdicts[MANY_AHEAD + 1 :]} == {
+        f"Needs 1 CPU; more than {MANY_AHEAD} workloads are ahead."
+    }
+
+
+def test_the_need_of_a_gang_counts_requests_of_every_role() -> None:
+    values = {
+        "worker.compute.cpuCoreRequest": 2,
+        "worker.compute.cpuCoreLimit": 64,
+        "worker.compute.cpuMemoryRequest": "1Gi",
+        "worker.compute.gpuDevicesRequest": 1,
+        "master.compute.cpuCoreRequest": 0.5,
+    }
+    need = need_of(
+        framework="PyTorch", configuration="workersAndMaster", num_workers=3, values=values
+    )
+    assert [need.total(r) for r in ("cpus", "memory", "gpus")] == [6.5, 3 * 2**30, 3]
+    assert [(r.role, r.first_rank) for r in need.roles] == [("master", 0), ("worker", 1)]
+    assert need_from(need.as_json()) == need
+
+
+def test_the_launcher_of_mpi_is_no_rank() -> None:
+    need = need_of(framework="MPI", configuration="workersAndMaster", num_workers=2, values={})
+    assert [(r.role, r.first_rank) for r in need.roles] == [("master", 0), ("worker", 0)]
+
+
+amounts = st.builds(
+    _need,
+    cpus=st.sampled_from([0, 0.5, 1, 3, 9]),
+    memory=st.sampled_from([0, GB, 10 * GB]),
+    gpus=st.integers(0, 3),
+    count=st.integers(1, 3),
+)
+held = st.builds(
+    _held,
+    cpus=st.sampled_from([0, 2, 5]),
+    memory=st.sampled_from([0, 4 * GB]),
+    gpus=st.sampled_from([(), ("a",), ("b", "d")]),
+)
+
+
+@given(st.lists(amounts, max_size=12), held)
+def test_any_walk_gives_out_no_more_than_there_is_and_keeps_the_order(
+    needs: list[Need], taken: dict[str, object]
+) -> None:
+    room = _room(taken)
+    free = dict(room.free)
+    verdicts = _walk(*needs, room=room)
+    placed = [p for v in verdicts for p in v.placement or ()]
+    for resource in ("cpus", "memory"):
+        assert sum(getattr(p, resource) for p in placed) <= free[resource] + 1e-6
+    gpus = [gpu for p in placed for gpu in p.gpus]
+    assert len(gpus) == len(set(gpus))
+    assert not set(gpus) & set(taken["gpus"])  # type: ignore[call-overload]
+    ports = [port for p in placed for port in p.ports]
+    assert len(ports) == len(set(ports))
+    lacked: set[str] = set()
+    for need, verdict in zip(needs, verdicts, strict=True):
+        assert (verdict.placement is None) == bool(verdict.reason)
+        if verdict.impossible:
+            assert any(need.total(r) > room.totals[r] for r in RESOURCES)
+        elif verdict.placement is not None:
+            passed_over = {r for r in lacked if need.total(r) > 0}
+            assert not passed_over, "it took what an earlier gang waits for"
+            assert len(verdict.placement) == sum(role.count for role in need.roles)
+        else:
+            lacked |= set(verdict.lacking)
+
+
+@given(st.lists(amounts, min_size=1, max_size=12), held)
+def test_the_first_gang_that_can_ever_start_waits_only_for_what_is_not_free(
+    needs: list[Need], taken: dict[str, object]
+) -> None:
+    room = _room(taken)
+    free = dict(room.free)
+    verdicts = _walk(*needs, room=room)
+    first = next((i for i, v in enumerate(verdicts) if not v.impossible), None)
+    if first is not None:
+        fits = all(needs[first].total(r) <= free[r] + 1e-6 for r in RESOURCES)
+        assert (verdicts[first].placement is not None) == fits

@@ -1,0 +1,1 @@
+"""Distributed training workloads: submission, life cycle, status, pages and API."""

@@ -1,0 +1,197 @@
+"""The body of a submission, as `docs/reference/openapi.yaml` has it, turned into a request.
+
+Everything strange becomes a problem with its place; nothing is ignored except what the body's own
+clients always send.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from assets.models import Template
+from gangline.accounts.models import User
+from gangline.spec.frameworks import WORKERS_AND_MASTER, WORKERS_ONLY
+from gangline.spec.problems import Problem, Role
+from gangline.spec.values import flatten
+from gangline.spec.words import did_you_mean
+from gangline.spec.workload import SPEC
+from workloads.services.asking import SubmissionRequest
+from workloads.services.judging import FRAMEWORK, find_place, find_template
+
+ENVELOPE = (
+    "name",
+    "projectId",
+    "clusterId",
+    "templateId",
+    "configuration",
+    "spec",
+    "masterSpecSameAsWorker",
+    "masterSpec",
+    "useGivenNameAsPrefix",
+)
+# Clients built from the published schema send these always, whatever the framework.
+_CLIENT_DEFAULTS = {"slotsPerWorker": 1, "sshAuthMountPath": "/root/.ssh"}
+
+
+@dataclass(slots=True)
+class _Reading:
+    body: Mapping[str, Any]
+    problems: list[Problem] = field(default_factory=list)
+
+    def wrong(self, path: str, rule: str, message: str, accepted: str, label: str = "") -> None:
+        value = self.body.get(path)
+        self.problems.append(
+            Problem(Role.WORKLOAD, path, rule, message, value, accepted, label=label or path)
+        )
+
+    def text(self, path: str, label: str) -> str:
+        value = self.body.get(path)
+        if value is None or isinstance(value, str):
+            return value or ""
+        self.wrong(path, "type", "must be text", "a JSON string", label)
+        return ""
+
+    def boolean(self, path: str) -> bool | None:
+        value = self.body.get(path)
+        if value is None or isinstance(value, bool):
+            return value
+        self.wrong(path, "type", "must be true or false", "true or false")
+        return None
+
+
+def read(user: User, body: Any) -> SubmissionRequest:
+    """The request that ``body`` is. Never raises for JSON values: problems travel with it."""
+    reading = _Reading(body if isinstance(body, Mapping) else {})
+    if not isinstance(body, Mapping):
+        reading.problems.append(
+            Problem(Role.WORKLOAD, "", "type", "must be a JSON object", body, "an object",
+                    label="The body")
+        )  # fmt: skip
+    reading.problems += _unknown_keys(reading.body)
+    if reading.boolean("useGivenNameAsPrefix"):
+        reading.wrong("useGivenNameAsPrefix", "unsupported", "is not supported yet", "false")
+    said = _half(reading, "spec", Role.WORKER) | _half(reading, "masterSpec", Role.MASTER)
+    configuration, master = _roles(reading)
+    request = SubmissionRequest(
+        name=reading.text("name", "Name"),
+        project_id=_project_id(reading),
+        cluster_id=reading.text("clusterId", "Cluster"),
+        framework="",
+        configuration=configuration,
+        master=master,
+        said=said,
+        template_id=reading.text("templateId", "Template") or None,
+        extra_problems=tuple(reading.problems),
+    )
+    return _with_template(user, request) if request.template_id else request
+
+
+def hash_of(*parts: Any) -> str:
+    """Fingerprint of a request: the same content gives the same, whatever the order of its keys."""
+    return hashlib.sha256(orjson.dumps(parts, option=orjson.OPT_SORT_KEYS)).hexdigest()
+
+
+def _unknown_keys(body: Mapping[str, Any]) -> Iterator[Problem]:
+    for key in body:
+        if key not in ENVELOPE:
+            meant = did_you_mean(key, ENVELOPE)
+            hint = f"; did you mean {meant}?" if meant else ""
+            yield Problem(
+                Role.WORKLOAD, key, "unknown", f"is not a known field{hint}", body[key],
+                accepted=meant or ", ".join(ENVELOPE), label=key,
+            )  # fmt: skip
+
+
+def _project_id(reading: _Reading) -> str:
+    value = reading.body.get("projectId")
+    if value is None:
+        return ""
+    if isinstance(value, int) and not isinstance(value, bool):
+        value = str(value)
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 15:
+        return value
+    reading.wrong("projectId", "format", "must be the decimal id of a project", "12", "Project")
+    return ""
+
+
+def _half(reading: _Reading, key: str, role: Role) -> dict[str, dict[str, Any]]:
+    nested = reading.body.get(key)
+    if nested is None:
+        return {}
+    cleaned = _without_nulls(nested)
+    if isinstance(cleaned, dict):
+        for name, default in _CLIENT_DEFAULTS.items():
+            if name in cleaned and cleaned[name] == default:
+                del cleaned[name]
+    model = SPEC.master if role is Role.MASTER else SPEC.worker
+    values, problems = flatten(model, cleaned, role)
+    reading.problems += problems
+    return {f"{role}.{path}": {"value": value, "from": "you"} for path, value in values.items()}
+
+
+def _without_nulls(value: Any) -> Any:
+    """``null`` means "not given", at every depth. The parser has bounded the depth."""
+    if isinstance(value, dict):
+        return {k: _without_nulls(v) for k, v in value.items() if v is not None}
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value]
+    return value
+
+
+def _roles(reading: _Reading) -> tuple[str, str]:
+    """Configuration and master mode."""
+    given = reading.text("configuration", "Workload configuration")
+    same = reading.boolean("masterSpecSameAsWorker")
+    has_own = reading.body.get("masterSpec") is not None
+    if has_own and same:
+        reading.wrong(
+            "masterSpecSameAsWorker", "master",
+            "must not be true together with a masterSpec: leave one of the two out", "false",
+        )  # fmt: skip
+    if given == WORKERS_ONLY and (same or has_own):
+        reading.wrong(
+            "configuration", "master",
+            "cannot be workersOnly together with a master: leave masterSpec and "
+            "masterSpecSameAsWorker out", WORKERS_AND_MASTER, "Workload configuration",
+        )  # fmt: skip
+    if given == WORKERS_AND_MASTER and same is False and not has_own:
+        reading.wrong(
+            "masterSpec", "required",
+            "must be given when masterSpecSameAsWorker is false", "an object",
+        )  # fmt: skip
+    if has_own:
+        return given or WORKERS_AND_MASTER, "own"
+    if given == WORKERS_ONLY or (not given and same is False):
+        return WORKERS_ONLY, "none"
+    return given, "same"
+
+
+def _with_template(user: User, request: SubmissionRequest) -> SubmissionRequest:
+    """What the template says stands under what the body says."""
+    project = find_place(user, request).project
+    template = find_template(user, request.template_id, project) if project else None
+    if template is None:
+        return request
+    origin = f"template:{template.pk}"
+    said = {path: {"value": v, "from": origin} for path, v in _template_values(template).items()}
+    if request.master != "same":
+        said = {path: entry for path, entry in said.items() if not path.startswith("master.")}
+    own_master = request.master == "same" and template.master == "differences"
+    return SubmissionRequest(
+        name=request.name,
+        project_id=request.project_id,
+        cluster_id=request.cluster_id,
+        framework="",
+        configuration=request.configuration or template.configuration,
+        master=template.master if own_master else request.master,
+        said={**said, **request.said},
+        template_id=request.template_id,
+        extra_problems=request.extra_problems,
+    )
+
+
+def _template_values(template: Template) -> dict[str, Any]:
+    return {**template.values, f"{Role.WORKER}.{FRAMEWORK}": template.framework}

@@ -1,0 +1,46 @@
+"""How the refusals of the services are answered (R32)."""
+
+from gangline.access.refusals import NotAllowed, NotVisible
+from gangline.api.errors import NOT_FOUND, Answer, answers
+from gangline.lib.answers import error_body
+from workloads.services.asking import ClusterUnreachable, IdempotencyConflict, NameTaken
+from workloads.services.intents import AlreadyEnded, BeingDeleted, NotEnded
+from workloads.services.submission import TooManyWaiting
+
+
+@answers(NameTaken)
+def _taken(error: NameTaken) -> Answer:
+    return 409, error_body(409, "The name is taken.", problems=[error.problem])
+
+
+@answers(IdempotencyConflict)
+def _conflict(error: IdempotencyConflict) -> Answer:
+    details = "Send a new Idempotency-Key for a new request, or the same body for the same key."
+    return 422, error_body(422, "idempotency_conflict", details)
+
+
+@answers(NotVisible)
+def _hidden(error: NotVisible) -> Answer:
+    return 404, error_body(404, NOT_FOUND)
+
+
+@answers(NotAllowed)
+def _forbidden(error: NotAllowed) -> Answer:
+    return 403, error_body(403, error.sentence)
+
+
+@answers(ClusterUnreachable)
+def _unreachable(error: ClusterUnreachable) -> Answer:
+    return 503, error_body(503, str(error))
+
+
+@answers(TooManyWaiting)
+def _queue_full(error: TooManyWaiting) -> Answer:
+    return 429, error_body(429, str(error))
+
+
+@answers(AlreadyEnded)
+@answers(NotEnded)
+@answers(BeingDeleted)
+def _wrong_state(error: Exception) -> Answer:
+    return 409, error_body(409, str(error))

@@ -1,0 +1,177 @@
+"""The list of workloads for clients: one query over one table, without models."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.http import QueryDict
+from rest_framework.request import Request
+
+from gangline.access.grants import visible_projects
+from gangline.access.permissions import Permission
+from gangline.accounts.models import User
+from gangline.api import filtering
+from gangline.api.filtering import Filter, identifier, number, time
+from gangline.api.paging import (
+    MAX_OFFSET,
+    Asked,
+    BadQuery,
+    Page,
+    flag,
+    known_only,
+    page_of,
+    sorting,
+)
+from gangline.db.prepared import Prepared, prepare
+from gangline.tables import paging
+from workloads.api import presenting
+from workloads.api.presenting import LIST_COLUMNS, TYPE, Departments
+from workloads.models import Workload
+from workloads.selectors.listing import of_projects
+
+MAX_SEARCH = 100
+_ANYBODY = -1
+PARAMETERS = frozenset(
+    {"deleted", "offset", "limit", "cursor", "sortOrder", "sortBy", "filterBy", "search"}
+)
+COUNT_PARAMETERS = frozenset({"deleted", "filterBy", "search"})
+FIELDS: Mapping[str, Filter] = {
+    "name": Filter("name"),
+    "status": Filter("status"),
+    "phase": Filter("phase"),
+    "projectName": Filter("project_name"),
+    "projectId": number("project_id"),
+    "departmentId": number("project__department_id"),
+    "departmentName": Filter("project__department__name"),
+    "clusterId": identifier("cluster_id"),
+    "submittedBy": Filter("owner_name"),
+    "distributedFramework": Filter("framework"),
+    "configuration": Filter("configuration"),
+    "createdAt": time("created_at"),
+    "completedAt": time("ended_at"),
+    "deletedAt": time("deleted_at"),
+    "phaseUpdatedAt": time("phase_since"),
+    "priority": number("priority"),
+    "allocatedGPU": number("gpus_in_use"),
+    "gpus": number("gpus"),
+}
+SORTS: Mapping[str, str] = {
+    "createdAt": "created_at",
+    "name": "name",
+    "projectName": "project_name",
+    "submittedBy": "owner_name",
+    "gpus": "gpus",
+}
+"""Only columns with an index: a sort must not read the whole table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The text after the question mark, read."""
+
+    query_params: QueryDict
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a query asks of a set of projects, ready to run."""
+
+    page: Page
+    order: paging.Order
+    prepared: Prepared
+
+
+def listing(user: User, request: Request) -> dict[str, Any]:
+    """One page: ``{"workloads": […], "next": offset, "cursor": …}``."""
+    departments = departments_of(user)
+    asked = _statement(tuple(sorted(departments)), request.META.get("QUERY_STRING", ""))
+    page = asked.page
+    found = paging.cut(asked.prepared.rows(), asked.order, size=page.limit, key=_column)
+    body: dict[str, Any] = {
+        "workloads": [presenting.listed(row, departments) for row in found.rows]
+    }
+    if found.next:
+        body["cursor"] = found.next
+        if not page.cursor and page.offset + page.limit <= MAX_OFFSET:
+            body["next"] = page.offset + page.limit
+    return body
+
+
+# The same text about the same projects is the same statement, and clients ask again and again.
+@lru_cache(maxsize=512)
+def _statement(projects: tuple[int, ...], text: str) -> Statement:
+    query = Query(QueryDict(text))
+    known_only(query, PARAMETERS)
+    page = page_of(query)
+    order = paging.Order(*sorting(query, SORTS, "-created_at"))
+    try:
+        rows = paging.ordered(_matching(projects, query), order, size=page.limit, after=page.cursor)
+    except paging.BadCursor as error:
+        raise BadQuery("cursor must be the cursor of an earlier page of the same list.") from error
+    if page.offset and not page.cursor:
+        # The page is cut already: cut the whole list again, further on.
+        rows.query.clear_limits()
+        rows = rows[page.offset : page.offset + page.limit + 1]
+    return Statement(page, order, prepare(rows.values_list(*LIST_COLUMNS)))
+
+
+def _column(row: tuple[Any, ...], name: str) -> Any:
+    return row[LIST_COLUMNS.index(name)]
+
+
+def count(user: User, request: Request) -> int:
+    """How many workloads the same filters let through."""
+    known_only(request, COUNT_PARAMETERS)
+    return _matching(departments_of(user), request).count()
+
+
+def departments_of(user: User) -> Departments:
+    """Every project that ``user`` may see, with its department: the visible scope of a list."""
+    if not user.is_active:
+        return {}
+    visible = _visible()
+    own = (user.pk if value == _ANYBODY else value for value in visible.parameters)
+    return {pk: (department, name) for pk, department, name in visible.rows(*own)}
+
+
+@cache
+def _visible() -> Prepared:
+    """The projects that somebody sees."""
+    anybody = User(pk=_ANYBODY, is_active=True)
+    projects = visible_projects(anybody, Permission.WORKLOAD_VIEW).order_by()
+    return prepare(projects.values_list("pk", "department_id", "department__name"))
+
+
+def _matching(projects: Iterable[int], request: Asked) -> QuerySet[Workload]:
+    query = request.query_params
+    rows = Workload.objects.filter(deleted_at__isnull=not flag(request, "deleted"))
+    rows = of_projects(rows, projects)
+    if given := query.getlist("filterBy"):
+        rows = rows.filter(filtering.conditions(_without_type(given), FIELDS))
+    search = "".join(c for c in query.get("search", "") if c.isprintable()).strip()
+    if len(search) > MAX_SEARCH:
+        raise BadQuery(f"search must have at most {MAX_SEARCH} characters.")
+    if search:
+        rows = rows.filter(
+            Q(name__icontains=search)
+            | Q(project_name__icontains=search)
+            | Q(owner_name__icontains=search)
+        )
+    return rows
+
+
+def _without_type(given: list[str]) -> list[str]:
+    """``type==Distributed`` holds for every row here; another type has none."""
+    kept = []
+    for part in ",".join(given).split(","):
+        if part.startswith("type=="):
+            if part != f"type=={TYPE}":
+                kept.append("gpus==-1")
+        elif part.startswith("type!="):
+            if part == f"type!={TYPE}":
+                kept.append("gpus==-1")
+        else:
+            kept.append(part)
+    return kept

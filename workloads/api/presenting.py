@@ -1,0 +1,257 @@
+"""Rows as the JSON that clients read. Names and types follow the published contract."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from gangline.spec.problems import Role
+from gangline.spec.values import nest
+from workloads.models import Attempt, Event, Replica, Workload
+from workloads.services.asking import Preview
+from workloads.statuses import DELETE, RESUME, STATUSES, STOP
+
+TENANT_ID = 1
+TYPE, CATEGORY, PRIORITY_CLASS = "Distributed", "Train", "medium"
+SAME, OWN = ("same", "none"), ("differences", "own")
+
+LIST_COLUMNS = (
+    "id", "name", "framework", "configuration", "owner_name", "priority", "cluster_id",
+    "project_id", "project_name", "created_at", "deleted_at", "ended_at", "started_at", "phase",
+    "status", "reason", "next_reason", "phase_since", "pods_ready", "pods_total", "gpus",
+    "gpus_in_use", "desired", "channel", "seq", "contact_lost_at",
+)  # fmt: skip
+_SOURCES = {"cli": "CLI"}
+
+Departments = Mapping[int, tuple[int, str]]
+"""Project id → id and name of its department."""
+
+
+def listed(row: tuple[Any, ...], departments: Departments) -> dict[str, Any]:
+    """One row of the list. ``row`` holds LIST_COLUMNS."""
+    (
+        pk, name, framework, configuration, owner, priority, cluster, project, project_name,
+        created, deleted, ended, started, phase, status, reason, next_reason, since, ready, pods,
+        gpus, in_use, desired, channel, seq, lost,
+    ) = row  # fmt: skip
+    department, department_name = departments.get(project, (0, ""))
+    updated = since or created
+    actions = STATUSES[status].actions if status in STATUSES else ()
+    return {
+        "tenantId": TENANT_ID,
+        "id": pk,
+        "name": name,
+        "type": TYPE,
+        "distributedFramework": framework,
+        "configuration": configuration,
+        "source": _SOURCES.get(channel, "Control-plane"),
+        "submittedBy": owner,
+        "priority": priority,
+        "priorityClassName": PRIORITY_CLASS,
+        "category": CATEGORY,
+        "clusterId": cluster,
+        "projectId": str(project),
+        "projectName": project_name,
+        "departmentId": str(department),
+        "departmentName": department_name,
+        "namespace": f"gangline-{project_name}",
+        "createdAt": created,
+        "updatedAt": updated,
+        "deletedAt": deleted,
+        "startedAt": started,
+        "completedAt": ended,
+        "desiredPhase": desired,
+        "phase": phase,
+        "status": status,
+        "phaseMessage": reason,
+        "nextStep": next_reason,
+        "phaseUpdatedAt": updated,
+        "contactLostAt": lost,
+        "k8sPhase": phase,
+        "k8sPhaseUpdatedAt": updated,
+        "conditions": [],
+        "runningPods": ready,
+        "requestedPods": {"number": pods},
+        "workloadRequestedResources": {"gpu": {"request": gpus}},
+        "allocatedResources": {"gpu": in_use},
+        "actionsSupport": {
+            "delete": DELETE in actions,
+            "suspend": STOP in actions,
+            "resume": RESUME in actions,
+        },
+        "seq": seq,
+    }
+
+
+def distributed(workload: Workload, attempt: Attempt) -> dict[str, Any]:
+    """A workload as it was submitted, with the values that its newest attempt runs."""
+    values = {path: entry.get("value") for path, entry in attempt.effective.items()}
+    body: dict[str, Any] = {
+        "name": workload.name,
+        "requestedName": workload.name,
+        "workloadId": workload.pk,
+        "projectId": str(workload.project_id),
+        "departmentId": str(workload.project.department_id),
+        "clusterId": workload.cluster_id,
+        "createdBy": workload.owner_name,
+        "createdAt": workload.created_at,
+        "deletedAt": workload.deleted_at,
+        "desiredPhase": workload.desired,
+        "actualPhase": workload.phase,
+        "status": workload.status,
+        "reason": workload.reason,
+        "configuration": workload.configuration,
+        "spec": _half(values, Role.WORKER),
+        "masterSpecSameAsWorker": workload.master == "same",
+    }
+    if workload.master in OWN:
+        body["masterSpec"] = _half(values, Role.MASTER)
+    return body
+
+
+def previewed(preview: Preview, name: str) -> dict[str, Any]:
+    """The answer of a dry run: what would be stored, and where each value comes from."""
+    effective = preview.resolution.effective
+    values = {path: entry.value for path, entry in effective.items()}
+    body: dict[str, Any] = {
+        "name": name,
+        "configuration": preview.configuration,
+        "spec": _half(values, Role.WORKER),
+        "sources": {path: entry.source for path, entry in effective.items()},
+        "notices": [str(notice) for notice in preview.resolution.notices],
+        "totals": {
+            "pods": preview.totals.pods,
+            "workers": preview.totals.workers,
+            "masters": preview.totals.masters,
+            "gpus": preview.totals.gpus,
+            "cpus": preview.totals.cpus,
+            "memoryBytes": preview.totals.memory_bytes,
+        },
+        "forecast": {"kind": preview.verdict.kind, "sentence": preview.verdict.sentence},
+    }
+    if preview.totals.masters:
+        body["masterSpec"] = _half(values, Role.MASTER)
+    return body
+
+
+def detailed(workload: Workload, attempt: Attempt, departments: Departments) -> dict[str, Any]:
+    """The list's row plus what only one workload is asked for."""
+    row = tuple(getattr(workload, column) for column in LIST_COLUMNS)
+    worker = {
+        path.removeprefix("worker."): entry.get("value")
+        for path, entry in attempt.effective.items()
+        if path.startswith("worker.")
+    }
+    per_pod = {
+        "gpu": {"request": worker.get("compute.gpuDevicesRequest") or 0},
+        "cpu": _limits(worker, "compute.cpuCoreRequest", "compute.cpuCoreLimit"),
+        "cpuMemory": _limits(worker, "compute.cpuMemoryRequest", "compute.cpuMemoryLimit"),
+    }
+    return {
+        **listed(row, departments),
+        "podsRequestedResources": per_pod,
+        "images": [worker["image"]] if worker.get("image") else [],
+        "command": worker.get("command") or "",
+        "arguments": worker.get("args") or "",
+        "environmentVariables": {
+            item["name"]: item.get("value") or ""
+            for item in worker.get("environmentVariables") or ()
+        },
+        "attempt": attempt.no,
+        "desiredBy": workload.desired_by,
+        "observedAt": workload.observed_at,
+        "pendingSchedulingMessages": [],
+        "externalConnections": [],
+        "childrenIds": [],
+        "datasources": [],
+        "environments": [],
+        "urls": [],
+    }
+
+
+def pod(replica: Replica, attempt: Attempt, workload: Workload) -> dict[str, Any]:
+    """One replica."""
+    started = replica.started_at or attempt.created_at
+    changed = replica.ended_at or started
+    image = attempt.effective.get(f"{replica.role}.image", {}).get("value") or ""
+    body: dict[str, Any] = {
+        "id": replica.pod_uid or f"{attempt.pk}.{replica.role}.{replica.index}",
+        "name": f"{workload.name}-{replica.role}-{replica.index}",
+        "role": replica.role,
+        "index": replica.index,
+        "rank": replica.rank,
+        "attempt": attempt.no,
+        "workloadId": workload.pk,
+        "workloadName": workload.name,
+        "clusterId": workload.cluster_id,
+        "projectId": str(workload.project_id),
+        "projectName": workload.project_name,
+        "tenantId": TENANT_ID,
+        "priorityClassName": PRIORITY_CLASS,
+        "nodeName": replica.node,
+        "createdAt": started,
+        "completedAt": replica.ended_at,
+        "updatedAt": changed,
+        "k8sPhase": replica.state,
+        "k8sPhaseUpdatedAt": changed,
+        "reason": replica.reason,
+        "exitCode": replica.exit_code,
+        "signal": replica.signal,
+        "peakMemoryBytes": replica.peak_memory,
+        "requestedResources": {"gpu": {"request": replica.gpus}},
+        "containers": [{"name": replica.role, "image": image, "startedAt": replica.started_at}],
+    }
+    return body
+
+
+def event(row: Event, workload: Workload) -> dict[str, Any]:
+    """One event."""
+    return {
+        "id": str(row.pk),
+        "createdAt": row.at,
+        "lastSeenAt": row.last_at,
+        "count": row.count,
+        "type": "Normal" if row.severity == "info" else "Warning",
+        "severity": row.severity,
+        "clusterId": workload.cluster_id,
+        "message": row.message,
+        "reason": row.kind,
+        "source": row.actor_name or "gangline",
+        "attempt": row.attempt_no,
+        "involvedObject": {
+            "uid": workload.pk,
+            "kind": "Pod" if row.object else "Workload",
+            "name": row.object or workload.name,
+            "namespace": f"gangline-{workload.project_name}",
+        },
+    }
+
+
+def history(row: Event, workload: Workload) -> dict[str, Any]:
+    """One record of the history: an event, or a change of the phase."""
+    created: datetime = row.at
+    if row.kind == "PhaseChanged":
+        phase, _, message = row.message.partition(":")
+        spec: dict[str, Any] = {
+            "phaseUpdate": {"phase": phase.rstrip("."), "phaseMessage": message.strip()}
+        }
+        return {"meta": {"creationTimestamp": created, "type": "PhaseUpdate"}, "spec": spec}
+    return {
+        "meta": {"creationTimestamp": created, "type": "Event"},
+        "spec": {"event": event(row, workload)},
+    }
+
+
+def _half(values: Mapping[str, Any], role: Role) -> dict[str, Any]:
+    return nest(dict(_of_role(values, role)))
+
+
+def _of_role(values: Mapping[str, Any], role: Role) -> Iterator[tuple[str, Any]]:
+    prefix = f"{role}."
+    for path, value in values.items():
+        if path.startswith(prefix) and value is not None:
+            yield path.removeprefix(prefix), value
+
+
+def _limits(values: Mapping[str, Any], request: str, limit: str) -> dict[str, Any]:
+    found = {"request": values.get(request), "limit": values.get(limit)}
+    return {name: value for name, value in found.items() if value is not None}

@@ -1,0 +1,234 @@
+"""What the endpoints of workloads take and give, for the published description."""
+
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
+
+from gangline.api.paging import MAX_LIMIT, MAX_OFFSET
+from gangline.api.schema import Schema, component, components_of, errors, family, reference
+from gangline.spec.frameworks import CONFIGURATIONS
+from gangline.spec.workload import SPEC, SpecModels
+from workloads.api.listing import FIELDS, SORTS
+from workloads.statuses import STATUSES
+
+__all__ = ["errors"]
+
+TEXT: Schema = {"type": "string"}
+TIME: Schema = {"type": "string", "format": "date-time"}
+MAYBE_TIME: Schema = {"type": ["string", "null"], "format": "date-time"}
+MAYBE_WHOLE: Schema = {"type": ["integer", "null"]}
+UUID: Schema = {"type": "string", "format": "uuid"}
+WHOLE: Schema = {"type": "integer"}
+YES_NO: Schema = {"type": "boolean"}
+ANY: Schema = {"type": "object", "additionalProperties": True}
+PHASE: Schema = {
+    "type": "string",
+    "enum": [
+        "Creating", "Initializing", "Resuming", "Pending", "Deleting", "Running", "Updating",
+        "Stopped", "Stopping", "Degraded", "Failed", "Completed", "Terminating", "Unknown",
+    ],
+}  # fmt: skip
+DESIRED: Schema = {"type": "string", "enum": ["Running", "Stopped", "Deleted"]}
+STATUS: Schema = {"type": "string", "enum": list(STATUSES), "description": "The word people read."}
+CONFIGURATION: Schema = {"type": "string", "enum": list(CONFIGURATIONS)}
+
+
+def spec_components(models: SpecModels = SPEC) -> dict[str, Schema]:
+    """The two halves of a spec, from the same declaration that validates them."""
+    return components_of({"WorkerSpec": models.worker, "MasterSpec": models.master})
+
+
+family(spec_components)
+
+
+def _object(required: tuple[str, ...] = (), **fields: Schema) -> Schema:
+    body: Schema = {"type": "object", "properties": fields}
+    return body | {"required": list(required)} if required else body
+
+
+SUBMISSION = {
+    "application/json": component(
+        "DistributedCreationRequest",
+        _object(
+            ("name", "projectId", "clusterId"),
+            name=TEXT
+            | {"minLength": 1, "maxLength": 51, "pattern": "^[a-z]([-a-z0-9]*[a-z0-9])?$"},
+            projectId=TEXT | {"description": "Decimal id.", "pattern": "^[0-9]{1,15}$"},
+            clusterId=UUID,
+            templateId=UUID | {"type": ["string", "null"]},
+            configuration=CONFIGURATION,
+            spec=reference("WorkerSpec"),
+            masterSpecSameAsWorker={"type": ["boolean", "null"]},
+            masterSpec=reference("MasterSpec"),
+            useGivenNameAsPrefix=YES_NO | {"enum": [False]},
+        )
+        | {"additionalProperties": False},
+    )
+}
+DISTRIBUTED = component(
+    "DistributedWorkload",
+    _object(
+        ("name", "requestedName", "workloadId", "projectId", "clusterId", "createdBy", "createdAt",
+         "desiredPhase"),
+        name=TEXT, requestedName=TEXT, workloadId=UUID, projectId=TEXT, departmentId=TEXT,
+        clusterId=UUID, createdBy=TEXT, createdAt=TIME, deletedAt=MAYBE_TIME,
+        desiredPhase=DESIRED, actualPhase=PHASE, status=STATUS, reason=TEXT,
+        configuration=CONFIGURATION, spec=reference("WorkerSpec"), masterSpecSameAsWorker=YES_NO,
+        masterSpec=reference("MasterSpec"),
+    ),
+)  # fmt: skip
+PREVIEW = component(
+    "DistributedPreview",
+    _object(
+        ("name", "configuration", "spec", "sources", "totals", "forecast"),
+        name=TEXT,
+        configuration=CONFIGURATION,
+        spec=reference("WorkerSpec"),
+        masterSpec=reference("MasterSpec"),
+        sources={"type": "object", "additionalProperties": TEXT},
+        notices={"type": "array", "items": TEXT},
+        totals=_object(
+            pods=WHOLE, workers=WHOLE, masters=WHOLE, gpus=WHOLE, cpus={"type": "number"},
+            memoryBytes=WHOLE,
+        ),
+        forecast=_object(
+            kind=TEXT | {"enum": ["starts", "waits", "cannot", "unknown"]}, sentence=TEXT
+        ),
+    ),
+)  # fmt: skip
+DONE = component("Done", _object(("code", "message"), code=WHOLE, message=TEXT))
+COUNT = component("Count", _object(("count",), count=WHOLE))
+_REQUEST = _object(request={"type": "number"})
+_LISTED = {
+    "tenantId": WHOLE, "id": UUID, "name": TEXT, "type": TEXT, "distributedFramework": TEXT,
+    "configuration": CONFIGURATION, "source": TEXT, "submittedBy": TEXT, "priority": WHOLE,
+    "priorityClassName": TEXT, "category": TEXT, "clusterId": UUID, "projectId": TEXT,
+    "projectName": TEXT, "departmentId": TEXT, "departmentName": TEXT, "namespace": TEXT,
+    "createdAt": TIME, "updatedAt": TIME, "deletedAt": MAYBE_TIME, "startedAt": MAYBE_TIME,
+    "completedAt": MAYBE_TIME, "desiredPhase": DESIRED, "phase": PHASE, "status": STATUS,
+    "phaseMessage": TEXT, "nextStep": TEXT, "phaseUpdatedAt": TIME, "contactLostAt": MAYBE_TIME,
+    "k8sPhase": TEXT, "k8sPhaseUpdatedAt": TIME, "conditions": {"type": "array", "items": ANY},
+    "runningPods": WHOLE, "requestedPods": _object(number=WHOLE),
+    "workloadRequestedResources": _object(gpu=_REQUEST),
+    "allocatedResources": _object(gpu={"type": "number"}),
+    "actionsSupport": _object(delete=YES_NO, suspend=YES_NO, resume=YES_NO), "seq": WHOLE,
+}  # fmt: skip
+ROW = component("Workload", _object(tuple(_LISTED), **_LISTED))
+WORKLOADS = component(
+    "Workloads",
+    _object(
+        ("workloads",),
+        workloads={"type": "array", "items": ROW},
+        next=WHOLE | {"description": "Offset of the next page; absent on the last."},
+        cursor=TEXT | {"description": "For the next page, however far; absent on the last."},
+    ),
+)
+_BOTH = _object(request={}, limit={})
+_DETAILED = _LISTED | {
+    "podsRequestedResources": _object(gpu=_BOTH, cpu=_BOTH, cpuMemory=_BOTH),
+    "images": {"type": "array", "items": TEXT}, "command": TEXT, "arguments": TEXT,
+    "environmentVariables": {"type": "object", "additionalProperties": TEXT},
+    "attempt": WHOLE, "desiredBy": TEXT, "observedAt": MAYBE_TIME,
+}  # fmt: skip
+WORKLOAD = component("WorkloadDetailed", _object(tuple(_DETAILED), **_DETAILED))
+_POD = {
+    "id": TEXT, "name": TEXT, "role": TEXT, "index": WHOLE, "rank": WHOLE, "attempt": WHOLE,
+    "workloadId": UUID, "workloadName": TEXT, "clusterId": UUID, "projectId": TEXT,
+    "projectName": TEXT, "tenantId": WHOLE, "priorityClassName": TEXT, "nodeName": TEXT,
+    "createdAt": TIME, "completedAt": MAYBE_TIME, "updatedAt": TIME, "k8sPhase": TEXT,
+    "k8sPhaseUpdatedAt": TIME, "reason": TEXT, "exitCode": MAYBE_WHOLE,
+    "signal": MAYBE_WHOLE, "peakMemoryBytes": MAYBE_WHOLE,
+    "requestedResources": _object(gpu=_REQUEST),
+    "containers": {
+        "type": "array", "items": _object(name=TEXT, image=TEXT, startedAt=MAYBE_TIME)
+    },
+}  # fmt: skip
+_EVENT = {
+    "id": TEXT, "createdAt": TIME, "lastSeenAt": TIME, "count": WHOLE, "type": TEXT,
+    "severity": TEXT, "clusterId": UUID, "message": TEXT, "reason": TEXT, "source": TEXT,
+    "attempt": WHOLE,
+    "involvedObject": _object(uid=UUID, kind=TEXT, name=TEXT, namespace=TEXT),
+}  # fmt: skip
+_RECORD = _object(
+    ("meta", "spec"),
+    meta=_object(creationTimestamp=TIME, type=TEXT | {"enum": ["Event", "PhaseUpdate"]}),
+    spec=_object(event=reference("Event"), phaseUpdate=_object(phase=TEXT, phaseMessage=TEXT)),
+)
+
+
+def _page_of(name: str, key: str, item: Schema) -> Schema:
+    return component(
+        name, _object((key,), **{key: {"type": "array", "items": item}, "next": WHOLE})
+    )
+
+
+PODS = _page_of("Pods", "pods", component("Pod", _object(tuple(_POD), **_POD)))
+EVENTS = _page_of("Events", "events", component("Event", _object(tuple(_EVENT), **_EVENT)))
+HISTORY = _page_of("History", "records", component("HistoryRecord", _RECORD))
+
+
+def _query(name: str, kind: Any, description: str, **more: Any) -> OpenApiParameter:
+    return OpenApiParameter(name, kind, OpenApiParameter.QUERY, description=description, **more)
+
+
+PAGE = [
+    _query("offset", OpenApiTypes.INT, f"First item, 0 to {MAX_OFFSET}."),
+    _query("limit", OpenApiTypes.INT, f"Items of a page, 1 to {MAX_LIMIT}; 50 by default."),
+]
+SEARCH = _query("search", OpenApiTypes.STR, "Text in the visible columns.")
+DELETED = _query("deleted", OpenApiTypes.BOOL, "Deleted ones instead of those that are there.")
+SORT_ORDER = _query("sortOrder", OpenApiTypes.STR, "asc or desc.", enum=["asc", "desc"])
+FILTER_BY = _query(
+    "filterBy",
+    OpenApiTypes.STR,
+    "Conditions joined by commas, such as status==Running,name=^digits. Operators: == != <= >= =@ "
+    f"!@ =^ =$. Fields: {', '.join(FIELDS)}, type.",
+)
+COUNT_PARAMETERS = [DELETED, FILTER_BY, SEARCH]
+LIST_PARAMETERS = [
+    *PAGE,
+    _query("cursor", OpenApiTypes.STR, "The cursor of the page before."),
+    _query("sortBy", OpenApiTypes.STR, "Field to sort by.", enum=list(SORTS)),
+    SORT_ORDER,
+    *COUNT_PARAMETERS,
+]
+_LINE: dict[str, Schema] = {
+    "id": TEXT, "pod": TEXT, "time": TEXT, "stream": TEXT, "text": TEXT, "isCut": YES_NO,
+}  # fmt: skip
+_REPLACES = YES_NO | {"description": "The text stands for the whole line, not behind it."}
+LOG = component(
+    "Log",
+    _object(
+        ("attempt", "pods", "lines", "grown", "before", "after", "hasOlder", "hasNewer", "ended"),
+        attempt=WHOLE,
+        pods={"type": "array", "items": TEXT},
+        lines={"type": "array", "items": _object(tuple(_LINE), **_LINE)},
+        grown={
+            "type": "array",
+            "items": _object((*_LINE, "replaces"), **_LINE, replaces=_REPLACES),
+            "description": "What was added to lines of earlier answers, by id.",
+        },
+        before=TEXT | {"description": "Place before the first line."},
+        after=TEXT | {"description": "Place behind the last line: ask from here on to follow."},
+        hasOlder=YES_NO,
+        hasNewer=YES_NO,
+        ended=YES_NO | {"description": "Nothing will ever come."},
+        isPartial=YES_NO | {"description": "There are more pods than are merged."},
+    ),
+)  # fmt: skip
+LOG_PARAMETERS = [
+    _query("pod", OpenApiTypes.STR, "A role or one pod, such as worker-0; all without it."),
+    _query("attempt", OpenApiTypes.INT, "Number of the attempt; the newest without it."),
+    _query("limit", OpenApiTypes.INT, "Lines, 1 to 2000; 500 by default."),
+    _query("after", OpenApiTypes.STR, "A place: the lines behind it."),
+    _query("before", OpenApiTypes.STR, "A place: the lines before it."),
+    _query("start", OpenApiTypes.BOOL, "The first lines instead of the newest."),
+]
+DRY_RUN = _query("dryRun", OpenApiTypes.BOOL, "Store nothing; answer the effective spec.")
+IDEMPOTENCY_KEY = OpenApiParameter(
+    "Idempotency-Key",
+    OpenApiTypes.STR,
+    OpenApiParameter.HEADER,
+    description="Makes repeating harmless for a day: the same key and body give the same workload.",
+)

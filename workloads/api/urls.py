@@ -1,0 +1,24 @@
+"""Addresses of workloads in the API, below /api/v1/."""
+
+from django.urls import path
+
+from workloads.api import (
+    errors,  # noqa: F401  registers how refusals are answered
+    logs,
+    views,
+)
+
+urlpatterns = [
+    path("workloads/distributed", views.DistributedList.as_view()),
+    path("workloads/distributed/<uuid:workload_id>", views.Distributed.as_view()),
+    path("workloads/distributed/<uuid:workload_id>/suspend", views.Suspend.as_view()),
+    path("workloads/distributed/<uuid:workload_id>/resume", views.Resume.as_view()),
+    path("workloads/distributed/<uuid:workload_id>/rerun", views.Rerun.as_view()),
+    path("workloads", views.WorkloadList.as_view()),
+    path("workloads/count", views.WorkloadCount.as_view()),
+    path("workloads/<uuid:workload_id>", views.WorkloadOne.as_view()),
+    path("workloads/<uuid:workload_id>/pods", views.WorkloadPods.as_view()),
+    path("workloads/<uuid:workload_id>/events", views.WorkloadEvents.as_view()),
+    path("workloads/<uuid:workload_id>/history", views.WorkloadHistory.as_view()),
+    path("workloads/<uuid:workload_id>/logs", logs.WorkloadLogs.as_view()),
+]

@@ -1,0 +1,16 @@
+"""Django application."""
+
+from django.apps import AppConfig
+
+
+class WorkloadsConfig(AppConfig):
+    name = "workloads"
+
+    def ready(self) -> None:
+        # Late: feeds need the models, which are not there when this module is imported.
+        from gangline.live import feeds
+        from workloads.live import WorkloadListFeed
+        from workloads.parts import WorkloadFeed
+
+        feeds.register("workloads", WorkloadListFeed())
+        feeds.register("workload", WorkloadFeed())

@@ -1,0 +1,115 @@
+"""Attempts and their replicas: what was launched and what became of it (R2)."""
+
+from django.db import models
+
+
+class CreateState(models.TextChoices):
+    """How far the creation of the native object is known to have come."""
+
+    NONE = "none"
+    SENT = "sent"
+    """Committed before the call: the object may exist."""
+    SEEN = "seen"
+    GONE = "gone"
+
+
+class Outcome(models.TextChoices):
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    STOPPED = "Stopped"
+    LOST = "LostExternally"
+    """Removed outside the dashboard."""
+
+
+class Attempt(models.Model):
+    """One launch: one native object or one set of processes, never reused."""
+
+    workload = models.ForeignKey("workloads.Workload", models.CASCADE, related_name="attempts")
+    no = models.PositiveIntegerField()
+    cause = models.CharField(max_length=8, default="submit")
+    """submit, retry, resume or rerun."""
+    effective = models.JSONField(default=dict)
+    """{qualified path: {"value", "source"}}, frozen when submit or rerun made the attempt."""
+    rendered = models.JSONField(null=True)
+    spec_hash = models.CharField(max_length=64, blank=True)
+    needs = models.JSONField(null=True)
+    """Slots asked for, by role: {"count", "cpus", "memory", "gpus"}; filled by admission."""
+    placement = models.JSONField(null=True)
+    """Slots taken, as a list of `ReplicaPlacement` (R7); None: none yet."""
+    wait_reason = models.CharField(max_length=400, blank=True)
+    """Why admission has not placed it, in words."""
+    impossible = models.BooleanField(default=False)
+    """It asks for more than the cluster has in total."""
+    create_state = models.CharField(max_length=4, default=CreateState.NONE)
+    create_answered = models.BooleanField(default=False)
+    """The cluster accepted the last create; False after a crash or a lost answer."""
+    sent_fence = models.BigIntegerField(default=0)
+    """Fence of the pass that sent the last create."""
+    released = models.BooleanField(default=False)
+    ext_uid = models.CharField(max_length=100, blank=True)
+    sent_at = models.DateTimeField(null=True)
+    first_seen_at = models.DateTimeField(null=True)
+    observed_state = models.CharField(max_length=12, default="Absent")
+    observed_reason = models.CharField(max_length=400, blank=True)
+    incomplete = models.BooleanField(default=False)
+    """Some replicas have not been started (R7a)."""
+    read_started_at = models.DateTimeField(null=True)
+    """When the read began whose observation is stored: older ones are dropped."""
+    absent_since = models.DateTimeField(null=True)
+    """First of the strong reads in a row that saw nothing since the create was sent."""
+    unknown_since = models.DateTimeField(null=True)
+    """First of the reads in a row that could not tell: no contact since then."""
+    trouble = models.CharField(max_length=400, blank=True)
+    """What stands in the way now, in words; empty as soon as an effect or a read succeeds."""
+    stop_sent_at = models.DateTimeField(null=True)
+    """Committed before the first suspend: an end after it is a stop, not a failure."""
+    delete_sent_at = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    outcome = models.CharField(max_length=16, blank=True)
+    exit = models.JSONField(null=True)
+    first_failure = models.CharField(max_length=40, blank=True)
+    restarts = models.PositiveIntegerField(default=0)
+    next_try_at = models.DateTimeField(null=True)
+    tombstone_until = models.DateTimeField(null=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workload", "no"], name="attempt_no_in_workload")
+        ]
+
+    def __str__(self) -> str:
+        return f"attempt {self.no} of {self.workload_id}"
+
+
+class Replica(models.Model):
+    """One pod of an attempt, as last observed."""
+
+    attempt = models.ForeignKey(Attempt, models.CASCADE, related_name="replicas")
+    role = models.CharField(max_length=8)
+    index = models.PositiveIntegerField()
+    rank = models.PositiveIntegerField()
+    pod_uid = models.CharField(max_length=100, blank=True)
+    state = models.CharField(max_length=12, default="Pending")
+    reason = models.CharField(max_length=400, blank=True)
+    node = models.CharField(max_length=253, blank=True)
+    gpus = models.PositiveIntegerField(default=0)
+    exit_code = models.IntegerField(null=True)
+    signal = models.IntegerField(null=True)
+    peak_memory = models.BigIntegerField(null=True)
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["attempt", "role", "index"], name="replica_in_attempt")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def name(self) -> str:
+        """``worker-0``: also the name of its log."""
+        return f"{self.role}-{self.index}"

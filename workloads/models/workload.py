@@ -1,0 +1,137 @@
+"""The workload: what a person asked for, who acts on it now, and the status people see."""
+
+import uuid
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+
+
+class Desired(models.TextChoices):
+    RUNNING = "Running"
+    STOPPED = "Stopped"
+    DELETED = "Deleted"
+
+
+# What a list is sorted by, then what it is filtered by: rows that do not fit cost no look at the
+# table. The last index is for one project alone.
+_TEXTS = ("name", "owner_name", "project_name")
+_LIST_ORDERS = {
+    "created": ("created_at", "id", "deleted_at", "project", "status", "framework", *_TEXTS),
+    "name": ("name", "created_at", "id", "project"),
+    "gpus": ("gpus", "created_at", "id", "project"),
+    "project": ("project_name", "created_at", "id", "project"),
+    "owner": ("owner_name", "created_at", "id", "project"),
+    "status": ("status", "created_at", "id", "deleted_at", "project", "framework", *_TEXTS),
+    "project_created": ("project", "created_at", "id"),
+}
+
+
+class Workload(models.Model):
+    """One distributed training. The row is the queue: whatever is due has ``due_at`` in the past.
+
+    Only the services of `lifecycle` and `submission` write the intent, only `reconcile` the lease
+    columns, and only `status.settle` the shown ones (R6a).
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=51)
+    project = models.ForeignKey("organization.Project", models.PROTECT, related_name="workloads")
+    cluster = models.ForeignKey("clusters.Cluster", models.PROTECT, related_name="workloads")
+    owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="workloads")
+    channel = models.CharField(max_length=8, default="api")
+    project_name = models.CharField(max_length=63, editable=False)
+    owner_name = models.CharField(max_length=150, editable=False)
+    """Copies of the two names: a list then sorts and pages within one table."""
+
+    # What was asked (R21a)
+    framework = models.CharField(max_length=20)
+    configuration = models.CharField(max_length=20)
+    master = models.CharField(max_length=12, default="same")
+    said = models.JSONField(default=dict)
+    """`gangline.policies.engine.Said`: {qualified path: {"value", "from"}}."""
+    template = models.ForeignKey("assets.Template", models.SET_NULL, null=True)
+    copied_from = models.UUIDField(null=True)
+    priority = models.PositiveSmallIntegerField(default=40)
+    num_workers = models.PositiveIntegerField()
+    pods_total = models.PositiveIntegerField()
+    gpus = models.PositiveIntegerField(default=0)
+    """GPU devices requested in total."""
+    backoff_limit = models.PositiveSmallIntegerField(default=0)
+    auto_delete_seconds = models.PositiveIntegerField(null=True)
+
+    # Intent
+    desired = models.CharField(max_length=8, default=Desired.RUNNING)
+    desired_gen = models.PositiveIntegerField(default=1)
+    desired_by = models.CharField(max_length=150, blank=True)
+    stop_cause = models.CharField(max_length=20, blank=True)
+    """user, auto or empty: why ``desired`` is not Running."""
+
+    # Reconciler (R11a): lease, fence, due time
+    observed_gen = models.PositiveIntegerField(default=0)
+    attempt_no = models.PositiveIntegerField(default=1)
+    due_at = models.DateTimeField(null=True)
+    rung_until = models.DateTimeField(null=True)
+    lease_owner = models.CharField(max_length=120, blank=True)
+    lease_until = models.DateTimeField(null=True)
+    fence = models.BigIntegerField(default=0)
+    fail_count = models.PositiveIntegerField(default=0)
+
+    # Shown (written by settle only)
+    phase = models.CharField(max_length=20, default="Creating")
+    status = models.CharField(max_length=16, default="Creating")
+    """R33's word for people, in a column so that pills and filters page by keyset."""
+    reason = models.CharField(max_length=400, blank=True)
+    next_reason = models.CharField(max_length=400, blank=True)
+    """What the system does next and when, in words."""
+    cannot_start = models.BooleanField(default=False)
+    contact_lost_at = models.DateTimeField(null=True)
+    phase_since = models.DateTimeField(null=True)
+    observed_at = models.DateTimeField(null=True)
+    pods_ready = models.PositiveIntegerField(default=0)
+    gpus_in_use = models.PositiveIntegerField(default=0)
+    started_at = models.DateTimeField(null=True)
+    """First time Running."""
+    ended_at = models.DateTimeField(null=True)
+    seq = models.BigIntegerField(default=0)
+    """Sequence number in the project's scope of the last shown change."""
+
+    created_at = models.DateTimeField()
+    deleted_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["project", "name"],
+                condition=models.Q(deleted_at__isnull=True),
+                name="workload_name_in_project",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(desired__in=[d.value for d in Desired]),
+                name="workload_desired_known",
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["due_at"], condition=models.Q(due_at__isnull=False), name="workload_due"
+            ),
+            models.Index(fields=["project", "seq"], name="workload_changes"),
+            models.Index(fields=["cluster", "status"], name="workload_on_cluster"),
+            *(
+                models.Index(
+                    fields=[*fields],
+                    condition=models.Q(deleted_at__isnull=True),
+                    name=f"workload_by_{name}",
+                )
+                for name, fields in _LIST_ORDERS.items()
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if self._state.adding:
+            self.project_name = self.project.name
+            self.owner_name = self.owner.get_username()
+        super().save(*args, **kwargs)

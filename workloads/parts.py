@@ -1,0 +1,207 @@
+"""The moving parts of a workload's pages, drawn the same for the page and for live updates."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Any
+from uuid import UUID
+
+from django.template.loader import render_to_string
+from django.utils import timezone
+
+from gangline.access.grants import held_permissions
+from gangline.access.permissions import Permission
+from gangline.access.refusals import NotVisible
+from gangline.accounts.models import User
+from gangline.live.feeds import Delta, Heads, Refused, View
+from gangline.web import formats
+from workloads.live import heads_of
+from workloads.models import Attempt, Event, Workload
+from workloads.pods import pod_grid
+from workloads.selectors import details
+from workloads.statuses import ENDED, STATUSES
+from workloads.tables import ROW_ACTIONS, duration_cell, pods_cell, status_cell
+
+HEAD = ("title", "actions", "facts")
+TABS: Mapping[str, tuple[str, ...]] = {
+    "overview": (*HEAD, "note", "timeline", "pods"),
+    "pods": (*HEAD, "podtable"),
+    "logs": HEAD,
+    "events": (*HEAD, "events"),
+    "spec": HEAD,
+}
+"""Parts of each page that move."""
+
+MAX_STRIPS = 10
+GRID_FROM = 17
+"""Gangs of so many pods are drawn as a grid."""
+PODS_PER_PAGE = 100
+_TRACK = 1000
+_NEEDED = {
+    "stop": Permission.WORKLOAD_STOP,
+    "resume": Permission.WORKLOAD_STOP,
+    "rerun": Permission.WORKLOAD_STOP,
+    "copy": Permission.WORKLOAD_CREATE,
+    "delete": Permission.WORKLOAD_DELETE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch as a rectangle of the strip, and in words."""
+
+    x: int
+    width: int
+    tone: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    title: str
+    segments: list[Segment]
+    begins: datetime
+    ends: datetime | None
+    outcome: str
+
+
+def permissions(user: User, workload: Workload) -> frozenset[Permission]:
+    """What the person may do with this workload."""
+    return held_permissions(user, workload.project.scope, owner_id=workload.owner_id)
+
+
+def draw_parts(
+    workload: Workload, *, may_act: frozenset[Permission], tab: str, first_pod: int = 0
+) -> dict[str, str]:
+    """HTML by name of every part that the page ``tab`` shows; ``first_pod`` is a rank."""
+    parts = TABS[tab]
+    row = details.list_row(workload)
+    status = STATUSES[workload.status]
+    allowed = [a for a in ROW_ACTIONS if a.name in status.actions and _NEEDED[a.name] in may_act]
+    context: dict[str, Any] = {
+        "workload": workload,
+        "status_html": status_cell(row),
+        "pods_html": pods_cell(row),
+        "duration_html": duration_cell(row),
+        "is_over": workload.status in ENDED,
+        "main_actions": [a for a in allowed if a.name not in ("copy", "delete")],
+        "more_actions": [a for a in allowed if a.name in ("copy", "delete")],
+    }
+    if tab in ("overview", "pods"):
+        attempts = details.attempts(workload)
+        context["attempt"] = attempts[0]
+        context |= _pods(workload, attempts[0], first_pod)
+        if tab == "overview":
+            context["strips"] = [_strip(attempt) for attempt in attempts[:MAX_STRIPS]]
+            context["earlier"] = len(attempts) - MAX_STRIPS
+    if tab == "events":
+        context["days"] = list(_by_day(details.events(workload)))
+    return {
+        name: render_to_string(f"workloads/parts/{name}.html", context).strip() for name in parts
+    }
+
+
+def _pods(workload: Workload, attempt: Attempt, first: int) -> dict[str, Any]:
+    pods = details.expected_replicas(workload, attempt)
+    end = first + PODS_PER_PAGE
+    return {
+        "replicas": pods[first:end],
+        "pods_total": len(pods),
+        "has_nodes": any(pod.node for pod in pods),
+        "is_large": len(pods) >= GRID_FROM,
+        "grid": pod_grid(workload, pods) if len(pods) >= GRID_FROM else "",
+        "first_rank": first,
+        "last_rank": min(end, len(pods)) - 1,
+        "previous_first": max(first - PODS_PER_PAGE, 0) if first else None,
+        "next_first": end if end < len(pods) else None,
+    }
+
+
+def _by_day(events: Sequence[Event]) -> Iterator[tuple[str, list[Event]]]:
+    """Events under the day on which they happened, newest first."""
+    today = timezone.localdate()
+    words = {today: "Today", today - timedelta(days=1): "Yesterday"}
+    for day, members in groupby(events, key=lambda event: timezone.localdate(event.at)):
+        yield words.get(day, f"{day.day} {day:%b %Y}"), list(members)
+
+
+def _strip(attempt: Attempt) -> Strip:
+    timeline = details.timeline(attempt)
+    now = timezone.now()
+    begins = timeline.stretches[0].begins
+    total = max(((attempt.ended_at or now) - begins).total_seconds(), 0.001)
+    segments = []
+    for stretch in timeline.stretches:
+        start = (stretch.begins - begins).total_seconds()
+        seconds = max(((stretch.ends or now) - stretch.begins).total_seconds(), 0.0)
+        x = round(min(start / total, 1) * _TRACK)
+        # At least a sliver: what took no time still happened.
+        width = min(max(round(seconds / total * _TRACK), 6), max(_TRACK - x, 6))
+        words = f"{stretch.word} {formats.span(seconds)}"
+        segments.append(Segment(x, width, stretch.tone, words))
+    return Strip(timeline.title, segments, begins, attempt.ended_at, attempt.outcome)
+
+
+def first_pod(text: str) -> int:
+    """Rank with which a page of pods begins; what makes no sense is the first page."""
+    rank = int(text) if text.isascii() and text.isdigit() and len(text) < 7 else 0
+    return rank - rank % PODS_PER_PAGE
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """One page of one workload as one person sees it."""
+
+    may_act: frozenset[Permission]
+    tab: str
+    first_pod: int
+
+
+class WorkloadFeed:
+    """One workload's page; any change of it redraws its parts, and the page keeps what is equal."""
+
+    def open(self, user: User, hello: Mapping[str, Any]) -> View:
+        """``query`` is `<id>/<tab>/<first pod>`: what the page shows, as its address says it."""
+        wanted, _, page = str(hello.get("query")).partition("/")
+        tab, _, first = page.partition("/")
+        try:
+            workload = details.visible_workload(user, UUID(wanted), even_deleted=True)
+        except (NotVisible, ValueError):
+            raise Refused("There is no such workload, or you may not see it.") from None
+        if tab not in TABS:
+            raise Refused(f"There is no page {tab!r} of a workload.")
+        shown = _Page(permissions(user, workload), tab, first_pod(first))
+        return View(
+            feed="workload",
+            key=f"{workload.pk}:{sorted(shown.may_act)}:{tab}:{shown.first_pod}",
+            scopes=frozenset([workload.project_id]),
+            ids=frozenset([str(workload.pk)]),
+            data=shown,
+        )
+
+    def heads(self, scopes: frozenset[int]) -> dict[int, int]:
+        return heads_of(scopes)
+
+    def delta(self, view: View, after: Heads) -> Delta:
+        heads = heads_of(view.scopes)
+        workload = (
+            Workload.objects.select_related("project__scope", "cluster", "owner", "template")
+            .filter(pk__in=view.ids)
+            .first()
+        )
+        if workload is None or workload.deleted_at is not None:
+            return Delta(to=heads, gone=list(view.ids))
+        if workload.seq <= after.get(workload.project_id, 0):
+            return Delta(to=heads)
+        shown: _Page = view.data
+        cells = draw_parts(
+            workload, may_act=shown.may_act, tab=shown.tab, first_pod=shown.first_pod
+        )
+        item = {
+            "id": str(workload.pk),
+            "seq": workload.seq,
+            "status": workload.status,
+            "cells": cells,
+        }
+        return Delta(to=heads, items=[item])

@@ -1,0 +1,1 @@
+"""What reads workloads for pages and API."""

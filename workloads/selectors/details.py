@@ -1,0 +1,156 @@
+"""Everything that the pages of one workload show."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Prefetch, prefetch_related_objects
+
+from gangline.access.grants import visible_projects
+from gangline.access.permissions import Permission
+from gangline.access.refusals import NotVisible
+from gangline.accounts.models import User
+from gangline.spec.catalogue import catalogue
+from gangline.spec.problems import Role
+from gangline.spec.workload import ReplicaSpec, WorkerSpec
+from workloads.models import Attempt, Event, Replica, Workload
+from workloads.selectors import listing
+
+MAX_EVENTS = 500
+MAX_ATTEMPTS = 100
+
+
+def visible_workload(user: User, workload_id: UUID, *, even_deleted: bool = False) -> Workload:
+    """The workload, if ``user`` may see it; raises NotVisible otherwise."""
+    projects = visible_projects(user, Permission.WORKLOAD_VIEW)
+    found = (
+        Workload.objects.select_related("project__scope", "cluster", "owner", "template")
+        .filter(pk=workload_id, project__in=projects)
+        .first()
+    )
+    if found is None or (found.deleted_at is not None and not even_deleted):
+        raise NotVisible
+    return found
+
+
+def list_row(workload: Workload) -> listing.ListRow:
+    """The same facts as the row of the table, so that both draw the same strings."""
+    return listing.ListRow(**{name: getattr(workload, name) for name in listing.FIELDS})
+
+
+def attempts(workload: Workload) -> list[Attempt]:
+    """The newest attempts, newest first; asked of the database once per workload object."""
+    newest = Attempt.objects.filter(no__gt=workload.attempt_no - MAX_ATTEMPTS).order_by("-no")
+    prefetch_related_objects([workload], Prefetch("attempts", newest))
+    return list(workload.attempts.all())
+
+
+def attempt_of(workload: Workload, no: int) -> Attempt | None:
+    """One attempt: the object that `attempts` gave, if it gave it."""
+    known = getattr(workload, "_prefetched_objects_cache", {}).get("attempts", ())
+    found = next((attempt for attempt in known if attempt.no == no), None)
+    return found or workload.attempts.filter(no=no).first()
+
+
+def replicas(attempt: Attempt) -> list[Replica]:
+    """Replicas in rank order; asked of the database once per attempt object."""
+    ordered = Replica.objects.order_by("rank", "role", "index")
+    prefetch_related_objects([attempt], Prefetch("replicas", ordered))
+    return list(attempt.replicas.all())
+
+
+def expected_replicas(workload: Workload, attempt: Attempt) -> list[Replica]:
+    """What is or will be: rows as observed, or the replicas that were asked for."""
+    if found := replicas(attempt):
+        return found
+    roles = ["master"] if workload.pods_total > workload.num_workers else []
+    roles += ["worker"] * workload.num_workers
+    first_worker = len(roles) - workload.num_workers
+    return [
+        Replica(
+            attempt=attempt,
+            role=role,
+            index=rank - first_worker if role == "worker" else 0,
+            rank=rank,
+            state="Pending",
+        )
+        for rank, role in enumerate(roles)
+    ]
+
+
+def events(workload: Workload) -> list[Event]:
+    """The newest events, newest first."""
+    return list(workload.events.order_by("-at", "-id")[:MAX_EVENTS])
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A stretch of time in one state; ``ends`` None: it goes on."""
+
+    word: str
+    tone: str
+    begins: datetime
+    ends: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """One attempt as stretches of time, with what it was started for."""
+
+    attempt: Attempt
+    title: str
+    stretches: Sequence[Stretch]
+
+
+_CAUSES = {"submit": "", "retry": "retry", "resume": "started again", "rerun": "run again"}
+_ENDS = {"Succeeded": ("completed", "neutral"), "Failed": ("failed", "bad")}
+
+
+def timeline(attempt: Attempt) -> Timeline:
+    """Waiting, starting, running and the end of ``attempt``, from its own times."""
+    cause = _CAUSES.get(attempt.cause, attempt.cause)
+    title = f"Attempt {attempt.no}" + (f", {cause}" if cause else "")
+    return Timeline(attempt, title, list(_stretches(attempt)))
+
+
+def _stretches(attempt: Attempt) -> Iterator[Stretch]:
+    marks = [
+        ("waited" if attempt.sent_at else "waiting", "warn", attempt.created_at),
+        ("starting", "info", attempt.sent_at),
+        ("running", "good", attempt.started_at),
+    ]
+    known = [(word, tone, at) for word, tone, at in marks if at is not None]
+    for position, (word, tone, begins) in enumerate(known):
+        following = known[position + 1][2] if position + 1 < len(known) else attempt.ended_at
+        is_last = position == len(known) - 1
+        # A failed run is told in the colour of its end, in the stretch that failed.
+        if is_last and attempt.outcome == "Failed":
+            tone = "bad"
+        yield Stretch(word, tone, begins, following)
+
+
+@dataclass(frozen=True, slots=True)
+class SpecValue:
+    """One effective value with its origin."""
+
+    path: str
+    label: str
+    value: Any
+    unit: str
+    source: str
+
+
+def spec_values(attempt: Attempt, role: Role) -> list[SpecValue]:
+    """Effective values of one role in order of declaration; for the master, all it has."""
+    model = WorkerSpec if role is Role.WORKER else ReplicaSpec
+    found = []
+    for path, field in catalogue(model).items():
+        entry = attempt.effective.get(f"{role}.{path}")
+        if entry is None or entry.get("value") in (None, "", []):
+            continue
+        found.append(
+            SpecValue(path, field.ui.label, entry["value"], field.ui.unit, entry.get("source", ""))
+        )
+    return found

@@ -1,0 +1,49 @@
+"""The first steps that Home offers until they are done or put away."""
+
+from dataclasses import dataclass
+from uuid import UUID, uuid4
+
+from assets.models import Template
+from assets.selectors.templates import usable_templates
+from gangline.accounts.models import User
+from workloads.models import Draft, Workload
+from workloads.selectors import listing
+
+SAMPLE = "digits-xgboost"
+HIDDEN = "hide_first_steps"
+"""Name in the person's preferences."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstSteps:
+    """The sample and the form, each with whether it is done."""
+
+    sample: Template
+    run: Workload | None
+    sample_done: bool
+    looked: bool
+    key: UUID
+    """Draft that the button makes, so that a double click makes one workload."""
+
+
+def sample_template(user: User) -> Template | None:
+    """The template that trains within a minute, where the person can use it."""
+    return usable_templates(user).filter(name=SAMPLE).first()
+
+
+def first_steps(user: User) -> FirstSteps | None:
+    """None when there is no sample to start from, or it was put away."""
+    if user.preferences.get(HIDDEN):
+        return None
+    sample = sample_template(user)
+    if sample is None:
+        return None
+    runs = listing.visible(user).filter(owner=user, template=sample)
+    run = runs.order_by("-created_at").first()
+    return FirstSteps(
+        sample=sample,
+        run=run,
+        sample_done=run is not None and run.status == "Completed",
+        looked=Draft.objects.filter(owner=user).exclude(workload__template=sample).exists(),
+        key=uuid4(),
+    )

@@ -1,0 +1,39 @@
+"""How much of a cluster is free: what it has, less what waiting and running gangs hold."""
+
+from dataclasses import dataclass
+
+from gangline.clusters.models import Cluster
+from workloads.models import Attempt
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """CPU cores and GPUs of one cluster."""
+
+    cpus: float
+    gpus: int
+    cpus_free: float
+    gpus_free: int
+
+    @property
+    def words(self) -> str:
+        """``2 of 8 cores free · no GPU``."""
+        gpus = f"{self.gpus_free} of {self.gpus} GPUs free" if self.gpus else "no GPU"
+        return f"{self.cpus_free:g} of {self.cpus:g} cores free · {gpus}"
+
+
+def room_of(cluster: Cluster) -> Room | None:
+    """What is free now; None where the cluster's own scheduler keeps count."""
+    capacity = cluster.capacity
+    if capacity.get("admission") != "ours":
+        return None
+    cpus, gpus = float(capacity.get("cpus", 0)), len(capacity.get("gpus", ()))
+    used_cpus, used_gpus = 0.0, 0
+    placements = Attempt.objects.filter(
+        workload__cluster=cluster, ended_at__isnull=True, placement__isnull=False
+    ).values_list("placement", flat=True)
+    for placement in placements:
+        for replica in placement or ():
+            used_cpus += replica.get("cpus", 0)
+            used_gpus += len(replica.get("gpus", ()))
+    return Room(cpus, gpus, max(round(cpus - used_cpus, 2), 0), max(gpus - used_gpus, 0))

@@ -1,0 +1,1 @@
+"""What changes workloads: one verb, one place."""

@@ -1,0 +1,96 @@
+"""What goes into a submission and what comes out: plain data, without a row."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+from uuid import UUID
+
+from gangline.clusters.models import Cluster
+from gangline.organization.models import Project
+from gangline.policies.effective import EffectivePolicy
+from gangline.policies.engine import Resolution
+from gangline.spec.problems import Problem
+from workloads.models import Workload
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionRequest:
+    """What a person asked for, the same from form, API and command line.
+
+    ``project_id`` and ``cluster_id`` are the texts as sent. ``framework`` and ``configuration`` may
+    be empty: then the policy's default and "Workers & master" hold, as far as they can.
+    ``extra_problems`` are those that the channel found while reading.
+    """
+
+    name: str
+    project_id: str | int
+    cluster_id: str | UUID
+    framework: str
+    configuration: str
+    master: str
+    said: Mapping[str, Mapping[str, Any]]
+    template_id: str | UUID | None = None
+    copied_from: UUID | None = None
+    extra_problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What the whole gang asks for, in requests."""
+
+    pods: int = 0
+    workers: int = 0
+    masters: int = 0
+    gpus: int = 0
+    cpus: float = 0.0
+    memory_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether it would start at once, judged by what is free now. Only a forecast."""
+
+    kind: Literal["starts", "waits", "cannot", "unknown"]
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """Everything that is known about a submission before it is sent."""
+
+    framework: str
+    configuration: str
+    resolution: Resolution
+    problems: list[Problem]
+    totals: Totals
+    verdict: Verdict
+    policy: EffectivePolicy
+    project: Project | None
+    cluster: Cluster | None
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """The stored workload; ``replayed`` when an earlier request with the same key made it."""
+
+    workload: Workload
+    replayed: bool
+
+
+class NameTaken(Exception):
+    """Another workload of the project has the name (409)."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+class IdempotencyConflict(Exception):
+    """The key was used for a request with another content (422)."""
+
+
+class ClusterUnreachable(Exception):
+    """The cluster takes no submissions while there is no contact with it (503)."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"No contact with cluster {name}. Try again later.")

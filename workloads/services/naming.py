@@ -1,0 +1,52 @@
+"""Names of workloads: what is wrong with one, and which one is free instead."""
+
+import re
+from collections.abc import Iterator
+
+from gangline.organization.models import Project
+from gangline.spec.problems import Problem, Role
+from gangline.spec.types import workload_name_problem
+from workloads.models import Desired, Workload
+
+
+def name_problems(name: str, project: Project | None) -> Iterator[Problem]:
+    draft = Problem(Role.WORKLOAD, "name", "format", "", name, label="Name")
+    if name == "":
+        yield draft.at(rule="required", message="must be given", accepted="a name such as digits-1")
+    elif (message := workload_name_problem(name)) is not None:
+        yield draft.at(message=message, accepted="a name such as digits-1")
+    elif (
+        project is not None
+        and Workload.objects.filter(project=project, name=name, deleted_at__isnull=True).exists()
+    ):
+        yield name_taken(name, project)
+
+
+def free_name(name: str, project: Project) -> str:
+    """The first of name-2, name-3 … that no workload of the project has."""
+    base = re.sub(r"-[0-9]{1,4}\Z", "", name) or name
+    taken = set(
+        Workload.objects.filter(
+            project=project, deleted_at__isnull=True, name__startswith=base[:45]
+        ).values_list("name", flat=True)
+    )
+    number = 2
+    while f"{base[:45]}-{number}" in taken:
+        number += 1
+    return f"{base[:45].rstrip('-')}-{number}"
+
+
+def name_taken(name: str, project: Project) -> Problem:
+    """The name is in use, perhaps by a workload that is still being deleted."""
+    suggestion = free_name(name, project)
+    holder = Workload.objects.filter(project=project, name=name, deleted_at__isnull=True).first()
+    if holder is not None and holder.desired == Desired.DELETED:
+        message = (
+            f"is still being deleted on {project.cluster.name}; it will be free shortly, "
+            f"or try “{suggestion}”"
+        )
+    else:
+        message = f"is already used in project {project.name}; try “{suggestion}”"
+    return Problem(
+        Role.WORKLOAD, "name", "unique", message, name, accepted=suggestion, label="Name"
+    )

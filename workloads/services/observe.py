@@ -1,0 +1,333 @@
+"""The one way in which what a cluster shows reaches the rows (R6, R6a)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+
+from gangline.clusters.drivers.base import Observation, ObservedState, ReplicaObservation
+from gangline.clusters.models import Cluster
+from gangline.db.clock import db_now
+from workloads.models import Attempt, CreateState, Desired, Outcome, Replica, Workload
+from workloads.services import events, retries, status
+from workloads.services.admission import hands_out_slots
+from workloads.services.phases import Action, plan
+from workloads.watching import bell
+
+BATCH = 200
+NEVER_SEEN_SECONDS = 60.0
+"""After so long without any answer about a sent create its state is Unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stamped:
+    """An observation and the database time from before its read began."""
+
+    observation: Observation
+    read_started_at: datetime
+
+
+@dataclass(slots=True)
+class Stored:
+    """What came of a batch."""
+
+    changed: int = 0
+    stale: list[Observation] = field(default_factory=list)
+    """Dropped because a newer read is stored already: worth another look if it was news."""
+    woken: list[UUID] = field(default_factory=list)
+
+
+def store(observations: Sequence[Stamped]) -> int:
+    """Store observations; return how many workloads people see changed."""
+    return store_batch(observations).changed
+
+
+def store_batch(
+    observations: Sequence[Stamped], *, guard: Callable[[], None] | None = None
+) -> Stored:
+    """Store at most 200 in one transaction. ``guard`` runs inside it and raises to undo it all."""
+    total = Stored()
+    for start in range(0, len(observations), BATCH):
+        with transaction.atomic():
+            if guard is not None:
+                guard()
+            part = _store(observations[start : start + BATCH])
+        total.changed += part.changed
+        total.stale += part.stale
+        total.woken += part.woken
+    if total.woken:
+        bell.ring()
+    return total
+
+
+def _store(observations: Sequence[Stamped]) -> Stored:
+    now = db_now()
+    stored = Stored()
+    found = (workload_id(stamped.observation.workload) for stamped in observations)
+    ids = {key for key in found if key is not None}
+    workloads = {
+        workload.pk: workload
+        for workload in Workload.objects.select_for_update(of=("self",))
+        .select_related("cluster", "project")
+        .filter(pk__in=ids)
+        .order_by("pk")
+    }
+    attempts = {(a.workload_id, a.no): a for a in Attempt.objects.filter(workload__in=workloads)}
+    touched: dict[UUID, Workload] = {}
+    for stamped in sorted(observations, key=lambda s: s.read_started_at):
+        seen = stamped.observation
+        key = workload_id(seen.workload)
+        attempt = attempts.get((key, seen.attempt)) if key else None
+        if key is None or attempt is None:
+            continue
+        step = _Step(workloads[key], attempt, stamped, now)
+        if step.is_stale:
+            stored.stale.append(seen)
+        elif step.take():
+            touched[key] = workloads[key]
+            if step.wake():
+                stored.woken.append(key)
+    settled = [touched[key] for key in sorted(touched)]
+    stored.changed = len(status.settle_all(settled, now=now))
+    return stored
+
+
+def is_over(seen: Observation, cluster: Cluster) -> bool:
+    """Whether it has ended for good; a stopped one has where slots are ours (R2)."""
+    is_stopped = seen.state == ObservedState.SUSPENDED
+    return seen.state.is_terminal or (is_stopped and hands_out_slots(cluster))
+
+
+class _Step:
+    """One observation meets one attempt."""
+
+    def __init__(
+        self, workload: Workload, attempt: Attempt, stamped: Stamped, now: datetime
+    ) -> None:
+        self.workload, self.attempt, self.now = workload, attempt, now
+        self.seen, self.read_at = stamped.observation, stamped.read_started_at
+
+    @property
+    def is_stale(self) -> bool:
+        last = self.attempt.read_started_at
+        return last is not None and self.read_at <= last
+
+    def take(self) -> bool:
+        """Store it; False when it says nothing that may be stored."""
+        attempt, seen = self.attempt, self.seen
+        if attempt.ext_uid and seen.ext_uid and attempt.ext_uid != seen.ext_uid:
+            return False
+        if attempt.outcome:
+            return self._after_the_end()
+        match seen.state:
+            case ObservedState.UNKNOWN:
+                return self._unknown()
+            case ObservedState.ABSENT:
+                return self._absent()
+            case ObservedState.CONFLICT:
+                return self._conflict()
+            case _:
+                return self._present()
+
+    def wake(self) -> bool:
+        """Make the workload due if the reconciler has something to do now."""
+        if not self._is_current:
+            return False
+        facts = status.situation(self.attempt, self.workload, now=self.now)
+        if plan(facts) in (Action.NOTHING, Action.WAIT, Action.PLACE):
+            return False
+        Workload.objects.filter(pk=self.workload.pk).update(due_at=self.now, rung_until=None)
+        return True
+
+    @property
+    def _is_current(self) -> bool:
+        return self.attempt.no == self.workload.attempt_no
+
+    def _unknown(self) -> bool:
+        attempt = self.attempt
+        attempt.unknown_since = attempt.unknown_since or self.read_at
+        waited = self.read_at - attempt.unknown_since
+        if (
+            attempt.create_state == CreateState.SENT
+            and attempt.first_seen_at is None
+            and waited > timedelta(seconds=NEVER_SEEN_SECONDS)
+        ):
+            attempt.observed_state = ObservedState.UNKNOWN
+        attempt.save(update_fields=["unknown_since", "observed_state"])
+        return True
+
+    def _absent(self) -> bool:
+        attempt = self.attempt
+        if attempt.sent_at is not None and self.read_at < attempt.sent_at:
+            return False
+        self._heard()
+        attempt.observed_state = ObservedState.ABSENT
+        if attempt.create_state == CreateState.SENT:
+            attempt.absent_since = attempt.absent_since or self.read_at
+        elif attempt.create_state == CreateState.SEEN:
+            attempt.create_state = CreateState.GONE
+            self._end(self._stopped_or_lost())
+            return True
+        attempt.save()
+        return True
+
+    def _conflict(self) -> bool:
+        attempt = self.attempt
+        self._heard()
+        attempt.observed_state = ObservedState.CONFLICT
+        attempt.observed_reason = self.seen.reason[:400]
+        attempt.create_state = CreateState.NONE
+        self._end(
+            Outcome.FAILED if self.workload.desired == Desired.RUNNING else Outcome.STOPPED,
+            may_retry=False,
+        )
+        return True
+
+    def _present(self) -> bool:
+        attempt, seen = self.attempt, self.seen
+        self._heard()
+        attempt.create_state = CreateState.SEEN
+        attempt.first_seen_at = attempt.first_seen_at or self.read_at
+        attempt.ext_uid = attempt.ext_uid or seen.ext_uid
+        attempt.absent_since = None
+        attempt.released = attempt.released or seen.state != ObservedState.HELD
+        attempt.observed_state = seen.state
+        attempt.observed_reason = seen.reason[:400]
+        attempt.incomplete = seen.incomplete
+        attempt.first_failure = attempt.first_failure or seen.first_failure[:40]
+        if seen.state == ObservedState.RUNNING:
+            attempt.started_at = attempt.started_at or seen.started_at or self.now
+        elif seen.state.is_terminal:
+            attempt.started_at = attempt.started_at or seen.started_at
+        _store_replicas(attempt, seen.replicas, self.workload)
+        if seen.state.is_terminal:
+            attempt.ended_at = seen.ended_at or self.now
+            self._end(retries.ended_as(attempt))
+        elif is_over(seen, self.workload.cluster):
+            attempt.ended_at = seen.ended_at or self.now
+            self._end(self._stopped_or_lost())
+        else:
+            attempt.save()
+        return True
+
+    def _stopped_or_lost(self) -> Outcome:
+        is_asked_for = self.attempt.stop_sent_at or self.workload.desired != Desired.RUNNING
+        return Outcome.STOPPED if is_asked_for else Outcome.LOST
+
+    def _after_the_end(self) -> bool:
+        """Terminal is final (P5): only what a deletion must know is stored."""
+        attempt, seen = self.attempt, self.seen
+        is_going = self._is_current and self.workload.desired == Desired.DELETED
+        is_absent = seen.state == ObservedState.ABSENT
+        if seen.state == ObservedState.UNKNOWN:
+            return False
+        if not is_going and not is_absent:
+            return False if is_over(seen, self.workload.cluster) else self._anomaly()
+        if attempt.observed_state == seen.state and attempt.create_state != CreateState.SENT:
+            return False
+        self._heard()
+        attempt.observed_state = seen.state
+        if is_absent and attempt.create_state == CreateState.SEEN:
+            attempt.create_state = CreateState.GONE
+        elif not is_absent and seen.state != ObservedState.CONFLICT:
+            attempt.create_state = CreateState.SEEN
+        attempt.save()
+        return is_going
+
+    def _anomaly(self) -> bool:
+        """Something lives that has ended by our books: say so, once."""
+        events.record(
+            events.NewEvent(
+                workload=self.workload,
+                attempt_no=self.attempt.no,
+                kind=events.ANOMALY,
+                message=(
+                    f"Attempt {self.attempt.no} had ended, yet the cluster shows it as "
+                    f"{self.seen.state}. What had been stored stays."
+                ),
+                source_key=f"anomaly:{self.attempt.no}:{self.seen.state}",
+                at=self.now,
+                severity="warning",
+            )
+        )
+        return False
+
+    def _heard(self) -> None:
+        self.attempt.read_started_at = self.read_at
+        self.attempt.unknown_since = None
+        self.attempt.trouble = ""
+
+    def _end(self, outcome: Outcome, *, may_retry: bool = True) -> None:
+        if self._is_current:
+            retries.conclude(
+                workload=self.workload,
+                attempt=self.attempt,
+                outcome=outcome,
+                now=self.now,
+                may_retry=may_retry,
+            )
+        else:
+            self.attempt.outcome = outcome
+            self.attempt.save()
+
+
+def _store_replicas(
+    attempt: Attempt, observed: Sequence[ReplicaObservation], workload: Workload
+) -> None:
+    known = {(r.role, r.index): r for r in Replica.objects.filter(attempt=attempt)}
+    gpus = {(p["role"], p["index"]): len(p["gpus"]) for p in attempt.placement or ()}
+    fresh: list[Replica] = []
+    moved: list[Replica] = []
+    for seen in observed:
+        values = _replica_values(seen)
+        row = known.get((seen.role, seen.index))
+        if row is None:
+            row = Replica(attempt=attempt, role=seen.role, index=seen.index)
+            row.gpus = gpus.get((seen.role, seen.index), 0)
+            fresh.append(row)
+        elif any(getattr(row, name) != value for name, value in values.items()):
+            moved.append(row)
+        for name, value in values.items():
+            setattr(row, name, value)
+    Replica.objects.bulk_create(fresh)
+    if moved:
+        Replica.objects.bulk_update(moved, _REPLICA_FIELDS)
+
+
+def _replica_values(seen: ReplicaObservation) -> dict[str, object]:
+    return {
+        "rank": seen.rank,
+        "state": str(seen.state),
+        "reason": seen.reason[:400],
+        "pod_uid": seen.pod_uid,
+        "node": seen.node,
+        "exit_code": seen.exit_code,
+        "signal": seen.signal,
+        "peak_memory": seen.peak_memory,
+        "started_at": seen.started_at,
+        "ended_at": seen.ended_at,
+    }
+
+
+_REPLICA_FIELDS = [
+    "rank",
+    "state",
+    "reason",
+    "pod_uid",
+    "node",
+    "exit_code",
+    "signal",
+    "peak_memory",
+    "started_at",
+    "ended_at",
+]
+
+
+def workload_id(text: str) -> UUID | None:
+    """The id that a cluster's label holds; None when somebody else wrote it."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

@@ -1,0 +1,179 @@
+"""The sentences that stand beside a status: why it is so, and what happens next."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from gangline.web import formats
+from workloads.models import Attempt, Outcome, Replica, Workload
+
+LONGEST = 400
+_TIMES = {1: "once", 2: "twice"}
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """``why`` explains the status, ``next_step`` says what the system does and when."""
+
+    why: str = ""
+    next_step: str = ""
+
+
+def tell(
+    *,
+    workload: Workload,
+    attempt: Attempt,
+    phase: str,
+    replicas: Sequence[Replica],
+    ran: timedelta | None = None,
+) -> Told:
+    """The sentences for a phase, cut to what the columns hold; ``ran``: from Running to its end."""
+    if phase == "Completed":
+        return Told("Finished." if ran is None else f"Finished in {formats.span(ran)}.")
+    told = _TELLERS[phase](workload, attempt, replicas) if phase in _TELLERS else Told()
+    return Told(_cut(told.why), _cut(told.next_step))
+
+
+def sentence(text: str) -> str:
+    """``text`` with a full stop, without control characters."""
+    clean = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return clean if not clean or clean[-1] in ".!?…" else f"{clean}."
+
+
+def failure(attempt: Attempt, replicas: Sequence[Replica]) -> str:
+    """Why the attempt failed: ``worker-2 failed first: exit code 1.``"""
+    reason = attempt.observed_reason
+    first = attempt.first_failure
+    if first and not reason:
+        culprit = next((r for r in replicas if r.name == first), None)
+        reason = _ended_with(culprit) if culprit else ""
+    if first and first not in reason:
+        return sentence(f"{first} failed first: {reason}" if reason else f"{first} failed first")
+    return sentence(reason) or "It failed, and the cluster gave no reason."
+
+
+def seconds_in_words(seconds: float) -> str:
+    """``20 s``, ``5 min``."""
+    whole = max(1, round(seconds))
+    return f"{whole} s" if whole < 120 else f"{round(whole / 60)} min"
+
+
+def times_in_words(count: int) -> str:
+    """``once``, ``twice``, ``3 times``."""
+    return _TIMES.get(count, f"{count} times")
+
+
+def _ended_with(replica: Replica) -> str:
+    if replica.reason:
+        return replica.reason
+    if replica.signal:
+        return f"ended by signal {replica.signal}"
+    return f"exit code {replica.exit_code}" if replica.exit_code is not None else ""
+
+
+def _waiting(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+    if attempt.observed_reason and attempt.create_state == "seen":
+        return Told(sentence(attempt.observed_reason))
+    if attempt.impossible:
+        return Told(attempt.wait_reason, "Copy & edit it to ask for less, or enlarge the cluster.")
+    if attempt.trouble:
+        return Told(attempt.trouble)
+    if attempt.next_try_at:
+        return Told(attempt.wait_reason, "It tries again by itself.")
+    return Told(attempt.wait_reason, "It starts as soon as the slots are free.")
+
+
+def _creating(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+    if attempt.unknown_since:
+        return Told(
+            f"No contact with cluster {workload.cluster.name}.",
+            "It is saved and starts when contact returns.",
+        )
+    return Told(attempt.trouble)
+
+
+def _ready(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+    ready = sum(r.state == "Running" for r in replicas)
+    return Told(f"{ready} of {_pods(workload.pods_total)} ready.")
+
+
+def _running(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+    ready = sum(r.state == "Running" for r in replicas)
+    if ready < workload.pods_total:
+        return Told(f"{ready} of {_pods(workload.pods_total)} still run.")
+    words = {1: "Its pod is ready.", 2: "Both pods are ready."}
+    return Told(words.get(ready, f"All {_pods(ready)} are ready."))
+
+
+def _degraded(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+    ill = [r for r in replicas if r.state == "Failed"]
+    head = f"{len(ill)} of {_pods(workload.pods_total)} failed."
+    why = sentence(f"{ill[0].name}: {_ended_with(ill[0])}") if ill and _ended_with(ill[0]) else ""
+    return Told(f"{head} {why}".strip())
+
+
+def _stopping(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+    left = sum(r.state in ("Running", "Starting") for r in replicas)
+    by = f" by {workload.desired_by}" if workload.desired_by else ""
+    return Told(f"Stopped{by}; {_pods(left)} still to end." if left else f"Stopped{by}.")
+
+
+def _stopped(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+    if attempt.outcome == Outcome.SUCCEEDED:
+        return Told("It had finished without an error before the stop reached it.")
+    if attempt.outcome == Outcome.FAILED:
+        return Told(f"It had failed before the stop reached it. {failure(attempt, replicas)}")
+    by = f" by {workload.desired_by}" if workload.desired_by else ""
+    return Told(f"Stopped{by}.")
+
+
+def _deleting(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+    if workload.deleted_at:
+        return Told("It is gone from the cluster.")
+    if attempt.unknown_since:
+        return Told(
+            f"No contact with cluster {workload.cluster.name}.",
+            "It is removed when contact returns.",
+        )
+    return Told(attempt.trouble)
+
+
+def _failed(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+    if attempt.outcome == Outcome.LOST or (attempt.create_state == "seen" and not attempt.outcome):
+        return Told("Removed outside the dashboard.")
+    if attempt.observed_state == "Conflict":
+        return Told("Its name is used on the cluster by an object that is not ours.")
+    return Told(failure(attempt, replicas))
+
+
+def _resuming(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+    return Told(attempt.trouble or attempt.wait_reason)
+
+
+def _ending(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+    if attempt.first_failure:
+        return Told(failure(attempt, replicas), "The other pods are being ended.")
+    return Told(sentence(attempt.observed_reason))
+
+
+def _pods(count: int) -> str:
+    return "1 pod" if count == 1 else f"{count} pods"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+_TELLERS = {
+    "Creating": _creating,
+    "Pending": _waiting,
+    "Initializing": _ready,
+    "Running": _running,
+    "Degraded": _degraded,
+    "Stopping": _stopping,
+    "Stopped": _stopped,
+    "Deleting": _deleting,
+    "Failed": _failed,
+    "Resuming": _resuming,
+    "Terminating": _ending,
+}

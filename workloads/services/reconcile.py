@@ -1,0 +1,334 @@
+"""Bring one workload nearer to what is wanted: claim, look, at most one effect, look again.
+
+No transaction is open while a driver works. What is about to be done is committed before it is
+done, and an answer that did not come is an answer: only the next observation tells.
+"""
+
+import logging
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+
+from gangline.clusters.connections import Unconnectable, acts_here, driver_for
+from gangline.clusters.drivers.base import (
+    AttemptRef,
+    Busy,
+    Driver,
+    Observation,
+    ObservedState,
+    Refused,
+    Result,
+    Unknown,
+)
+from gangline.db.clock import db_now
+from gangline.lib.fail_points import fail_point
+from workloads.models import Attempt, CreateState, Desired, Outcome, Workload
+from workloads.services import (
+    admission,
+    claims,
+    events,
+    lifecycle,
+    observe,
+    preparing,
+    refs,
+    retries,
+    status,
+    timing,
+)
+from workloads.services.claims import Claim, LostLease
+from workloads.services.phases import Action, Situation, plan
+from workloads.services.reasons import seconds_in_words, sentence
+
+log = logging.getLogger(__name__)
+
+MOST_PASSES = 10
+BUDGET_SECONDS = 30.0
+REFUSED_PAUSE = 600.0
+ELSEWHERE_PAUSE = 5.0
+_NOTHING_THERE = (ObservedState.ABSENT, ObservedState.CONFLICT, ObservedState.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """What one call did: ``claimed`` 0 means that it had no lease, so it did nothing."""
+
+    claimed: int = 0
+    effects: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _After:
+    """How a pass ended: when to look next, and what to remember with it."""
+
+    next_due: datetime | None
+    failed: bool = False
+    converged: bool = False
+    answered: bool = False
+
+
+def reconcile(workload_id: UUID) -> Pass:
+    """Work on one workload while it is due, within the budget."""
+    deadline = time.monotonic() + BUDGET_SECONDS
+    done = Pass()
+    while done.claimed < MOST_PASSES and time.monotonic() < deadline:
+        held = claims.claim(workload_id)
+        if held is None:
+            break
+        done = Pass(done.claimed + 1, done.effects + _pass(held))
+    return done
+
+
+def _pass(held: Claim) -> int:
+    fail_point("reconcile.after_claim")
+    work = _Work(held)
+    try:
+        after = work.run()
+    except LostLease:
+        # Somebody took over, or the person changed their mind: then the row is due already.
+        claims.release(held, next_due=db_now())
+        return work.effects
+    except Exception as error:  # noqa: BLE001  a bug must neither lose nor hot-loop the row
+        after = work.bug(error)
+    columns = {"fail_count": work.workload.fail_count + 1 if after.failed else 0}
+    if after.converged:
+        columns["observed_gen"] = held.desired_gen
+    fail_point("reconcile.before_release")
+    with transaction.atomic():
+        is_ours = claims.release(held, next_due=after.next_due, **columns)
+        if is_ours and after.answered:
+            Attempt.objects.filter(pk=work.attempt.pk).update(create_answered=True)
+    return work.effects
+
+
+class _Work:
+    """One pass over one workload."""
+
+    def __init__(self, held: Claim) -> None:
+        self.held = held
+        self.effects = 0
+        self.workload, self.attempt = _load(held.workload_id)
+
+    def run(self) -> _After:
+        now = db_now()
+        if self._wants_to_go(now):
+            lifecycle.delete(actor=None, workload_id=self.workload.pk, cause="auto")
+            return _After(now)
+        if timing.is_at_rest(self.workload, self.attempt, now):
+            due = timing.rest_due(self.workload, self.attempt, now)
+            return _After(due, converged=True)
+        if not acts_here(self.workload.cluster):
+            return _After(now + timedelta(seconds=ELSEWHERE_PAUSE))
+        try:
+            driver = driver_for(self.workload.cluster)
+        except Unconnectable as why:
+            return self._no_contact(str(why), now)
+        seen = self._look(driver)
+        if self.workload.attempt_no != self.attempt.no:
+            return _After(db_now())
+        if self._landed_late(seen):
+            return self._effect(driver, Action.DELETE, preparing.before_removing_late)
+        return self._act(driver, seen)
+
+    def bug(self, error: Exception) -> _After:
+        """An exception is a fault of ours: keep an id of it, go on later."""
+        number = uuid.uuid4().hex[:8]
+        log.error("pass %s over workload %s failed", number, self.held.workload_id, exc_info=error)
+        try:
+            self._tell_trouble(f"Internal error {number}; it is tried again. Nothing was lost.")
+        except LostLease:
+            log.info("the lease of %s went meanwhile", self.held.workload_id)
+        return self._failed(db_now())
+
+    def _look(self, driver: Driver) -> Observation:
+        """One strong read, stored; the rows are read again afterwards."""
+        ref = refs.attempt_ref(self.workload, self.attempt)
+        read_at = db_now()
+        seen = driver.observe(ref)
+        fail_point("reconcile.after_observe")
+        if seen.state != ObservedState.ABSENT or self.attempt.create_state != CreateState.NONE:
+            observe.store([observe.Stamped(seen, read_at)])
+            before = self.attempt
+            self.workload, self.attempt = _load(self.held.workload_id, before.no)
+            self._adopt(before, seen)
+        fail_point("reconcile.after_store")
+        return seen
+
+    def _adopt(self, before: Attempt, seen: Observation) -> None:
+        """Found: what an earlier pass sent without living to read the answer."""
+        is_there = self.attempt.create_state == CreateState.SEEN
+        if not is_there or before.create_answered or before.sent_fence == self.held.fence:
+            return
+        with claims.fenced(self.held) as workload:
+            if not seen.incomplete:
+                Attempt.objects.filter(pk=self.attempt.pk).update(create_answered=True)
+                self.attempt.create_answered = True
+            events.record(
+                events.NewEvent(
+                    workload=workload,
+                    attempt_no=self.attempt.no,
+                    kind=events.ADOPTED,
+                    message=f"Attempt {self.attempt.no} was found on the cluster and adopted.",
+                    source_key=f"adopted:{self.attempt.no}",
+                    at=db_now(),
+                )
+            )
+
+    def _act(self, driver: Driver, seen: Observation) -> _After:
+        now = db_now()
+        action = plan(self._situation(driver, seen, now))
+        if action.is_effect:
+            return self._effect(driver, action, preparing.PREPARATIONS[action])
+        match action:
+            case Action.PLACE:
+                admission.request(self.workload.cluster_id)
+                return _After(timing.resync_at(now))
+            case Action.END:
+                return self._conclude(Outcome.STOPPED)
+            case Action.VANISH:
+                return self._vanish(now)
+            case Action.WAIT if seen.state == ObservedState.UNKNOWN:
+                return self._no_contact(seen.reason, now)
+            case Action.WAIT:
+                in_flight_max = driver.in_flight_max
+                return _After(timing.wait_due(self.attempt, now, in_flight_max=in_flight_max))
+        if seen.state == ObservedState.UNKNOWN:
+            return self._no_contact(seen.reason, now)
+        return _After(timing.rest_due(self.workload, self.attempt, now), converged=True)
+
+    def _effect(self, driver: Driver, action: Action, prepare: preparing.Preparation) -> _After:
+        with claims.fenced(self.held, same_intent=True) as workload:
+            now = db_now()
+            attempt = Attempt.objects.select_for_update().get(pk=self.attempt.pk)
+            if workload.attempt_no != attempt.no:
+                raise LostLease
+            prepare(workload, attempt, self.held.fence, now)
+            status.settle(workload, now=now)
+        self.workload, self.attempt = workload, attempt
+        fail_point(f"reconcile.before_{action}")
+        if self.held.is_too_old:
+            raise LostLease
+        result = _method(driver, action)(refs.attempt_ref(workload, attempt))
+        self.effects += 1
+        fail_point(f"reconcile.after_{action}")
+        return self._judge(action, result)
+
+    def _judge(self, action: Action, result: Result) -> _After:
+        now = db_now()
+        match result:
+            case Busy():
+                pause = seconds_in_words(result.retry_after)
+                self._tell_trouble(f"The cluster asked to slow down; next try in {pause}.")
+                return _After(now + timedelta(seconds=result.retry_after))
+            case Refused():
+                return self._refused(action, result.reason, now)
+            case Unknown():
+                return self._failed(now)
+        return _After(now, answered=action == Action.CREATE)
+
+    def _refused(self, action: Action, reason: str, now: datetime) -> _After:
+        """The cluster will not: a create ends there, anything else is shown and tried later."""
+        clean = sentence(reason)
+        if action == Action.RESUME:
+            return self._conclude(Outcome.STOPPED)
+        if action != Action.CREATE:
+            self._tell_trouble(f"The cluster refused it: {clean}")
+            return _After(now + timedelta(seconds=REFUSED_PAUSE), failed=True)
+        with claims.fenced(self.held) as workload:
+            attempt = Attempt.objects.select_for_update().get(pk=self.attempt.pk)
+            attempt.create_state = CreateState.NONE
+            attempt.observed_reason = clean[:400]
+            retries.conclude(
+                workload=workload, attempt=attempt, outcome=Outcome.FAILED, now=now, may_retry=False
+            )
+            status.settle(workload, now=now)
+        return _After(now)
+
+    def _conclude(self, outcome: Outcome) -> _After:
+        with claims.fenced(self.held) as workload:
+            now = db_now()
+            attempt = Attempt.objects.select_for_update().get(pk=self.attempt.pk)
+            if not attempt.outcome and workload.attempt_no == attempt.no:
+                if attempt.create_state == CreateState.SENT:
+                    attempt.create_state = CreateState.GONE
+                    retries.bury(attempt, now)
+                retries.conclude(workload=workload, attempt=attempt, outcome=outcome, now=now)
+                status.settle(workload, now=now)
+        return _After(now)
+
+    def _vanish(self, now: datetime) -> _After:
+        """Nothing is left: the name is free from here on (R3)."""
+        with claims.fenced(self.held, same_intent=True) as workload:
+            attempt = Attempt.objects.select_for_update().get(pk=self.attempt.pk)
+            retries.bury(attempt, now)
+            if attempt.create_state == CreateState.SENT:
+                attempt.create_state = CreateState.GONE
+            attempt.outcome = attempt.outcome or Outcome.STOPPED
+            attempt.ended_at = attempt.ended_at or now
+            attempt.save()
+            workload.deleted_at = now
+            workload.save(update_fields=["deleted_at"])
+            retries.free_slots_later(workload)
+            status.settle(workload, now=now)
+        return _After(retries.late_look(attempt, now), converged=True)
+
+    def _situation(self, driver: Driver, seen: Observation, now: datetime) -> Situation:
+        attempt = self.attempt
+        in_flight = timedelta(seconds=driver.in_flight_max)
+        since, read_at = attempt.absent_since, attempt.read_started_at
+        facts = status.situation(attempt, self.workload, now=now)
+        # The rows keep the last state that was known; what to do depends on what is known now.
+        is_unknown = seen.state == ObservedState.UNKNOWN
+        return replace(
+            facts,
+            observed=seen.state if is_unknown else facts.observed,
+            hands_out_slots=admission.hands_out_slots(self.workload.cluster),
+            absence_is_certain=bool(since and read_at and read_at - since >= in_flight),
+            stop_is_fresh=timing.is_fresh(attempt.stop_sent_at, now),
+            delete_is_fresh=timing.is_fresh(attempt.delete_sent_at, now),
+        )
+
+    def _landed_late(self, seen: Observation) -> bool:
+        """It lives although its attempt is over: a create that came in after all."""
+        if not self.attempt.outcome or observe.is_over(seen, self.workload.cluster):
+            return False
+        return seen.state not in _NOTHING_THERE and self.workload.desired != Desired.DELETED
+
+    def _wants_to_go(self, now: datetime) -> bool:
+        at = retries.auto_deletion_at(self.workload, self.attempt)
+        is_kept = self.workload.desired != Desired.DELETED
+        return is_kept and bool(self.attempt.outcome) and at is not None and at <= now
+
+    def _no_contact(self, reason: str, now: datetime) -> _After:
+        if reason:
+            self._tell_trouble(sentence(reason))
+        return self._failed(now)
+
+    def _failed(self, now: datetime) -> _After:
+        delay = timing.backoff_seconds(self.workload.fail_count + 1)
+        return _After(now + timedelta(seconds=delay), failed=True)
+
+    def _tell_trouble(self, text: str) -> None:
+        with claims.fenced(self.held) as workload:
+            Attempt.objects.filter(pk=self.attempt.pk).update(trouble=text[:400])
+            status.settle(workload, now=db_now())
+
+
+def _load(workload_id: UUID, attempt_no: int | None = None) -> tuple[Workload, Attempt]:
+    workload = Workload.objects.select_related("cluster", "project").get(pk=workload_id)
+    no = attempt_no or workload.attempt_no
+    return workload, Attempt.objects.get(workload=workload, no=no)
+
+
+def _method(driver: Driver, action: Action) -> Callable[[AttemptRef], Result]:
+    return {
+        Action.CREATE: driver.create,
+        Action.COMMIT: driver.commit,
+        Action.SUSPEND: driver.suspend,
+        Action.RESUME: driver.resume,
+        Action.DELETE: driver.delete,
+    }[action]

@@ -1,0 +1,89 @@
+"""From rows to the values that drivers see."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gangline.clusters.drivers.base import AttemptRef, ReplicaPlacement, Submission
+from gangline.organization.models import Installation
+from workloads.models import Attempt, Workload
+
+GRACE = "worker.terminationGracePeriodSeconds"
+DEFAULT_GRACE = 30
+
+
+def submission(
+    *,
+    workload: Workload,
+    project: str,
+    effective: Mapping[str, Mapping[str, Any]],
+) -> Submission:
+    """What ``render``, ``check`` and ``create`` see of a workload, saved or not."""
+    values = {path: entry.get("value") for path, entry in effective.items()}
+    has_master = workload.configuration == "workersAndMaster"
+    return Submission(
+        name=workload.name,
+        project=project,
+        framework=workload.framework,
+        configuration=workload.configuration,
+        num_workers=workload.num_workers,
+        worker=_of_role(values, "worker"),
+        master=_of_role(values, "master") if has_master else None,
+        identifiers={
+            "GANGLINE_WORKLOAD": workload.name,
+            "GANGLINE_WORKLOAD_ID": str(workload.pk),
+            "GANGLINE_PROJECT": project,
+            "RUNAI_JOB_NAME": workload.name,
+            "RUNAI_JOB_UUID": str(workload.pk),
+            "RUNAI_PROJECT": project,
+            "RUNAI_NUM_OF_GPUS": str(values.get("worker.compute.gpuDevicesRequest") or 0),
+        },
+    )
+
+
+def attempt_ref(workload: Workload, attempt: Attempt) -> AttemptRef:
+    """The identity of an attempt, with everything that creating or ending it needs."""
+    return AttemptRef(
+        install=installation_id(),
+        workload=str(workload.pk),
+        attempt=attempt.no,
+        name=workload.name,
+        submission=submission(
+            workload=workload, project=workload.project.name, effective=attempt.effective
+        ),
+        rendered=attempt.rendered,
+        placement=tuple(placement_from(item) for item in attempt.placement or ()),
+        ext_uid=attempt.ext_uid,
+        grace_seconds=_grace(attempt),
+    )
+
+
+def installation_id() -> str:
+    """The id that labels everything this installation makes on a cluster."""
+    return str(Installation.objects.values_list("pk", flat=True).get())
+
+
+def placement_from(item: Mapping[str, Any]) -> ReplicaPlacement:
+    """A stored placement as the driver's value."""
+    return ReplicaPlacement(
+        role=item["role"],
+        index=item["index"],
+        rank=item["rank"],
+        cpus=item["cpus"],
+        memory=item["memory"],
+        gpus=tuple(item["gpus"]),
+        ports=tuple(item["ports"]),
+    )
+
+
+def _of_role(values: Mapping[str, Any], role: str) -> dict[str, Any]:
+    prefix = f"{role}."
+    return {
+        path.removeprefix(prefix): value
+        for path, value in values.items()
+        if path.startswith(prefix) and value is not None
+    }
+
+
+def _grace(attempt: Attempt) -> int:
+    said = attempt.effective.get(GRACE, {}).get("value")
+    return DEFAULT_GRACE if said is None else int(said)

@@ -1,0 +1,196 @@
+"""How attempts end and what follows: another try, a resumed one, or the end (R2)."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from gangline.clusters.drivers.base import ObservedState
+from workloads.models import Attempt, CreateState, Desired, Outcome, Workload
+from workloads.services import admission, events
+from workloads.services.reasons import failure, seconds_in_words, times_in_words
+
+FIRST_PAUSE = 10.0
+LONGEST_PAUSE = 300.0
+USER_CAUSES = ("submit", "resume", "rerun")
+
+
+def pause_seconds(retries: int) -> float:
+    """Pause before the next try: 10 s · 2ⁿ after ``retries`` earlier ones, at most 5 min."""
+    return min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(retries, 10))
+
+
+def conclude(
+    *,
+    workload: Workload,
+    attempt: Attempt,
+    outcome: Outcome,
+    now: datetime,
+    may_retry: bool = True,
+) -> None:
+    """End the current attempt for good and start what follows, in the caller's transaction.
+
+    The caller holds the workload's row and settles it afterwards.
+    """
+    attempt.outcome = outcome
+    attempt.ended_at = attempt.ended_at or now
+    attempt.trouble = ""
+    attempt.unknown_since = None
+    attempt.save()
+    events.record(_ended_event(workload, attempt, now))
+    if attempt.placement is not None:
+        free_slots_later(workload)
+    workload.fail_count = 0
+    workload.rung_until = None
+    workload.due_at = _follow_up(workload, attempt, outcome, now, may_retry)
+    workload.save(update_fields=["fail_count", "rung_until", "due_at", "attempt_no"])
+
+
+def _ended_event(workload: Workload, attempt: Attempt, now: datetime) -> events.NewEvent:
+    message = f"Attempt {attempt.no} ended: {attempt.outcome}."
+    if attempt.outcome == Outcome.FAILED:
+        why = failure(attempt, list(attempt.replicas.order_by("rank", "id")))
+        message = f"Attempt {attempt.no} failed. {why}"
+    elif attempt.outcome == Outcome.LOST:
+        message = f"Attempt {attempt.no} was removed outside the dashboard."
+    return events.NewEvent(
+        workload=workload,
+        attempt_no=attempt.no,
+        kind=events.ATTEMPT_ENDED,
+        message=message,
+        source_key=f"ended:{attempt.no}",
+        at=now,
+        severity="error" if attempt.outcome in (Outcome.FAILED, Outcome.LOST) else "info",
+    )
+
+
+def free_slots_later(workload: Workload) -> None:
+    """Let admission walk again once the present transaction is committed."""
+    cluster_id = workload.cluster_id
+    transaction.on_commit(lambda: admission.request(cluster_id))
+
+
+def new_attempt(
+    *,
+    workload: Workload,
+    cause: str,
+    now: datetime,
+    effective: dict[str, Any],
+    rendered: Any,
+    spec_hash: str,
+    next_try_at: datetime | None = None,
+    wait_reason: str = "",
+) -> Attempt:
+    """Add the next attempt and make it the current one; the caller saves ``attempt_no``."""
+    workload.attempt_no += 1
+    return Attempt.objects.create(
+        workload=workload,
+        no=workload.attempt_no,
+        cause=cause,
+        effective=effective,
+        rendered=rendered,
+        spec_hash=spec_hash,
+        next_try_at=next_try_at,
+        wait_reason=wait_reason,
+        created_at=now,
+    )
+
+
+def again(*, workload: Workload, attempt: Attempt, cause: str, now: datetime) -> Attempt:
+    """A new attempt with the frozen specification of ``attempt``: policy stays pinned (R21a)."""
+    return new_attempt(
+        workload=workload,
+        cause=cause,
+        now=now,
+        effective=attempt.effective,
+        rendered=attempt.rendered,
+        spec_hash=attempt.spec_hash,
+    )
+
+
+def tries_since_intent(workload: Workload) -> int:
+    """Tries and in-place restarts since a person last asked for a run."""
+    rows = list(
+        Attempt.objects.filter(workload=workload)
+        .order_by("-no")
+        .values_list("cause", "restarts")[:200]
+    )
+    count = 0
+    for cause, restarts in rows:
+        count += 1 + restarts
+        if cause in USER_CAUSES:
+            break
+    return count
+
+
+def _follow_up(
+    workload: Workload, attempt: Attempt, outcome: Outcome, now: datetime, may_retry: bool
+) -> datetime | None:
+    """Make the next attempt if there is one, and tell when the workload is due next."""
+    if workload.desired == Desired.DELETED:
+        return now
+    if workload.desired == Desired.STOPPED:
+        return late_look(attempt, now)
+    if outcome == Outcome.STOPPED:
+        again(workload=workload, attempt=attempt, cause="resume", now=now)
+        free_slots_later(workload)
+        return now
+    if outcome == Outcome.FAILED and may_retry:
+        tries = tries_since_intent(workload)
+        if tries <= workload.backoff_limit:
+            return _retry(workload, attempt, tries, now)
+    if outcome in (Outcome.SUCCEEDED, Outcome.FAILED):
+        return auto_deletion_at(workload, attempt)
+    return None
+
+
+def _retry(workload: Workload, attempt: Attempt, tries: int, now: datetime) -> datetime:
+    pause = pause_seconds(tries - 1)
+    following = again(workload=workload, attempt=attempt, cause="retry", now=now)
+    following.next_try_at = now + timedelta(seconds=pause)
+    following.wait_reason = (
+        f"Failed {times_in_words(tries)}; attempt {tries + 1} of {workload.backoff_limit + 1} "
+        f"starts in {seconds_in_words(pause)}."
+    )
+    following.save(update_fields=["next_try_at", "wait_reason"])
+    return following.next_try_at
+
+
+def auto_deletion_at(workload: Workload, attempt: Attempt) -> datetime | None:
+    """When an ended workload deletes itself; None: never."""
+    if workload.auto_delete_seconds is None or attempt.ended_at is None:
+        return None
+    if attempt.outcome not in (Outcome.SUCCEEDED, Outcome.FAILED):
+        return None
+    return attempt.ended_at + timedelta(seconds=workload.auto_delete_seconds)
+
+
+LOOKS = (5, 30, 300, 3600)
+"""Seconds after the end at which a create that was never seen is looked for once more (R3)."""
+
+
+def late_look(attempt: Attempt, now: datetime) -> datetime | None:
+    """When to look next for a late landing of an attempt that ended unseen; None: no more."""
+    if attempt.tombstone_until is None:
+        return None
+    buried = attempt.tombstone_until - timedelta(seconds=LOOKS[-1])
+    times = (buried + timedelta(seconds=after) for after in LOOKS)
+    return next((at for at in times if at > now), None)
+
+
+def bury(attempt: Attempt, now: datetime) -> None:
+    """Plan the late looks if a create was ever sent; the caller saves the attempt."""
+    if attempt.sent_at is not None:
+        attempt.tombstone_until = now + timedelta(seconds=LOOKS[-1])
+
+
+def ended_as(attempt: Attempt) -> Outcome:
+    """The outcome of an attempt that was seen to end."""
+    if attempt.observed_state == ObservedState.SUCCEEDED:
+        return Outcome.SUCCEEDED
+    return Outcome.STOPPED if attempt.stop_sent_at else Outcome.FAILED
+
+
+def is_never_sent(attempt: Attempt) -> bool:
+    """Nothing of it can be on the cluster, so no read is needed to end it."""
+    return attempt.create_state == CreateState.NONE and attempt.sent_at is None

@@ -1,0 +1,227 @@
+"""Arithmetic of slots: what a gang needs, what is free, and the walk over the waiting gangs (R7b).
+
+Nothing here knows rows: `admission` feeds it and stores what it decides.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gangline.clusters.drivers.base import ReplicaPlacement
+from gangline.lib.sizes import bytes_in_words
+from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.types import quantity_bytes
+
+CPUS, MEMORY, GPUS = "cpus", "memory", "gpus"
+RESOURCES = (GPUS, CPUS, MEMORY)
+MANY_AHEAD = 20
+_TINY = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class RoleNeed:
+    """Replicas of one role and the request of each: CPUs in cores, memory in bytes."""
+
+    role: str
+    count: int
+    cpus: float
+    memory: int
+    gpus: int
+    first_rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a whole gang takes."""
+
+    roles: tuple[RoleNeed, ...]
+
+    def total(self, resource: str) -> float:
+        return float(sum(role.count * getattr(role, resource) for role in self.roles))
+
+    def as_json(self) -> list[list[Any]]:
+        return [[r.role, r.count, r.cpus, r.memory, r.gpus, r.first_rank] for r in self.roles]
+
+
+@dataclass(slots=True)
+class Room:
+    """Free slots of a cluster out of its total. ``take`` makes it smaller."""
+
+    totals: Mapping[str, float]
+    free: dict[str, float]
+    gpu_ids: list[str]
+    ports: Iterator[int]
+    """Free ports, in order; endless as far as a gang is concerned."""
+
+    def lacks(self, need: Need) -> tuple[str, ...]:
+        """Resources that ``need`` asks more of than is free."""
+        return tuple(r for r in RESOURCES if need.total(r) > self.free[r] + _TINY)
+
+    def never(self, need: Need) -> tuple[str, ...]:
+        """Resources that ``need`` asks more of than the cluster has."""
+        return tuple(r for r in RESOURCES if need.total(r) > self.totals[r] + _TINY)
+
+    def take(self, need: Need) -> tuple[ReplicaPlacement, ...]:
+        """The whole gang's slots; the caller knows that it lacks nothing."""
+        placed = []
+        for role in need.roles:
+            for index in range(role.count):
+                gpus = tuple(self.gpu_ids[: role.gpus])
+                del self.gpu_ids[: role.gpus]
+                placed.append(
+                    ReplicaPlacement(
+                        role=role.role,
+                        index=index,
+                        rank=role.first_rank + index,
+                        cpus=role.cpus,
+                        memory=role.memory,
+                        gpus=gpus,
+                        ports=(next(self.ports),),
+                    )
+                )
+        for resource in RESOURCES:
+            self.free[resource] -= need.total(resource)
+        return tuple(placed)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What admission decided about one waiting gang."""
+
+    placement: tuple[ReplicaPlacement, ...] | None = None
+    impossible: bool = False
+    reason: str = ""
+    ahead: int = 0
+    lacking: tuple[str, ...] = field(default=())
+
+
+def need_of(
+    *, framework: str, configuration: str, num_workers: int, values: Mapping[str, Any]
+) -> Need:
+    """The slots of a gang by its effective values; requests count, not limits."""
+    has_master = configuration == "workersAndMaster"
+    trains = FRAMEWORKS[framework].master_trains if framework in FRAMEWORKS else True
+    roles = [_role_need("master", 1, 0, values)] if has_master else []
+    first = 1 if has_master and trains else 0
+    return Need((*roles, _role_need("worker", num_workers, first, values)))
+
+
+def need_from(stored: Iterable[Sequence[Any]]) -> Need:
+    """The need as ``Need.as_json`` wrote it."""
+    return Need(tuple(RoleNeed(*row) for row in stored))
+
+
+def room_of(
+    capacity: Mapping[str, Any],
+    taken: Iterable[Mapping[str, Any]],
+    is_port_free: Callable[[int], bool],
+) -> Room:
+    """What is left of ``capacity`` when the replicas ``taken`` hold their slots."""
+    replicas = list(taken)
+    totals = {
+        CPUS: float(capacity["cpus"]),
+        MEMORY: float(capacity["memory"]),
+        GPUS: float(len(capacity["gpus"])),
+    }
+    held = {gpu for replica in replicas for gpu in replica["gpus"]}
+    used_ports = {port for replica in replicas for port in replica["ports"]}
+    gpu_ids = [gpu for gpu in capacity["gpus"] if gpu not in held]
+    free = {
+        CPUS: totals[CPUS] - sum(replica["cpus"] for replica in replicas),
+        MEMORY: totals[MEMORY] - sum(replica["memory"] for replica in replicas),
+        GPUS: float(len(gpu_ids)),
+    }
+    first, last = capacity.get("ports", (16000, 32000))
+    ports = (p for p in range(first, last) if p not in used_ports and is_port_free(p))
+    return Room(totals=totals, free=free, gpu_ids=gpu_ids, ports=ports)
+
+
+def walk(needs: Sequence[Need], room: Room, *, cluster: str) -> list[Verdict]:
+    """Judge the waiting gangs in order: each takes all its slots or none.
+
+    A later gang passes an earlier waiting one only if it asks nothing of any resource that the
+    earlier one lacks. Gangs that can never start hold nobody up.
+    """
+    verdicts: list[Verdict] = []
+    blocked: set[str] = set()
+    ahead = 0
+    for need in needs:
+        never = room.never(need)
+        if never:
+            verdicts.append(Verdict(impossible=True, reason=_never(need, room, never, cluster)))
+            continue
+        lacking = room.lacks(need)
+        behind = tuple(r for r in RESOURCES if r in blocked and need.total(r) > 0)
+        if not lacking and not behind:
+            verdicts.append(Verdict(placement=room.take(need)))
+            continue
+        reason = _waits(need, room, (lacking or behind)[0], ahead if behind else 0)
+        verdicts.append(Verdict(reason=reason, ahead=ahead, lacking=lacking))
+        blocked |= set(lacking)
+        ahead += 1
+    return verdicts
+
+
+def amount(resource: str, value: float) -> str:
+    """``6 CPUs``, ``2 GB of memory``, ``1 GPU``."""
+    if resource == MEMORY:
+        return f"{bytes_in_words(int(value))} of memory"
+    word = "CPU" if resource == CPUS else "GPU"
+    return f"{_number(value)} {word}{'' if value == 1 else 's'}"
+
+
+def _role_need(role: str, count: int, first_rank: int, values: Mapping[str, Any]) -> RoleNeed:
+    def value(path: str) -> Any:
+        return values.get(f"{role}.compute.{path}")
+
+    memory = value("cpuMemoryRequest")
+    return RoleNeed(
+        role=role,
+        count=count,
+        cpus=float(value("cpuCoreRequest") or 0),
+        memory=quantity_bytes(memory) if memory else 0,
+        gpus=int(value("gpuDevicesRequest") or 0),
+        first_rank=first_rank,
+    )
+
+
+def _never(need: Need, room: Room, never: Sequence[str], cluster: str) -> str:
+    first = never[0]
+    total = room.totals[first]
+    has = bytes_in_words(int(total)) if first == MEMORY else _number(total)
+    return f"Needs {amount(first, need.total(first))}; {cluster} has {has}."
+
+
+def _waits(need: Need, room: Room, resource: str, ahead: int) -> str:
+    queue = ""
+    if ahead > MANY_AHEAD:
+        queue = f"more than {MANY_AHEAD} workloads are ahead"
+    elif ahead:
+        queue = "1 workload is ahead" if ahead == 1 else f"{ahead} workloads are ahead"
+    if ahead > MANY_AHEAD:
+        # Exact figures so far back would change the row with every step of the queue.
+        return f"Needs {amount(resource, need.total(resource))}; {queue}."
+    return (
+        "; ".join(
+            part
+            for part in (
+                f"Needs {amount(resource, need.total(resource))}",
+                _free(resource, room),
+                queue,
+            )
+            if part
+        )
+        + "."
+    )
+
+
+def _free(resource: str, room: Room) -> str:
+    free, total = max(0.0, room.free[resource]), room.totals[resource]
+    if resource == MEMORY:
+        return f"{bytes_in_words(int(free))} of {bytes_in_words(int(total))} are free"
+    verb = "is" if free == 1 else "are"
+    return f"{_number(free)} of {_number(total)} {verb} free"
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}".rstrip("0").rstrip(".")

@@ -1,0 +1,193 @@
+"""The only writer of what people see of a workload: phase, status, numbers, sequence (R6a)."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F
+
+from gangline.clusters.drivers.base import ObservedState
+from gangline.live import bell
+from workloads.models import Attempt, Replica, ScopeSeq, Workload
+from workloads.services import events, reasons
+from workloads.services.phases import Situation, derive_phase
+from workloads.statuses import ENDED, STATUSES, status_of
+
+_SEVERITY = {"Failed": "error", "Cannot start": "error", "Degraded": "warning"}
+_HELD = ("Starting", "Running")
+# These move without anything that a page shows having changed.
+_SILENT = frozenset({"observed_at"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A workload that looks different now: its status before, and the columns that differ."""
+
+    workload: Workload
+    before: str
+    differing: Mapping[str, Any]
+
+
+def settle(workload: Workload, *, now: datetime) -> None:
+    """Bring the shown columns of one workload in line with its attempt."""
+    settle_all([workload], now=now)
+
+
+def settle_all(workloads: Sequence[Workload], *, now: datetime) -> list[Workload]:
+    """Do it for several, whose rows the caller has locked; return those that people see changed.
+
+    Call it once, as the last step of a transaction: it takes the counters of the projects, in id
+    order, and whatever holds them makes the others wait (R13).
+    """
+    attempts = _attempts(workloads)
+    replicas = _replicas(attempts.values())
+    changed: list[_Change] = []
+    for workload in workloads:
+        attempt = attempts[workload.pk]
+        shown = _shown(workload, attempt, replicas[attempt.pk], now)
+        differing = {k: v for k, v in shown.items() if getattr(workload, k) != v}
+        before = workload.status
+        for name, value in differing.items():
+            setattr(workload, name, value)
+        if workload.seq == 0 or not differing.keys() <= _SILENT:
+            changed.append(_Change(workload, before, differing))
+        elif differing:
+            Workload.objects.filter(pk=workload.pk).update(**differing)
+    _store(changed)
+    moved = [change for change in changed if change.before != change.workload.status]
+    events.record(*(_event(change.workload, now) for change in moved))
+    return [change.workload for change in changed]
+
+
+def situation(attempt: Attempt, workload: Workload, *, now: datetime, ill: int = 0) -> Situation:
+    """The facts that `derive_phase` judges."""
+    return Situation(
+        desired=workload.desired,
+        observed=ObservedState(attempt.observed_state),
+        create_state=attempt.create_state,
+        outcome=attempt.outcome,
+        cause=attempt.cause,
+        released=attempt.released,
+        incomplete=attempt.incomplete,
+        create_answered=attempt.create_answered,
+        placed=attempt.placement is not None,
+        impossible=attempt.impossible,
+        waits=bool(attempt.wait_reason),
+        pauses=attempt.next_try_at is not None and attempt.next_try_at > now,
+        stop_sent=attempt.stop_sent_at is not None,
+        is_deleted=workload.deleted_at is not None,
+        ill=ill,
+    )
+
+
+def _attempts(workloads: Iterable[Workload]) -> dict[Any, Attempt]:
+    numbers = {workload.pk: workload.attempt_no for workload in workloads}
+    rows = Attempt.objects.filter(workload__in=numbers, no__in=set(numbers.values()))
+    return {row.workload_id: row for row in rows if row.no == numbers[row.workload_id]}
+
+
+def _replicas(attempts: Iterable[Attempt]) -> dict[int, list[Replica]]:
+    found: dict[int, list[Replica]] = defaultdict(list)
+    ids = [a.pk for a in attempts if a.create_state != "none"]
+    if ids:
+        for replica in Replica.objects.filter(attempt__in=ids).order_by("rank", "id"):
+            found[replica.attempt_id].append(replica)
+    return found
+
+
+def _shown(
+    workload: Workload, attempt: Attempt, replicas: Sequence[Replica], now: datetime
+) -> dict[str, Any]:
+    ill = sum(r.state == "Failed" for r in replicas)
+    facts = situation(attempt, workload, now=now, ill=ill)
+    phase = derive_phase(facts)
+    cannot_start = facts.impossible and phase == "Pending"
+    status = status_of(phase, cannot_start=cannot_start)
+    is_over = status in ENDED
+    is_new_run = attempt.cause in ("resume", "rerun") and attempt.started_at is None
+    started_at = None if is_new_run and not is_over else workload.started_at
+    if attempt.started_at and (started_at is None or started_at < _run_began(attempt, workload)):
+        started_at = attempt.started_at
+    if started_at is None and attempt.cause == "retry":
+        started_at = _first_start(attempt)
+    ended_at = (attempt.ended_at or workload.ended_at or now) if is_over else None
+    ran = ended_at - started_at if ended_at and started_at else None
+    told = reasons.tell(workload=workload, attempt=attempt, phase=phase, replicas=replicas, ran=ran)
+    lives = not is_over and attempt.placement is not None and not attempt.outcome
+    return {
+        "phase": phase,
+        "status": status,
+        "reason": told.why,
+        "next_reason": told.next_step,
+        "cannot_start": cannot_start,
+        "contact_lost_at": attempt.unknown_since,
+        "phase_since": workload.phase_since if workload.status == status and workload.seq else now,
+        "observed_at": attempt.read_started_at or workload.observed_at,
+        "pods_ready": _pods_ready(status, workload.pods_total, replicas),
+        "gpus_in_use": sum(len(p["gpus"]) for p in attempt.placement or ()) if lives else 0,
+        "started_at": started_at,
+        "ended_at": ended_at,
+    }
+
+
+def _pods_ready(status: str, total: int, replicas: Sequence[Replica]) -> int:
+    """Pods that run; of a training that completed, all of them: each did what it had to do."""
+    if status == "Completed":
+        return total
+    return 0 if status in ENDED else sum(r.state == "Running" for r in replicas)
+
+
+def _first_start(attempt: Attempt) -> datetime | None:
+    """Start of the tries before this one, when the first of them was over before it was seen."""
+    rows = Attempt.objects.filter(workload_id=attempt.workload_id, no__lt=attempt.no)
+    for cause, started_at in rows.order_by("-no").values_list("cause", "started_at"):
+        if started_at is not None or cause != "retry":
+            return started_at
+    return None
+
+
+def _run_began(attempt: Attempt, workload: Workload) -> datetime:
+    """When the present run was asked for: a rerun counts its time anew, a retry goes on."""
+    return attempt.created_at if attempt.cause in ("resume", "rerun") else workload.created_at
+
+
+def _store(changes: Sequence[_Change]) -> None:
+    """Write each with its sequence number. The counter's row lock makes commit order its order."""
+    by_project: dict[int, list[_Change]] = defaultdict(list)
+    for change in changes:
+        by_project[change.workload.project_id].append(change)
+    for project_id in sorted(by_project):
+        members = by_project[project_id]
+        head = _advance(project_id, len(members))
+        for number, change in enumerate(members, start=head - len(members) + 1):
+            change.workload.seq = number
+            row = Workload.objects.filter(pk=change.workload.pk)
+            row.update(seq=number, **change.differing)
+        transaction.on_commit(lambda p=project_id, h=head: bell.announce(p, h))  # type: ignore[misc]
+
+
+def _advance(project_id: int, by: int) -> int:
+    counter = ScopeSeq.objects.filter(pk=project_id)
+    if not counter.update(seq=F("seq") + by):
+        ScopeSeq.objects.bulk_create([ScopeSeq(project_id=project_id)], ignore_conflicts=True)
+        counter.update(seq=F("seq") + by)
+    return counter.values_list("seq", flat=True).get()
+
+
+def _event(workload: Workload, now: datetime) -> events.NewEvent:
+    message = (
+        f"{workload.status}: {workload.reason}"
+        if workload.reason
+        else (f"{workload.status}. {STATUSES[workload.status].meaning}")
+    )
+    return events.NewEvent(
+        workload=workload,
+        kind=events.PHASE_CHANGED,
+        message=message,
+        source_key=f"seq:{workload.seq}",
+        at=now,
+        severity=_SEVERITY.get(workload.status, "info"),
+    )

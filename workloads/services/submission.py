@@ -1,0 +1,308 @@
+"""The one way a workload comes into being (R21a): form, API and command line all call `submit`."""
+
+import hashlib
+import json
+from datetime import timedelta
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import F
+
+from assets.models import Template
+from gangline.access.actor import Actor
+from gangline.access.refusals import NotAllowed, NotVisible
+from gangline.accounts.models import User
+from gangline.audit import actions
+from gangline.audit.services import record, record_denied
+from gangline.clusters.connections import driver_for
+from gangline.db.clock import db_now
+from gangline.lib.fail_points import fail_point
+from gangline.organization.models import Project
+from gangline.policies.models import Policy
+from gangline.policies.selectors import scopes_to
+from gangline.spec.problems import InvalidSpec, Role
+from workloads.models import Attempt, IdempotencyKey, Workload
+from workloads.services import events, intents, refs
+from workloads.services.asking import (
+    ClusterUnreachable,
+    IdempotencyConflict,
+    NameTaken,
+    Preview,
+    SubmissionRequest,
+    Submitted,
+    Totals,
+    Verdict,
+)
+from workloads.services.judging import Place, authorise, find_place, judge, stored
+from workloads.services.naming import name_taken
+
+KEY_HOURS = 24
+MAX_WAITING = 1_000
+"""Workloads of one project that wait to be created; one more is refused."""
+
+__all__ = [
+    "ClusterUnreachable",
+    "IdempotencyConflict",
+    "NameTaken",
+    "Preview",
+    "SubmissionRequest",
+    "Submitted",
+    "TooManyWaiting",
+    "Totals",
+    "Verdict",
+    "checked_preview",
+    "preview",
+    "replayed",
+    "spec_hash",
+    "submit",
+]
+
+
+class TooManyWaiting(Exception):
+    """The project's queue is full (429)."""
+
+    def __init__(self, project: Project) -> None:
+        super().__init__(
+            f"Project {project.name} has {MAX_WAITING:,} workloads waiting to be created."
+        )
+
+
+class _PolicyMoved(Exception):
+    """A policy was saved between judging and storing."""
+
+
+def preview(*, actor: Actor, request: SubmissionRequest) -> Preview:
+    """What `submit` would store, with every problem. Never raises for bad values."""
+    return judge(actor.user, request)
+
+
+def checked_preview(*, actor: Actor, request: SubmissionRequest) -> Preview:
+    """`preview` for one who may create there; raises NotVisible and NotAllowed as `submit` does."""
+    _authorised(actor, request)
+    return preview(actor=actor, request=request)
+
+
+def submit(
+    *, actor: Actor, request: SubmissionRequest, key: str = "", request_hash: str = ""
+) -> Submitted:
+    """Store the workload and wake the system; raises with every problem and stores nothing.
+
+    ``key`` makes repeating harmless: the same content gives the same workload. Raises InvalidSpec,
+    NameTaken, IdempotencyConflict, ClusterUnreachable, TooManyWaiting, NotVisible, NotAllowed.
+    """
+    if (earlier := replayed(actor.user, key, request_hash)) is not None:
+        return Submitted(earlier, replayed=True)
+    place = _authorised(actor, request)
+    project = place.project
+    if project is None:
+        raise NotVisible
+    for _ in range(3):
+        versions = _policy_versions(project)
+        try:
+            judged = _acceptable(actor, request, place)
+            workload = _store(actor, request, judged, versions, key, request_hash)
+        except _PolicyMoved:
+            continue
+        except NameTaken:
+            # Perhaps by this very request, sent twice and committed a moment ago.
+            if (earlier := replayed(actor.user, key, request_hash)) is not None:
+                return Submitted(earlier, replayed=True)
+            raise
+        except IntegrityError as error:
+            if (earlier := replayed(actor.user, key, request_hash)) is not None:
+                return Submitted(earlier, replayed=True)
+            if not _is_name_conflict(error):
+                raise
+            raise NameTaken(name_taken(request.name, project)) from error
+        fail_point("submit.after_commit")
+        return Submitted(workload, replayed=False)
+    raise InvalidSpec(preview(actor=actor, request=request).problems)
+
+
+def _authorised(actor: Actor, request: SubmissionRequest) -> Place:
+    place = find_place(actor.user, request)
+    project = place.project
+    if project is None:
+        if request.project_id in ("", None):
+            raise InvalidSpec(preview(actor=actor, request=request).problems)
+        raise NotVisible(f"There is no project {request.project_id} that you may see.")
+    try:
+        authorise(actor.user, project)
+    except NotAllowed as refusal:
+        record_denied(
+            actor=actor,
+            action=actions.WORKLOAD_CREATE,
+            object_type="workload",
+            object_name=str(request.name),
+            scope=project.scope,
+            reason=refusal.sentence,
+        )
+        raise
+    return place
+
+
+def replayed(user: User, key: str, request_hash: str) -> Workload | None:
+    """The workload that an earlier request with this key made; IdempotencyConflict for another."""
+    if not key:
+        return None
+    known = (
+        IdempotencyKey.objects.select_related("workload")
+        .filter(user=user, key=key, expires_at__gt=db_now())
+        .first()
+    )
+    if known is None:
+        return None
+    if known.request_hash != request_hash:
+        raise IdempotencyConflict
+    return known.workload
+
+
+def remember(user: User, key: str, request_hash: str, workload: Workload) -> None:
+    """Keep the answer for a day; the unique index decides between two at the same moment."""
+    if not key:
+        return
+    now = db_now()
+    IdempotencyKey.objects.filter(user=user, key=key, expires_at__lte=now).delete()
+    IdempotencyKey.objects.create(
+        user=user,
+        key=key,
+        request_hash=request_hash,
+        workload=workload,
+        expires_at=now + timedelta(hours=KEY_HOURS),
+    )
+
+
+def spec_hash(effective: Any, rendered: Any) -> str:
+    """Fingerprint of what an attempt runs."""
+    text = json.dumps([effective, rendered], sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _acceptable(actor: Actor, request: SubmissionRequest, place: Place) -> Preview:
+    judged = judge(actor.user, request, place=place, with_forecast=False)
+    taken = [p for p in judged.problems if p.role == Role.WORKLOAD and p.rule == "unique"]
+    if taken and len(judged.problems) == len(taken):
+        raise NameTaken(taken[0])
+    if judged.problems:
+        raise InvalidSpec(judged.problems)
+    cluster = judged.cluster
+    if (
+        cluster is not None
+        and cluster.health == "Unreachable"
+        and cluster.when_unreachable == "reject"
+    ):
+        raise ClusterUnreachable(cluster.name)
+    return judged
+
+
+def _store(
+    actor: Actor,
+    request: SubmissionRequest,
+    judged: Preview,
+    versions: object,
+    key: str,
+    request_hash: str,
+) -> Workload:
+    project, cluster = judged.project, judged.cluster
+    if project is None or cluster is None:
+        raise InvalidSpec(judged.problems)
+    effective = stored(judged.resolution)
+    workload = _new_workload(actor, request, judged)
+    rendered = driver_for(cluster).render(
+        refs.submission(workload=workload, project=project.name, effective=effective)
+    )
+    with transaction.atomic():
+        if _policy_versions(project) != versions:
+            raise _PolicyMoved
+        _check_queue(project)
+        now = db_now()
+        workload.created_at = workload.due_at = now
+        workload.save(force_insert=True)
+        Attempt.objects.create(
+            workload=workload,
+            no=1,
+            cause="submit",
+            effective=effective,
+            rendered=rendered,
+            spec_hash=spec_hash(effective, rendered),
+            created_at=now,
+        )
+        remember(actor.user, key, request_hash, workload)
+        if workload.template_id is not None:
+            Template.objects.filter(pk=workload.template_id).update(
+                used_count=F("used_count") + 1, last_used_at=now
+            )
+        events.record(
+            events.NewEvent(
+                workload=workload,
+                kind=events.SUBMITTED,
+                message=f"Submitted by {actor.name}.",
+                source_key="submitted",
+                at=now,
+                actor_name=actor.name,
+            )
+        )
+        record(
+            actor=actor,
+            action=actions.WORKLOAD_CREATE,
+            object_type="workload",
+            object_id=str(workload.pk),
+            object_name=workload.name,
+            scope=project.scope,
+            detail={
+                "framework": workload.framework,
+                "pods": workload.pods_total,
+                "gpus": workload.gpus,
+                "said": sorted(workload.said),
+            },
+        )
+        intents.begin(workload, now=now)
+        fail_point("submit.before_commit")
+    return workload
+
+
+def _new_workload(actor: Actor, request: SubmissionRequest, judged: Preview) -> Workload:
+    worker = judged.resolution.values(Role.WORKER)
+    project, cluster = judged.project, judged.cluster
+    if project is None or cluster is None:
+        raise InvalidSpec(judged.problems)
+    return Workload(
+        name=request.name,
+        project=project,
+        cluster=cluster,
+        owner=actor.user,
+        channel=actor.channel,
+        framework=judged.framework,
+        configuration=judged.configuration,
+        master="none" if judged.totals.masters == 0 else request.master,
+        said=dict(request.said),
+        template_id=request.template_id or None,
+        copied_from=request.copied_from,
+        num_workers=judged.totals.workers,
+        pods_total=judged.totals.pods,
+        gpus=judged.totals.gpus,
+        backoff_limit=worker.get("backoffLimit") or 0,
+        auto_delete_seconds=worker.get("autoDeletionTimeAfterCompletionSeconds"),
+        desired_by=actor.name,
+    )
+
+
+def _check_queue(project: Project) -> None:
+    waiting = Workload.objects.filter(
+        project=project, deleted_at__isnull=True, status__in=("Creating", "Pending")
+    )
+    if waiting.count() >= MAX_WAITING:
+        raise TooManyWaiting(project)
+
+
+def _policy_versions(project: Project) -> list[tuple[int, int]]:
+    line = [scope.pk for scope in scopes_to(project.scope)]
+    rows = Policy.objects.filter(scope_id__in=line).order_by("scope_id")
+    return list(rows.values_list("scope_id", "version"))
+
+
+def _is_name_conflict(error: IntegrityError) -> bool:
+    text = str(error)
+    return "workload_name_in_project" in text or (
+        "workloads_workload.project_id" in text and "workloads_workload.name" in text
+    )

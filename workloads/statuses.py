@@ -1,0 +1,90 @@
+"""The words people read for a workload's state, one table for pages, API and counts (R33)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+Tone = Literal["good", "warn", "bad", "info", "neutral"]
+Pill = Literal["running", "waiting", "attention", "completed", "stopped"]
+
+STOP, RESUME, RERUN, COPY, DELETE = "stop", "resume", "rerun", "copy", "delete"
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How one status looks and what a person can do in it."""
+
+    word: str
+    tone: Tone
+    shape: str
+    """Symbol of the sprite without its `s-`; no two statuses of one tone share a shape."""
+    pill: Pill
+    meaning: str
+    actions: tuple[str, ...]
+
+
+_LIVE = (STOP, COPY, DELETE)
+_ENDED = (RERUN, COPY, DELETE)
+
+STATUSES: Mapping[str, Status] = MappingProxyType(
+    {
+        status.word: status
+        for status in (
+            Status("Creating", "info", "creating", "waiting",
+                   "It is being created on the cluster.", _LIVE),
+            Status("Pending", "warn", "pending", "waiting",
+                   "It waits for resources or for its next attempt.", _LIVE),
+            Status("Cannot start", "bad", "cannot", "attention",
+                   "It asks for more than the cluster has in total.", _LIVE),
+            Status("Preempted", "warn", "preempted", "waiting",
+                   "The cluster stopped it for something more urgent.", _LIVE),
+            Status("Initializing", "info", "initializing", "waiting",
+                   "It has its place; its pods are starting.", _LIVE),
+            Status("Running", "good", "running", "running", "All its pods run.", _LIVE),
+            Status("Degraded", "warn", "degraded", "running", "Some of its pods are ill.", _LIVE),
+            Status("Stopping", "neutral", "stopping", "stopped",
+                   "Its pods were told to end.", (COPY, DELETE)),
+            Status("Stopped", "neutral", "suspended", "stopped",
+                   "It was stopped and holds no resources; it can run again.",
+                   (RESUME, COPY, DELETE)),
+            Status("Resuming", "info", "resuming", "waiting", "It starts again.", _LIVE),
+            Status("Deleting", "neutral", "deleting", "stopped",
+                   "It is being removed from the cluster.", (COPY,)),
+            Status("Failed", "bad", "failed", "attention", "It ended with an error.", _ENDED),
+            Status("Completed", "neutral", "completed", "completed",
+                   "All its pods ended without an error.", _ENDED),
+            Status("Unknown", "neutral", "unknown", "waiting",
+                   "The cluster has never answered about it.", _LIVE),
+        )
+    }
+)  # fmt: skip
+
+PILLS: Mapping[Pill, str] = MappingProxyType(
+    {
+        "running": "Running",
+        "waiting": "Waiting",
+        "attention": "Needs attention",
+        "completed": "Completed",
+        "stopped": "Stopped",
+    }
+)
+
+ENDED = frozenset({"Stopped", "Failed", "Completed"})
+"""Statuses in which nothing runs and nothing will by itself."""
+
+
+def statuses_of(pill: str) -> tuple[str, ...]:
+    """The words behind one pill; empty for a pill that does not exist."""
+    return tuple(word for word, status in STATUSES.items() if status.pill == pill)
+
+
+def status_of(phase: str, *, cannot_start: bool) -> str:
+    """The word for a phase and its facts."""
+    if cannot_start and phase in ("Pending", "Creating", "Resuming"):
+        return "Cannot start"
+    return _WORDS_OF_PHASES.get(phase, phase)
+
+
+# `Updating` and `Terminating` are phases that other clients know; people read their own word.
+_WORDS_OF_PHASES = {"Updating": "Initializing", "Terminating": "Stopping"}

@@ -1,0 +1,104 @@
+"""Tags for the pages of workloads."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django import template
+from django.utils import timezone
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.problems import Role
+from gangline.tables.cells import running_for
+from gangline.web import components, formats
+from workloads.models import Attempt, Replica, Workload
+from workloads.pods import status_of
+from workloads.selectors.details import SpecValue, spec_values
+from workloads.tables import roles_in_words
+
+register = template.Library()
+
+
+_TONES = {"error": "bad", "warning": "warn"}
+_ICONS = {"error": "alert-octagon", "warning": "alert-triangle"}
+_OVERVIEW = ("image", "command", "args", "compute.cpuCoreRequest", "compute.cpuMemoryRequest")
+
+
+@register.simple_tag
+def replica_status(replica: Replica) -> SafeString:
+    """Shape, word and reason of one pod."""
+    return components.status(status_of(replica), replica.reason)
+
+
+@register.simple_tag
+def ran(replica: Replica) -> SafeString | str:
+    """How long the pod ran, or has been running."""
+    if replica.started_at is None:
+        return formats.NOTHING
+    if replica.ended_at is None and replica.state == "Running":
+        return running_for(replica.started_at)
+    return formats.span((replica.ended_at or timezone.now()) - replica.started_at)
+
+
+@register.simple_tag
+def severity_tone(severity: str) -> str:
+    return _TONES.get(severity, "info")
+
+
+@register.simple_tag
+def severity_icon(severity: str) -> SafeString:
+    return components.icon(_ICONS.get(severity, "info-circle"))
+
+
+@register.filter
+def pods_in_words(count: int) -> str:
+    return "1 pod" if count == 1 else f"{count} pods"
+
+
+@register.simple_tag
+def what_runs(workload: Workload, attempt: Attempt) -> SafeString:
+    """The few values that tell one training from another."""
+    values = {value.path: value for value in spec_values(attempt, Role.WORKER)}
+    shown = [(v.label, _drawn(v)) for v in (values[p] for p in _OVERVIEW if p in values)]
+    framework = FRAMEWORKS[workload.framework].label
+    roles = roles_in_words(workload.framework, workload.configuration).lower()
+    rows = format_html_join(
+        "", "<dt>{}</dt><dd>{}</dd>", [("Framework", f"{framework}, {roles}"), *shown]
+    )
+    return format_html('<dl class="facts-list start">{}</dl>', rows)
+
+
+@register.simple_tag
+def spec_table(values: Sequence[SpecValue], label: str) -> SafeString:
+    """Field, value, origin."""
+    rows = format_html_join(
+        "",
+        '<tr><th scope="row">{}</th><td>{}</td><td>{}</td></tr>',
+        ((v.label, _drawn(v), components.chip(v.source, _chip_kind(v.source))) for v in values),
+    )
+    return format_html(
+        '<div class="scroll" tabindex="0" role="region" aria-label="{}">'
+        '<table class="trace values">'
+        '<thead><tr><th scope="col">Field</th><th scope="col">Value</th><th scope="col">From</th>'
+        "</tr></thead><tbody>{}</tbody></table></div>",
+        label,
+        rows,
+    )
+
+
+def _chip_kind(source: str) -> str:
+    return "policy" if source.startswith(("policy", "fixed")) else ""
+
+
+def _drawn(value: SpecValue) -> SafeString | str:
+    found: Any = value.value
+    if isinstance(found, list):
+        return format_html_join(
+            "", "<code>{}</code><br>", ((f"{i.get('name')}={i.get('value', '')}",) for i in found)
+        )
+    if isinstance(found, str):
+        return format_html("<code>{}</code>", found)
+    if value.path.endswith("Seconds"):
+        return formats.duration(found)
+    return f"{found:g} {value.unit}".strip() if not isinstance(found, bool) else str(found)

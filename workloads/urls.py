@@ -1,0 +1,26 @@
+"""Addresses of the pages of workloads."""
+
+from django.urls import include, path, re_path
+
+from workloads.views import actions, details, home, listing, logs
+
+_ACTIONS = "|".join(actions.VERBS)
+
+urlpatterns = [
+    path("", home.home, name="home"),
+    path("home/hide-first-steps", home.hide_first_steps, name="home-hide-steps"),
+    path("workloads", listing.workload_list, name="workload-list"),
+    path("workloads/changes", listing.workload_changes, name="workload-changes"),
+    path("workloads/bulk", actions.bulk, name="workload-bulk"),
+    path("", include("workloads.wizard.urls")),
+    re_path(
+        rf"^workloads/(?P<workload_id>[0-9a-f-]{{36}})/(?P<action>{_ACTIONS})$",
+        actions.act,
+        name="workload-act",
+    ),
+    path("workloads/<uuid:workload_id>", details.overview, name="workload-detail"),
+    path("workloads/<uuid:workload_id>/changes", details.changes, name="workload-detail-changes"),
+    path("workloads/<uuid:workload_id>/log", logs.chunk, name="workload-log"),
+    path("workloads/<uuid:workload_id>/log/download", logs.download, name="workload-log-download"),
+    path("workloads/<uuid:workload_id>/<slug:tab>", details.tab, name="workload-tab"),
+]

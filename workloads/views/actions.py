@@ -1,0 +1,168 @@
+"""What a person does to workloads from a page: each asks where something would be lost."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST
+
+from gangline.access.actor import Actor, actor_of
+from gangline.access.refusals import NotAllowed, NotVisible
+from gangline.spec.problems import InvalidSpec
+from gangline.web.confirm import Question, ask
+from workloads.models import Workload
+from workloads.selectors.details import visible_workload
+from workloads.services import lifecycle
+
+MAX_BULK = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """One action: the service behind it, and the words before and after."""
+
+    run: Callable[..., Workload]
+    done: str
+    question: str = ""
+    text: str = ""
+    verb: str = ""
+    is_harmful: bool = False
+
+
+VERBS: Mapping[str, Verb] = {
+    "stop": Verb(
+        lifecycle.stop,
+        "{} is being stopped.",
+        "Stop {}?",
+        "Its pods are told to end and its resources are released. Run starts it again from the"
+        " beginning, unless the program itself goes on from a checkpoint.",
+        "Stop",
+    ),
+    "resume": Verb(lifecycle.resume, "{} starts again."),
+    "rerun": Verb(lifecycle.rerun, "{} runs again."),
+    "delete": Verb(
+        lifecycle.delete,
+        "{} is being deleted.",
+        "Delete {}?",
+        "It is stopped if it runs. Its history and logs disappear from every page and are erased"
+        " after 14 days.",
+        "Delete",
+        is_harmful=True,
+    ),
+}
+
+
+@login_required
+def act(request: HttpRequest, workload_id: UUID, action: str) -> HttpResponse:
+    """GET asks (for stop and delete), POST does it."""
+    actor, verb = actor_of(request, "form"), VERBS[action]
+    workload = visible_workload(actor.user, workload_id)
+    back = _back(request, reverse("workload-detail", args=[workload_id]))
+    if request.method == "GET" and verb.question:
+        return ask(request, _question(verb, workload.name, request.path, back))
+    if request.method != "POST":
+        return HttpResponseNotAllowed(["POST"])
+    _one(request, actor, verb, workload)
+    # What is being deleted has no page to go back to.
+    is_leaving = action == "delete" and str(workload_id) in back
+    return redirect("workload-list" if is_leaving else back)
+
+
+@login_required
+@require_POST
+def bulk(request: HttpRequest) -> HttpResponse:
+    """The same for the checked rows. What cannot be done is said row by row; the rest is done."""
+    actor = actor_of(request, "form")
+    back = _back(request, reverse("workload-list"))
+    action = request.POST.get("action", "")
+    verb = VERBS.get(action)
+    ids = [part for part in request.POST.getlist("id")[:MAX_BULK] if _is_uuid(part)]
+    if verb is None or not ids:
+        messages.info(request, "Check the workloads that you mean first.")
+        return redirect(back)
+    if verb.question and "sure" not in request.POST:
+        what = f"{len(ids)} workload{'s' if len(ids) > 1 else ''}"
+        hidden = {"id": ids, "action": action, "sure": "1", "next": back}
+        return ask(
+            request,
+            Question(
+                title=verb.question.format(what),
+                text=verb.text.replace("Its ", "Their ").replace(
+                    "It is stopped if it runs", "What runs is stopped"
+                ),
+                verb=f"{verb.verb} {what}",
+                action=reverse("workload-bulk"),
+                cancel_url=back,
+                is_harmful=verb.is_harmful,
+                hidden=hidden,
+            ),
+        )
+    for workload_id in ids:
+        try:
+            workload = visible_workload(actor.user, UUID(workload_id))
+        except NotVisible:
+            messages.error(request, "One of the workloads does not exist any more.")
+            continue
+        _one(request, actor, verb, workload)
+    return redirect(back)
+
+
+def _one(request: HttpRequest, actor: Actor, verb: Verb, workload: Workload) -> None:
+    try:
+        verb.run(actor=actor, workload_id=workload.pk)
+    except lifecycle.AlreadyEnded:
+        messages.info(request, f"{workload.name} had already finished.")
+    except NotAllowed as refusal:
+        messages.error(request, f"{workload.name}: {refusal.sentence}")
+    except InvalidSpec as refusal:
+        why = " ".join(problem.sentence for problem in refusal.problems)
+        messages.error(
+            request,
+            f"{workload.name} does not fit today’s policy: {why} Use Copy & edit to change it.",
+        )
+    else:
+        messages.success(request, verb.done.format(workload.name))
+
+
+def _question(verb: Verb, name: str, action: str, back: str) -> Question:
+    return Question(
+        title=verb.question.format(name),
+        text=verb.text,
+        verb=verb.verb,
+        action=action,
+        cancel_url=back,
+        is_harmful=verb.is_harmful,
+        hidden={"next": back},
+    )
+
+
+def _back(request: HttpRequest, otherwise: str) -> str:
+    """Where the person came from: only paths of this installation."""
+    wanted = request.POST.get("next") or request.GET.get("next") or _referring_page(request)
+    is_local = wanted.startswith("/") and url_has_allowed_host_and_scheme(
+        wanted, allowed_hosts=None
+    )
+    return wanted if is_local else otherwise
+
+
+def _referring_page(request: HttpRequest) -> str:
+    """The page of ours that leads to a question, with its filters; its own address never."""
+    page = urlsplit(request.headers.get("Referer", ""))
+    if page.netloc != request.get_host() or page.path == request.path:
+        return ""
+    return f"{page.path}?{page.query}" if page.query else page.path
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,103 @@
+"""`/workloads/<id>/<tab>`: one workload. Each part that moves is drawn by one template."""
+
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotModified, JsonResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from gangline.access.actor import actor_of
+from gangline.access.permissions import Permission
+from gangline.live.feeds import Refused
+from gangline.spec.problems import Role
+from workloads.live import heads_of
+from workloads.models import Workload
+from workloads.parts import WorkloadFeed, draw_parts, first_pod, permissions
+from workloads.selectors import details
+from workloads.views import log_page
+
+TABS = {"overview": "Overview", "pods": "Pods", "logs": "Logs", "events": "Events", "spec": "Spec"}
+
+
+@dataclass(frozen=True, slots=True)
+class TabLink:
+    label: str
+    url: str
+    is_current: bool
+
+
+@login_required
+@require_GET
+def overview(request: HttpRequest, workload_id: UUID) -> HttpResponse:
+    return tab(request, workload_id, "overview")
+
+
+@login_required
+@require_GET
+def tab(request: HttpRequest, workload_id: UUID, tab: str) -> HttpResponse:
+    """One tab. All five exist for every workload; an empty one says why."""
+    if tab not in TABS:
+        raise Http404
+    actor = actor_of(request, "form")
+    workload = details.visible_workload(actor.user, workload_id)
+    held = permissions(actor.user, workload)
+    heads = heads_of(frozenset([workload.project_id]))
+    first = first_pod(request.GET.get("from", ""))
+    context: dict[str, Any] = {
+        "workload": workload,
+        "tab": tab,
+        "tabs": [
+            TabLink(label, _address(workload, name), name == tab) for name, label in TABS.items()
+        ],
+        "parts": draw_parts(workload, may_act=held, tab=tab, first_pod=first),
+        "live_query": f"{workload.pk}/{tab}/{first}",
+        "live_after": {str(scope): head for scope, head in heads.items()},
+    }
+    if tab == "spec":
+        context |= _spec(workload)
+    if tab == "logs":
+        context |= log_page.context(request, workload)
+    if tab == "overview":
+        context["attempt"] = details.attempt_of(workload, workload.attempt_no)
+        if Permission.WORKLOAD_LOGS in held:
+            context |= log_page.last_lines(workload)
+    return render(request, f"workloads/details/{tab}.html", context)
+
+
+@login_required
+@require_GET
+def changes(request: HttpRequest, workload_id: UUID) -> HttpResponse:
+    """The frame of this page's WebSocket, for pages that have to ask."""
+    user, feed = actor_of(request, "form").user, WorkloadFeed()
+    try:
+        view = feed.open(user, {"query": request.GET.get("query", "")})
+    except Refused:
+        raise Http404 from None
+    if view.ids != frozenset([str(workload_id)]):
+        raise Http404
+    heads = feed.heads(view.scopes)
+    tag = '"' + "-".join(f"{scope}.{head}" for scope, head in sorted(heads.items())) + '"'
+    if request.headers.get("If-None-Match") == tag:
+        return HttpResponseNotModified()
+    after = dict.fromkeys(view.scopes, 0)
+    return JsonResponse(feed.delta(view, after).frame(after), headers={"ETag": tag})
+
+
+def _address(workload: Workload, name: str) -> str:
+    if name == "overview":
+        return reverse("workload-detail", args=[workload.pk])
+    return reverse("workload-tab", args=[workload.pk, name])
+
+
+def _spec(workload: Workload) -> dict[str, Any]:
+    attempt = details.attempts(workload)[0]
+    has_master = any(path.startswith(f"{Role.MASTER}.") for path in attempt.effective)
+    return {
+        "attempt": attempt,
+        "worker_values": details.spec_values(attempt, Role.WORKER),
+        "master_values": details.spec_values(attempt, Role.MASTER) if has_master else [],
+    }

@@ -1,0 +1,1 @@
+"""Processes that never end: ticker, watchers, pruner, and the bell between them."""

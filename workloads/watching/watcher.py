@@ -1,0 +1,187 @@
+"""Follows each cluster and stores what happens there, one leader per cluster (§10)."""
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Generator, Iterable, Sequence
+from datetime import timedelta
+from itertools import islice
+from uuid import UUID
+
+from django.db import DatabaseError, close_old_connections
+
+from gangline.clusters.connections import Unconnectable, acts_here, driver_for
+from gangline.clusters.drivers.base import AttemptRef, Driver, Observation
+from gangline.clusters.leases import LeaseHolder, LeaseLost
+from gangline.clusters.models import Cluster
+from gangline.clusters.services import refresh
+from gangline.db.clock import db_now
+from workloads.models import Attempt
+from workloads.services import observe, refs
+from workloads.services.observe import Stamped
+from workloads.watching import bell
+
+log = logging.getLogger(__name__)
+
+STANDBY_SECONDS = 2.0
+PAUSE_SECONDS = 1.0
+LOOK_SECONDS = 2.0
+PROBE_SECONDS = 30.0
+
+
+def lease_name(cluster_id: UUID) -> str:
+    """Name of the lease of a cluster's watcher."""
+    return f"watcher:{cluster_id}"
+
+
+class Watchers:
+    """A watcher thread for every cluster of this host; also asks the clusters how they are."""
+
+    def __init__(self) -> None:
+        self._running: dict[UUID, tuple[Watcher, threading.Thread]] = {}
+        self._probed: dict[UUID, float] = {}
+
+    def run(self, stop: threading.Event) -> None:
+        while not stop.is_set():
+            close_old_connections()
+            try:
+                clusters = [c for c in Cluster.objects.all() if acts_here(c)]
+                self._start_missing(clusters, stop)
+                self._probe(clusters, stop)
+            except DatabaseError as error:
+                log.warning("the database did not answer the watchers: %s", error)
+            stop.wait(LOOK_SECONDS)
+        for _, thread in self._running.values():
+            thread.join(3)
+
+    def _start_missing(self, clusters: Iterable[Cluster], stop: threading.Event) -> None:
+        for cluster in clusters:
+            known = self._running.get(cluster.pk)
+            if known is not None and known[1].is_alive():
+                continue
+            watcher = Watcher(cluster.pk)
+            thread = threading.Thread(
+                target=watcher.run, args=(stop,), name=f"watch-{cluster.name}", daemon=True
+            )
+            self._running[cluster.pk] = (watcher, thread)
+            thread.start()
+
+    def _probe(self, clusters: Iterable[Cluster], stop: threading.Event) -> None:
+        for cluster in clusters:
+            watcher, _ = self._running[cluster.pk]
+            is_due = (
+                time.monotonic() - self._probed.get(cluster.pk, -PROBE_SECONDS) >= PROBE_SECONDS
+            )
+            if stop.is_set() or not is_due or not (watcher.is_leading or not cluster.capacity):
+                continue
+            self._probed[cluster.pk] = time.monotonic()
+            try:
+                refresh(cluster)
+            except DatabaseError:
+                raise
+            except Exception:
+                log.exception("the probe of cluster %s broke", cluster.name)
+            bell.ring()
+
+
+class Watcher:
+    """Follows one cluster while it holds the lease; the loop that works also renews it."""
+
+    def __init__(self, cluster_id: UUID) -> None:
+        self.cluster_id = cluster_id
+        self.is_leading = False
+        self._lease = LeaseHolder(lease_name(cluster_id))
+
+    def run(self, stop: threading.Event) -> None:
+        while not stop.is_set():
+            close_old_connections()
+            try:
+                if self._lease.keep():
+                    self._lead(stop)
+                else:
+                    stop.wait(STANDBY_SECONDS)
+            except LeaseLost:
+                log.info("another process watches cluster %s now", self.cluster_id)
+            except Cluster.DoesNotExist:
+                break
+            except Exception:
+                log.exception("watching cluster %s broke off and starts again", self.cluster_id)
+                stop.wait(PAUSE_SECONDS)
+            finally:
+                self.is_leading = False
+        with contextlib.suppress(DatabaseError):
+            self._lease.release()
+        close_old_connections()
+
+    def _lead(self, stop: threading.Event) -> None:
+        cluster = Cluster.objects.get(pk=self.cluster_id)
+        try:
+            driver = driver_for(cluster)
+        except Unconnectable as why:
+            log.warning("cluster %s cannot be watched: %s", cluster.name, why)
+            stop.wait(PAUSE_SECONDS)
+            return
+        install = refs.installation_id()
+        self._adopt(driver, install, stop)
+        self.is_leading = True
+        # A watch begins with everything that is there, so nothing falls in between.
+        batches = driver.watch(install, "")
+        try:
+            for batch in batches:
+                if stop.is_set():
+                    return
+                if not self._lease.keep():
+                    raise LeaseLost(self._lease.name)
+                close_old_connections()
+                if batch:
+                    self._store(driver, install, batch)
+        finally:
+            if isinstance(batches, Generator):
+                batches.close()
+
+    def _adopt(self, driver: Driver, install: str, stop: threading.Event) -> None:
+        """Learn what is there before anything new is done (§8.5)."""
+        owned = iter(driver.list_owned(install))
+        while chunk := list(islice(owned, observe.BATCH)):
+            if stop.is_set():
+                return
+            if not self._lease.keep():
+                raise LeaseLost(self._lease.name)
+            self._look_again(driver, _unfinished(chunk))
+        Cluster.objects.filter(pk=self.cluster_id).update(synced_fence=self._lease.fence)
+        bell.ring()
+
+    def _store(self, driver: Driver, install: str, batch: Sequence[Observation]) -> None:
+        now, monotonic = db_now(), time.monotonic()
+        stamped = [
+            Stamped(seen, now - timedelta(seconds=monotonic - (seen.read_monotonic or monotonic)))
+            for seen in batch
+        ]
+        stored = observe.store_batch(stamped, guard=self._lease.guard)
+        # Overtaken by a newer read, yet it may be the only news: look once more.
+        again = [AttemptRef(install, s.workload, s.attempt, name="") for s in stored.stale]
+        self._look_again(driver, _unfinished(again))
+
+    def _look_again(self, driver: Driver, owned: Sequence[AttemptRef]) -> None:
+        stamped = []
+        for ref in owned:
+            read_at = db_now()
+            stamped.append(Stamped(driver.observe(ref), read_at))
+        observe.store_batch(stamped, guard=self._lease.guard)
+
+
+def _unfinished(owned: Sequence[AttemptRef]) -> list[AttemptRef]:
+    """Those with an attempt of ours that has not ended, completed from the rows."""
+    wanted = {(ref.workload, ref.attempt) for ref in owned}
+    ids = {observe.workload_id(ref.workload) for ref in owned} - {None}
+    rows = (
+        Attempt.objects.filter(workload__in=ids, outcome="")
+        .select_related("workload", "workload__project")
+        .order_by("workload_id", "no")
+    )
+    return [
+        refs.attempt_ref(row.workload, row)
+        for row in rows
+        if (str(row.workload_id), row.no) in wanted
+    ]

@@ -1,0 +1,1 @@
+"""The multi-step form for a new training and its drafts."""

@@ -1,0 +1,100 @@
+"""How a saved post is answered: on to the next page, the same page again, or what scripts asked."""
+
+from dataclasses import replace
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.html import format_html
+
+from gangline.forms.fields import FieldView
+from gangline.spec.problems import Problem
+from workloads.wizard.desk import Desk
+from workloads.wizard.gestures import Gesture
+from workloads.wizard.pages import StepPage, step_url
+from workloads.wizard.steps import Step, after
+
+APPLY = "X-Gangline-Apply"
+"""Sent by scripts that put the answer into the page themselves, without a new page."""
+
+
+class SeeOther(HttpResponseRedirect):
+    """303: whatever was posted, the next page is fetched with GET."""
+
+    status_code = 303
+
+
+def page(request: HttpRequest, step_page: StepPage, *, status: int = 200) -> HttpResponse:
+    """One step, drawn."""
+    address = request.build_absolute_uri("/api/v1/workloads/distributed")
+    context = replace(step_page, api_url=address).context()
+    return render(request, f"wizard/{step_page.step}.html", context, status=status)
+
+
+def go_on(request: HttpRequest, desk: Desk, step: Step, extra: list[Problem]) -> HttpResponse:
+    """Continue: to the next step, or the same one with everything that keeps it from being left."""
+    checked = StepPage(desk, step, checked=True, extra=extra)
+    if checked.here:
+        return page(request, checked, status=422)
+    return SeeOther(step_url(desk, after(step, desk.configuration)))
+
+
+def to_step(desk: Desk, step: Step, what: str) -> HttpResponse:
+    """Another step; one that this configuration has not is the next that it has."""
+    wanted = Step(what) if what in set(Step) else step
+    return SeeOther(step_url(desk, wanted if wanted in desk.steps else Step.REVIEW))
+
+
+def leave(request: HttpRequest, desk: Desk) -> HttpResponse:
+    """To the table, with the way back."""
+    messages.success(
+        request,
+        format_html('Saved as a draft. <a href="{}">Go on with it</a>', step_url(desk, Step.SETUP)),
+    )
+    return SeeOther(reverse("workload-list"))
+
+
+def again(
+    request: HttpRequest, desk: Desk, step: Step, *, focus: str, checked: bool
+) -> HttpResponse:
+    """The same step after an edit. Scripts get it at once, others through a redirect."""
+    if APPLY in request.headers:
+        return page(request, StepPage(desk, step, checked=checked, focus=focus))
+    address = step_url(desk, step, **({"check": "1"} if checked else {}))
+    return SeeOther(f"{address}#{focus}" if focus else address)
+
+
+def explain(desk: Desk, step: Step, gesture: Gesture) -> HttpResponse:
+    return SeeOther(step_url(desk, step, explain=gesture.what))
+
+
+def autosaved(request: HttpRequest, desk: Desk, step: Step) -> JsonResponse:
+    """What scripts show after an automatic save: the time, the summary, what controls come to."""
+    context = StepPage(desk, step).context()
+    fields = [field for section in context["sections"] for field in section.fields]
+    return JsonResponse(
+        {
+            "saved": context["saved_at"],
+            "version": context["version"],
+            "summary": render_to_string("wizard/summary.html", context, request),
+            "echoes": {f.path: _part("echo_text", f) for f in fields if not f.wide},
+            "chips": {f.path: _part("chip", f) for f in fields if f.control != "rows"},
+        }
+    )
+
+
+def _part(name: str, field: FieldView) -> str:
+    return render_to_string(f"forms/{name}.html", {"field": field}).strip()
+
+
+def changed_elsewhere(
+    request: HttpRequest, step_page: StepPage, *, by_scripts: bool
+) -> HttpResponse:
+    """409: another tab was there first. Nothing is stored; the person chooses."""
+    if by_scripts:
+        context = step_page.context()
+        notice = render_to_string("wizard/conflict.html", context, request)
+        return JsonResponse({"conflict": notice}, status=409)
+    return page(request, step_page, status=409)

@@ -1,0 +1,163 @@
+"""What Set-up offers: clusters, projects, frameworks, configurations, templates; with reasons."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from assets.models import Template
+from assets.selectors.templates import templates_for
+from gangline.access.grants import visible_projects
+from gangline.access.permissions import Permission
+from gangline.accounts.models import User
+from gangline.clusters.connections import facts_of
+from gangline.clusters.drivers.base import Facts, FrameworkOffer
+from gangline.clusters.models import Cluster
+from gangline.organization.models import Project
+from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY, configuration_problem
+from workloads.models import Workload
+from workloads.wizard.state import (
+    CLUSTER,
+    CONFIGURATION,
+    FRAMEWORK,
+    NAME,
+    PROJECT,
+    TEMPLATE,
+    DraftState,
+)
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What this person can choose, and what the draft's choices come to.
+
+    A choice that does not hold here, such as a project of another cluster, stays in the draft and
+    comes back with its cluster; until then the nearest one that fits stands in for it.
+    """
+
+    user: User
+    state: DraftState
+
+    @cached_property
+    def projects(self) -> list[Project]:
+        """Projects that take this person's workloads."""
+        return list(
+            visible_projects(self.user, Permission.WORKLOAD_CREATE)
+            .select_related("cluster__scope", "department__scope", "scope")
+            .order_by("name")
+        )
+
+    @cached_property
+    def clusters(self) -> list[Cluster]:
+        found = {project.cluster_id: project.cluster for project in self.projects}
+        return sorted(found.values(), key=lambda cluster: cluster.name)
+
+    @cached_property
+    def _last_used(self) -> int | None:
+        return (
+            Workload.objects.filter(owner=self.user, deleted_at=None)
+            .order_by("-created_at")
+            .values_list("project_id", flat=True)
+            .first()
+        )
+
+    @cached_property
+    def cluster(self) -> Cluster | None:
+        wanted = self.state.text(CLUSTER)
+        chosen = next((c for c in self.clusters if str(c.pk) == wanted), None)
+        if chosen or not self.projects:
+            return chosen
+        return self._project_of_default.cluster
+
+    @cached_property
+    def _project_of_default(self) -> Project:
+        typed = self.state.text(PROJECT)
+        if chosen := next((p for p in self.projects if str(p.pk) == typed), None):
+            return chosen
+        last = self._last_used
+        return next((p for p in self.projects if p.pk == last), self.projects[0])
+
+    @cached_property
+    def projects_here(self) -> list[Project]:
+        """Projects of the chosen cluster."""
+        return [p for p in self.projects if self.cluster and p.cluster_id == self.cluster.pk]
+
+    @cached_property
+    def project(self) -> Project | None:
+        here = self.projects_here
+        wanted = self.state.text(PROJECT)
+        if chosen := next((p for p in here if str(p.pk) == wanted), None):
+            return chosen
+        if len(here) < 2:
+            return here[0] if here else None
+        last = self._last_used
+        return next((p for p in here if p.pk == last), here[0])
+
+    @cached_property
+    def facts(self) -> Facts | None:
+        return facts_of(self.cluster) if self.cluster else None
+
+    @cached_property
+    def frameworks_here(self) -> Mapping[str, FrameworkOffer]:
+        return {offer.framework: offer for offer in self.facts.frameworks} if self.facts else {}
+
+    def framework_reason(self, name: str) -> str:
+        """Why the cluster cannot run the framework; empty when it can."""
+        offer = self.frameworks_here.get(name)
+        if offer is None or offer.available:
+            return ""
+        return offer.reason or "This cluster does not have it."
+
+    @cached_property
+    def framework(self) -> str:
+        wanted = self.state.text(FRAMEWORK)
+        if wanted in FRAMEWORKS:
+            return wanted
+        usable = [name for name in FRAMEWORKS if not self.framework_reason(name)]
+        return usable[0] if usable else next(iter(FRAMEWORKS))
+
+    @cached_property
+    def configuration(self) -> str:
+        wanted = self.state.text(CONFIGURATION)
+        allowed = FRAMEWORKS[self.framework].configurations
+        return wanted if wanted in allowed else allowed[0]
+
+    @cached_property
+    def configuration_problem(self) -> str:
+        """What is wrong with the configuration that was typed, as a predicate."""
+        wanted = self.state.text(CONFIGURATION)
+        return (configuration_problem(self.framework, wanted) or "") if wanted else ""
+
+    def configuration_reason(self, name: str) -> str:
+        known = FRAMEWORKS[self.framework]
+        if name in known.configurations:
+            return ""
+        if name == WORKERS_ONLY:
+            return f"{known.label} needs a {known.master_word}."
+        return f"{known.label} has no master."
+
+    @cached_property
+    def templates(self) -> Sequence[Template]:
+        """Templates of the chosen framework that hold in the chosen project."""
+        if self.project is None:
+            return ()
+        return [t for t in templates_for(self.project) if t.framework == self.framework]
+
+    @cached_property
+    def template(self) -> Template | None:
+        wanted = self.state.text(TEMPLATE)
+        if not wanted:
+            return None
+        return next((t for t in self.templates if str(t.pk) == wanted), None)
+
+    @property
+    def name(self) -> str:
+        return self.state.text(NAME)
+
+
+def as_uuid(text: str) -> uuid.UUID | None:
+    """The UUID that ``text`` is, or None."""
+    try:
+        return uuid.UUID(text)
+    except ValueError:
+        return None

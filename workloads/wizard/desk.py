@@ -1,0 +1,214 @@
+"""Everything known about one draft while one request is answered: read once, asked often."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from assets.models import Template
+from gangline.access.actor import Actor
+from gangline.clusters.connections import driver_for
+from gangline.forms.fields import Offer
+from gangline.forms.raw import YOU
+from gangline.forms.spec_form import RoleForm
+from gangline.policies.effective import EffectivePolicy, effective_policy
+from gangline.policies.engine import Request, Resolution, resolve
+from gangline.policies.selectors import effective_for
+from gangline.spec.frameworks import WORKERS_ONLY
+from gangline.spec.problems import Problem, Role
+from workloads.models import Draft, Workload
+from workloads.services import submission
+from workloads.wizard.choices import Choices, as_uuid
+from workloads.wizard.state import CONFIGURATION, PROJECT, TEMPLATE, DraftState
+from workloads.wizard.steps import Step, steps_for
+
+NO_PROJECT = "You have no project that takes workloads. Ask an administrator to create one."
+
+
+@dataclass(frozen=True)
+class Desk:
+    """One draft, one person, one moment. Everything that costs a query is computed once."""
+
+    actor: Actor
+    draft_id: uuid.UUID
+    state: DraftState
+    draft: Draft | None = None
+
+    def after_saving(self, state: DraftState, draft: Draft) -> "Desk":
+        """The desk with what is stored now; what Set-up decides is not asked again in vain."""
+        now = Desk(self.actor, self.draft_id, state, draft)
+        if state.setup == self.state.setup:
+            kept = {name: self.__dict__[name] for name in {"choices", "policy"} & vars(self).keys()}
+            now.__dict__.update(kept)
+        return now
+
+    @cached_property
+    def choices(self) -> Choices:
+        return Choices(self.actor.user, self.state)
+
+    @cached_property
+    def policy(self) -> EffectivePolicy:
+        project = self.choices.project
+        return effective_for(project) if project else effective_policy([])
+
+    @property
+    def configuration(self) -> str:
+        return self.choices.configuration
+
+    @property
+    def has_master(self) -> bool:
+        return self.configuration != WORKERS_ONLY
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return steps_for(self.configuration)
+
+    @cached_property
+    def origins(self) -> Mapping[str, str]:
+        """Names of the templates and workloads that values came from, by origin."""
+        used = {t.origin for t in self.state.setup.values()}
+        for inputs in (self.state.worker, self.state.master):
+            used |= {t.origin for t in inputs.scalars.values()}
+            used |= {row.origin for rows in inputs.lists.values() for row in rows}
+        ids = [(o, as_uuid(o.partition(":")[2])) for o in used - {YOU}]
+        templates = [pk for o, pk in ids if pk and o.startswith("template:")]
+        copies = [pk for o, pk in ids if pk and o.startswith("copy:")]
+        words: dict[str, str] = {}
+        if templates:
+            found = Template.objects.filter(pk__in=templates).values_list("pk", "name")
+            words |= {f"template:{pk}": name for pk, name in found}
+        if copies:
+            rows = Workload.objects.filter(pk__in=copies).values_list("pk", "name")
+            words |= {f"copy:{pk}": name for pk, name in rows}
+        return words
+
+    @property
+    def started_from(self) -> tuple[str, str] | None:
+        """What the draft was filled in from, and its name."""
+        if template := self.choices.template:
+            return "Template", template.name
+        copied = self.origins.get(f"copy:{self.state.copied_from}", "")
+        return ("Copied from", copied) if copied else None
+
+    @cached_property
+    def offers(self) -> Mapping[str, Sequence[Offer]]:
+        """Values that the cluster itself offers: its runtimes stand where elsewhere images do."""
+        facts = self.choices.facts
+        runtimes = [
+            Offer(r.reference, r.title, r.detail, *self._fit(r.available, r.reason, r.frameworks))
+            for r in (facts.runtimes if facts else ())
+        ]
+        return {"image": runtimes} if runtimes else {}
+
+    def _fit(self, available: bool, reason: str, frameworks: Sequence[str]) -> tuple[bool, str]:
+        framework = self.choices.framework
+        if available and frameworks and framework not in frameworks:
+            return False, f"It has no {framework}."
+        return available, reason
+
+    @cached_property
+    def worker_form(self) -> RoleForm:
+        return self._form(Role.WORKER, self._resolved("none", {}))
+
+    @cached_property
+    def master_form(self) -> RoleForm:
+        told = self.worker_form.said(self.state.worker).values
+        return self._form(Role.MASTER, self._resolved("differences", told))
+
+    def form(self, role: Role) -> RoleForm:
+        return self.worker_form if role is Role.WORKER else self.master_form
+
+    def _resolved(self, master: str, told: Mapping[str, Mapping[str, object]]) -> Resolution:
+        request = Request(
+            framework=self.choices.framework,
+            configuration=self.configuration,
+            master=master,
+            said=told,
+        )
+        return resolve(request, self.policy)
+
+    def _form(self, role: Role, standing: Resolution) -> RoleForm:
+        cluster = self.choices.cluster
+        return RoleForm(
+            role=role,
+            policy=self.policy,
+            standing=standing,
+            framework=self.choices.framework,
+            offers=self.offers,
+            unsupported=driver_for(cluster).unsupported if cluster else {},
+        )
+
+    @cached_property
+    def is_different(self) -> bool:
+        """Whether the master says something of its own: the toggle, or a rule that forces it."""
+        return self.has_master and bool(self.state.different or self.forced)
+
+    @cached_property
+    def forced(self) -> list[Problem]:
+        """Rules for the master that the workers' values break: it then needs its own set-up."""
+        if not self.has_master:
+            return []
+        told = self.worker_form.said(self.state.worker).values
+        return self._resolved("same", told).master_forced
+
+    @cached_property
+    def request(self) -> submission.SubmissionRequest | None:
+        """What Create would send; None without a project."""
+        project, cluster = self.choices.project, self.choices.cluster
+        if project is None or cluster is None:
+            return None
+        worker = self.worker_form.said(self.state.worker)
+        values, problems = dict(worker.values), list(worker.problems)
+        if self.is_different:
+            master = self.master_form.said(self.state.master)
+            values |= master.values
+            problems += master.problems
+        template = self.choices.template
+        return submission.SubmissionRequest(
+            name=self.choices.name,
+            project_id=project.pk,
+            cluster_id=cluster.pk,
+            framework=self.choices.framework,
+            configuration=self.configuration,
+            master=self._master_word,
+            said=values,
+            template_id=template.pk if template else None,
+            copied_from=as_uuid(self.state.copied_from),
+            extra_problems=tuple(problems),
+        )
+
+    @property
+    def _master_word(self) -> str:
+        if not self.has_master:
+            return "none"
+        return "differences" if self.is_different else "same"
+
+    @cached_property
+    def preview(self) -> submission.Preview | None:
+        request = self.request
+        return submission.preview(actor=self.actor, request=request) if request else None
+
+    @cached_property
+    def problems(self) -> list[Problem]:
+        """Everything that keeps the draft from being created."""
+        if self.preview is None:
+            return [Problem(Role.WORKLOAD, PROJECT, "required", "is required", label="Project")]
+        return list(self.preview.problems)
+
+    def setup_problems(self, posted: Mapping[str, str]) -> list[Problem]:
+        """What was posted in Set-up and cannot be, though something else can stand in for it."""
+        found: list[Problem] = []
+        if self.choices.configuration_problem and f"{Role.WORKLOAD}.{CONFIGURATION}" in posted:
+            text = self.state.text(CONFIGURATION)
+            found.append(
+                _refused(CONFIGURATION, "Configuration", self.choices.configuration_problem, text)
+            )
+        wanted = self.state.text(TEMPLATE)
+        if wanted and self.choices.template is None:
+            message = "does not hold in this project or is for another framework"
+            found.append(_refused(TEMPLATE, "Template", message, wanted))
+        return found
+
+
+def _refused(path: str, label: str, message: str, value: str) -> Problem:
+    return Problem(Role.WORKLOAD, path, "options", message, value, label=label)

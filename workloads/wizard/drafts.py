@@ -1,0 +1,156 @@
+"""Drafts: one unsent form each, saved at every step, sent at most once (R25)."""
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import IntegrityError, transaction
+from django.utils.dateparse import parse_datetime
+
+from gangline.access.refusals import NotVisible
+from gangline.accounts.models import User
+from gangline.db.clock import db_now
+from workloads.models import Draft
+from workloads.wizard.state import DraftState
+
+
+class AlreadySubmitted(Exception):
+    """The draft has become a workload."""
+
+    def __init__(self, workload_id: uuid.UUID) -> None:
+        super().__init__(f"submitted as {workload_id}")
+        self.workload_id = workload_id
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Who writes: a tab of a browser, and the version of the step that it was shown."""
+
+    tab: str
+    seen: int
+    wins: bool = False
+    """The person has read the notice and chosen to keep this tab's texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """The draft as it is stored now."""
+
+    draft: Draft
+    state: DraftState
+
+
+class ChangedElsewhere(Exception):
+    """Another tab has saved other texts for this step meanwhile; nothing was stored."""
+
+    def __init__(self, *, at: datetime, mine: DraftState) -> None:
+        super().__init__("changed in another tab")
+        self.at = at
+        self.mine = mine
+        """What this tab wanted to store, so that its page can be shown again as it was."""
+
+
+def find(*, owner: User, draft_id: uuid.UUID) -> Draft | None:
+    """The person's draft, or None when nothing was saved yet. Raises NotVisible for another's."""
+    return _owned(Draft.objects.filter(pk=draft_id).first(), owner)
+
+
+def version_of(draft: Draft | None, step: str) -> int:
+    return int(draft.versions.get(step, {}).get("version", 0)) if draft else 0
+
+
+def saved_at(draft: Draft | None) -> datetime | None:
+    """When any step was saved last."""
+    return draft.updated_at if draft else None
+
+
+def visited(draft: Draft | None) -> frozenset[str]:
+    """Steps that were ever saved."""
+    return frozenset(draft.versions) if draft else frozenset()
+
+
+@transaction.atomic
+def save(
+    *,
+    owner: User,
+    draft_id: uuid.UUID,
+    step: str,
+    page: Page,
+    change: Callable[[DraftState], DraftState],
+    start: DraftState,
+) -> Saved:
+    """Store ``change(stored)`` for ``step``; ``start`` is what a new draft begins with.
+
+    Raises NotVisible, AlreadySubmitted, and ChangedElsewhere when another tab was there first.
+    """
+    now = db_now()
+    draft = _locked(owner, draft_id) or _inserted(owner, draft_id, start, now)
+    if draft.workload_id is not None:
+        raise AlreadySubmitted(draft.workload_id)
+    stored = DraftState.from_json(draft.inputs)
+    wanted = change(stored)
+    mark = draft.versions.get(step, {})
+    version = int(mark.get("version", 0))
+    if wanted == stored and mark:
+        return Saved(draft, stored)
+    if version != page.seen and mark.get("tab") != page.tab and not page.wins:
+        raise ChangedElsewhere(at=parse_datetime(mark["at"]) or now, mine=wanted)
+    draft.inputs = wanted.to_json()
+    draft.versions[step] = {"version": version + 1, "tab": page.tab, "at": now.isoformat()}
+    draft.updated_at = now
+    draft.save(update_fields=["inputs", "versions", "updated_at"])
+    return Saved(draft, wanted)
+
+
+@transaction.atomic
+def start(*, owner: User, draft_id: uuid.UUID, state: DraftState, steps: tuple[str, ...]) -> Draft:
+    """A draft that begins filled in; the same id again gives the same draft."""
+    now = db_now()
+    draft = _locked(owner, draft_id)
+    if draft is None:
+        draft = _inserted(owner, draft_id, state, now)
+        draft.versions = {s: {"version": 1, "tab": "", "at": now.isoformat()} for s in steps}
+        draft.save(update_fields=["versions"])
+    return draft
+
+
+def locked(*, owner: User, draft_id: uuid.UUID) -> Draft:
+    """The draft, locked until the transaction ends. Raises NotVisible when there is none."""
+    draft = _locked(owner, draft_id)
+    if draft is None:
+        raise NotVisible
+    return draft
+
+
+def unfinished(*, owner: User, besides: uuid.UUID, most: int = 5) -> list[Draft]:
+    """The person's drafts that can be gone on with, newest first."""
+    return list(
+        Draft.objects.filter(owner=owner, workload=None)
+        .exclude(pk=besides)
+        .order_by("-updated_at")[:most]
+    )
+
+
+def _owned(draft: Draft | None, owner: User) -> Draft | None:
+    if draft is not None and draft.owner_id != owner.pk:
+        raise NotVisible
+    return draft
+
+
+def _locked(owner: User, draft_id: uuid.UUID) -> Draft | None:
+    return _owned(Draft.objects.select_for_update().filter(pk=draft_id).first(), owner)
+
+
+def _inserted(owner: User, draft_id: uuid.UUID, state: DraftState, now: datetime) -> Draft:
+    try:
+        with transaction.atomic():
+            return Draft.objects.create(
+                id=draft_id, owner=owner, inputs=state.to_json(), created_at=now, updated_at=now
+            )
+    except IntegrityError:
+        # Two first saves at once: the other one's row is there now.
+        draft = _locked(owner, draft_id)
+        if draft is None:
+            raise
+        return draft

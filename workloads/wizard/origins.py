@@ -1,0 +1,82 @@
+"""What a new draft starts with: nothing, a template, or an earlier workload."""
+
+import re
+import uuid
+from collections.abc import Mapping
+
+from assets.models import Template
+from assets.selectors.templates import usable_templates
+from gangline.access.grants import visible_projects
+from gangline.access.permissions import Permission
+from gangline.access.refusals import NotVisible
+from gangline.accounts.models import User
+from gangline.organization.models import Project
+from workloads.models import Workload
+from workloads.services.naming import free_name
+from workloads.wizard.choices import Choices, as_uuid
+from workloads.wizard.prefill import copy_of, with_template
+from workloads.wizard.state import CLUSTER, NAME, PROJECT, DraftState
+
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
+
+
+def start(user: User, query: Mapping[str, str]) -> DraftState:
+    """What ``?template=…`` or ``?from=…`` asks for. Raises NotVisible for what may not be used."""
+    if wanted := query.get("template", ""):
+        return from_template(user, template_of(user, as_uuid(wanted)))
+    if wanted := query.get("from", ""):
+        return from_workload(user, as_uuid(wanted))
+    return DraftState()
+
+
+def template_of(user: User, template_id: uuid.UUID | None) -> Template:
+    """The template, if this person may use it somewhere; raises NotVisible otherwise."""
+    found = usable_templates(user).filter(pk=template_id).first() if template_id else None
+    if found is None:
+        raise NotVisible
+    return found
+
+
+def from_template(user: User, template: Template, *, named: bool = False) -> DraftState:
+    """A draft that starts from ``template``, in a project where it holds."""
+    state = with_template(DraftState(), template)
+    choices = Choices(user, state)
+    project = choices.project
+    fitting = [p for p in choices.projects if template.scope_id in _line(p)]
+    if fitting and (project is None or template.scope_id not in _line(project)):
+        project = fitting[0]
+        state = state.with_setup(CLUSTER, str(project.cluster_id))
+        state = state.with_setup(PROJECT, str(project.pk))
+    if named and project is not None:
+        state = state.with_setup(NAME, _name_for(template, project))
+    return state
+
+
+def from_workload(user: User, workload_id: uuid.UUID | None) -> DraftState:
+    """A draft that asks for what a visible workload asked for. Raises NotVisible."""
+    visible = visible_projects(user, Permission.WORKLOAD_VIEW)
+    workload = (
+        Workload.objects.filter(pk=workload_id, project__in=visible)
+        .select_related("project")
+        .first()
+        if workload_id
+        else None
+    )
+    if workload is None:
+        raise NotVisible
+    return copy_of(workload, name=free_name(workload.name, workload.project))
+
+
+def _line(project: Project) -> set[int]:
+    """Ids of the project's scope and of all above it."""
+    scopes = (project.scope, project.department.scope, project.cluster.scope)
+    tenant = project.cluster.scope.parent_id
+    return {scope.pk for scope in scopes} | ({tenant} if tenant else set())
+
+
+def _name_for(template: Template, project: Project) -> str:
+    """A free workload name made from the template's."""
+    slug = _NOT_IN_NAMES.sub("-", template.name.lower()).strip("-")
+    name = slug[:45].strip("-") if slug[:1].isalpha() else f"run-{slug}"[:45].strip("-")
+    taken = Workload.objects.filter(project=project, name=name, deleted_at__isnull=True)
+    return free_name(name, project) if taken.exists() else name

@@ -1,0 +1,237 @@
+"""What each step's page needs, gathered from the desk."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+from django.utils import timezone
+
+from gangline.forms.fields import SectionView, dom_id
+from gangline.forms.limits import capital
+from gangline.forms.words import count
+from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
+from gangline.spec.problems import Problem, Role
+from workloads.services.submission import Preview
+from workloads.wizard import drafts, setup_page
+from workloads.wizard.desk import NO_PROJECT, Desk
+from workloads.wizard.review import Review, copied_effective
+from workloads.wizard.state import FRAMEWORK, SETUP_FIELDS
+from workloads.wizard.steps import Step, after, before, problems_of, step_of
+from workloads.wizard.verdicts import summary_of
+
+
+@dataclass(frozen=True, slots=True)
+class StepLink:
+    """One entry of the stepper."""
+
+    word: str
+    value: str
+    is_current: bool
+    is_done: bool
+    problems: int
+    sections: Sequence[tuple[str, str, str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One line of the error summary."""
+
+    text: str
+    target: str
+
+
+@dataclass(frozen=True)
+class StepPage:
+    """One rendering of one step. ``checked``: problems are shown at the fields."""
+
+    desk: Desk
+    step: Step
+    checked: bool = False
+    extra: Sequence[Problem] = ()
+    focus: str = ""
+    conflict_at: str = ""
+    api_url: str = ""
+
+    @property
+    def _version(self) -> int:
+        return drafts.version_of(self.desk.draft, self.step)
+
+    @property
+    def all_problems(self) -> list[Problem]:
+        return [*self.extra, *(p for p in self.desk.problems if p not in self.extra)]
+
+    @property
+    def here(self) -> list[Problem]:
+        """Problems to show at the fields of this page."""
+        return problems_of(self.step, self.all_problems) if self.checked else []
+
+    def context(self) -> dict[str, Any]:
+        """Everything that all steps have in common, and what this one adds."""
+        desk, sections = self.desk, self._sections()
+        return {
+            "desk": desk,
+            "step": self.step,
+            "steps": self._steps(sections),
+            "title": self.step.word,
+            "lead": self._lead(),
+            "sections": sections,
+            "summary": summary_of(desk, self._worth_telling()),
+            "summary_problems": self._linked(self._worth_telling()),
+            "notices": [str(n) for n in desk.preview.resolution.notices] if desk.preview else [],
+            "problems": [Told(p.sentence, target_of(p)) for p in self.here],
+            "version": self._version,
+            "saved_at": self._saved_at(),
+            "focus": self.focus,
+            "conflict_at": self.conflict_at,
+            "back": before(self.step, desk.configuration),
+            "next": after(self.step, desk.configuration),
+            "no_project": NO_PROJECT if desk.choices.project is None else "",
+            **self._own(),
+        }
+
+    def _own(self) -> Mapping[str, Any]:
+        if self.step is Step.SETUP:
+            return {
+                "setup": setup_page.SetupPage(
+                    self.desk.choices, self.desk.policy.rule(Role.WORKER, FRAMEWORK), self.here
+                ),
+                "unfinished": self._unfinished(),
+            }
+        if self.step is Step.MASTER:
+            return {
+                "forced": [capital_sentence(p) for p in self.desk.forced],
+                "is_different": self.desk.is_different,
+                "master_word": FRAMEWORKS[self.desk.choices.framework].master_word,
+            }
+        if self.step is Step.REVIEW and self.desk.preview is not None:
+            return self._review(self.desk.preview)
+        return {}
+
+    def _review(self, preview: Preview) -> Mapping[str, Any]:
+        desk = self.desk
+        review = Review(desk, preview, copied_effective(desk))
+        differences = review.differences() if desk.has_master else []
+        same = "Same as the workers, except:" if differences else "Same as the workers."
+        return {
+            "checks": review.checks(self.field_url),
+            "worker_lines": review.lines(Role.WORKER),
+            "worker_pods": count(preview.totals.workers, "pod"),
+            "has_master": desk.has_master,
+            "master_lines": differences,
+            "master_text": same,
+            "curl": review.curl(self.api_url),
+            "review_problems": [(p.sentence, self.field_url(p)) for p in self.here],
+        }
+
+    def _sections(self) -> tuple[SectionView, ...]:
+        if self.step is Step.WORKERS:
+            return self.desk.worker_form.sections(self.desk.state.worker, self.here)
+        if self.step is Step.MASTER:
+            return self.desk.master_form.sections(self.desk.state.master, self.here)
+        return ()
+
+    def _steps(self, sections: Sequence[SectionView]) -> list[StepLink]:
+        visited = drafts.visited(self.desk.draft)
+        links = []
+        for step in self.desk.steps:
+            wrong = len(problems_of(step, self.all_problems)) if step is not Step.REVIEW else 0
+            tried = step in visited and (step is not self.step or self.checked)
+            links.append(
+                StepLink(
+                    word=step.word,
+                    value=step,
+                    is_current=step is self.step,
+                    is_done=step in visited and not wrong,
+                    problems=wrong if tried else 0,
+                    sections=[(s.title, f"#{s.id}", _amount(s)) for s in sections]
+                    if step is self.step and self._shows_sections
+                    else (),
+                )
+            )
+        return links
+
+    @property
+    def _shows_sections(self) -> bool:
+        """A master that follows the workers in everything has no sections to go to."""
+        return self.step is not Step.MASTER or self.desk.is_different
+
+    def _worth_telling(self) -> list[Problem]:
+        """Not what is merely still empty on pages that nobody has left yet."""
+        visited = drafts.visited(self.desk.draft)
+        return [
+            p
+            for p in self.all_problems
+            if p.value not in (None, "")
+            or self.step is Step.REVIEW
+            or (step_of(p) in visited and step_of(p) is not self.step)
+            or (self.checked and step_of(p) is self.step)
+        ]
+
+    def _linked(self, problems: Sequence[Problem]) -> list[tuple[str, str]]:
+        return [(f"{p.label or p.path}: {p.message}", self.field_url(p)) for p in problems]
+
+    def field_url(self, problem: Problem) -> str:
+        """The field of ``problem``, on this page or on its own."""
+        step = step_of(problem)
+        anchor = f"#{target_of(problem)}"
+        if step is self.step:
+            return anchor
+        return f"{step_url(self.desk, step, check='1')}{anchor}"
+
+    def _lead(self) -> str:
+        name = self.desk.choices.name
+        of = f"of {name} " if name else ""
+        if self.step is Step.SETUP:
+            return "Where it runs, what kind of training it is, and its name."
+        if self.step is Step.WORKERS:
+            alone = self.desk.configuration == WORKERS_ONLY
+            rest = "." if alone else ". The master follows in the next step."
+            return f"What every worker {of}runs, and on what{rest}"
+        if self.step is Step.MASTER:
+            return "Off: the master is set up like a worker. On: change only what differs."
+        return "Exactly this will be submitted; each value says where it comes from."
+
+    def _saved_at(self) -> str:
+        moment = drafts.saved_at(self.desk.draft)
+        return f"{timezone.localtime(moment):%H:%M:%S}" if moment else ""
+
+    def _unfinished(self) -> list[tuple[str, str, Any]]:
+        """The person's other drafts, offered only on a page that is still empty."""
+        if self.desk.draft is not None:
+            return []
+        others = drafts.unfinished(owner=self.desk.actor.user, besides=self.desk.draft_id)
+        return [
+            (_draft_name(d.inputs), reverse("draft-step", args=[d.pk, Step.SETUP]), d.updated_at)
+            for d in others
+        ]
+
+
+def _draft_name(inputs: Mapping[str, Any]) -> str:
+    return str(inputs.get("setup", {}).get("name", {}).get("text", "")) or "a draft without a name"
+
+
+def _amount(section: SectionView) -> str:
+    return str(section.problems or "")
+
+
+def capital_sentence(problem: Problem) -> str:
+    return capital(problem.sentence)
+
+
+def step_url(desk: Desk, step: Step, **query: str) -> str:
+    """Address of ``step`` of this draft."""
+    address = reverse("draft-step", args=[desk.draft_id, step])
+    return f"{address}?{urlencode(query)}" if query else address
+
+
+def target_of(problem: Problem) -> str:
+    """Id of the control that a link to the problem leads to."""
+    head = problem.path.split(".")[0]
+    if head in SETUP_FIELDS:
+        return dom_id(setup_page.path_of(head))
+    role = Role.MASTER if problem.role is Role.MASTER else Role.WORKER
+    parts = problem.path.split(".")
+    place = next((n for n, part in enumerate(parts) if part.isdigit()), len(parts))
+    return dom_id(f"{role}.{'.'.join(parts[:place])}")

@@ -1,0 +1,79 @@
+"""From a posted step to the draft: read what was typed, then carry out the pressed button."""
+
+from dataclasses import dataclass, field, replace
+
+from django.http import QueryDict
+
+from gangline.access.actor import Actor
+from gangline.audit import actions
+from gangline.audit.services import record
+from gangline.spec.problems import Role
+from workloads.models import Draft
+from workloads.wizard import gestures, setup_page
+from workloads.wizard.desk import Desk
+from workloads.wizard.gestures import Gesture
+from workloads.wizard.state import DraftState
+from workloads.wizard.steps import Step
+
+DIFFERENT = "master.different"
+ASKED = "~asked"
+"""Marks that a page held the toggle, as a toggle that is off posts nothing."""
+
+
+@dataclass
+class PostedStep:
+    """One post of one step. ``focus`` and ``ignored`` are known once it was read."""
+
+    actor: Actor
+    draft: Draft | None
+    step: Step
+    data: QueryDict
+    gesture: Gesture
+    desk: Desk
+    focus: str = ""
+    ignored: list[str] = field(default_factory=list)
+
+    def change(self, stored: DraftState) -> DraftState:
+        """``stored`` with everything that this post says."""
+        self.ignored.clear()
+        desk = self.desk if stored == self.desk.state else replace(self.desk, state=stored)
+        state = self._read(desk)
+        if self.gesture.verb in gestures.EDITS:
+            edited = gestures.edit(replace(desk, state=state), state, self.gesture)
+            state, self.focus = edited.state, edited.focus
+        return gestures.without_removed(state) if self.gesture.verb in gestures.LEAVING else state
+
+    def _read(self, desk: Desk) -> DraftState:
+        state = desk.state
+        if self.step is Step.SETUP:
+            return setup_page.read(self.data, state, desk.choices)
+        if self.step is Step.WORKERS:
+            reading = desk.worker_form.read(self.data, state.worker)
+            self._ignore(Role.WORKER, reading.ignored)
+            return replace(state, worker=reading.inputs)
+        if self.step is Step.MASTER:
+            reading = desk.master_form.read(self.data, state.master)
+            self._ignore(Role.MASTER, reading.ignored)
+            state = replace(state, master=reading.inputs)
+            if DIFFERENT + ASKED in self.data:
+                state = replace(state, different=DIFFERENT in self.data)
+        return state
+
+    def _ignore(self, role: Role, paths: tuple[str, ...]) -> None:
+        self.ignored += [f"{role}.{path}" for path in paths]
+
+    def audit(self) -> None:
+        """Write down that values were posted for fields which a policy fixes (R32)."""
+        project = self.desk.choices.project
+        if self.ignored:
+            record(
+                actor=self.actor,
+                action=actions.DENIED,
+                object_type="draft",
+                object_id=str(self.desk.draft_id),
+                object_name=self.desk.choices.name,
+                scope=project.scope if project else None,
+                result="denied",
+                reason="Values were posted for fields that a policy fixes; they were ignored.",
+                detail={"fields": sorted(self.ignored)},
+            )

@@ -1,0 +1,244 @@
+"""Review: the checks, every effective value with its origin, what differs, the same as curl."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gangline.forms.limits import displayed
+from gangline.forms.words import count, readable
+from gangline.policies.engine import Effective
+from gangline.spec.catalogue import Kind, SpecField, catalogue
+from gangline.spec.problems import Problem, Role
+from gangline.spec.values import nest
+from gangline.spec.workload import SPEC
+from workloads.models import Attempt
+from workloads.services.submission import Preview
+from workloads.wizard.desk import Desk
+from workloads.wizard.state import FRAMEWORK, NAME
+from workloads.wizard.verdicts import VERDICT_TONES, headline, without_headline
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that was looked at, with what was found."""
+
+    tone: str
+    icon: str
+    title: str
+    text: str = ""
+    problems: tuple[tuple[str, str], ...] = ()
+    """Sentences with the address of their field."""
+
+    @property
+    def word(self) -> str:
+        """What the icon says."""
+        return {"good": "Passed:", "bad": "Failed:", "warn": "Attention:"}.get(self.tone, "Note:")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One effective value. ``before`` is what the copied workload had, when that differs."""
+
+    label: str
+    value: str
+    origin: str
+    by_policy: bool = False
+    is_code: bool = False
+    before: str = ""
+
+
+@dataclass(frozen=True)
+class Review:
+    """Everything on the page, from one preview."""
+
+    desk: Desk
+    preview: Preview
+    copied: Mapping[str, Any]
+    """`Attempt.effective` of the copied workload; empty when nothing was copied."""
+
+    def checks(self, field_url: Any) -> list[Check]:
+        """What was looked at, in the order in which a person mends it."""
+        problems = self.preview.problems
+        name = [p for p in problems if p.path == NAME]
+        policy = [p for p in problems if p.source and p not in name]
+        values = [p for p in problems if p not in name and p not in policy]
+        return [
+            self._check(values, "Every value is valid", "Values are missing or wrong", field_url),
+            self._check(
+                policy, "Fits the policy" + self._project_words, "Does not fit", field_url,
+                good_text=self._rules_words,
+            ),
+            self._check(
+                name, "The name is free", "The name cannot be used", field_url,
+                good_text=f"{self.desk.choices.name}{self._project_words}".replace(" of ", " in "),
+            ),
+            self._room(),
+        ]  # fmt: skip
+
+    @property
+    def _project_words(self) -> str:
+        project = self.preview.project
+        return f" of project {project.name}" if project else ""
+
+    @property
+    def _rules_words(self) -> str:
+        rows = [
+            row
+            for role in (Role.WORKER, Role.MASTER)
+            for rule in self.preview.policy.half(role).values()
+            for row in rule.trace
+            if row.rule != "default" and row.wins
+        ]
+        scopes = {row.scope for row in rows}
+        if not rows:
+            return "No rules hold here."
+        return f"{count(len(rows), 'rule')} in {count(len(scopes), 'scope')}."
+
+    def _check(
+        self, problems: Sequence[Problem], good: str, bad: str, field_url: Any, good_text: str = ""
+    ) -> Check:
+        if not problems:
+            return Check("good", "circle-check", good, good_text)
+        told = tuple((p.sentence, field_url(p)) for p in problems)
+        return Check("bad", "circle-x", bad, problems=told)
+
+    def _room(self) -> Check:
+        verdict = self.preview.verdict
+        tone, icon = VERDICT_TONES[verdict.kind]
+        head = headline(verdict.kind)
+        return Check(tone, icon, head, without_headline(verdict.sentence, head))
+
+    def lines(self, role: Role) -> list[Line]:
+        """The effective values of one role, in the order of the form."""
+        return [
+            line
+            for spec in self._fields(role)
+            if (entry := self._entry(role, spec)) is not None
+            for line in self._lines(role, spec, entry)
+        ]
+
+    def differences(self) -> list[Line]:
+        """What the master has otherwise than the workers."""
+        found = []
+        for spec in self._fields(Role.MASTER):
+            mine, theirs = self._entry(Role.MASTER, spec), self._entry(Role.WORKER, spec)
+            if (mine.value if mine else None) == (theirs.value if theirs else None):
+                continue
+            if mine is None:
+                found.append(Line(spec.label, "Not set", "workers differ"))
+            else:
+                found += self._lines(Role.MASTER, spec, mine)
+        return found
+
+    def _fields(self, role: Role) -> Iterator[SpecField]:
+        model = SPEC.worker if role is Role.WORKER else SPEC.master
+        specs = [s for s in catalogue(model).values() if s.path != FRAMEWORK]
+        places = {name: n for n, name in enumerate(dict.fromkeys(s.ui.section for s in specs))}
+        yield from sorted(specs, key=lambda s: (places[s.ui.section], not s.workload_level))
+
+    def _entry(self, role: Role, spec: SpecField) -> Effective | None:
+        entry = self.preview.resolution.effective.get(f"{role}.{spec.path}")
+        return entry if entry is not None and entry.value not in (None, []) else None
+
+    def _lines(self, role: Role, spec: SpecField, entry: Effective) -> Iterator[Line]:
+        before = self.copied.get(f"{role}.{spec.path}", {}).get("value") if self.copied else None
+        if spec.kind is Kind.ITEMIZED:
+            yield from self._item_lines(spec, entry, before)
+            return
+        words = displayed(self.preview.policy.rule(role, spec.path))
+        changed = bool(self.copied) and before != entry.value
+        yield Line(
+            label=spec.label,
+            value=readable(spec, entry.value, words),
+            origin=self._origin(entry.source),
+            by_policy=_by_policy(entry.source),
+            is_code=spec.kind in (Kind.STRING, Kind.COMMAND),
+            before=readable(spec, before, words) if changed else "",
+        )
+
+    def _item_lines(self, spec: SpecField, entry: Effective, before: Any) -> Iterator[Line]:
+        earlier = {i.get(spec.item_key): i for i in before or () if isinstance(i, dict)}
+        for item, origin in zip(entry.value, entry.items, strict=True):
+            if not isinstance(item, dict):
+                continue
+            old = earlier.get(item.get(spec.item_key))
+            changed = bool(self.copied) and old != item
+            yield Line(
+                label=f"{_capital(spec.ui.item or spec.label)} {item.get(spec.item_key, '')}",
+                value=_rest(spec, item),
+                origin=self._origin(origin.source),
+                by_policy=_by_policy(origin.source),
+                is_code=True,
+                before=(_rest(spec, old) if old else "not there") if changed else "",
+            )
+
+    def _origin(self, source: str) -> str:
+        kind = source.partition(":")[0]
+        return {"template": "template", "copy": "copied"}.get(kind, source)
+
+    def curl(self, address: str) -> str:
+        """The same submission through the API; the token is left to the shell."""
+        body = json.dumps(self.body(), indent=2, ensure_ascii=False).replace("'", "'\\''")
+        return (
+            f"curl -X POST {address} \\\n"
+            '  -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\\n'
+            f"  -d '{body}'"
+        )
+
+    def body(self) -> dict[str, Any]:
+        """The request body of the API that asks for exactly this."""
+        project, cluster = self.preview.project, self.preview.cluster
+        body: dict[str, Any] = {
+            "name": self.desk.choices.name,
+            "projectId": str(project.pk) if project else "",
+            "clusterId": str(cluster.pk) if cluster else "",
+            "configuration": self.preview.configuration,
+            "spec": {"distributedFramework": self.preview.framework, **self._said(Role.WORKER)},
+        }
+        if self.desk.is_different:
+            body["masterSpec"] = self._said(Role.MASTER)
+        return body
+
+    def _said(self, role: Role) -> dict[str, Any]:
+        """What has to be sent so that the policy's part of the values stays the policy's."""
+        request = self.desk.request
+        told = request.said if request else {}
+        values = {
+            path.removeprefix(f"{role}."): entry["value"]
+            for path, entry in told.items()
+            if path.startswith(f"{role}.")
+        }
+        if role is Role.MASTER:
+            # A master sent in full follows nobody: what it takes from the workers must be said.
+            for path, entry in self.preview.resolution.effective.items():
+                if path.startswith("master.") and entry.source == "workers":
+                    values.setdefault(path.removeprefix("master."), entry.value)
+        return nest(values)
+
+
+def copied_effective(desk: Desk) -> Mapping[str, Any]:
+    """What the copied workload ran with last."""
+    if not desk.state.copied_from:
+        return {}
+    attempt = (
+        Attempt.objects.filter(workload_id=desk.state.copied_from)
+        .order_by("-no")
+        .values_list("effective", flat=True)
+        .first()
+    )
+    return attempt or {}
+
+
+def _rest(spec: SpecField, item: Mapping[str, Any]) -> str:
+    """The item without its key."""
+    values = (str(item[a.path]) for a in spec.items if a.path != spec.item_key and a.path in item)
+    return " ".join(values)
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _by_policy(source: str) -> bool:
+    return source.startswith(("policy ", "fixed by "))

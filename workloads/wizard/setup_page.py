@@ -1,0 +1,207 @@
+"""Set-up: how it is read from a post and how it is drawn."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.http import QueryDict
+
+from assets.models import Template
+from gangline.clusters.drivers.base import FrameworkOffer
+from gangline.clusters.models import Cluster
+from gangline.forms import limits
+from gangline.forms.fields import Card, FieldView, Option
+from gangline.policies.rules import FieldRule
+from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS, WORKERS_AND_MASTER
+from gangline.spec.problems import Problem, Role
+from gangline.spec.types import LONGEST_NAME
+from workloads.selectors.room import room_of
+from workloads.wizard.choices import Choices
+from workloads.wizard.prefill import with_template
+from workloads.wizard.state import (
+    CLUSTER,
+    CONFIGURATION,
+    FRAMEWORK,
+    NAME,
+    PROJECT,
+    SETUP_FIELDS,
+    TEMPLATE,
+    DraftState,
+)
+
+_CONFIGURATION_FACTS = {
+    WORKERS_AND_MASTER: "One master leads; it may have its own set-up.",
+}
+_ALIKE = "All replicas are alike; worker 0 leads."
+
+
+def _version(name: str, offer: FrameworkOffer | None) -> tuple[str, ...]:
+    """``PyTorch 1.13``; some versions carry their own name already."""
+    if offer is None or not offer.available or not offer.version:
+        return ()
+    bare = offer.version[:1].isdigit()
+    return (f"{FRAMEWORKS[name].label} {offer.version}" if bare else offer.version,)
+
+
+def path_of(field: str) -> str:
+    """The qualified path, hence the name of the control, of a field of Set-up."""
+    return f"{Role.WORKER if field == FRAMEWORK else Role.WORKLOAD}.{field}"
+
+
+def read(data: QueryDict, stored: DraftState, shown: Choices) -> DraftState:
+    """``stored`` with what was posted. ``shown`` is what the page offered: a control that still
+    holds the choice that stood there without being said says nothing."""
+    standing = _standing(shown)
+    state = stored
+    for field in SETUP_FIELDS:
+        name = path_of(field)
+        if field == TEMPLATE or name not in data:
+            continue
+        text = data.get(name, "")
+        if field not in stored.setup and text == standing.get(field, ""):
+            continue
+        state = state.with_setup(field, text)
+    return _read_template(data.get(path_of(TEMPLATE)), state, shown)
+
+
+def _standing(shown: Choices) -> dict[str, str]:
+    return {
+        CLUSTER: str(shown.cluster.pk) if shown.cluster else "",
+        PROJECT: str(shown.project.pk) if shown.project else "",
+        FRAMEWORK: shown.framework,
+        CONFIGURATION: shown.configuration,
+    }
+
+
+def _read_template(wanted: str | None, state: DraftState, shown: Choices) -> DraftState:
+    if wanted is None or wanted == state.text(TEMPLATE):
+        return state
+    if not wanted:
+        return with_template(state, None)
+    now = Choices(shown.user, state)
+    template = next((t for t in now.templates if str(t.pk) == wanted), None)
+    return with_template(state, template) if template else state.with_setup(TEMPLATE, wanted)
+
+
+@dataclass(frozen=True)
+class SetupPage:
+    """The fields of Set-up as they are drawn."""
+
+    choices: Choices
+    framework_rule: FieldRule
+    problems: Sequence[Problem] = ()
+
+    @property
+    def cluster(self) -> FieldView:
+        cards = tuple(self._cluster_card(c) for c in self.choices.clusters)
+        return self._view(CLUSTER, "Cluster", control="cards", cards=cards)
+
+    def _cluster_card(self, cluster: Cluster) -> Card:
+        chosen = self.choices.cluster
+        room = room_of(cluster)
+        lost = cluster.health == "Unreachable"
+        fact = room.words if room and not lost else ""
+        if lost:
+            since = f" since {cluster.health_since:%H:%M}" if cluster.health_since else ""
+            fact = f"No contact{since}; it will start when contact returns."
+        return Card(
+            value=str(cluster.pk),
+            title=cluster.name,
+            facts=(fact,) if fact else (),
+            checked=chosen is not None and chosen.pk == cluster.pk,
+        )
+
+    @property
+    def project(self) -> FieldView:
+        chosen = self.choices.project
+        options = tuple(
+            Option(str(p.pk), p.name, chosen is not None and p.pk == chosen.pk)
+            for p in self.choices.projects_here
+        )
+        return self._view(PROJECT, "Project", control="select", options=options)
+
+    @property
+    def framework(self) -> FieldView:
+        # What can be chosen comes first; each half keeps the order of the spec.
+        names = sorted(FRAMEWORKS, key=lambda name: bool(self.choices.framework_reason(name)))
+        cards = tuple(self._framework_card(name) for name in names)
+        lock = "limited" if limits.is_limited(self.framework_rule) else ""
+        return self._view(FRAMEWORK, "Framework", control="cards", cards=cards, lock=lock)
+
+    def _framework_card(self, name: str) -> Card:
+        rule = self.framework_rule
+        reason = self.choices.framework_reason(name)
+        allowed = {str(o.value) for o in rule.options.value} if rule.options else None
+        denied = (allowed is not None and name not in allowed) or bool(
+            rule.fixed and rule.fixed.value != name
+        )
+        offer = self.choices.frameworks_here.get(name)
+        return Card(
+            value=name,
+            title=FRAMEWORKS[name].label,
+            facts=_version(name, offer),
+            checked=name == self.choices.framework,
+            blocked=bool(reason) or denied,
+            reason=reason or ("Not allowed by policy." if denied else ""),
+            by_policy=denied and not reason,
+            explain=path_of(FRAMEWORK) if reason or denied else "",
+        )
+
+    @property
+    def configuration(self) -> FieldView:
+        cards = tuple(
+            Card(
+                value=name,
+                title=word,
+                facts=(_CONFIGURATION_FACTS.get(name, _ALIKE),),
+                checked=name == self.choices.configuration,
+                blocked=bool(self.choices.configuration_reason(name)),
+                reason=self.choices.configuration_reason(name),
+            )
+            for name, word in CONFIGURATIONS.items()
+        )
+        return self._view(CONFIGURATION, "Configuration", control="cards", cards=cards)
+
+    @property
+    def template(self) -> FieldView:
+        chosen = self.choices.template
+        scratch = Card(
+            value="",
+            title="From scratch",
+            facts=("Everything empty but the defaults",),
+            checked=chosen is None,
+        )
+        cards = (scratch, *(self._template_card(t, chosen) for t in self.choices.templates))
+        return self._view(TEMPLATE, "Template", control="cards", cards=cards)
+
+    def _template_card(self, template: Template, chosen: Template | None) -> Card:
+        return Card(
+            value=str(template.pk),
+            title=template.name,
+            facts=(template.description,) if template.description else (),
+            chip=template.scope.label,
+            checked=chosen is not None and chosen.pk == template.pk,
+        )
+
+    @property
+    def name(self) -> FieldView:
+        help_ = (
+            f"Lower-case letters, digits and hyphens; starts with a letter; at most {LONGEST_NAME}."
+        )
+        return self._view(
+            NAME, "Name", text=self.choices.name, help=help_, required=True, mono=True
+        )
+
+    def _view(self, field: str, label: str, *, control: str = "text", **more: object) -> FieldView:
+        path = path_of(field)
+        errors = tuple(p.sentence for p in self._about(field))
+        return FieldView(
+            path=path,
+            name=path,
+            label=label,
+            control=control,
+            errors=errors,
+            **more,  # type: ignore[arg-type]
+        )
+
+    def _about(self, field: str) -> Iterable[Problem]:
+        return (p for p in self.problems if p.path.split(".")[0] == field)

@@ -1,0 +1,71 @@
+"""A draft in the shape that the steps work with; the row holds the same as JSON."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gangline.forms.raw import YOU, RoleInputs, Typed
+
+CLUSTER, PROJECT, FRAMEWORK = "clusterId", "projectId", "distributedFramework"
+CONFIGURATION, TEMPLATE, NAME = "configuration", "templateId", "name"
+SETUP_FIELDS = (CLUSTER, PROJECT, FRAMEWORK, CONFIGURATION, TEMPLATE, NAME)
+SCRATCH = ""
+"""Chosen "From scratch" in the gallery of templates."""
+
+
+@dataclass(frozen=True, slots=True)
+class DraftState:
+    """Everything typed so far. Nothing is ever discarded, also not what a choice hides."""
+
+    setup: Mapping[str, Typed] = field(default_factory=dict)
+    worker: RoleInputs = field(default_factory=RoleInputs)
+    master: RoleInputs = field(default_factory=RoleInputs)
+    different: bool | None = None
+    """The master's toggle; None: never touched."""
+    copied_from: str = ""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "DraftState":
+        setup = data.get("setup", {})
+        return cls(
+            setup={k: Typed(str(v["text"]), "", str(v.get("from", YOU))) for k, v in setup.items()},
+            worker=RoleInputs.from_json(data.get("workers", {})),
+            master=RoleInputs.from_json(data.get("master", {})),
+            different=data.get("different"),
+            copied_from=str(data.get("copiedFrom", "")),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "setup": {k: {"text": t.text, "from": t.origin} for k, t in self.setup.items()},
+            "workers": self.worker.to_json(),
+            "master": self.master.to_json(),
+            "different": self.different,
+            "copiedFrom": self.copied_from,
+        }
+
+    @property
+    def cannot_be_stored(self) -> bool:
+        """Whether a text holds NUL, which no browser sends and PostgreSQL does not take."""
+        return "\\u0000" in json.dumps(self.to_json())
+
+    def text(self, name: str) -> str:
+        """Text of a field of Set-up; empty when nothing was typed."""
+        typed = self.setup.get(name)
+        return typed.text if typed else ""
+
+    def with_setup(self, name: str, text: str, origin: str = YOU) -> "DraftState":
+        """The same with ``text`` in a field of Set-up; equal text keeps its origin."""
+        if name in self.setup and self.setup[name].text == text:
+            return self
+        return replace(self, setup={**self.setup, name: Typed(text, "", origin)})
+
+    def without_origin(self, origin: str) -> "DraftState":
+        """The same without what came from ``origin``."""
+        return replace(
+            self,
+            setup={k: t for k, t in self.setup.items() if t.origin != origin},
+            worker=self.worker.without_origin(origin),
+            master=self.master.without_origin(origin),
+        )

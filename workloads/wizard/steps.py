@@ -1,0 +1,60 @@
+"""The steps of the form and which problem belongs to which of them."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from gangline.spec.frameworks import WORKERS_ONLY
+from gangline.spec.problems import Problem, Role
+from workloads.wizard.state import SETUP_FIELDS
+
+
+class Step(StrEnum):
+    """One page of the form; the value is the last part of its address."""
+
+    SETUP = "setup"
+    WORKERS = "workers"
+    MASTER = "master"
+    REVIEW = "review"
+
+    @property
+    def word(self) -> str:
+        return _WORDS[self]
+
+
+_WORDS = {
+    Step.SETUP: "Set-up",
+    Step.WORKERS: "Workers",
+    Step.MASTER: "Master",
+    Step.REVIEW: "Review",
+}
+
+
+def steps_for(configuration: str) -> tuple[Step, ...]:
+    """The steps of this configuration, in order; "Workers only" has no master."""
+    return tuple(s for s in Step if s is not Step.MASTER or configuration != WORKERS_ONLY)
+
+
+def after(step: Step, configuration: str) -> Step:
+    line = steps_for(configuration)
+    place = line.index(step) + 1 if step in line else len(line) - 1
+    return line[min(place, len(line) - 1)]
+
+
+def before(step: Step, configuration: str) -> Step | None:
+    line = [s for s in steps_for(configuration) if s is not step]
+    earlier = [s for s in line if list(Step).index(s) < list(Step).index(step)]
+    return earlier[-1] if earlier else None
+
+
+def step_of(problem: Problem) -> Step:
+    """The step that shows the field of ``problem``."""
+    if problem.path.split(".")[0] in SETUP_FIELDS:
+        return Step.SETUP
+    return Step.MASTER if problem.role is Role.MASTER else Step.WORKERS
+
+
+def problems_of(step: Step, problems: Iterable[Problem]) -> list[Problem]:
+    """What stands in the way of leaving ``step``."""
+    if step is Step.REVIEW:
+        return list(problems)
+    return [p for p in problems if step_of(p) is step]

@@ -1,0 +1,91 @@
+"""The summary beside the form: the verdict first, then the numbers, then what is to mend."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gangline.forms.limits import capital
+from gangline.forms.words import count
+from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
+from gangline.spec.problems import Problem
+from gangline.web import formats
+from workloads.services.submission import Totals
+from workloads.wizard.desk import Desk
+
+VERDICT_TONES = {
+    "starts": ("good", "circle-check"),
+    "waits": ("warn", "clock"),
+    "cannot": ("bad", "ban"),
+    "unknown": ("info", "info-circle"),
+}
+_HEADLINES = {
+    "starts": "Starts at once",
+    "waits": "Waits for room",
+    "cannot": "Cannot start",
+    "unknown": "Room not known",
+}
+
+
+def headline(kind: str) -> str:
+    return _HEADLINES[kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What the panel shows. The numbers are those of `submission.preview`, as everywhere."""
+
+    tone: str
+    icon: str
+    verdict: str
+    text: str
+    line: str
+    facts: Sequence[tuple[str, str]]
+    problems: Sequence[Problem]
+
+
+def summary_of(desk: Desk, problems: Sequence[Problem]) -> Summary:
+    """The panel for this draft; ``problems`` are those worth showing now."""
+    preview = desk.preview
+    if preview is None:
+        return Summary(
+            "warn", "alert-triangle", "", "There is no project to put it in.", "", (), ()
+        )
+    kind = preview.verdict.kind
+    tone, icon = VERDICT_TONES[kind]
+    totals = preview.totals
+    choices = desk.choices
+    facts = [
+        ("Pods", pods_in_words(totals)),
+        ("GPUs", str(totals.gpus)),
+        ("CPU", f"{totals.cpus:g} core{'' if totals.cpus == 1 else 's'}"),
+        ("Memory", formats.size(totals.memory_bytes)),
+        ("Framework", FRAMEWORKS[choices.framework].label),
+        ("Roles", "workers only" if desk.configuration == WORKERS_ONLY else "workers & master"),
+        ("Project", choices.project.name if choices.project else formats.NOTHING),
+        ("Cluster", choices.cluster.name if choices.cluster else formats.NOTHING),
+    ]
+    if origin := desk.started_from:
+        facts.append(origin)
+    gpus = count(totals.gpus, "GPU") if totals.gpus else "no GPU"
+    return Summary(
+        tone=tone,
+        icon=icon,
+        verdict="" if kind == "unknown" else f"{headline(kind)}.",
+        text=without_headline(preview.verdict.sentence, headline(kind)),
+        line=f"{pods_in_words(totals)} · {gpus}",
+        facts=facts,
+        problems=problems,
+    )
+
+
+def without_headline(sentence: str, head: str) -> str:
+    """The sentence, not saying again what stands before it in bold."""
+    for said in (f"{head}.", "Would wait.", "Would start at once:"):
+        if sentence.startswith(said):
+            return capital(sentence.removeprefix(said).strip())
+    return sentence
+
+
+def pods_in_words(totals: Totals) -> str:
+    """``4 workers + 1 master``."""
+    workers = count(totals.workers, "worker")
+    return f"{workers} + {count(totals.masters, 'master')}" if totals.masters else workers

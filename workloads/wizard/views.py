@@ -1,0 +1,245 @@
+"""The pages of the form (R25a, R26). GET never writes; every button works without scripts (R27)."""
+
+import uuid
+from dataclasses import replace
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.html import format_html
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from gangline.access.actor import Actor, actor_of
+from gangline.access.refusals import NotAllowed, NotVisible
+from gangline.spec.problems import InvalidSpec, Problem, Role
+from gangline.web.errors import Refusal
+from workloads.models import Draft, Workload
+from workloads.services.submission import ClusterUnreachable, NameTaken, TooManyWaiting
+from workloads.wizard import answers, creation, drafts, explaining, origins
+from workloads.wizard.answers import SeeOther
+from workloads.wizard.choices import as_uuid
+from workloads.wizard.desk import Desk
+from workloads.wizard.drafts import AlreadySubmitted, ChangedElsewhere, Page
+from workloads.wizard.gestures import CONTINUE, Gesture
+from workloads.wizard.pages import StepPage, step_url
+from workloads.wizard.reading import PostedStep
+from workloads.wizard.state import DraftState
+from workloads.wizard.steps import Step
+
+AUTOSAVE, CREATE, LEAVE, EXPLAIN, TO_STEP = "autosave", "create", "leave", "explain", "step"
+MINE, THEIRS = "mine", "theirs"
+
+
+@login_required
+@require_GET
+@never_cache
+def new(request: HttpRequest) -> HttpResponse:
+    """A fresh address for a draft that does not exist yet."""
+    query = f"?{request.GET.urlencode()}" if request.GET else ""
+    return redirect(reverse("draft-step", args=[uuid.uuid4(), Step.SETUP]) + query)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+def step(request: HttpRequest, draft: uuid.UUID, step: str) -> HttpResponse:
+    """One step of one draft."""
+    actor, here = actor_of(request, "form"), Step(step)
+    try:
+        row = drafts.find(owner=actor.user, draft_id=draft)
+        state = DraftState.from_json(row.inputs) if row else origins.start(actor.user, request.GET)
+    except NotVisible as error:
+        raise Http404 from error
+    desk = Desk(actor, draft, state, row)
+    if row is not None and row.workload_id is not None:
+        return _submitted(request, row)
+    if request.method == "POST":
+        return _post(request, desk, here)
+    return _get(request, desk, here)
+
+
+def _get(request: HttpRequest, desk: Desk, here: Step) -> HttpResponse:
+    if desk.draft is None and here is not Step.SETUP:
+        return redirect(f"{step_url(desk, Step.SETUP)}?{request.GET.urlencode()}".rstrip("?"))
+    if here not in desk.steps:
+        return redirect(step_url(desk, Step.REVIEW))
+    if path := request.GET.get("explain", ""):
+        return explaining.page(request, desk, here, path)
+    checked = "check" in request.GET
+    return answers.page(request, StepPage(desk, here, checked=checked))
+
+
+def _post(request: HttpRequest, desk: Desk, here: Step) -> HttpResponse:
+    gesture = Gesture.of(request.POST.get("_go", ""))
+    if gesture.verb == THEIRS:
+        return SeeOther(step_url(desk, here))
+    posted = PostedStep(desk.actor, desk.draft, here, request.POST, gesture, desk)
+    typed = posted.change(desk.state)
+    if typed.cannot_be_stored:
+        page = StepPage(replace(desk, state=typed), here, checked=True)
+        return answers.page(request, page, status=422)
+    try:
+        saved = drafts.save(
+            owner=desk.actor.user,
+            draft_id=desk.draft_id,
+            step=here,
+            page=_page(request.POST, gesture),
+            change=posted.change,
+            start=desk.state,
+        )
+    except AlreadySubmitted as done:
+        return SeeOther(_detail(done.workload_id))
+    except ChangedElsewhere as late:
+        return _conflict(request, replace(desk, state=late.mine), here, late, gesture)
+    except NotVisible as error:
+        raise Http404 from error
+    posted.audit()
+    now = desk.after_saving(saved.state, saved.draft)
+    return _answer(request, now, here, gesture, posted)
+
+
+def _answer(
+    request: HttpRequest, desk: Desk, here: Step, gesture: Gesture, posted: PostedStep
+) -> HttpResponse:
+    if gesture.verb == AUTOSAVE:
+        return answers.autosaved(request, desk, here)
+    if gesture.verb == CREATE and here is Step.REVIEW:
+        return _create(request, desk)
+    if gesture.verb == TO_STEP:
+        return answers.to_step(desk, here, gesture.what)
+    if gesture.verb == LEAVE:
+        return answers.leave(request, desk)
+    if gesture.verb == EXPLAIN:
+        return answers.explain(desk, here, gesture)
+    if gesture.verb == CONTINUE and here is not Step.REVIEW:
+        extra = desk.setup_problems(request.POST) if here is Step.SETUP else []
+        return answers.go_on(request, desk, here, extra)
+    checked = "check" in request.GET
+    return answers.again(request, desk, here, focus=posted.focus, checked=checked)
+
+
+def _page(data: QueryDict, gesture: Gesture) -> Page:
+    seen = data.get("_version", "")
+    return Page(
+        tab=data.get("_tab", "")[:64],
+        seen=int(seen) if seen.isascii() and seen.isdigit() and len(seen) < 10 else 0,
+        wins=gesture.verb == MINE,
+    )
+
+
+def _conflict(
+    request: HttpRequest, desk: Desk, here: Step, late: ChangedElsewhere, gesture: Gesture
+) -> HttpResponse:
+    at = f"{timezone.localtime(late.at):%H:%M}"
+    page = StepPage(desk, here, conflict_at=at)
+    return answers.changed_elsewhere(request, page, by_scripts=gesture.verb == AUTOSAVE)
+
+
+def _create(request: HttpRequest, desk: Desk) -> HttpResponse:
+    try:
+        workload = creation.create(actor=desk.actor, draft_id=desk.draft_id)
+    except AlreadySubmitted as done:
+        return SeeOther(_detail(done.workload_id))
+    except (InvalidSpec, NameTaken, TooManyWaiting, ClusterUnreachable) as refusal:
+        problems, status = _told(refusal)
+        page = StepPage(desk, Step.REVIEW, checked=True, extra=problems)
+        return answers.page(request, page, status=status)
+    except NotAllowed as refusal:
+        raise PermissionDenied(Refusal(refusal.sentence)) from refusal
+    except NotVisible as error:
+        raise Http404 from error
+    _tell_created(request, workload)
+    return SeeOther(reverse("workload-list"))
+
+
+def _told(refusal: Exception) -> tuple[list[Problem], int]:
+    if isinstance(refusal, InvalidSpec):
+        return refusal.problems, 422
+    if isinstance(refusal, NameTaken):
+        return [refusal.problem], 422
+    status = 429 if isinstance(refusal, TooManyWaiting) else 503
+    return [
+        Problem(Role.WORKLOAD, "", "later", f"cannot be created now. {refusal}", label="It")
+    ], status
+
+
+def _tell_created(request: HttpRequest, workload: Workload) -> None:
+    messages.success(
+        request,
+        format_html(
+            'Training {} was created. <a href="{}">Open</a>', workload.name, _detail(workload.pk)
+        ),
+    )
+
+
+def _submitted(request: HttpRequest, draft: Draft) -> HttpResponse:
+    """The draft was sent: nothing can be changed in it any more."""
+    if request.method == "POST":
+        return SeeOther(_detail(draft.workload_id))
+    return render(request, "wizard/submitted.html", {"workload": draft.workload})
+
+
+def _detail(workload_id: object) -> str:
+    return reverse("workload-detail", args=[workload_id])
+
+
+@login_required
+@require_POST
+@never_cache
+def start(request: HttpRequest) -> HttpResponse:
+    """A draft from a template or an earlier workload (Copy & edit), stored at once."""
+    actor = actor_of(request, "form")
+    try:
+        state = origins.start(actor.user, request.POST)
+    except NotVisible as error:
+        raise Http404 from error
+    copied = bool(state.copied_from)
+    draft = drafts.start(
+        owner=actor.user,
+        draft_id=as_uuid(request.POST.get("key", "")) or uuid.uuid4(),
+        state=state,
+        steps=tuple(Step) if copied else (),
+    )
+    return SeeOther(reverse("draft-step", args=[draft.pk, Step.REVIEW if copied else Step.SETUP]))
+
+
+@login_required
+@require_POST
+@never_cache
+def run_template(request: HttpRequest, template: uuid.UUID) -> HttpResponse:
+    """One click: a draft from the template, created at once. What keeps it back is shown in Review.
+
+    ``key`` in the form is the draft's id, so that a double click makes one workload.
+    """
+    actor = actor_of(request, "form")
+    try:
+        state = origins.from_template(
+            actor.user, origins.template_of(actor.user, template), named=True
+        )
+        draft = drafts.start(
+            owner=actor.user,
+            draft_id=as_uuid(request.POST.get("key", "")) or uuid.uuid4(),
+            state=state,
+            steps=tuple(Step),
+        )
+        return _run(request, actor, draft)
+    except NotVisible as error:
+        raise Http404 from error
+
+
+def _run(request: HttpRequest, actor: Actor, draft: Draft) -> HttpResponse:
+    try:
+        workload = creation.create(actor=actor, draft_id=draft.pk)
+    except AlreadySubmitted as done:
+        return SeeOther(_detail(done.workload_id))
+    except (InvalidSpec, NameTaken, TooManyWaiting, ClusterUnreachable):
+        return SeeOther(reverse("draft-step", args=[draft.pk, Step.REVIEW]) + "?check=1")
+    except NotAllowed as refusal:
+        raise PermissionDenied(Refusal(refusal.sentence)) from refusal
+    _tell_created(request, workload)
+    return SeeOther(_detail(workload.pk))
