@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.support.product import Product
+from tests.support.product import Product, open_followed
 from tests.support.waiting import wait_for
 
 Windows = Callable[..., Page]
@@ -134,8 +134,6 @@ def test_a_deleted_workload_leads_back_to_the_table(
 ) -> None:
     found = workloads("goes", "Completed", command="true")
     page = window()
-    with page.expect_websocket() as socket:
-        page.goto(f"/workloads/{found}")
-    socket.value.wait_for_event("framereceived", lambda frame: "welcome" in str(frame))
+    open_followed(page, f"/workloads/{found}")
     product.site.act(found, "delete")
     page.wait_for_url("**/workloads")

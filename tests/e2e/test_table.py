@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.support.product import Product
+from tests.support.product import Product, open_followed
 from tests.support.waiting import wait_for
 
 Windows = Callable[..., Page]
@@ -80,9 +80,7 @@ def page(window: Windows, waiting: Waiting) -> Page:
 
 def open_list(page: Page, query: str = "") -> None:
     """The table, told of changes."""
-    with page.expect_websocket() as socket:
-        page.goto(f"/workloads{query}")
-    socket.value.wait_for_event("framereceived", lambda frame: "welcome" in str(frame))
+    open_followed(page, f"/workloads{query}")
 
 
 def row(page: Page, workload_id: str) -> Locator:

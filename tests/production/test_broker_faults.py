@@ -126,8 +126,9 @@ def test_thirty_submissions_while_redis_is_dead(
         stack.redis.process.kill()
         stack.redis.process.wait()
         answers = _submit_many(production, "dead", SUBMISSIONS)
+        refused = [answer for answer in answers if answer.status != 202]
+        assert not refused
         took = page.until(lambda: page.new >= SUBMISSIONS, seconds=6, what="the new rows")
-        assert [answer.status for answer in answers] == [202] * SUBMISSIONS
         # A second, or what it takes with Redis on a machine that does much else at the time.
         limit = max(1.0, 2 * usual)
         assert _p95(answers) < limit, f"usual {usual:.2f} s, without Redis {_p95(answers):.2f} s"

@@ -122,3 +122,17 @@ def window(product: Product) -> Iterator[Callable[..., Page]]:
     ]
     product.close_windows()
     assert complaints == []
+
+
+def open_followed(page: Page, path: str) -> None:
+    """Open a page and wait until its connection is told of changes."""
+    frames: list[str] = []
+    # Listened to from the start: what comes with the page is not missed.
+    page.on("websocket", lambda ws: ws.on("framereceived", lambda frame: frames.append(str(frame))))
+    page.goto(path)
+
+    def welcomed() -> bool:
+        page.wait_for_timeout(20)  # Playwright delivers the events of sockets while it waits.
+        return any("welcome" in frame for frame in frames)
+
+    wait_for(welcomed, what="the welcome of the page's connection")

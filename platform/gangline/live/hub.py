@@ -1,8 +1,8 @@
 """One hub per web process: it hears each scope once and computes each delta once per view (R12).
 
 A doorbell says only "scope s is at n". Losing one costs at most ``POLL_SECONDS``: the hub then
-reads the heads itself. Within a gather window the last value per cell wins, because a delta is
-always read from the rows, never from messages.
+reads the heads itself, and more often while it cannot hear any. Within a gather window the last
+value per cell wins, because a delta is always read from the rows, never from messages.
 """
 
 import asyncio
@@ -25,6 +25,8 @@ T = TypeVar("T")
 
 GROUP = "live"
 POLL_SECONDS = 5.0
+DEAF_POLL_SECONDS = 2.0
+"""While doorbells of other processes cannot be heard, the heads are all there is."""
 REJOIN_SECONDS = 60.0
 PAUSE_SECONDS = 0.01
 """Least time between two rounds, however long they take: others use the process too."""
@@ -53,6 +55,7 @@ class Hub:
         # One thread keeps one database connection; deltas are small and come one after another.
         self._database = ThreadPoolExecutor(1, thread_name_prefix="live")
         self._recent: list[float] = []
+        self._is_deaf = False
         self._tasks = [self.loop.create_task(self._serve())]
         layer = get_channel_layer()
         if layer is not None and not isinstance(layer, InMemoryChannelLayer):
@@ -110,14 +113,14 @@ class Hub:
         while True:
             try:
                 # Counted from the last poll: doorbells of one project must not put off the others.
-                async with asyncio.timeout_at(polled + POLL_SECONDS):
+                async with asyncio.timeout_at(polled + self._poll_seconds()):
                     await self._wake.wait()
             except TimeoutError:
                 pass
             self._wake.clear()
             began = self.loop.time()
             try:
-                if self.loop.time() - polled >= POLL_SECONDS:
+                if self.loop.time() - polled >= self._poll_seconds():
                     await self._poll()
                     polled = self.loop.time()
                 await self._round()
@@ -158,6 +161,9 @@ class Hub:
                     subscriber.unacknowledged += 1
                     subscriber.send(frame)
 
+    def _poll_seconds(self) -> float:
+        return DEAF_POLL_SECONDS if self._is_deaf else POLL_SECONDS
+
     def _gather_seconds(self) -> float:
         """Time to gather before the next round: longer the more changes there are (R13)."""
         now = self.loop.time()
@@ -173,6 +179,8 @@ class Hub:
                 await self._hear(layer, channel)
             except Exception as error:  # noqa: BLE001  whatever is wrong with the layer
                 log.warning("no doorbells for a while: %s", error)
+                self._is_deaf = True
+                self._wake.set()
                 await asyncio.sleep(RETRY_SECONDS)
 
     async def _hear(self, layer: Any, channel: str) -> None:
@@ -183,6 +191,7 @@ class Hub:
             if time.monotonic() - joined >= REJOIN_SECONDS:
                 await layer.group_add(GROUP, channel)
                 joined = time.monotonic()
+                self._is_deaf = False
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(REJOIN_SECONDS):
                     message = await layer.receive(channel)
