@@ -22,8 +22,9 @@ from gangline.db.clock import db_now
 from gangline.organization import services
 from gangline.organization.models import Project
 from tests.drivers.faulty import FaultyCluster, FaultyDriver
+from workloads import refs
 from workloads.models import Attempt, Workload
-from workloads.services import intents, refs
+from workloads.services import intents
 
 ROOT = Path(__file__).resolve().parents[2]
 KIND = "faulty"
@@ -103,7 +104,7 @@ def new_workload(
             name=name, project=project, cluster=cluster, owner=owner, **(fixed | columns)
         )
         workload.save(force_insert=True)
-        submission = refs.submission(workload=workload, project=project.name, effective=effective)
+        submission = refs.submission_of(workload, effective)
         Attempt.objects.create(
             workload=workload,
             no=1,

@@ -56,8 +56,8 @@ def _naive(workload_id: UUID) -> None:
     from gangline.clusters.connections import driver_for
     from gangline.clusters.drivers.base import Done, NotYet
     from gangline.lib.fail_points import fail_point
+    from workloads import refs
     from workloads.models import Attempt, Workload
-    from workloads.services import refs
 
     workload = Workload.objects.select_related("cluster", "project").get(pk=workload_id)
     attempt = Attempt.objects.get(workload=workload, no=workload.attempt_no)

@@ -17,8 +17,9 @@ from gangline.organization.models import Project
 from tests.support.engine import current_attempt, new_workload
 from tests.support.local_cluster import processes_of
 from tests.support.waiting import wait_for
+from workloads import refs
 from workloads.models import Event, Replica, Workload
-from workloads.services import events, intents, refs
+from workloads.services import events, intents
 from workloads.watching.ticker import Ticker
 from workloads.watching.watcher import Watchers
 

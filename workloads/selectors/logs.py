@@ -18,8 +18,8 @@ from workloads.logs.lines import Line, complete
 from workloads.logs.records import Source
 from workloads.models import Attempt, Workload
 from workloads.models.workload import Desired
+from workloads.refs import attempt_ref
 from workloads.selectors import details
-from workloads.services.refs import attempt_ref
 
 MOST_PODS = 512
 """Pods whose logs are merged; of more, one has to be chosen."""

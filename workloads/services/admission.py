@@ -14,9 +14,9 @@ from django.db.models import Q
 from gangline.clusters.connections import acts_here
 from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
+from workloads import work_bell
 from workloads.models import Attempt, CreateState, Desired, Workload
 from workloads.services import slots, status
-from workloads.watching import bell
 
 OURS = "ours"
 _LOOPBACK = "127.0.0.1"
@@ -38,7 +38,7 @@ def hands_out_slots(cluster: Cluster) -> bool:
 def request(cluster_id: UUID) -> None:
     """Ask for a walk, after the commit that changed something; the ticker makes it at once."""
     Cluster.objects.filter(pk=cluster_id).update(admit_due=True)
-    bell.ring()
+    work_bell.ring()
 
 
 def preview(*, cluster: Cluster, need: slots.Need) -> slots.Verdict:
@@ -76,7 +76,7 @@ def admit(cluster_id: UUID) -> Admitted:
         placed, changed = _judge(cluster, queue, locked, now)
         status.settle_all(changed, now=now)
     if placed:
-        bell.ring()
+        work_bell.ring()
     return Admitted(placed=placed, waiting=len(queue) - placed)
 
 

@@ -11,10 +11,10 @@ from uuid import UUID
 from django.db import transaction
 
 from gangline.db.clock import db_now
+from workloads import work_bell
 from workloads.models import Attempt, Desired, Outcome, Workload
 from workloads.services import admission, events, retries, status
 from workloads.statuses import ENDED
-from workloads.watching import bell
 
 FIRST_IN_LINE = timedelta(hours=1)
 """Stops and deletions are due so long ago that they go before everything else."""
@@ -163,7 +163,7 @@ def _want(workload: Workload, desired: Desired, by: str, cause: str, *, due_at: 
             "fail_count",
         ]
     )
-    transaction.on_commit(bell.ring)
+    transaction.on_commit(work_bell.ring)
 
 
 def _record(workload: Workload, kind: str, message: str, by: str, now: datetime) -> None:

@@ -25,8 +25,8 @@ from gangline.spec.frameworks import configuration_problem as mismatch
 from gangline.spec.problems import Problem, Role
 from gangline.spec.types import quantity_bytes
 from gangline.spec.workload import SPEC
-from workloads.models import Workload
-from workloads.services import refs, slots
+from workloads import refs
+from workloads.services import slots
 from workloads.services.asking import Preview, SubmissionRequest, Totals
 from workloads.services.forecast import NO_FORECAST, forecast
 from workloads.services.naming import name_problems
@@ -269,14 +269,14 @@ def _cluster_problems(
         return found
     wrong = {(p.role, _field(p.path)) for p in known}
     worker = resolution.values(Role.WORKER)
-    draft = Workload(
+    submission = refs.submission(
         name=request.name,
+        uid="",
+        project=place.project.name,
         framework=framework,
         configuration=configuration,
         num_workers=_whole(worker.get("numWorkers"), 1),
-    )
-    submission = refs.submission(
-        workload=draft, project=place.project.name, effective=stored(resolution)
+        effective=stored(resolution),
     )
     submission = replace(
         submission,

@@ -14,15 +14,15 @@ from gangline.access.permissions import Permission
 from gangline.access.refusals import NotAllowed, NotVisible
 from gangline.audit import actions
 from gangline.audit.services import record, record_denied
-from gangline.clusters.connections import driver_for
 from gangline.organization.selectors import with_scopes
 from gangline.spec.problems import InvalidSpec
 from workloads.models import Workload
-from workloads.services import intents, refs
+from workloads.services import intents
 from workloads.services.asking import IdempotencyConflict, Preview, SubmissionRequest
+from workloads.services.freezing import columns_of, freeze
 from workloads.services.intents import AlreadyEnded, BeingDeleted, NotEnded
-from workloads.services.judging import judge, stored
-from workloads.services.submission import remember, replayed, spec_hash
+from workloads.services.judging import judge
+from workloads.services.submission import remember, replayed
 
 __all__ = [
     "AlreadyEnded",
@@ -112,26 +112,16 @@ def rerun(*, actor: Actor, workload_id: UUID, key: str = "", request_hash: str =
 
 
 def _rerun(actor: Actor, workload: Workload, judged: Preview) -> Workload:
-    worker = judged.resolution.values("worker")
-    columns = {
-        "num_workers": judged.totals.workers,
-        "pods_total": judged.totals.pods,
-        "gpus": judged.totals.gpus,
-        "backoff_limit": worker.get("backoffLimit") or 0,
-        "auto_delete_seconds": worker.get("autoDeletionTimeAfterCompletionSeconds"),
-    }
+    columns = columns_of(judged)
     for name, value in columns.items():
         setattr(workload, name, value)
-    effective = stored(judged.resolution)
-    rendered = driver_for(workload.cluster).render(
-        refs.submission(workload=workload, project=workload.project.name, effective=effective)
-    )
+    frozen = freeze(workload, judged)
     return intents.rerun(
         workload_id=workload.pk,
         by=actor.name,
-        effective=effective,
-        rendered=rendered,
-        spec_hash=spec_hash(effective, rendered),
+        effective=frozen.effective,
+        rendered=frozen.rendered,
+        spec_hash=frozen.spec_hash,
         columns=columns,
     )
 

@@ -10,11 +10,11 @@ from django.db import transaction
 from gangline.clusters.drivers.base import Observation, ObservedState, ReplicaObservation
 from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
+from workloads import work_bell
 from workloads.models import Attempt, CreateState, Desired, Outcome, Replica, Workload
 from workloads.services import events, retries, status
 from workloads.services.admission import hands_out_slots
 from workloads.services.phases import Action, plan
-from workloads.watching import bell
 
 BATCH = 200
 NEVER_SEEN_SECONDS = 60.0
@@ -58,7 +58,7 @@ def store_batch(
         total.stale += part.stale
         total.woken += part.woken
     if total.woken:
-        bell.ring()
+        work_bell.ring()
     return total
 
 

@@ -27,6 +27,7 @@ from gangline.clusters.drivers.base import (
 )
 from gangline.db.clock import db_now
 from gangline.lib.fail_points import fail_point
+from workloads import refs
 from workloads.models import Attempt, CreateState, Desired, Outcome, Workload
 from workloads.services import (
     admission,
@@ -35,7 +36,6 @@ from workloads.services import (
     lifecycle,
     observe,
     preparing,
-    refs,
     retries,
     status,
     timing,

@@ -1,9 +1,6 @@
 """The one way a workload comes into being (R21a): form, API and command line all call `submit`."""
 
-import hashlib
-import json
 from datetime import timedelta
-from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import F
@@ -14,7 +11,7 @@ from gangline.access.refusals import NotAllowed, NotVisible
 from gangline.accounts.models import User
 from gangline.audit import actions
 from gangline.audit.services import record, record_denied
-from gangline.clusters.connections import driver_for
+from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
 from gangline.lib.fail_points import fail_point
 from gangline.organization.models import Project
@@ -22,7 +19,7 @@ from gangline.policies.models import Policy
 from gangline.policies.selectors import scopes_to
 from gangline.spec.problems import InvalidSpec, Role
 from workloads.models import Attempt, IdempotencyKey, Workload
-from workloads.services import events, intents, refs
+from workloads.services import events, intents
 from workloads.services.asking import (
     ClusterUnreachable,
     IdempotencyConflict,
@@ -33,7 +30,8 @@ from workloads.services.asking import (
     Totals,
     Verdict,
 )
-from workloads.services.judging import Place, authorise, find_place, judge, stored
+from workloads.services.freezing import columns_of, freeze
+from workloads.services.judging import Place, authorise, find_place, judge
 from workloads.services.naming import name_taken
 
 KEY_HOURS = 24
@@ -53,7 +51,6 @@ __all__ = [
     "checked_preview",
     "preview",
     "replayed",
-    "spec_hash",
     "submit",
 ]
 
@@ -172,12 +169,6 @@ def remember(user: User, key: str, request_hash: str, workload: Workload) -> Non
     )
 
 
-def spec_hash(effective: Any, rendered: Any) -> str:
-    """Fingerprint of what an attempt runs."""
-    text = json.dumps([effective, rendered], sort_keys=True, separators=(",", ":"), default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def _acceptable(actor: Actor, request: SubmissionRequest, place: Place) -> Preview:
     judged = judge(actor.user, request, place=place, with_forecast=False)
     taken = [p for p in judged.problems if p.role == Role.WORKLOAD and p.rule == "unique"]
@@ -206,11 +197,8 @@ def _store(
     project, cluster = judged.project, judged.cluster
     if project is None or cluster is None:
         raise InvalidSpec(judged.problems)
-    effective = stored(judged.resolution)
-    workload = _new_workload(actor, request, judged)
-    rendered = driver_for(cluster).render(
-        refs.submission(workload=workload, project=project.name, effective=effective)
-    )
+    workload = _new_workload(actor, request, judged, project, cluster)
+    frozen = freeze(workload, judged)
     with transaction.atomic():
         if _policy_versions(project) != versions:
             raise _PolicyMoved
@@ -222,9 +210,9 @@ def _store(
             workload=workload,
             no=1,
             cause="submit",
-            effective=effective,
-            rendered=rendered,
-            spec_hash=spec_hash(effective, rendered),
+            effective=frozen.effective,
+            rendered=frozen.rendered,
+            spec_hash=frozen.spec_hash,
             created_at=now,
         )
         remember(actor.user, key, request_hash, workload)
@@ -261,11 +249,9 @@ def _store(
     return workload
 
 
-def _new_workload(actor: Actor, request: SubmissionRequest, judged: Preview) -> Workload:
-    worker = judged.resolution.values(Role.WORKER)
-    project, cluster = judged.project, judged.cluster
-    if project is None or cluster is None:
-        raise InvalidSpec(judged.problems)
+def _new_workload(
+    actor: Actor, request: SubmissionRequest, judged: Preview, project: Project, cluster: Cluster
+) -> Workload:
     return Workload(
         name=request.name,
         project=project,
@@ -278,12 +264,8 @@ def _new_workload(actor: Actor, request: SubmissionRequest, judged: Preview) -> 
         said=dict(request.said),
         template_id=request.template_id or None,
         copied_from=request.copied_from,
-        num_workers=judged.totals.workers,
-        pods_total=judged.totals.pods,
-        gpus=judged.totals.gpus,
-        backoff_limit=worker.get("backoffLimit") or 0,
-        auto_delete_seconds=worker.get("autoDeletionTimeAfterCompletionSeconds"),
         desired_by=actor.name,
+        **columns_of(judged),
     )
 
 

@@ -20,10 +20,10 @@ from gangline.clusters.connections import acts_here
 from gangline.clusters.leases import TICKER, LeaseHolder
 from gangline.clusters.models import Cluster, Lease
 from gangline.db.clock import db_now
+from workloads import work_bell
 from workloads.models import Workload
 from workloads.services import admission, claims
 from workloads.services.reconcile import reconcile
-from workloads.watching import bell
 from workloads.watching.watcher import lease_name
 
 log = logging.getLogger(__name__)
@@ -60,12 +60,12 @@ class Ticker:
 
     def run(self, stop: threading.Event) -> None:
         """Work until told to stop; what is running then is finished by whoever takes over."""
-        listener = bell.Listener()
+        listener = work_bell.Listener()
         listener.start()
         nap = 0.0
         try:
             while not stop.is_set():
-                bell.wait(nap)
+                work_bell.wait(nap)
                 nap = self._turn() if not stop.is_set() else 0.0
         finally:
             listener.stop()
@@ -179,7 +179,7 @@ class Inline:
                 self._at_work.discard(workload_id)
                 if broken:
                     self._resting[workload_id] = time.monotonic() + REST_SECONDS
-            bell.wake()
+            work_bell.wake()
 
 
 def queue_of(cluster: Cluster) -> str:

@@ -17,10 +17,10 @@ from gangline.clusters.leases import LeaseHolder, LeaseLost
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import refresh
 from gangline.db.clock import db_now
+from workloads import refs, work_bell
 from workloads.models import Attempt
-from workloads.services import observe, refs
+from workloads.services import observe
 from workloads.services.observe import Stamped
-from workloads.watching import bell
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ class Watchers:
                 raise
             except Exception:
                 log.exception("the probe of cluster %s broke", cluster.name)
-            bell.ring()
+            work_bell.ring()
 
 
 class Watcher:
@@ -150,7 +150,7 @@ class Watcher:
                 raise LeaseLost(self._lease.name)
             self._look_again(driver, _unfinished(chunk))
         Cluster.objects.filter(pk=self.cluster_id).update(synced_fence=self._lease.fence)
-        bell.ring()
+        work_bell.ring()
 
     def _store(self, driver: Driver, install: str, batch: Sequence[Observation]) -> None:
         now, monotonic = db_now(), time.monotonic()

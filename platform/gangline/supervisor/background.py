@@ -8,7 +8,7 @@ import time
 
 from django.db import connections
 
-from workloads.watching import bell
+from workloads import work_bell
 from workloads.watching.pruner import Pruner
 from workloads.watching.ticker import Ticker
 from workloads.watching.watcher import Watchers
@@ -35,7 +35,7 @@ class Background:
     def join(self, seconds: float) -> bool:
         """Tell all to stop and wait at most ``seconds`` in total. Whether all have ended."""
         self.stop.set()
-        bell.wake()
+        work_bell.wake()
         deadline = time.monotonic() + seconds
         running = [thread for thread in self._threads if thread.is_alive()]
         for thread in running:

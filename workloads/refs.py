@@ -10,30 +10,50 @@ from workloads.models import Attempt, Workload
 GRACE = "worker.terminationGracePeriodSeconds"
 DEFAULT_GRACE = 30
 
+Effective = Mapping[str, Mapping[str, Any]]
+"""{qualified path: {"value", "source"}}, as an attempt stores it."""
 
-def submission(
-    *,
-    workload: Workload,
-    project: str,
-    effective: Mapping[str, Mapping[str, Any]],
-) -> Submission:
-    """What ``render``, ``check`` and ``create`` see of a workload, saved or not."""
-    values = {path: entry.get("value") for path, entry in effective.items()}
-    has_master = workload.configuration == "workersAndMaster"
-    return Submission(
+
+def submission_of(workload: Workload, effective: Effective) -> Submission:
+    """What ``render`` and ``create`` see of a workload, saved or not."""
+    return submission(
         name=workload.name,
-        project=project,
+        uid=str(workload.pk),
+        project=workload.project.name,
         framework=workload.framework,
         configuration=workload.configuration,
         num_workers=workload.num_workers,
+        effective=effective,
+    )
+
+
+def submission(
+    *,
+    name: str,
+    uid: str,
+    project: str,
+    framework: str,
+    configuration: str,
+    num_workers: int,
+    effective: Effective,
+) -> Submission:
+    """The same of what is not a workload yet: ``uid`` is empty when ``check`` sees it."""
+    values = {path: entry.get("value") for path, entry in effective.items()}
+    has_master = configuration == "workersAndMaster"
+    return Submission(
+        name=name,
+        project=project,
+        framework=framework,
+        configuration=configuration,
+        num_workers=num_workers,
         worker=_of_role(values, "worker"),
         master=_of_role(values, "master") if has_master else None,
         identifiers={
-            "GANGLINE_WORKLOAD": workload.name,
-            "GANGLINE_WORKLOAD_ID": str(workload.pk),
+            "GANGLINE_WORKLOAD": name,
+            "GANGLINE_WORKLOAD_ID": uid,
             "GANGLINE_PROJECT": project,
-            "RUNAI_JOB_NAME": workload.name,
-            "RUNAI_JOB_UUID": str(workload.pk),
+            "RUNAI_JOB_NAME": name,
+            "RUNAI_JOB_UUID": uid,
             "RUNAI_PROJECT": project,
             "RUNAI_NUM_OF_GPUS": str(values.get("worker.compute.gpuDevicesRequest") or 0),
         },
@@ -47,9 +67,7 @@ def attempt_ref(workload: Workload, attempt: Attempt) -> AttemptRef:
         workload=str(workload.pk),
         attempt=attempt.no,
         name=workload.name,
-        submission=submission(
-            workload=workload, project=workload.project.name, effective=attempt.effective
-        ),
+        submission=submission_of(workload, attempt.effective),
         rendered=attempt.rendered,
         placement=tuple(placement_from(item) for item in attempt.placement or ()),
         ext_uid=attempt.ext_uid,
