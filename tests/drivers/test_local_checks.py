@@ -1,7 +1,6 @@
 """What this machine refuses before anything is stored, and what it offers."""
 
 import os
-import socket
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -116,20 +115,6 @@ def test_cores_are_those_we_may_use() -> None:
         assert capacity.cores() == 1.0
     finally:
         os.sched_setaffinity(0, mine)
-
-
-def test_free_ports_leave_out_what_is_taken_or_in_use() -> None:
-    first, last = capacity.PORTS
-    ports = capacity.free_ports(5)
-    assert len(set(ports)) == 5
-    assert all(first <= port < last for port in ports)
-    with socket.socket() as busy:
-        busy.bind(("127.0.0.1", ports[0]))
-        busy.listen()
-        every_other = set(range(first, last)) - {ports[0], ports[1]}
-        assert capacity.free_ports(1, taken=every_other) == (ports[1],)
-        with pytest.raises(OSError, match="only 1 of 2 ports are free"):
-            capacity.free_ports(2, taken=every_other)
 
 
 @pytest.mark.parametrize(

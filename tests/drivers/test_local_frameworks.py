@@ -8,8 +8,6 @@ import pytest
 from gangline.clusters.drivers.local.frameworks import (
     CONTRACTS,
     hostfile_text,
-    port_count,
-    processes,
     replica_environment,
 )
 from gangline.spec.frameworks import FRAMEWORKS
@@ -167,46 +165,6 @@ def test_identifiers_are_passed_on_and_cannot_change_the_contract() -> None:
     found = environment("PyTorch", identifiers=identifiers)
     assert (found["RUNAI_JOB_NAME"], found["GANGLINE_PROJECT"]) == ("digits", "vision")
     assert found["RANK"] == "2"
-
-
-@pytest.mark.parametrize(
-    ("framework", "configuration", "expected"),
-    [
-        ("PyTorch", "workersAndMaster", [("master", 0, 0), ("worker", 0, 1), ("worker", 1, 2)]),
-        ("PyTorch", "workersOnly", [("worker", 0, 0), ("worker", 1, 1)]),
-        ("TF", "workersAndMaster", [("master", 0, 0), ("worker", 0, 1), ("worker", 1, 2)]),
-        ("TF", "workersOnly", [("worker", 0, 0), ("worker", 1, 1)]),
-        ("XGBoost", "workersAndMaster", [("master", 0, 0), ("worker", 0, 1), ("worker", 1, 2)]),
-        ("JAX", "workersOnly", [("worker", 0, 0), ("worker", 1, 1)]),
-        ("MPI", "workersAndMaster", [("master", 0, 0)]),
-    ],
-)
-def test_ranks_follow_the_roles_and_a_master_is_rank_0(
-    framework: str, configuration: str, expected: list[tuple[str, int, int]]
-) -> None:
-    gang = processes(framework=framework, configuration=configuration, num_workers=2)
-    assert [(slot.role, slot.index, slot.rank) for slot in gang] == expected
-
-
-@pytest.mark.parametrize(
-    ("framework", "configuration"),
-    [("XGBoost", "workersOnly"), ("MPI", "workersOnly"), ("JAX", "workersAndMaster")],
-)
-def test_a_configuration_that_a_framework_lacks_is_a_bug(
-    framework: str, configuration: str
-) -> None:
-    with pytest.raises(ValueError, match=f"{framework} has no configuration {configuration}"):
-        processes(framework=framework, configuration=configuration, num_workers=2)
-
-
-@pytest.mark.parametrize(
-    ("framework", "configuration", "expected"),
-    [("TF", "workersAndMaster", 4), ("TF", "workersOnly", 3), ("PyTorch", "workersOnly", 1)],
-)
-def test_tensorflow_needs_a_port_per_rank_and_others_one(
-    framework: str, configuration: str, expected: int
-) -> None:
-    assert port_count(framework=framework, configuration=configuration, num_workers=3) == expected
 
 
 def test_every_framework_of_the_spec_has_a_contract() -> None:

@@ -12,12 +12,12 @@ from gangline.policies.document import (
     InvalidPolicy,
     Option,
     PolicyProblem,
+    fields_of,
     parse,
-    rule_paths,
 )
 from gangline.spec.catalogue import Kind, catalogue
 from gangline.spec.problems import Role
-from gangline.spec.workload import ReplicaSpec, WorkerSpec
+from gangline.spec.workload import SPEC, ReplicaSpec, WorkerSpec
 from tests.policies.sample_models import SAMPLE, document, refused
 from tests.spec.extra_field import EXTRA, with_extra_field
 
@@ -92,22 +92,22 @@ def test_null_means_absent(text: str) -> None:
 
 def test_rules_follow_from_the_kind_of_the_field() -> None:
     assert set(RULES_BY_KIND) == set(Kind)
-    paths = rule_paths()
-    assert paths[Role.WORKER]["compute.gpuDevicesRequest"] == (
+    worker, master = fields_of(SPEC, Role.WORKER), fields_of(SPEC, Role.MASTER)
+    assert RULES_BY_KIND[worker["compute.gpuDevicesRequest"].kind] == (
         "required", "canEdit", "min", "max", "step",
     )  # fmt: skip
-    assert paths[Role.WORKER]["environmentVariables.instances"] == ("canAdd", "locked")
-    assert paths[Role.WORKER]["image"] == ("required", "canEdit", "options")
-    assert len(paths[Role.WORKER]) == len(catalogue(WorkerSpec))
-    assert len(paths[Role.MASTER]) == len(catalogue(ReplicaSpec))
-    assert "numWorkers" not in paths[Role.MASTER]
+    assert RULES_BY_KIND[worker["environmentVariables"].kind] == ("canAdd", "locked")
+    assert RULES_BY_KIND[worker["image"].kind] == ("required", "canEdit", "options")
+    assert worker.keys() == catalogue(WorkerSpec).keys()
+    assert master.keys() == catalogue(ReplicaSpec).keys()
+    assert "numWorkers" not in master
 
 
 @pytest.mark.parametrize("role", [Role.WORKER, Role.MASTER])
 def test_every_field_takes_every_rule_of_its_kind(role: Role) -> None:
-    for path, kinds in rule_paths()[role].items():
-        field = path.removesuffix(".instances")
-        for kind in kinds:
+    for field, known in fields_of(SPEC, role).items():
+        path = f"{field}.instances" if known.kind is Kind.ITEMIZED else field
+        for kind in RULES_BY_KIND[known.kind]:
             text = yaml.safe_dump(
                 {"rules": {role.value: _nested(path, {kind: _sample(field, kind)})}}
             )
@@ -132,7 +132,6 @@ def _nested(path: str, value: Any) -> dict[str, Any]:
 
 def test_a_new_field_takes_rules_at_once() -> None:
     models = with_extra_field()
-    assert EXTRA in rule_paths(models)[Role.MASTER]
     text = f"defaults: {{{EXTRA}: 4}}\nrules: {{{EXTRA}: {{max: 5}}}}"
     assert parse(text, models).master.rules[EXTRA].kinds == {"max": 5}
     with pytest.raises(InvalidPolicy, match=f"{EXTRA} is not known"):

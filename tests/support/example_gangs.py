@@ -11,11 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from gangline.clusters.drivers.local.frameworks import (
-    hostfile_text,
-    processes,
-    replica_environment,
-)
+from gangline.clusters.drivers.local.frameworks import hostfile_text, replica_environment
+from gangline.spec.frameworks import FRAMEWORKS
 from tests.support.waiting import wait_for
 
 ROOT = Path(__file__).parents[2]
@@ -89,20 +86,19 @@ def gang(
     """Start the gang; whatever of it still runs at the end is killed with its children."""
     hostfile = folder / "hosts"
     hostfile.write_text(hostfile_text(num_workers=num_workers))
-    slots = processes(
-        framework=framework, configuration="workersAndMaster", num_workers=num_workers
-    )
+    workers = num_workers if FRAMEWORKS[framework].master_trains else 0
+    slots = [("master", 0), *(("worker", index) for index in range(workers))]
     port = free_port()
     started: list[subprocess.Popen[bytes]] = []
     try:
-        for slot in slots:
+        for rank, (role, index) in enumerate(slots):
             contract = replica_environment(
                 framework=framework,
                 configuration="workersAndMaster",
-                rank=slot.rank,
+                rank=rank,
                 world_size=len(slots),
-                role=slot.role,
-                index=slot.index,
+                role=role,
+                index=index,
                 num_workers=num_workers,
                 master_addr="127.0.0.1",
                 master_port=port,
@@ -110,7 +106,7 @@ def gang(
                 hostfile=str(hostfile),
                 is_root=os.geteuid() == 0,
             )
-            started.append(_start(command, contract, folder / f"{slot.role}-{slot.index}.log"))
+            started.append(_start(command, contract, folder / f"{role}-{index}.log"))
         yield started
     finally:
         for process in started:

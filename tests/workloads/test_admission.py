@@ -1,5 +1,6 @@
 """Slots in the rows: taken under one lock, given back at the end, never more than there are."""
 
+import socket
 import threading
 from collections import Counter
 from datetime import timedelta
@@ -119,6 +120,20 @@ def test_priority_goes_before_age(ours: Engine) -> None:
     _admit(ours)
     assert _shown(urgent)[1] == "Needs 4 CPUs; 0 of 4 are free."
     assert _shown(old)[1] == "Needs 4 CPUs; 0 of 4 are free; 1 workload is ahead."
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2", "0.0.0.0"])
+def test_a_port_that_is_in_use_at_any_address_is_not_given_out(ours: Engine, address: str) -> None:
+    with socket.socket() as busy:
+        busy.bind((address, 0))
+        port = busy.getsockname()[1]
+        capacity = OURS | {"ports": [port, port + 100]}
+        Cluster.objects.filter(pk=ours.cluster.pk).update(capacity=capacity)
+        workload = _asks(ours, "one", 1)
+        _admit(ours)
+    placement = current_attempt(workload).placement
+    assert placement is not None
+    assert port < placement[0]["ports"][0] < port + 100
 
 
 def test_gpus_are_given_to_one_gang_only(ours: Engine) -> None:

@@ -144,6 +144,26 @@ def test_the_need_of_a_gang_counts_requests_of_every_role() -> None:
     assert need_from(need.as_json()) == need
 
 
+@pytest.mark.parametrize(
+    ("framework", "configuration", "expected"),
+    [
+        ("PyTorch", "workersAndMaster", [("master", 0, 0), ("worker", 0, 1), ("worker", 1, 2)]),
+        ("PyTorch", "workersOnly", [("worker", 0, 0), ("worker", 1, 1)]),
+        ("TF", "workersAndMaster", [("master", 0, 0), ("worker", 0, 1), ("worker", 1, 2)]),
+        ("TF", "workersOnly", [("worker", 0, 0), ("worker", 1, 1)]),
+        ("XGBoost", "workersAndMaster", [("master", 0, 0), ("worker", 0, 1), ("worker", 1, 2)]),
+        ("JAX", "workersOnly", [("worker", 0, 0), ("worker", 1, 1)]),
+        ("MPI", "workersAndMaster", [("master", 0, 0), ("worker", 0, 0), ("worker", 1, 1)]),
+    ],
+)
+def test_ranks_follow_the_roles_and_a_master_that_trains_is_rank_0(
+    framework: str, configuration: str, expected: list[tuple[str, int, int]]
+) -> None:
+    need = need_of(framework=framework, configuration=configuration, num_workers=2, values={})
+    placed = _room().take(need)
+    assert [(slot.role, slot.index, slot.rank) for slot in placed] == expected
+
+
 def test_the_launcher_of_mpi_is_no_rank() -> None:
     need = need_of(framework="MPI", configuration="workersAndMaster", num_workers=2, values={})
     assert [(r.role, r.first_rank) for r in need.roles] == [("master", 0), ("worker", 0)]

@@ -12,7 +12,7 @@ from workloads.statuses import DELETE, RESUME, STATUSES, STOP
 
 TENANT_ID = 1
 TYPE, CATEGORY, PRIORITY_CLASS = "Distributed", "Train", "medium"
-SAME, OWN = ("same", "none"), ("differences", "own")
+OWN = ("differences", "own")
 
 LIST_COLUMNS = (
     "id", "name", "framework", "configuration", "owner_name", "priority", "cluster_id",

@@ -105,7 +105,6 @@ class Timeline:
 
 
 _CAUSES = {"submit": "", "retry": "retry", "resume": "started again", "rerun": "run again"}
-_ENDS = {"Succeeded": ("completed", "neutral"), "Failed": ("failed", "bad")}
 
 
 def timeline(attempt: Attempt) -> Timeline:

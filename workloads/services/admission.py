@@ -19,7 +19,6 @@ from workloads.models import Attempt, CreateState, Desired, Workload
 from workloads.services import slots, status
 
 OURS = "ours"
-_LOOPBACK = "127.0.0.1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +153,8 @@ def _room(cluster: Cluster) -> slots.Room:
 def _is_port_free(port: int) -> bool:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         try:
-            probe.bind((_LOOPBACK, port))
+            # Frameworks bind the wildcard address; it is refused too where one address is taken.
+            probe.bind(("", port))
         except OSError as error:
             return error.errno not in (errno.EADDRINUSE, errno.EACCES)
     return True

@@ -17,7 +17,6 @@ from workloads.services.phases import Situation, derive_phase
 from workloads.statuses import ENDED, STATUSES, status_of
 
 _SEVERITY = {"Failed": "error", "Cannot start": "error", "Degraded": "warning"}
-_HELD = ("Starting", "Running")
 # These move without anything that a page shows having changed.
 _SILENT = frozenset({"observed_at"})
 

@@ -22,7 +22,7 @@ MAX_IDS = 200
 MAX_MESSAGE = 1 << 16
 """Characters; a hello with the most rows and the longest query has a fifth of it."""
 
-FORBIDDEN, SLOW, RESTART, FLOOD, NONSENSE = 4003, 4008, 4009, 4029, 4000
+FORBIDDEN, SLOW, FLOOD, NONSENSE = 4003, 4008, 4029, 4000
 
 
 class LiveConsumer(AsyncWebsocketConsumer):

@@ -106,17 +106,6 @@ def fields_of(models: SpecModels, role: Role) -> Mapping[str, SpecField]:
     return catalogue(models.master if role is Role.MASTER else models.worker)
 
 
-def rule_paths(models: SpecModels = SPEC) -> Mapping[Role, Mapping[str, tuple[str, ...]]]:
-    """Every path that can carry rules, per role, with the kinds of rule it accepts."""
-    return {
-        role: {
-            f"{path}.instances" if field.kind is Kind.ITEMIZED else path: RULES_BY_KIND[field.kind]
-            for path, field in fields_of(models, role).items()
-        }
-        for role in _HALVES
-    }
-
-
 def parse(text: str | bytes, models: SpecModels = SPEC) -> PolicyDocument:
     """Read a policy. Raises InvalidPolicy with every problem of the document."""
     try:

@@ -20,7 +20,6 @@ class Framework:
     label: str
     configurations: tuple[str, ...]
     master_word: str
-    default_port: int
     master_trains: bool
     """False: the master only launches, so it does not count as a rank."""
 
@@ -29,11 +28,11 @@ FRAMEWORKS: Mapping[str, Framework] = MappingProxyType(
     {
         framework.name: framework
         for framework in (
-            Framework("PyTorch", "PyTorch", _BOTH, "master", 23456, True),
-            Framework("TF", "TensorFlow", _BOTH, "chief", 2222, True),
-            Framework("XGBoost", "XGBoost", (WORKERS_AND_MASTER,), "master", 9999, True),
-            Framework("MPI", "MPI", (WORKERS_AND_MASTER,), "launcher", 22, False),
-            Framework("JAX", "JAX", (WORKERS_ONLY,), "master", 6666, True),
+            Framework("PyTorch", "PyTorch", _BOTH, "master", True),
+            Framework("TF", "TensorFlow", _BOTH, "chief", True),
+            Framework("XGBoost", "XGBoost", (WORKERS_AND_MASTER,), "master", True),
+            Framework("MPI", "MPI", (WORKERS_AND_MASTER,), "launcher", False),
+            Framework("JAX", "JAX", (WORKERS_ONLY,), "master", True),
         )
     }
 )

@@ -16,9 +16,7 @@ _PLAIN = {
     400: "The request could not be read.",
     403: "You may not do this.",
     404: "Not found, or not visible to you.",
-    429: "Too many requests. Try again later.",
     500: "Something went wrong on our side.",
-    503: "The service cannot answer right now.",
 }
 _BARE = (
     '<!doctype html><html lang="en"><title>Something went wrong – Gangline</title>'
@@ -55,18 +53,6 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 def page_not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """404: nothing here, or not visible to this person."""
     return error_page(request, 404)
-
-
-def too_many(request: HttpRequest, retry_after_seconds: int = 60) -> HttpResponse:
-    """429: come back later."""
-    response = error_page(request, 429, retry_after_seconds=retry_after_seconds)
-    response["Retry-After"] = str(retry_after_seconds)
-    return response
-
-
-def unavailable(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """503: the product is up but something it needs is not."""
-    return error_page(request, 503, reason=reason)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -12,18 +12,16 @@ from gangline import __version__
 THEMES = ("light", "dark", "system")
 THEME_COOKIE = "gangline_theme"
 
-PermissionCheck = Callable[[HttpRequest, str], bool]
 Notices = Callable[[HttpRequest], list[str]]
 
 
 @dataclass(frozen=True, slots=True)
 class NavItem:
-    """One place: its word, the name of its address, its icon, the permission to see it."""
+    """One place: its word, the name of its address, its icon."""
 
     label: str
     url_name: str
     icon: str
-    permission: str = ""
     at_end: bool = False
 
 
@@ -48,19 +46,6 @@ PLACES = (
 )
 
 
-def _everyone(request: HttpRequest, permission: str) -> bool:
-    return True
-
-
-_may: PermissionCheck = _everyone
-
-
-def check_permissions_with(check: PermissionCheck) -> None:
-    """Install the function that says whether a person may see a place that names a permission."""
-    global _may
-    _may = check
-
-
 def _nothing(request: HttpRequest) -> list[str]:
     return []
 
@@ -75,15 +60,14 @@ def show_notices_of(notices: Notices) -> None:
 
 
 def links(request: HttpRequest) -> list[NavLink]:
-    """The places this person may see, in order; a place without an address is left out."""
+    """The places in order; one without an address is left out."""
     found: list[tuple[NavItem, str]] = []
     for item in PLACES:
         try:
             url = reverse(item.url_name)
         except NoReverseMatch:
             continue
-        if not item.permission or _may(request, item.permission):
-            found.append((item, url))
+        found.append((item, url))
     here = _current([url for _, url in found], request.path)
     return [NavLink(item.label, url, item.icon, url == here, item.at_end) for item, url in found]
 

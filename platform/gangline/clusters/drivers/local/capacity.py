@@ -2,9 +2,7 @@
 
 import math
 import os
-import random
-import socket
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
@@ -40,34 +38,6 @@ def gpus() -> tuple[str, ...]:
         return ()
     finally:
         pynvml.nvmlShutdown()
-
-
-def free_ports(count: int, taken: Collection[int] = ()) -> tuple[int, ...]:
-    """``count`` ports that are neither ``taken`` nor in use on this machine right now.
-
-    Raises OSError when there are not enough.
-    """
-    order = list(range(*PORTS))
-    random.shuffle(order)
-    found: list[int] = []
-    for port in order:
-        if len(found) == count:
-            break
-        if port not in taken and _is_free(port):
-            found.append(port)
-    if len(found) < count:
-        raise OSError(f"only {len(found)} of {count} ports are free")
-    return tuple(found)
-
-
-def _is_free(port: int) -> bool:
-    # Frameworks bind the wildcard address; binding it here also sees those bound to one address.
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as trial:
-        try:
-            trial.bind(("", port))
-        except OSError:
-            return False
-    return True
 
 
 def _quotas() -> list[int]:

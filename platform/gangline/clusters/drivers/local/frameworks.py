@@ -1,4 +1,4 @@
-"""Which processes a framework starts on this machine, and the environment that each one receives.
+"""The environment that every process of a framework receives on this machine.
 
 The variables are those that the frameworks' own operators and launchers set, so that a program runs
 unchanged here, on Slurm and on Kubernetes. Framework and configuration names are those of the API.
@@ -8,20 +8,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, WORKERS_ONLY
+from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
 
 MASTER = "master"
 WORKER = "worker"
 INTERFACE = "lo"
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessSlot:
-    """One process of a gang: the pod it stands for and its place in rank order."""
-
-    role: str
-    index: int
-    rank: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,26 +31,6 @@ class _Place:
     ports: Sequence[int]
     hostfile: str
     is_root: bool
-
-
-def processes(*, framework: str, configuration: str, num_workers: int) -> tuple[ProcessSlot, ...]:
-    """Return the processes to start in rank order: a master is always rank 0.
-
-    An MPI gang is one process, the launcher. Raises ValueError for a pair that does not exist.
-    """
-    if configuration not in FRAMEWORKS[framework].configurations:
-        raise ValueError(f"{framework} has no configuration {configuration}")
-    if not FRAMEWORKS[framework].master_trains:
-        return (ProcessSlot(MASTER, 0, 0),)
-    masters = [ProcessSlot(MASTER, 0, 0)] if configuration == WORKERS_AND_MASTER else []
-    workers = [ProcessSlot(WORKER, i, i + len(masters)) for i in range(num_workers)]
-    return (*masters, *workers)
-
-
-def port_count(*, framework: str, configuration: str, num_workers: int) -> int:
-    """Return how many ports the gang needs; the first one becomes MASTER_PORT."""
-    gang = processes(framework=framework, configuration=configuration, num_workers=num_workers)
-    return len(gang) if framework == "TF" else 1
 
 
 def replica_environment(
