@@ -25,6 +25,7 @@ from gangline.clusters.drivers.base import (
     Busy,
     Capacity,
     Facts,
+    FieldNote,
     FrameworkOffer,
     Health,
     LogChunk,
@@ -38,7 +39,7 @@ from gangline.clusters.drivers.base import (
 )
 from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import FRAMEWORKS
-from gangline.spec.problems import Problem
+from gangline.spec.problems import Problem, Role
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
 from tests.drivers.faulty_objects import SCHEMA, Object, apply, connected, land, ref_data
 
@@ -220,6 +221,11 @@ class FaultyDriver:
 
     def check(self, submission: Submission, facts: Facts) -> list[Problem]:
         return []
+
+    def field_notes(
+        self, *, framework: str, role: Role, has_own_master: bool
+    ) -> Mapping[str, FieldNote]:
+        return {}
 
     def render(self, submission: Submission) -> dict[str, Any]:
         return {

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import Facts, Runtime, Submission
+from gangline.clusters.drivers.base import Facts, FieldNote, Runtime, Submission
 from gangline.clusters.drivers.local import capacity, sandbox
 from gangline.clusters.drivers.local.driver import LocalDriver, Options
 from gangline.clusters.drivers.local.expansion import expand
-from gangline.spec.problems import Problem
+from gangline.spec.problems import Problem, Role
 
 FACTS = Facts(
     "1",
@@ -84,6 +84,31 @@ def test_under_mpi_only_the_launcher_needs_a_command(tmp_path: Path) -> None:
     assert problem.field_id == "master.command"
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["mpirun python a.py", "/opt/mpi/bin/mpiexec -n 2 ./a.out", "env A=1 mpirun ./a.out",
+     "bash launch.sh", "./launch.sh --fast"],
+)  # fmt: skip
+def test_an_mpi_command_that_can_start_ranks_fits(tmp_path: Path, command: str) -> None:
+    assert check(tmp_path, "MPI", {"image": "local://system", "command": command}) == []
+
+
+@pytest.mark.parametrize("command", ["python train.py", "./a.out", "/opt/mpi/mpirun.old x"])
+def test_an_mpi_command_without_mpirun_is_refused_with_the_fix(
+    tmp_path: Path, command: str
+) -> None:
+    """It would train alone, in one rank, and look like a success."""
+    (problem,) = check(tmp_path, "MPI", {"image": "local://system", "command": command})
+    assert (problem.field_id, problem.rule) == ("master.command", "launcher")
+    assert f"“mpirun {command}”" in problem.message
+    assert "mpirun" in problem.accepted
+
+
+def test_the_ranks_may_be_started_by_the_arguments(tmp_path: Path) -> None:
+    master = {"image": "local://system", "command": "nice", "args": "mpirun ./a.out"}
+    assert check(tmp_path, "MPI", master) == []
+
+
 def test_problems_of_both_roles_are_told_together(tmp_path: Path) -> None:
     problems = check(tmp_path, master={"image": "a/b:1"}, command="")
     assert [p.field_id for p in problems] == ["worker.command", "master.command", "master.image"]
@@ -99,6 +124,62 @@ def test_a_working_directory_must_be_allowed(tmp_path: Path) -> None:
         assert str(tmp_path / "home") in problem.accepted
     (problem,) = check(tmp_path, workingDir=str(tmp_path / "home/none"))
     assert problem.message == "must be a folder that exists"
+
+
+def test_a_folder_in_tmp_is_refused_with_what_tmp_is(tmp_path: Path) -> None:
+    options = Options(roots=(tmp_path / "home",), use_sandbox=True)
+    driver = LocalDriver(tmp_path / "data", "host-a", options)
+    worker = {"image": "local://system", "command": "true", "workingDir": "/tmp"}
+    submission = Submission("gang", "vision", "PyTorch", "workersOnly", 2, worker, None)
+    (problem,) = driver.check(submission, FACTS)
+    assert problem.message.endswith("/tmp is each replica’s own and begins empty")
+
+
+# --- What the form tells before
+
+
+def notes(
+    tmp_path: Path, role: Role = Role.WORKER, *, own_master: bool = False, **more: Any
+) -> Mapping[str, FieldNote]:
+    options = Options(roots=(tmp_path / "home",), use_sandbox=more.get("sandbox", True))
+    driver = LocalDriver(tmp_path / "data", "host-a", options)
+    framework = more.get("framework", "PyTorch")
+    return driver.field_notes(framework=framework, role=role, has_own_master=own_master)
+
+
+def test_the_form_tells_where_a_working_directory_may_lie(tmp_path: Path) -> None:
+    assert notes(tmp_path)["workingDir"].help == (
+        f"Where the command starts: a folder in {tmp_path}/home. Empty: the replica’s run folder. "
+        "/tmp is each replica’s own and begins empty."
+    )
+    assert "/tmp is" not in notes(tmp_path, sandbox=False)["workingDir"].help
+
+
+def test_the_form_tells_where_runtimes_come_from(tmp_path: Path) -> None:
+    assert f"{tmp_path}/data/runtimes/<name>" in notes(tmp_path)["image"].help
+
+
+@pytest.mark.parametrize(
+    ("framework", "own_master", "worker", "master"),
+    [
+        ("PyTorch", False, {"image", "command"}, set()),
+        ("PyTorch", True, {"image", "command"}, set()),
+        ("MPI", False, {"image", "command"}, set()),
+        ("MPI", True, {"image"}, {"command"}),
+    ],
+)
+def test_the_form_marks_what_the_check_asks_for(
+    tmp_path: Path, framework: str, own_master: bool, worker: set[str], master: set[str]
+) -> None:
+    for role, expected in ((Role.WORKER, worker), (Role.MASTER, master)):
+        told = notes(tmp_path, role, own_master=own_master, framework=framework)
+        assert {path for path, note in told.items() if note.is_required} == expected
+
+
+def test_the_example_of_a_launcher_s_command_passes_the_check(tmp_path: Path) -> None:
+    assert notes(tmp_path)["command"].placeholder == ""
+    example = notes(tmp_path, framework="MPI")["command"].placeholder
+    assert check(tmp_path, "MPI", {"image": "local://system", "command": example}) == []
 
 
 def test_declared_gpus_count_and_are_called_declared(tmp_path: Path) -> None:

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from gangline.clusters.drivers.local import runtimes
+from gangline.clusters.drivers.local.driver import LocalDriver
 from gangline.clusters.drivers.local.runtimes import (
     SYSTEM_PYTHON,
     ProbedRuntime,
     find_runtimes,
     frameworks_of,
+    how_to_add,
     offered,
     probe_runtime,
     probe_runtimes,
@@ -271,7 +274,25 @@ def runtime(
 
 
 BROKEN = ProbedRuntime("lab", "/opt/lab/bin/python", problem="There is no Python at /opt/lab.")
-ADVICE = "To add one, put a virtual environment into the data folder’s “runtimes”."
+ADVICE = how_to_add(Path("/data"))
+
+
+def test_the_way_to_a_further_runtime_is_told_with_its_real_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the sentence says works: an environment that is put there is found."""
+    monkeypatch.setattr(runtimes, "SYSTEM_PYTHON", tmp_path / "none")
+    facts = LocalDriver(tmp_path, "host-a").probe().facts
+    assert facts is not None
+    place = f"{tmp_path.resolve()}/runtimes/<name>"
+    assert facts.detail["moreRuntimes"] == (
+        f"To add one, put or link a virtual environment into {place}."
+    )
+    assert all(place in offer.reason for offer in facts.frameworks if offer.framework == "TF")
+    make_environment(Path(place.replace("<name>", "lab")))
+    facts = LocalDriver(tmp_path, "host-a").probe().facts
+    assert facts is not None
+    assert "local://lab" in [runtime.reference for runtime in facts.runtimes if runtime.available]
 
 
 @pytest.mark.parametrize(
@@ -304,7 +325,7 @@ ADVICE = "To add one, put a virtual environment into the data folder’s “runt
 def test_a_framework_that_cannot_run_says_why(
     framework: str, runtimes: list[ProbedRuntime], reason: str
 ) -> None:
-    offer = frameworks_of(runtimes)[framework]
+    offer = frameworks_of(runtimes, ADVICE)[framework]
     assert (offer.available, offer.reason, offer.runtimes) == (False, reason, ())
 
 

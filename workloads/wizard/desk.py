@@ -7,7 +7,8 @@ from functools import cached_property
 
 from assets.models import Template
 from gangline.access.actor import Actor
-from gangline.clusters.connections import driver_for
+from gangline.clusters.connections import Unconnectable, driver_for
+from gangline.clusters.drivers.base import Driver
 from gangline.forms.fields import Offer
 from gangline.forms.raw import YOU
 from gangline.forms.spec_form import RoleForm
@@ -128,15 +129,33 @@ class Desk:
         return resolve(request, self.policy)
 
     def _form(self, role: Role, standing: Resolution) -> RoleForm:
-        cluster = self.choices.cluster
+        driver = self._driver
+        notes = (
+            driver.field_notes(
+                framework=self.choices.framework,
+                role=role,
+                has_own_master=self.has_master and bool(self.state.different),
+            )
+            if driver
+            else {}
+        )
         return RoleForm(
             role=role,
             policy=self.policy,
             standing=standing,
             framework=self.choices.framework,
             offers=self.offers,
-            unsupported=driver_for(cluster).unsupported if cluster else {},
+            unsupported=driver.unsupported if driver else {},
+            notes=notes,
         )
+
+    @cached_property
+    def _driver(self) -> Driver | None:
+        """Who knows the chosen cluster; an unknown kind is told by the checks."""
+        try:
+            return driver_for(self.choices.cluster) if self.choices.cluster else None
+        except Unconnectable:
+            return None
 
     @cached_property
     def is_different(self) -> bool:

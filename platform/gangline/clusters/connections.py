@@ -1,6 +1,7 @@
 """From a cluster's row to the driver that talks to it, one per process and cluster."""
 
 import hashlib
+import os
 import platform
 import threading
 from collections.abc import Callable, Mapping
@@ -19,6 +20,7 @@ from .models import Cluster
 
 Factory = Callable[[Cluster], Driver]
 LOCAL = "local"
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
 class Unconnectable(Exception):
@@ -92,11 +94,21 @@ def _local(cluster: Cluster) -> Driver:
             },
             declared_gpus=known.local_gpus,
             examples_dir=RESOURCES / "examples",
-            roots=tuple(Path(root) for root in cluster.config.get("roots", ())),
+            roots=_roots(cluster),
             use_sandbox=False if known.local_sandbox == "off" else None,
             log_limits=Limits(cap=known.log_cap_bytes),
         ),
     )
+
+
+def _roots(cluster: Cluster) -> tuple[Path, ...]:
+    """Folders for working directories: as configured, or one's home on a machine of one's own."""
+    if "roots" in cluster.config:
+        return tuple(Path(root) for root in cluster.config["roots"])
+    known = settings.GANGLINE
+    is_own = known.mode == "embedded" and known.host in LOOPBACK and not known.public_url
+    home = Path(os.environ.get("HOME", "/"))
+    return (home,) if is_own and home.is_dir() and home != Path(home.anchor) else ()
 
 
 _factories[LOCAL] = _local

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from django.http import QueryDict
 
+from gangline.clusters.drivers.base import FieldNote
 from gangline.forms import limits, posted, units
 from gangline.forms.controls import control_of, options_of
 from gangline.forms.fields import Card, Chip, FieldView, Offer, Option, SectionView
@@ -42,7 +43,8 @@ class RoleForm:
     framework: str = ""
     offers: Mapping[str, Sequence[Offer]] = field(default_factory=dict)
     unsupported: Mapping[str, str] = field(default_factory=dict)
-    required: frozenset[str] = frozenset()
+    notes: Mapping[str, FieldNote] = field(default_factory=dict)
+    """What the cluster says about fields, by path."""
     models: SpecModels = SPEC
 
     @cached_property
@@ -113,16 +115,17 @@ class _Drawing:
 
     def field(self, spec: SpecField, problems: list[Problem]) -> FieldView:
         rule = self.form.rule(spec.path)
+        note = self.form.notes.get(spec.path, _NO_NOTE)
         path = f"{self.form.role}.{spec.path}"
         common = FieldView(
             path=path,
             label=spec.label,
             control="text",
             name=path,
-            help=spec.ui.help,
+            help=note.help or spec.ui.help,
             limits=() if rule.fixed else tuple(limits.hint_parts(spec, rule)),
             lock="fixed" if rule.fixed else "limited" if limits.is_limited(rule) else "",
-            required=rule.required is not None or spec.path in self.form.required,
+            required=rule.required is not None or note.is_required,
             unavailable=self.form.unsupported.get(spec.path, ""),
             errors=tuple(p.sentence for p in problems if p.path == spec.path),
         )
@@ -171,7 +174,9 @@ class _Drawing:
             units=_unit_options(spec, typed),
             options=options_of(spec, rule, typed.text, standing.text if standing else "", follows),
             cards=_cards(offers, rule, typed, standing if follows else None, common.path),
-            placeholder=_placeholder(standing, spec, follows),
+            placeholder=(standing.text if follows and standing else "")
+            or self.form.notes.get(spec.path, _NO_NOTE).placeholder
+            or spec.ui.placeholder,
             mono=spec.kind in (Kind.COMMAND, Kind.STRING),
             roomy=spec.kind in (Kind.COMMAND, Kind.STRING),
             inputmode=_INPUTMODE.get(spec.kind, ""),
@@ -196,6 +201,7 @@ class _Drawing:
         return None
 
 
+_NO_NOTE = FieldNote()
 _INPUTMODE = {
     Kind.INTEGER: "numeric",
     Kind.NUMBER: "decimal",
@@ -213,12 +219,6 @@ def _unit_options(spec: SpecField, typed: Typed) -> tuple[Option, ...]:
         return ()
     chosen = typed.unit or _first_unit(spec) if not typed.text else typed.unit
     return tuple(Option(u, w, u == chosen) for u, w in units.units(spec, chosen))
-
-
-def _placeholder(standing: Typed | None, spec: SpecField, follows: bool) -> str:
-    if follows and standing and standing.text:
-        return standing.text
-    return spec.ui.placeholder
 
 
 def _words(spec: SpecField, text: str) -> tuple[str, ...]:

@@ -61,6 +61,7 @@ def cluster_detail(request: HttpRequest, cluster_id: UUID) -> HttpResponse:
         "facts": _facts(cluster),
         "frameworks": [_labelled(one) for one in cluster.facts.get("frameworks", [])],
         "runtimes": cluster.facts.get("runtimes", []),
+        "more_runtimes": cluster.facts.get("detail", {}).get("moreRuntimes", ""),
         "may_manage": can(user, Permission.CLUSTER_MANAGE, cluster.scope),
         "may_see_details": can(user, Permission.CLUSTER_VIEW, cluster.scope),
     }

@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol
 
-from gangline.spec.problems import Problem
+from gangline.spec.problems import Problem, Role
 
 
 class ObservedState(StrEnum):
@@ -197,6 +197,16 @@ class Runtime:
 
 
 @dataclass(frozen=True, slots=True)
+class FieldNote:
+    """What a cluster says about a field of the form, instead of the spec where it says anything."""
+
+    help: str = ""
+    placeholder: str = ""
+    is_required: bool = False
+    """The form marks it; ``check`` is what refuses."""
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """What a probe learned about a cluster; stored with it and read by form and checks."""
 
@@ -256,6 +266,11 @@ class Driver(Protocol):
 
     def check(self, submission: Submission, facts: Facts) -> list[Problem]:
         """Refusals by value, such as a container image on the local cluster. No side effect."""
+
+    def field_notes(
+        self, *, framework: str, role: Role, has_own_master: bool
+    ) -> Mapping[str, FieldNote]:
+        """What ``check`` will ask for, by field path, told before anything is typed."""
 
     def render(self, submission: Submission) -> Any:
         """Native form without late-bound values (placement), as JSON data. No side effect."""

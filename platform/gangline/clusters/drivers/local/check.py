@@ -7,19 +7,27 @@ from typing import Any
 from gangline.clusters.drivers.base import Facts, Submission
 from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem
 from gangline.spec.problems import Problem, Role
+from gangline.spec.types import split_command
 
+from .guidance import LAUNCH_EXAMPLE, OWN_TMP, folders, starts_ranks
 from .rendering import SCHEME
+from .sandbox import PRIVATE
 
 
 def check(
-    submission: Submission, facts: Facts, *, roots: Sequence[Path], data_dir: Path
+    submission: Submission,
+    facts: Facts,
+    *,
+    roots: Sequence[Path],
+    data_dir: Path,
+    sandboxed: bool = False,
 ) -> list[Problem]:
     """All refusals. ``roots`` are the folders below which a working directory may lie."""
-    return list(_problems(submission, facts, roots, data_dir))
+    return list(_problems(submission, facts, roots, data_dir, sandboxed))
 
 
 def _problems(
-    submission: Submission, facts: Facts, roots: Sequence[Path], data_dir: Path
+    submission: Submission, facts: Facts, roots: Sequence[Path], data_dir: Path, sandboxed: bool
 ) -> Iterator[Problem]:
     framework = FRAMEWORKS.get(submission.framework)
     if framework is None or configuration_problem(framework.name, submission.configuration):
@@ -29,17 +37,31 @@ def _problems(
         halves[Role.MASTER] = submission.master
     for role, values in halves.items():
         # Under MPI only the launcher runs a command; the workers are its children.
-        runs = framework.master_trains or role is Role.MASTER or submission.master is None
-        if runs and not str(values.get("command") or "").strip():
-            yield _problem(
-                role,
-                "command",
-                "required",
-                "is required on this machine",
-                accepted="a program and its arguments, such as python train.py",
-            )
+        if framework.master_trains or role is Role.MASTER or submission.master is None:
+            yield from _command(role, values, framework)
         yield from _image(role, values, framework, facts)
-        yield from _working_directory(role, values, roots, data_dir)
+        yield from _working_directory(role, values, roots, data_dir, sandboxed)
+
+
+def _command(role: Role, values: Mapping[str, Any], framework: Framework) -> Iterator[Problem]:
+    said = str(values.get("command") or "")
+    launches = not framework.master_trains
+    example = LAUNCH_EXAMPLE if launches else "python train.py"
+    if not said.strip():
+        accepted = f"a program and its arguments, such as {example}"
+        yield _problem(role, "command", "required", "is required here", accepted=accepted)
+        return
+    if launches and not starts_ranks(_words(f"{said} {values.get('args') or ''}")):
+        message = f"starts no {framework.label} ranks: put mpirun in front, as in “mpirun {said}”"
+        accepted = "a command with mpirun, or a shell script that calls it"
+        yield _problem(role, "command", "launcher", message, value=said, accepted=accepted)
+
+
+def _words(line: str) -> list[str]:
+    try:
+        return split_command(line)
+    except ValueError:  # the spec itself refuses it
+        return line.split()
 
 
 def _image(
@@ -71,17 +93,23 @@ def _image(
 
 
 def _working_directory(
-    role: Role, values: Mapping[str, Any], roots: Sequence[Path], data_dir: Path
+    role: Role,
+    values: Mapping[str, Any],
+    roots: Sequence[Path],
+    data_dir: Path,
+    sandboxed: bool,
 ) -> Iterator[Problem]:
     said = values.get("workingDir")
     if not said:
         return
     folder = Path(said).resolve()
-    accepted = "a folder below " + " or ".join(map(str, roots))
+    accepted = folders(roots)
     if folder.is_relative_to(data_dir.resolve()):
         message = "must not lie in the data folder of the dashboard"
     elif not any(folder.is_relative_to(root.resolve()) for root in roots):
         message = "must lie in a folder that workloads may use"
+        if sandboxed and folder.is_relative_to(PRIVATE):
+            message += f"; {OWN_TMP.rstrip('.')}"
     elif not folder.is_dir():
         message, accepted = "must be a folder that exists", "an existing folder"
     else:

@@ -16,6 +16,7 @@ from gangline.clusters.drivers.base import (
     Capacity,
     Done,
     Facts,
+    FieldNote,
     Health,
     LogChunk,
     NotYet,
@@ -27,11 +28,11 @@ from gangline.clusters.drivers.base import (
     Submission,
     Unknown,
 )
-from gangline.spec.problems import Problem
+from gangline.spec.problems import Problem, Role
 
-from . import capacity, check, logs, observing, planning, rendering, sandbox, watching
+from . import capacity, check, guidance, logs, observing, planning, rendering, sandbox, watching
 from .run_folder import BadName, RunFolder, all_runs, make_private, replica_name
-from .runtimes import CACHE_NAME, find_runtimes, frameworks_of, offered, probe_runtimes
+from .runtimes import CACHE_NAME, find_runtimes, frameworks_of, how_to_add, offered, probe_runtimes
 from .shim import ending, files, tree
 from .shim.log import Limits
 
@@ -82,7 +83,7 @@ class LocalDriver:
         if problem:
             return Health(reachable=False, reason=problem)
         probed = probe_runtimes(self._runtimes(), self.data_dir / CACHE_NAME)
-        room = self.capacity()
+        room, advice = self.capacity(), how_to_add(self.data_dir)
         detail: dict[str, Any] = {
             "hostId": self.host_id,
             "node": platform.node(),
@@ -92,10 +93,11 @@ class LocalDriver:
             "memory": room.memory,
             "gpus": list(room.gpus),
             "gpusDeclared": room.gpus_declared,
+            "moreRuntimes": advice,
         }
         facts = Facts(
             version=platform.release(),
-            frameworks=tuple(frameworks_of(probed).values()),
+            frameworks=tuple(frameworks_of(probed, advice).values()),
             runtimes=tuple(map(offered, probed)),
             detail=detail,
         )
@@ -114,7 +116,25 @@ class LocalDriver:
         )
 
     def check(self, submission: Submission, facts: Facts) -> list[Problem]:
-        return check.check(submission, facts, roots=self._roots(), data_dir=self.data_dir)
+        return check.check(
+            submission,
+            facts,
+            roots=self._roots(),
+            data_dir=self.data_dir,
+            sandboxed=self._is_sandboxed(),
+        )
+
+    def field_notes(
+        self, *, framework: str, role: Role, has_own_master: bool
+    ) -> Mapping[str, FieldNote]:
+        return guidance.field_notes(
+            framework=framework,
+            role=role,
+            has_own_master=has_own_master,
+            roots=self._roots(),
+            sandboxed=self._is_sandboxed(),
+            more_runtimes=how_to_add(self.data_dir),
+        )
 
     def render(self, submission: Submission) -> dict[str, Any]:
         return rendering.render(submission)

@@ -189,15 +189,27 @@ def _write_cache(path: Path, known: Mapping[str, Any]) -> None:
     draft.replace(path)
 
 
-def frameworks_of(runtimes: Sequence[ProbedRuntime]) -> dict[str, base.FrameworkOffer]:
-    """Return for each framework whether a runtime here can run it, and if not, why."""
-    return {framework: _offer(framework, runtimes) for framework in FRAMEWORKS}
+def how_to_add(data_folder: Path) -> str:
+    """How a person brings a runtime of their own, in a sentence."""
+    place = data_folder / RUNTIMES / "<name>"
+    return f"To add one, put or link a virtual environment into {place}."
 
 
-def _offer(framework: str, runtimes: Sequence[ProbedRuntime]) -> base.FrameworkOffer:
+def frameworks_of(
+    runtimes: Sequence[ProbedRuntime], advice: str = ""
+) -> dict[str, base.FrameworkOffer]:
+    """Return for each framework whether a runtime here can run it, and if not, why.
+
+    ``advice`` follows the reasons that a further runtime would mend.
+    """
+    return {framework: _offer(framework, runtimes, advice) for framework in FRAMEWORKS}
+
+
+def _offer(framework: str, runtimes: Sequence[ProbedRuntime], advice: str) -> base.FrameworkOffer:
     fit = [runtime for runtime in runtimes if not unfit_reason(framework, runtime)]
     if not fit:
-        return base.FrameworkOffer(framework, False, _why_nowhere(framework, runtimes))
+        reason = _why_nowhere(framework, runtimes, advice).strip()
+        return base.FrameworkOffer(framework, False, reason)
     if framework == "MPI":
         # Most programs are Python's; mpirun alone runs only compiled ones.
         fit.sort(key=lambda runtime: "mpi4py" not in runtime.packages)
@@ -208,9 +220,8 @@ def _offer(framework: str, runtimes: Sequence[ProbedRuntime]) -> base.FrameworkO
     return base.FrameworkOffer(framework, True, version=version, runtimes=references)
 
 
-def _why_nowhere(framework: str, runtimes: Sequence[ProbedRuntime]) -> str:
+def _why_nowhere(framework: str, runtimes: Sequence[ProbedRuntime], advice: str) -> str:
     label = FRAMEWORKS[framework].label
-    advice = "To add one, put a virtual environment into the data folder’s “runtimes”."
     if not runtimes:
         return f"There is no runtime on this machine. {advice}"
     if all(runtime.problem is not None for runtime in runtimes):

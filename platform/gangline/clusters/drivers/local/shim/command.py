@@ -44,8 +44,8 @@ def start(replica: dict[str, Any]) -> Started | Refusal:
         return Refusal(127, words.not_found(argv[0], replica["runtime"]))
     if not os.access(program, os.X_OK):
         return Refusal(126, f"The command '{argv[0]}' is not executable.")
-    if replica["sandbox"] and _is_hidden(program, replica["hidden"], replica["shown"]):
-        return Refusal(127, f"The command '{argv[0]}' lies in a folder hidden from workloads.")
+    if replica["sandbox"] and (folder := _hiding(program, replica["hidden"], replica["shown"])):
+        return Refusal(127, words.hidden(argv[0], folder))
     return _spawn(argv, [*replica["sandbox"], program, *argv[1:]], environment, replica)
 
 
@@ -63,11 +63,13 @@ def _find(command: str, path: str, cwd: str) -> str | None:
     return unusable
 
 
-def _is_hidden(program: str, hidden: list[str], shown: list[str]) -> bool:
-    def below(folders: list[str]) -> bool:
-        return any(program.startswith(f"{folder}/") for folder in folders)
+def _hiding(program: str, hidden: list[str], shown: list[str]) -> str:
+    """The folder that keeps ``program`` out of view; empty when it can be seen."""
 
-    return below(hidden) and not below(shown)
+    def around(folders: list[str]) -> str:
+        return next((folder for folder in folders if program.startswith(f"{folder}/")), "")
+
+    return "" if around(shown) else around(hidden)
 
 
 def _spawn(

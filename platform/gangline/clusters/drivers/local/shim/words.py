@@ -50,5 +50,9 @@ def not_found(command: str, runtime: str) -> str:
     return f"The command '{command}' was not found in the runtime {runtime}."
 
 
+def hidden(command: str, folder: str) -> str:
+    return f"The command '{command}' lies in {folder}, of which workloads see nothing."
+
+
 def not_started(command: str, problem: str) -> str:
     return f"The command '{command}' could not be started: {problem}."

@@ -1,0 +1,37 @@
+"""Where a working directory may lie on this machine, as the installation is set up."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from gangline.clusters.connections import driver_for
+from gangline.clusters.models import Cluster
+from gangline.lib.paths import RESOURCES
+from gangline.spec.problems import Role
+
+
+def told(config: Mapping[str, Any]) -> str:
+    cluster = Cluster(name="here", kind="local", config=dict(config))
+    notes = driver_for(cluster).field_notes(
+        framework="PyTorch", role=Role.WORKER, has_own_master=False
+    )
+    return notes["workingDir"].help
+
+
+def test_on_one_s_own_machine_it_is_the_home_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert f"a folder in {tmp_path} or {RESOURCES}/examples." in told({})
+    assert f"a folder in /data or {RESOURCES}/examples." in told({"roots": ["/data"]})
+
+
+@pytest.mark.parametrize("change", [{"host": "0.0.0.0"}, {"mode": "production"}])
+def test_where_others_come_in_it_is_only_what_was_named(
+    monkeypatch: pytest.MonkeyPatch, change: Mapping[str, str]
+) -> None:
+    monkeypatch.setattr(settings, "GANGLINE", settings.GANGLINE.model_copy(update=change))
+    assert f"Where the command starts: a folder in {RESOURCES}/examples." in told({})
