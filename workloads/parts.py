@@ -109,10 +109,11 @@ def _pods(workload: Workload, attempt: Attempt, first: int) -> dict[str, Any]:
         "replicas": pods[first:end],
         "pods_total": len(pods),
         "has_nodes": any(pod.node for pod in pods),
+        "has_memory": any(pod.peak_memory for pod in pods),
         "is_large": len(pods) >= GRID_FROM,
         "grid": pod_grid(workload, pods) if len(pods) >= GRID_FROM else "",
-        "first_rank": first,
-        "last_rank": min(end, len(pods)) - 1,
+        "first_pod": first + 1,
+        "last_pod": min(end, len(pods)),
         "previous_first": max(first - PODS_PER_PAGE, 0) if first else None,
         "next_first": end if end < len(pods) else None,
     }

@@ -8,6 +8,7 @@ from django.utils.safestring import SafeString
 
 from gangline.web import components
 from workloads.models import Replica, Workload
+from workloads.selectors.details import rank_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,12 @@ def pod_grid(workload: Workload, replicas: Sequence[Replica]) -> SafeString:
     log = reverse("workload-tab", args=[workload.pk, "logs"])
     return components.pod_grid(
         [
-            (f"rank {pod.rank}, {pod.name}", f"{log}?pod={pod.name}", status_of(pod))
+            (_named(pod, workload.framework), f"{log}?pod={pod.name}", status_of(pod))
             for pod in replicas
         ]
     )
+
+
+def _named(pod: Replica, framework: str) -> str:
+    rank = rank_of(pod, framework)
+    return pod.name if rank is None else f"rank {rank}, {pod.name}"

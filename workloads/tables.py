@@ -4,7 +4,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
-from gangline.tables.cells import RowAction, row_menu, running_for
+from gangline.tables.cells import NONE, RowAction, row_menu, running_for
 from gangline.tables.columns import Column, Table, two_lines
 from gangline.web import components, formats
 from workloads.selectors.listing import FIELDS, ListRow
@@ -56,7 +56,7 @@ def _created(row: ListRow) -> SafeString:
 def duration_cell(row: ListRow) -> SafeString | str:
     """First Running to the end; the script adds minutes while it runs."""
     if row.started_at is None:
-        return formats.NOTHING
+        return NONE
     if row.ended_at is not None:
         return formats.span(row.ended_at - row.started_at, coarse=True)
     return running_for(row.started_at)

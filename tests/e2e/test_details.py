@@ -72,7 +72,7 @@ def test_the_grid_of_512_pods_is_named_and_cheap(
     expect(page.locator("tbody tr")).to_have_count(100)
     page.get_by_role("link", name="Next").click()
     expect(page.locator("tbody tr").first).to_contain_text("worker-100")
-    expect(page.get_by_text("Ranks 100 to 199 of 512 pods")).to_be_visible()
+    expect(page.get_by_text("Pods 101 to 200 of 512")).to_be_visible()
 
 
 def test_all_actions_are_six_tabs_from_the_heading(

@@ -261,12 +261,32 @@ def test_133_the_headers_of_a_download_let_nothing_run(
     logs["worker-0"].print("<script>alert(1)</script>\n", at=1)
     response = client.get(address(workload, "workload-log-download"), {"pod": "worker-0"})
     assert response["Content-Type"] == "text/plain; charset=utf-8"
-    name = f"{workload.pk}-1-worker-0.log"
-    assert response["Content-Disposition"] == f'attachment; filename="{name}"'
     assert response["X-Content-Type-Options"] == "nosniff"
     assert "sandbox" in response["Content-Security-Policy"]
     bad = {"pod": 'a";filename="x.html'}
     assert client.get(address(workload, "workload-log-download"), bad).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("asked", "end"),
+    [
+        ({}, ""),
+        ({"prefix": "1"}, "-times"),
+        ({"pod": "worker-0"}, "-worker-0"),
+        ({"pod": "worker"}, "-worker"),
+        ({"pod": "worker-1", "prefix": "1"}, "-worker-1-times"),
+    ],
+)
+def test_every_kind_of_download_has_a_file_name_of_its_own(
+    client: Client,
+    workload: Workload,
+    logs: dict[str, WrittenLog],
+    asked: dict[str, str],
+    end: str,
+) -> None:
+    response = client.get(address(workload, "workload-log-download"), asked)
+    name = f"{workload.name}-attempt1{end}.log"
+    assert response["Content-Disposition"] == f'attachment; filename="{name}"'
 
 
 def test_a_download_is_audited(

@@ -7,6 +7,7 @@ from typing import Any
 from gangline.spec.problems import Role
 from gangline.spec.values import nest
 from workloads.models import Attempt, Event, Replica, Workload
+from workloads.selectors.details import rank_of
 from workloads.services.asking import Preview
 from workloads.statuses import DELETE, RESUME, STATUSES, STOP
 
@@ -178,7 +179,7 @@ def pod(replica: Replica, attempt: Attempt, workload: Workload) -> dict[str, Any
         "name": f"{workload.name}-{replica.role}-{replica.index}",
         "role": replica.role,
         "index": replica.index,
-        "rank": replica.rank,
+        "rank": rank_of(replica, workload.framework),
         "attempt": attempt.no,
         "workloadId": workload.pk,
         "workloadName": workload.name,

@@ -133,7 +133,7 @@ _DETAILED = _LISTED | {
 }  # fmt: skip
 WORKLOAD = component("WorkloadDetailed", _object(tuple(_DETAILED), **_DETAILED))
 _POD = {
-    "id": TEXT, "name": TEXT, "role": TEXT, "index": WHOLE, "rank": WHOLE, "attempt": WHOLE,
+    "id": TEXT, "name": TEXT, "role": TEXT, "index": WHOLE, "rank": MAYBE_WHOLE, "attempt": WHOLE,
     "workloadId": UUID, "workloadName": TEXT, "clusterId": UUID, "projectId": TEXT,
     "projectName": TEXT, "tenantId": WHOLE, "priorityClassName": TEXT, "nodeName": TEXT,
     "createdAt": TIME, "completedAt": MAYBE_TIME, "updatedAt": TIME, "k8sPhase": TEXT,

@@ -12,7 +12,8 @@ from gangline.access.grants import visible_projects
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotVisible
 from gangline.accounts.models import User
-from gangline.spec.catalogue import catalogue
+from gangline.spec.catalogue import SpecField, catalogue
+from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.problems import Role
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
 from workloads.models import Attempt, Event, Replica, Workload
@@ -65,19 +66,21 @@ def expected_replicas(workload: Workload, attempt: Attempt) -> list[Replica]:
     """What is or will be: rows as observed, or the replicas that were asked for."""
     if found := replicas(attempt):
         return found
-    roles = ["master"] if workload.pods_total > workload.num_workers else []
-    roles += ["worker"] * workload.num_workers
-    first_worker = len(roles) - workload.num_workers
+    has_master = workload.pods_total > workload.num_workers
+    first = 1 if has_master and FRAMEWORKS[workload.framework].master_trains else 0
+    places = [("master", 0, 0)] if has_master else []
+    places += [("worker", index, first + index) for index in range(workload.num_workers)]
     return [
-        Replica(
-            attempt=attempt,
-            role=role,
-            index=rank - first_worker if role == "worker" else 0,
-            rank=rank,
-            state="Pending",
-        )
-        for rank, role in enumerate(roles)
+        Replica(attempt=attempt, role=role, index=index, rank=rank, state="Pending")
+        for role, index, rank in places
     ]
+
+
+def rank_of(replica: Replica, framework: str) -> int | None:
+    """The rank as the training counts it; None for a launcher, which only starts the ranks."""
+    if replica.role == "master" and not FRAMEWORKS[framework].master_trains:
+        return None
+    return replica.rank
 
 
 def events(workload: Workload) -> list[Event]:
@@ -134,10 +137,8 @@ def _stretches(attempt: Attempt) -> Iterator[Stretch]:
 class SpecValue:
     """One effective value with its origin."""
 
-    path: str
-    label: str
+    field: SpecField
     value: Any
-    unit: str
     source: str
 
 
@@ -149,7 +150,5 @@ def spec_values(attempt: Attempt, role: Role) -> list[SpecValue]:
         entry = attempt.effective.get(f"{role}.{path}")
         if entry is None or entry.get("value") in (None, "", []):
             continue
-        found.append(
-            SpecValue(path, field.ui.label, entry["value"], field.ui.unit, entry.get("source", ""))
-        )
+        found.append(SpecValue(field, entry["value"], entry.get("source", "")))
     return found

@@ -1,6 +1,6 @@
 """Tags for the pages of workloads."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import template
@@ -8,13 +8,16 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from gangline.forms.words import readable
+from gangline.spec.catalogue import Kind
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.problems import Role
-from gangline.tables.cells import running_for
+from gangline.tables.cells import NONE, running_for
 from gangline.web import components, formats
 from workloads.models import Attempt, Replica, Workload
 from workloads.pods import status_of
-from workloads.selectors.details import SpecValue, spec_values
+from workloads.selectors.details import SpecValue, rank_of, spec_values
+from workloads.selectors.origins import Origin
 from workloads.tables import roles_in_words
 
 register = template.Library()
@@ -32,10 +35,17 @@ def replica_status(replica: Replica) -> SafeString:
 
 
 @register.simple_tag
+def rank(replica: Replica, framework: str) -> str:
+    """The rank of a pod; a launcher has none."""
+    found = rank_of(replica, framework)
+    return formats.NOTHING if found is None else str(found)
+
+
+@register.simple_tag
 def ran(replica: Replica) -> SafeString | str:
     """How long the pod ran, or has been running."""
     if replica.started_at is None:
-        return formats.NOTHING
+        return NONE
     if replica.ended_at is None and replica.state == "Running":
         return running_for(replica.started_at)
     return formats.span((replica.ended_at or timezone.now()) - replica.started_at)
@@ -59,8 +69,8 @@ def pods_in_words(count: int) -> str:
 @register.simple_tag
 def what_runs(workload: Workload, attempt: Attempt) -> SafeString:
     """The few values that tell one training from another."""
-    values = {value.path: value for value in spec_values(attempt, Role.WORKER)}
-    shown = [(v.label, _drawn(v)) for v in (values[p] for p in _OVERVIEW if p in values)]
+    values = {value.field.path: value for value in spec_values(attempt, Role.WORKER)}
+    shown = [(v.field.label, _drawn(v)) for v in (values[p] for p in _OVERVIEW if p in values)]
     framework = FRAMEWORKS[workload.framework].label
     roles = roles_in_words(workload.framework, workload.configuration).lower()
     rows = format_html_join(
@@ -70,12 +80,14 @@ def what_runs(workload: Workload, attempt: Attempt) -> SafeString:
 
 
 @register.simple_tag
-def spec_table(values: Sequence[SpecValue], label: str) -> SafeString:
+def spec_table(
+    values: Sequence[SpecValue], label: str, origins: Mapping[str, Origin]
+) -> SafeString:
     """Field, value, origin."""
     rows = format_html_join(
         "",
         '<tr><th scope="row">{}</th><td>{}</td><td>{}</td></tr>',
-        ((v.label, _drawn(v), components.chip(v.source, _chip_kind(v.source))) for v in values),
+        ((v.field.label, _drawn(v), _origin(origins[v.source])) for v in values),
     )
     return format_html(
         '<div class="scroll" tabindex="0" role="region" aria-label="{}">'
@@ -87,8 +99,9 @@ def spec_table(values: Sequence[SpecValue], label: str) -> SafeString:
     )
 
 
-def _chip_kind(source: str) -> str:
-    return "policy" if source.startswith(("policy", "fixed")) else ""
+def _origin(origin: Origin) -> SafeString:
+    chip = components.chip(origin.words, "policy" if origin.by_policy else "")
+    return format_html('<a href="{}">{}</a>', origin.url, chip) if origin.url else chip
 
 
 def _drawn(value: SpecValue) -> SafeString | str:
@@ -97,8 +110,6 @@ def _drawn(value: SpecValue) -> SafeString | str:
         return format_html_join(
             "", "<code>{}</code><br>", ((f"{i.get('name')}={i.get('value', '')}",) for i in found)
         )
-    if isinstance(found, str):
+    if value.field.kind in (Kind.STRING, Kind.COMMAND):
         return format_html("<code>{}</code>", found)
-    if value.path.endswith("Seconds"):
-        return formats.duration(found)
-    return f"{found:g} {value.unit}".strip() if not isinstance(found, bool) else str(found)
+    return readable(value.field, found)

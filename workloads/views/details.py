@@ -12,12 +12,14 @@ from django.views.decorators.http import require_GET
 
 from gangline.access.actor import actor_of
 from gangline.access.permissions import Permission
+from gangline.accounts.models import User
 from gangline.live.feeds import Refused
 from gangline.spec.problems import Role
 from workloads.live import heads_of
 from workloads.models import Workload
 from workloads.parts import WorkloadFeed, draw_parts, first_pod, permissions
 from workloads.selectors import details
+from workloads.selectors.origins import origins_in_words
 from workloads.views import log_page
 
 TABS = {"overview": "Overview", "pods": "Pods", "logs": "Logs", "events": "Events", "spec": "Spec"}
@@ -58,7 +60,7 @@ def tab(request: HttpRequest, workload_id: UUID, tab: str) -> HttpResponse:
         "live_after": {str(scope): head for scope, head in heads.items()},
     }
     if tab == "spec":
-        context |= _spec(workload)
+        context |= _spec(workload, actor.user)
     if tab == "logs":
         context |= log_page.context(request, workload)
     if tab == "overview":
@@ -93,11 +95,15 @@ def _address(workload: Workload, name: str) -> str:
     return reverse("workload-tab", args=[workload.pk, name])
 
 
-def _spec(workload: Workload) -> dict[str, Any]:
+def _spec(workload: Workload, user: User) -> dict[str, Any]:
     attempt = details.attempts(workload)[0]
     has_master = any(path.startswith(f"{Role.MASTER}.") for path in attempt.effective)
+    workers = details.spec_values(attempt, Role.WORKER)
+    master = details.spec_values(attempt, Role.MASTER) if has_master else []
+    sources = [value.source for value in (*workers, *master)]
     return {
         "attempt": attempt,
-        "worker_values": details.spec_values(attempt, Role.WORKER),
-        "master_values": details.spec_values(attempt, Role.MASTER) if has_master else [],
+        "worker_values": workers,
+        "master_values": master,
+        "origins": origins_in_words(user, workload, sources),
     }

@@ -73,7 +73,8 @@ def download(request: HttpRequest, workload_id: UUID) -> HttpResponse | Streamin
     except Unreadable as problem:
         return HttpResponse(f"{problem}\n", status=409, content_type=TEXT)
     workload, attempt = log.workload, log.attempt
-    what = log.pods[0] if len(log.pods) == 1 else request.GET.get("pod") or "all"
+    chosen = request.GET.get("pod", "")
+    with_prefix = request.GET.get("prefix") == "1"
     audit.record(
         actor=actor_of(request, "form"),
         action=actions.WORKLOAD_LOG_DOWNLOAD,
@@ -81,11 +82,12 @@ def download(request: HttpRequest, workload_id: UUID) -> HttpResponse | Streamin
         object_id=str(workload.pk),
         object_name=workload.name,
         scope=workload.project.scope,
-        detail={"attempt": attempt.no, "pods": what},
+        detail={"attempt": attempt.no, "pods": chosen or "all"},
     )
-    pieces = log.export(with_prefix=request.GET.get("prefix") == "1")
-    # The name is made of ids alone: nothing that a person typed gets into the header.
-    name = f"{workload.pk}-{attempt.no}-{what}.log"
+    pieces = log.export(with_prefix=with_prefix)
+    # Names of workloads and pods are letters, digits and hyphens: nothing ends the header early.
+    name = f"{workload.name}-attempt{attempt.no}"
+    name += (f"-{chosen}" if chosen else "") + ("-times" if with_prefix else "") + ".log"
     return StreamingHttpResponse(
         _in_thread(pieces) if isinstance(request, ASGIRequest) else pieces,
         content_type=TEXT,

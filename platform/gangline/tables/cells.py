@@ -11,6 +11,9 @@ from django.utils.safestring import SafeString, mark_safe
 
 from gangline.web import components, formats
 
+NONE = format_html('<span class="none">{}</span>', formats.NOTHING)
+"""Nothing to say: a dash in a table, nothing on the card that a row is on a phone."""
+
 
 @dataclass(frozen=True, slots=True)
 class RowAction:

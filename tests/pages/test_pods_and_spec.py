@@ -1,0 +1,152 @@
+"""What the tabs Pods and Spec say of a workload: ranks, memory, values and their origins."""
+
+import re
+from html import unescape
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from assets.models import Template
+from gangline.db.clock import db_now
+from gangline.organization.models import Scope
+from gangline.spec.frameworks import WORKERS_AND_MASTER
+from tests.support.api import ApiClient
+from tests.support.engine import new_workload
+from tests.support.world import IMAGE, World
+from workloads.models import Attempt, Replica, Workload
+from workloads.selectors.details import expected_replicas
+
+pytestmark = pytest.mark.django_db
+OWNER = "researcher-vision"
+
+
+def client_of(world: World, person: str) -> Client:
+    client = Client()
+    client.force_login(world.people[person], backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+def gang(world: World, **columns: Any) -> Workload:
+    return new_workload(
+        name=columns.pop("name", "digits"),
+        project=world.vision,
+        owner=world.people[OWNER],
+        values={"image": IMAGE, "command": "python train.py"},
+        workers=2,
+        **columns,
+    )
+
+
+def replicas(workload: Workload, *rows: tuple[str, int, int], **columns: Any) -> None:
+    attempt = Attempt.objects.get(workload=workload)
+    Replica.objects.bulk_create(
+        Replica(attempt=attempt, role=role, index=index, rank=rank, state="Running", **columns)
+        for role, index, rank in rows
+    )
+
+
+def cells(page: str, column: str) -> dict[str, str]:
+    """Text of one column of the table of pods, by pod."""
+    found = re.findall(rf'<tr data-pod="([^"]+)".*?data-col="{column}"[^>]*>(.*?)</td>', page)
+    return {pod: re.sub(r"<[^>]+>", "", text) for pod, text in found}
+
+
+@pytest.mark.parametrize(
+    ("framework", "first", "of_master"), [("MPI", 0, "–"), ("PyTorch", 1, "0")]
+)
+@pytest.mark.parametrize("has_begun", [False, True])
+def test_a_launcher_has_no_rank(
+    world: World, framework: str, first: int, of_master: str, has_begun: bool
+) -> None:
+    """A master that trains is rank 0; a launcher is none of the ranks that it starts."""
+    workload = gang(world, framework=framework, configuration=WORKERS_AND_MASTER)
+    Workload.objects.filter(pk=workload.pk).update(pods_total=3)
+    if has_begun:
+        replicas(workload, ("master", 0, 0), ("worker", 0, first), ("worker", 1, first + 1))
+    page = client_of(world, OWNER).get(f"/workloads/{workload.pk}/pods").content.decode()
+    assert cells(page, "rank") == {
+        "master-0": of_master, "worker-0": str(first), "worker-1": str(first + 1),
+    }  # fmt: skip
+    if has_begun:
+        pods = ApiClient(world, OWNER).get(f"workloads/{workload.pk}/pods").json()["pods"]
+        assert [pod["rank"] for pod in pods] == [
+            None if framework == "MPI" else 0, first, first + 1,
+        ]  # fmt: skip
+
+
+def test_the_grid_names_a_launcher_without_a_rank(world: World) -> None:
+    workload = gang(world, framework="MPI", configuration=WORKERS_AND_MASTER)
+    Workload.objects.filter(pk=workload.pk).update(pods_total=21, num_workers=20)
+    workload.refresh_from_db()
+    assert len(expected_replicas(workload, Attempt.objects.get(workload=workload))) == 21
+    page = client_of(world, OWNER).get(f"/workloads/{workload.pk}/pods").content.decode()
+    assert 'title="master-0, Pending"' in page
+    assert 'title="rank 0, worker-0, Pending"' in page
+
+
+def test_memory_is_a_column_once_it_is_known(world: World) -> None:
+    """It is measured to the end, so a running gang has nothing to show there."""
+    workload = gang(world)
+    client = client_of(world, OWNER)
+    replicas(workload, ("worker", 0, 0))
+    assert "Peak memory" not in client.get(f"/workloads/{workload.pk}/pods").content.decode()
+    replicas(workload, ("worker", 1, 1), peak_memory=64_000_000)
+    page = client.get(f"/workloads/{workload.pk}/pods").content.decode()
+    assert cells(page, "memory") == {"worker-0": "–", "worker-1": "64 MB"}
+
+
+def spec_page(world: World, person: str, workload: Workload, source: str) -> dict[str, str]:
+    """HTML of the origin by field, when the image comes from ``source``."""
+    attempt = Attempt.objects.get(workload=workload)
+    attempt.effective["worker.image"]["source"] = source
+    Attempt.objects.filter(pk=attempt.pk).update(effective=attempt.effective)
+    answer = client_of(world, person).get(f"/workloads/{workload.pk}/spec")
+    assert answer.status_code == 200
+    page = answer.content.decode()
+    rows = re.findall(r'<th scope="row">(.*?)</th><td>.*?</td><td>(.*?)</td>', page)
+    return {unescape(label): html for label, html in rows}
+
+
+def template(world: World, scope: Scope) -> Template:
+    return Template.objects.create(
+        scope=scope, name="digits & more", framework="PyTorch", created_at=db_now()
+    )
+
+
+def test_a_value_of_a_template_names_it_and_leads_to_it(world: World) -> None:
+    workload = gang(world)
+    made = template(world, world.vision.scope)
+    origin = spec_page(world, OWNER, workload, f"template:{made.pk}")["Image"]
+    assert "template digits &amp; more" in origin
+    address = re.search(r'href="([^"]+)"', origin)
+    assert address
+    page = client_of(world, OWNER).get(unescape(address[1])).content.decode()
+    assert f'data-testid="template-{made.pk}"' in page
+
+
+def test_a_template_that_the_reader_may_not_use_is_not_named(world: World) -> None:
+    workload = gang(world)
+    hidden = template(world, world.nlp.scope)
+    for source in (f"template:{hidden.pk}", "template:00000000-0000-4000-8000-000000000000"):
+        origin = spec_page(world, OWNER, workload, source)["Image"]
+        assert re.sub(r"<[^>]+>", "", origin) == "template"
+        assert "href" not in origin
+
+
+def test_a_copied_value_names_the_workload_while_it_is_there(world: World) -> None:
+    workload, earlier = gang(world), gang(world, name="earlier")
+    source = f"copy:{earlier.pk}"
+    origin = spec_page(world, OWNER, workload, source)["Image"]
+    assert f'<a href="/workloads/{earlier.pk}">' in origin
+    assert "copy of earlier" in origin
+    Workload.objects.filter(pk=earlier.pk).update(deleted_at=db_now())
+    assert re.sub(r"<[^>]+>", "", spec_page(world, OWNER, workload, source)["Image"]) == "copied"
+
+
+def test_you_is_only_said_to_the_one_who_said_it(world: World) -> None:
+    workload = gang(world)
+    assert ">you<" in spec_page(world, OWNER, workload, "default")["Command"]
+    others = spec_page(world, "administrator", workload, "default")
+    assert f">{OWNER}<" in others["Command"]
+    assert ">default<" in others["Image"]
