@@ -1,24 +1,106 @@
-"""Every driver maps or refuses every field of the spec; the failure names both."""
+"""Every driver maps or refuses every field of the spec, and acts on what it maps."""
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
 
 import pytest
 
+from gangline.clusters.drivers.base import AttemptRef, Submission
+from gangline.clusters.drivers.local import planning, rendering
 from gangline.clusters.drivers.local.driver import LocalDriver
+from gangline.clusters.drivers.local.shim.log import Limits
+from gangline.clusters.drivers.mapping import OURS, To
 from gangline.spec.base import Ui
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
+from workloads.services import freezing, slots
 
-DRIVERS = {"local": LocalDriver}
+
+class HasTables(Protocol):
+    """What is looked at of a driver's class."""
+
+    mapped: frozenset[str]
+    unsupported: Mapping[str, str]
+
+
+DRIVERS: dict[str, type[HasTables]] = {"local": LocalDriver}
 FIELDS = dict(catalogue(WorkerSpec)) | dict(catalogue(ReplicaSpec))
+NEW = SpecField("spotInstances", Kind.INTEGER, Ui("Spot", section="general"))
+SOURCES = Path(planning.__file__).parent
+SAMPLES: dict[Kind, tuple[Any, Any]] = {
+    Kind.BOOLEAN: (True, False),
+    Kind.INTEGER: (1, 2),
+    Kind.NUMBER: (1, 2),
+    Kind.QUANTITY: ("64M", "128M"),
+    Kind.DURATION: (10, 20),
+    Kind.STRING: ("/one", "/two"),
+    Kind.COMMAND: ("one", "two"),
+    Kind.ITEMIZED: ([{"name": "A", "value": "1"}], [{"name": "A", "value": "2"}]),
+}
+CHOSEN = {
+    "image": ("local://one", "local://two"),
+    "distributedFramework": ("PyTorch", "XGBoost"),
+}
 
 
-def forgotten(driver: type[LocalDriver], fields: dict[str, SpecField]) -> list[str]:
-    return [path for path in fields if path not in driver.mapped | driver.unsupported.keys()]
+def forgotten(driver: type[HasTables], fields: Iterable[str]) -> list[str]:
+    known = driver.mapped | driver.unsupported.keys() | OURS
+    return [path for path in fields if path not in known]
+
+
+def ignored(fields: Mapping[str, SpecField], folder: Path) -> list[str]:
+    """Fields whose value makes no difference to what this machine would run."""
+    return [
+        path
+        for path, field in fields.items()
+        if len({_planned(path, value, folder) for value in _samples(field)}) == 1
+    ]
+
+
+def _samples(field: SpecField) -> tuple[Any, Any]:
+    return CHOSEN.get(field.path) or SAMPLES[field.kind]
+
+
+def _planned(path: str, value: Any, folder: Path) -> str:
+    """The plan of a gang in which this one value is said, from its rendered form and its slots."""
+    worker = {"image": "local://one", "command": "train", path: value}
+    framework = value if path == "distributedFramework" else "PyTorch"
+    count = value if path == "numWorkers" else 2
+    submission = Submission("gang", "vision", framework, "workersAndMaster", count, worker, worker)
+    need = slots.need_of(
+        framework=framework,
+        configuration="workersAndMaster",
+        num_workers=count,
+        values={f"{role}.{p}": v for role in ("worker", "master") for p, v in worker.items()},
+    )
+    machine = {"cpus": 16, "memory": 10**12, "gpus": [str(n) for n in range(16)]}
+    ref = AttemptRef(
+        "install-a",
+        "w-1",
+        1,
+        "gang",
+        placement=slots.room_of(machine, (), lambda port: True).take(need),
+        grace_seconds=value if path == "terminationGracePeriodSeconds" else 30,
+    )
+    runtimes = {name: Path(f"/opt/{name}/bin/python") for name in ("one", "two")}
+    site = planning.Site(folder, runtimes, None, sandboxed=False, limits=Limits())
+    native = json.loads(json.dumps(LocalDriver(folder, "host-a").render(submission)))
+    return json.dumps(planning.build(site, ref, native), sort_keys=True)
+
+
+@pytest.fixture(autouse=True)
+def _eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(8)))
 
 
 @pytest.mark.parametrize("kind", DRIVERS)
 @pytest.mark.parametrize("path", FIELDS)
 def test_a_field_is_mapped_or_refused(kind: str, path: str) -> None:
-    assert not forgotten(DRIVERS[kind], {path: FIELDS[path]}), (
+    assert not forgotten(DRIVERS[kind], [path]), (
         f"The {kind} driver neither maps nor refuses {path}: add it to a table of its mapping, or "
         "to UNSUPPORTED with the reason."
     )
@@ -27,11 +109,41 @@ def test_a_field_is_mapped_or_refused(kind: str, path: str) -> None:
 @pytest.mark.parametrize("kind", DRIVERS)
 def test_a_driver_knows_no_field_that_is_gone(kind: str) -> None:
     driver = DRIVERS[kind]
-    assert driver.mapped | driver.unsupported.keys() <= FIELDS.keys()
+    assert driver.mapped | driver.unsupported.keys() | OURS <= FIELDS.keys()
     assert not driver.mapped & driver.unsupported.keys()
+    assert not OURS & (driver.mapped | driver.unsupported.keys())
 
 
 def test_a_new_field_is_missed() -> None:
     """The control: the test above can fail."""
-    new = SpecField("spotInstances", Kind.BOOLEAN, Ui("Spot", section="general"))
-    assert forgotten(LocalDriver, {new.path: new}) == ["spotInstances"]
+    assert forgotten(LocalDriver, [NEW.path]) == ["spotInstances"]
+
+
+@pytest.mark.parametrize("path", sorted(LocalDriver.mapped))
+def test_this_machine_acts_on_what_it_maps(path: str, tmp_path: Path) -> None:
+    assert not ignored({path: FIELDS[path]}, tmp_path), (
+        f"The local driver maps {path}, yet nothing reads it: what runs stays the same."
+    )
+
+
+def test_a_field_that_is_mapped_and_never_read_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(rendering, "ROLE", {**rendering.ROLE, NEW.path: To("spot")})
+    fields = {NEW.path: NEW, "command": FIELDS["command"]}
+    assert ignored(fields, tmp_path) == ["spotInstances"]
+
+
+def test_what_gangline_acts_on_itself_reaches_the_workload() -> None:
+    source = Path(freezing.__file__).read_text()
+    assert [path for path in sorted(OURS) if f'"{path}"' not in source] == []
+
+
+def test_every_word_of_a_plan_is_read(tmp_path: Path) -> None:
+    """By the supervisors or by the driver, which find it in `plan.json` only."""
+    plan = json.loads(_planned("command", "train", tmp_path))
+    keys = {*plan, *plan["replicas"][0]}
+    readers = [path for path in SOURCES.rglob("*.py") if path.name != "planning.py"]
+    text = "\n".join(path.read_text() for path in readers)
+    read = set(re.findall(r"\[[\"'](\w+)[\"']\]|\.get\([\"'](\w+)[\"']", text))
+    assert sorted(keys - {word for pair in read for word in pair}) == []

@@ -111,4 +111,4 @@ def _roots(cluster: Cluster) -> tuple[Path, ...]:
     return (home,) if is_own and home.is_dir() and home != Path(home.anchor) else ()
 
 
-_factories[LOCAL] = _local
+register(LOCAL, _local)

@@ -256,7 +256,7 @@ class Driver(Protocol):
     unsupported: Mapping[str, str]
     """Reason by field path for what this kind of cluster cannot do; the form shows the reason."""
     mapped: frozenset[str]
-    """Paths that ``render`` writes somewhere. With ``unsupported`` it covers the catalogue."""
+    """Paths that change what runs. With ``unsupported`` and ``mapping.OURS``: the catalogue."""
     in_flight_max: float
     """Seconds after which a create that was never seen cannot land any more."""
 
@@ -278,15 +278,32 @@ class Driver(Protocol):
     def observe(self, ref: AttemptRef) -> Observation:
         """One strong read. ABSENT only when certain; UNKNOWN on any doubt."""
 
-    def create(self, ref: AttemptRef) -> Result: ...
+    def create(self, ref: AttemptRef) -> Result:
+        """Make what is missing of the attempt from ``rendered`` and ``placement``; start it or not.
 
-    def commit(self, ref: AttemptRef) -> Result: ...
+        NotYet: accepted, ``observe`` will show it, HELD where ``commit`` must follow. Refused: it
+        can never start, in words for the row. Unknown, Busy: called again after an ``observe``. A
+        second call makes nothing twice, and one after ``delete`` makes nothing at all.
+        """
 
-    def suspend(self, ref: AttemptRef) -> Result: ...
+    def commit(self, ref: AttemptRef) -> Result:
+        """Release a HELD attempt, and no other. Done where ``create`` starts things itself."""
 
-    def resume(self, ref: AttemptRef) -> Result: ...
+    def suspend(self, ref: AttemptRef) -> Result:
+        """End what runs: a request first, ``ref.grace_seconds`` later by force.
 
-    def delete(self, ref: AttemptRef) -> Result: ...
+        Keeps logs and records. NotYet while anything lives; Done when nothing does, or never did.
+        """
+
+    def resume(self, ref: AttemptRef) -> Result:
+        """Let a SUSPENDED attempt go on. Refused where a stopped attempt cannot: make a new one."""
+
+    def delete(self, ref: AttemptRef) -> Result:
+        """End everything as ``suspend`` does and let no late ``create`` start anything any more.
+
+        NotYet until nothing is left; Done from then on, however often it is asked. Needs no more of
+        ``ref`` than the identity, ``ext_uid`` where it is known, and the grace.
+        """
 
     def list_owned(self, install: str) -> Iterator[AttemptRef]:
         """All of this installation on the cluster, for adoption and the search for orphans."""

@@ -17,6 +17,9 @@ class To:
     convert: Callable[[Any], Any] = _unchanged
 
 
+OURS = frozenset({"backoffLimit", "autoDeletionTimeAfterCompletionSeconds"})
+"""Fields that Gangline acts on by itself, alike on every kind of cluster: no driver maps them."""
+
 Table = Mapping[str, To]
 """Places by field path of the catalogue (``compute.cpuCoreRequest``)."""
 

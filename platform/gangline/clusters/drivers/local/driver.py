@@ -166,7 +166,10 @@ class LocalDriver:
     def list_owned(self, install: str) -> Iterator[AttemptRef]:
         boot = self.boot_id()
         for folder in all_runs(self.data_dir):
-            plan = folder.plan()
+            try:
+                plan = folder.plan()
+            except files.UnusablePlan:
+                continue
             if plan is None or plan["install"] != install:
                 continue
             if folder.is_cancelled and not observing.live_replicas(folder, plan, boot):
@@ -175,7 +178,10 @@ class LocalDriver:
 
     def watch(self, install: str, cursor: str) -> Iterator[Sequence[Observation]]:
         def owns(folder: RunFolder) -> bool:
-            plan = folder.plan()
+            try:
+                plan = folder.plan()
+            except files.UnusablePlan:
+                return True  # the data folder is ours, and so are its attempts
             return plan is not None and plan["install"] == install
 
         def look(folder: RunFolder) -> Observation:
@@ -232,24 +238,21 @@ class LocalDriver:
         return NotYet()
 
     def _suspend(self, ref: AttemptRef) -> Result:
-        folder = self._folder(ref)
-        plan = folder.plan()
-        if plan is None:
-            return Done()
-        return self._end(folder, plan, ending.STOP, ref)
+        return self._end(self._folder(ref), ending.STOP, ref)
 
     def _delete(self, ref: AttemptRef) -> Result:
         folder = self._folder(ref)
         # Cancel first, read claims afterwards: a shim does it the other way round (R7a).
         folder.cancel()
-        plan = folder.plan()
+        return self._end(folder, ending.DELETE, ref)
+
+    def _end(self, folder: RunFolder, cause: str, ref: AttemptRef) -> Result:
+        try:
+            plan = folder.plan()
+        except files.UnusablePlan:
+            plan = planning.from_claims(ref, folder.claimed())
         if plan is None:
             return Done()
-        return self._end(folder, plan, ending.DELETE, ref)
-
-    def _end(
-        self, folder: RunFolder, plan: Mapping[str, Any], cause: str, ref: AttemptRef
-    ) -> Result:
         boot = self.boot_id()
         exits = [folder.exit(str(replica["name"])) for replica in plan["replicas"]]
         live = observing.live_replicas(folder, plan, boot)
@@ -324,6 +327,8 @@ def _answer(act: Callable[[AttemptRef], Result], ref: AttemptRef) -> Result:
         return Refused("The workload has a name that cannot be a folder.")
     except subprocess.TimeoutExpired:
         return Unknown("The launcher did not answer in time.")
+    except files.UnusablePlan as problem:
+        return Refused(str(problem))
     except BlockingIOError:
         return Busy(retry_after=5.0, reason="This machine cannot start more processes just now.")
     except OSError as problem:

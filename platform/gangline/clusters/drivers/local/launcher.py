@@ -18,7 +18,11 @@ replica = importlib.import_module("shim.replica")
 
 def main(arguments: list[str]) -> int:
     folder = os.path.abspath(arguments[0])
-    plan = files.read_json(f"{folder}/ctl/{files.PLAN}")
+    try:
+        plan = files.read_plan(f"{folder}/ctl")
+    except files.UnusablePlan as problem:
+        sys.stderr.write(f"{problem}\n")
+        return 66
     if plan is None:
         sys.stderr.write(f"There is no plan in {folder}.\n")
         return 66

@@ -14,7 +14,7 @@ from gangline.clusters.drivers.base import (
 )
 
 from .run_folder import RunFolder
-from .shim import ending, gang, tree, words
+from .shim import ending, files, gang, tree, words
 
 LATE = 2.0
 """Seconds after which a shim that was launched can no longer write its claim."""
@@ -29,13 +29,19 @@ def is_live(claim: Mapping[str, Any] | None, boot: str) -> bool:
 
 def live_replicas(folder: RunFolder, plan: Mapping[str, Any], boot: str) -> list[str]:
     """Replicas that run or start. A shim that wrote its exit record has nothing left to do."""
-    names = [str(replica["name"]) for replica in plan["replicas"]]
+    return _living(folder, [str(replica["name"]) for replica in plan["replicas"]], boot)
+
+
+def _living(folder: RunFolder, names: list[str], boot: str) -> list[str]:
     return [n for n in names if is_live(folder.claim(n), boot) and folder.exit(n) is None]
 
 
 def may_write(folder: RunFolder, name: str, boot: str) -> bool:
     """Whether replica ``name`` may still add to its log, now or once it starts."""
-    plan = folder.plan()
+    try:
+        plan = folder.plan()
+    except files.UnusablePlan:
+        return name in _living(folder, folder.claimed(), boot)
     if plan is None or name not in [replica["name"] for replica in plan["replicas"]]:
         return False
     if folder.exit(name) is not None:
@@ -48,7 +54,10 @@ def may_write(folder: RunFolder, name: str, boot: str) -> bool:
 
 def observe(folder: RunFolder, boot: str) -> Observation:
     """One look at the whole attempt."""
-    plan = folder.plan()
+    try:
+        plan = folder.plan()
+    except files.UnusablePlan as problem:
+        return _without_plan(folder, boot, str(problem))
     if plan is None:
         return _absent(folder)
     if folder.is_cancelled and not live_replicas(folder, plan, boot):
@@ -77,6 +86,18 @@ def observe(folder: RunFolder, boot: str) -> Observation:
         ended_at=_last_end(seen) if state not in _UNFINISHED else None,
     )
     return _with_ranks(folder, plan, observation)
+
+
+def _without_plan(folder: RunFolder, boot: str, reason: str) -> Observation:
+    """What the claims alone tell; whatever lives is left for a stop or a deletion to end."""
+    if _living(folder, folder.claimed(), boot):
+        state = ObservedState.RUNNING
+    elif folder.is_cancelled:
+        return _absent(folder)
+    else:
+        state = ObservedState.FAILED
+    uid = f"{folder.workload}/{folder.attempt}"
+    return Observation(folder.workload, folder.attempt, state, reason, ext_uid=uid)
 
 
 _UNFINISHED = (ObservedState.STARTING, ObservedState.RUNNING, ObservedState.TERMINATING)

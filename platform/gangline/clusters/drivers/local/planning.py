@@ -13,8 +13,10 @@ from gangline.spec.frameworks import FRAMEWORKS
 from . import sandbox
 from .expansion import expand, expand_variables
 from .frameworks import MASTER, WORKER, hostfile_text, replica_environment
+from .rendering import FORM
 from .run_folder import RunFolder
 from .runtimes import RUNTIMES, search_path
+from .shim.files import PLAN_VERSION
 from .shim.log import Limits
 
 HOST = "127.0.0.1"
@@ -39,27 +41,40 @@ class CannotPlan(Exception):
 
 def build(site: Site, ref: AttemptRef, native: Mapping[str, Any]) -> dict[str, Any]:
     """The plan for ``ref``. Raises CannotPlan."""
+    if native.get("form") != FORM:
+        raise CannotPlan("Another version of Gangline prepared it. Run it again.")
     if not ref.placement:
         raise CannotPlan("No slots were assigned to the workload.")
     folder = RunFolder(site.data_dir, ref.workload, ref.attempt)
     gang = _Gang(site, ref, native, folder)
     return {
-        "version": 1,
+        "version": PLAN_VERSION,
         "install": ref.install,
         "workload": ref.workload,
         "attempt": ref.attempt,
         "name": ref.name,
         "namespace": ref.namespace,
-        "framework": native["framework"],
-        "configuration": native["configuration"],
         "grace": ref.grace_seconds,
         "runs": str(site.data_dir / "runs"),
         "log": list(site.limits),
         "replicas": [gang.replica(slot) for slot in gang.started],
         "ranks": [{"name": _name(s), "rank": s.index} for s in gang.ranks],
-        "marks": {_name(slot): gang.mark(slot) for slot in gang.started},
+        "marks": {_name(slot): mark_of(ref, _name(slot)) for slot in gang.started},
         "placement": [_placement(slot) for slot in ref.placement],
     }
+
+
+def from_claims(ref: AttemptRef, names: Sequence[str]) -> dict[str, Any]:
+    """As much of a plan as ending a gang needs, where the plan itself is of no use."""
+    return {
+        "replicas": [{"name": name} for name in names],
+        "marks": {name: mark_of(ref, name) for name in names},
+    }
+
+
+def mark_of(ref: AttemptRef, name: str) -> str:
+    """What all processes of a replica carry in their environment as GANGLINE_RUN."""
+    return f"{ref.install}/{ref.workload}/{ref.attempt}/{name}"
 
 
 def prepare_work(site: Site, folder: RunFolder, plan: Mapping[str, Any]) -> None:
@@ -101,10 +116,6 @@ class _Gang:
         if not self.ports:
             raise CannotPlan("No port was assigned to the workload.")
 
-    def mark(self, slot: ReplicaPlacement) -> str:
-        ref = self.ref
-        return f"{ref.install}/{ref.workload}/{ref.attempt}/{_name(slot)}"
-
     def replica(self, slot: ReplicaPlacement) -> dict[str, Any]:
         name, role = _name(slot), self._role(slot)
         work = self.folder.work(name)
@@ -115,7 +126,7 @@ class _Gang:
         name_python(self.site.data_dir / "bin" / runtime, python.parent)
         said = [(pair[0], pair[1]) for pair in role.get("variables", [])]
         environment = expand_variables(self._environment(slot, runtime, python, work), said)
-        environment["GANGLINE_RUN"] = self.mark(slot)
+        environment["GANGLINE_RUN"] = mark_of(self.ref, name)
         for kind in ("labels", "annotations"):
             if pairs := role.get(kind):
                 environment[f"GANGLINE_{kind.upper()}"] = json.dumps(dict(pairs))

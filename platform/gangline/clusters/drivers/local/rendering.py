@@ -26,32 +26,28 @@ ROLE: Table = {
     "args": To("arguments", split_command),
     "workingDir": To("workingDirectory"),
     "environmentVariables": To("variables", _pairs),
-    "compute.gpuDevicesRequest": To("requests|gpus"),
-    "compute.cpuCoreRequest": To("requests|cpus"),
-    "compute.cpuMemoryRequest": To("requests|memory", quantity_bytes),
     "compute.cpuCoreLimit": To("limits|cores", math.ceil),
     "compute.cpuMemoryLimit": To("limits|memory", quantity_bytes),
     "labels": To("labels", _pairs),
     "annotations": To("annotations", _pairs),
 }
-GANG: Table = {
-    "distributedFramework": To("framework"),
-    "numWorkers": To("numWorkers"),
-    "terminationGracePeriodSeconds": To("graceSeconds"),
-    "backoffLimit": To("retries"),
-    "autoDeletionTimeAfterCompletionSeconds": To("deleteAfterSeconds"),
+GANG: Table = {"distributedFramework": To("framework")}
+LATE: Mapping[str, str] = {
+    "numWorkers": "placement",
+    "compute.gpuDevicesRequest": "placement",
+    "compute.cpuCoreRequest": "placement",
+    "compute.cpuMemoryRequest": "placement",
+    "terminationGracePeriodSeconds": "grace_seconds",
 }
-MAPPED = paths(ROLE, GANG)
+"""Fields that arrive as this part of the ``AttemptRef``, once slots were given out (R7)."""
+MAPPED = paths(ROLE, GANG) | LATE.keys()
 UNSUPPORTED: Mapping[str, str] = {}
 
 
 def render(submission: Submission) -> dict[str, Any]:
     """What ``create`` joins with the placement. JSON data only."""
-    native: dict[str, Any] = {"form": FORM, "name": submission.name, "project": submission.project}
-    apply(GANG, submission.worker, native)
-    native["framework"] = submission.framework
-    native["configuration"] = submission.configuration
-    native["numWorkers"] = submission.num_workers
+    native: dict[str, Any] = {"form": FORM, "configuration": submission.configuration}
+    apply(GANG, {"distributedFramework": submission.framework}, native)
     native["identifiers"] = dict(submission.identifiers)
     native["worker"] = apply(ROLE, submission.worker, {})
     if submission.master is not None:

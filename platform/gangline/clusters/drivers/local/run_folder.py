@@ -57,10 +57,19 @@ class RunFolder:
             (self.ctl / name).mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def plan(self) -> dict[str, Any] | None:
-        return files.read_json(str(self.ctl / files.PLAN))
+        """None: none was written yet. Raises UnusablePlan."""
+        return files.read_plan(str(self.ctl))
 
     def write_plan(self, plan: dict[str, Any]) -> bool:
         return files.write_once(str(self.ctl / files.PLAN), plan)
+
+    def claimed(self) -> list[str]:
+        """Replicas that have a claim, whatever the plan says."""
+        try:
+            names = sorted(path.name for path in (self.ctl / "claims").iterdir())
+        except FileNotFoundError:
+            return []
+        return [name for name in names if _REPLICA.fullmatch(name)]
 
     def claim(self, replica: str) -> dict[str, Any] | None:
         return files.read_json(str(self.ctl / "claims" / replica))

@@ -81,19 +81,19 @@ def _spawn(
         try:
             _prepare(out[1], err[1], replica)
             os.execve(line[0], line, environment)
-        except OSError as problem:
-            os.write(failure[1], str(problem.errno).encode())
+        except BaseException as problem:  # noqa: BLE001 - told to the supervisor, whatever it is
+            os.write(failure[1], _in_words(problem).encode(errors="replace")[:1000])
         finally:
             os._exit(127)
     for fd in (out[1], err[1], failure[1]):
         os.close(fd)
-    number = os.read(failure[0], 16)  # empty once the command runs: the pipe closes on exec
+    reason = os.read(failure[0], 1000)  # empty once the command runs: the pipe closes on exec
     os.close(failure[0])
-    if number:
+    if reason:
         os.waitpid(pid, 0)
         os.close(out[0])
         os.close(err[0])
-        return Refusal(126, words.not_started(argv[0], os.strerror(int(number))))
+        return Refusal(126, words.not_started(argv[0], reason.decode(errors="replace")))
     for fd in (out[0], err[0]):
         os.set_blocking(fd, False)
         try:
@@ -101,6 +101,12 @@ def _spawn(
         except OSError:
             pass  # the user's share of pipe memory is used up: the usual size works as well
     return Started(pid, out[0], err[0])
+
+
+def _in_words(problem: BaseException) -> str:
+    if isinstance(problem, OSError) and problem.errno:
+        return os.strerror(problem.errno)
+    return f"{type(problem).__name__}: {problem}"
 
 
 def _prepare(stdout: int, stderr: int, replica: dict[str, Any]) -> None:

@@ -11,7 +11,10 @@ import os
 import time
 from typing import Any
 
+from . import words
+
 PLAN = "plan.json"
+PLAN_VERSION = 1
 CANCELLED = "cancelled"
 END = "end"
 LAUNCHED = "launched"
@@ -19,14 +22,38 @@ LATE = 75
 """Exit code of a shim that came second or after the end (EX_TEMPFAIL)."""
 
 
+class UnusablePlan(ValueError):
+    """A plan that nobody here can follow, in words why."""
+
+
+def read_plan(ctl: str) -> dict[str, Any] | None:
+    """The plan of the attempt; None when there is none yet. Raises UnusablePlan."""
+    try:
+        plan = _parsed(f"{ctl}/{PLAN}")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not isinstance(plan, dict):
+        raise UnusablePlan(words.PLAN_DAMAGED)
+    if plan.get("version") != PLAN_VERSION:
+        raise UnusablePlan(words.other_plan(plan.get("version"), PLAN_VERSION))
+    return plan
+
+
 def read_json(path: str) -> dict[str, Any] | None:
     """Content of ``path``; None when it is missing or not whole."""
     try:
-        with open(path, encoding="utf-8") as file:
-            value = json.load(file)
-    except (FileNotFoundError, NotADirectoryError, ValueError):
+        value = _parsed(path)
+    except (FileNotFoundError, NotADirectoryError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def _parsed(path: str) -> object:
+    with open(path, encoding="utf-8") as file:
+        try:
+            return json.load(file)
+        except ValueError:
+            return None
 
 
 def write_once(path: str, value: dict[str, Any]) -> bool:

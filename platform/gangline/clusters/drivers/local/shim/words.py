@@ -20,7 +20,15 @@ SIGNALS = {
 }
 DISAPPEARED = "The process disappeared (killed or out of memory)."
 RESTARTED = "The machine was restarted."
+PLAN_DAMAGED = "The plan of this attempt is damaged, so it cannot go on. Run it again."
 OUT_OF_MEMORY = "Killed by the kernel because the machine ran out of memory."
+
+
+def other_plan(version: object, known: int) -> str:
+    return (
+        f"The plan of this attempt has version {version}, and this Gangline follows version "
+        f"{known}. Run it again."
+    )
 
 
 def exited(code: int) -> str:
