@@ -1,5 +1,6 @@
 """The files a page loads: fresh, small, without inline code, and colours only among the tokens."""
 
+import ast
 import gzip
 import hashlib
 import importlib.util
@@ -124,6 +125,58 @@ def test_every_status_has_a_shape_of_its_own() -> None:
         for shape in shapes
     }
     assert len(drawings) == len(shapes)
+
+
+def _literals(path: Path) -> set[str]:
+    """Words of the strings of a Python file that are not its documentation."""
+    tree = ast.parse(path.read_text("utf-8"))
+    told = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    texts = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told
+    ]
+    return {word for text in texts for word in re.split(r"[\s\"'<>=/#{}]+", text)}
+
+
+def _words_in_use() -> set[str]:
+    """What may name a class or an icon: of attributes and tags of templates, of strings of code."""
+    words: set[str] = set()
+    for path in TEMPLATES:
+        text = re.sub(r"{#.*?#}", "", path.read_text("utf-8"))
+        for value in re.findall(r"class=\"((?:{%.*?%}|{{.*?}}|[^\"])*)\"", text):
+            words.update(re.sub(r"{%.*?%}|{{.*?}}", " ", value).split())
+        for tag in re.findall(r"{%.*?%}", text):
+            words.update(w for value in re.findall(r"\"([^\"]*)\"", tag) for w in value.split())
+    for path in OWN_SCRIPTS:
+        for text in re.findall(r"\"([^\"\n]*)\"|`([^`]*)`", path.read_text("utf-8")):
+            words.update(re.split(r"[\s\"'<>=/#.\[\]]+", " ".join(text)))
+    return words.union(*(_literals(path) for path in PYTHON))
+
+
+WORDS_IN_USE = _words_in_use()
+# Made of a name and what is known only then: tones, colours of a log, pods in turn.
+MADE = re.compile(r"tone-\w+|[fb]g\d+|w\d")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=_name)
+def test_every_class_of_the_style_sheets_is_used(path: Path) -> None:
+    text = re.sub(
+        r"/\*.*?\*/|url\([^)]*\)|\"[^\"]*\"", "", path.read_text("utf-8"), flags=re.DOTALL
+    )
+    selectors = re.findall(r"([^{};]+){", text)
+    classes = {name for one in selectors for name in re.findall(r"\.([a-zA-Z][\w-]*)", one)}
+    assert {c for c in classes if not MADE.fullmatch(c)} - WORDS_IN_USE == set()
+
+
+def test_every_symbol_of_the_sprite_is_used() -> None:
+    shapes = {name for name in SYMBOLS if name.startswith("s-")}
+    assert SYMBOLS - shapes - WORDS_IN_USE == set()
+    assert {f"s-{word}" for word in WORDS_IN_USE} | WORDS_IN_USE >= shapes
 
 
 @pytest.mark.parametrize("path", OWN_SCRIPTS, ids=_name)
