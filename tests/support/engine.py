@@ -105,14 +105,14 @@ def new_workload(
         )
         workload.save(force_insert=True)
         submission = refs.submission_of(workload, effective)
-        Attempt.objects.create(
+        attempt = Attempt.objects.create(
             workload=workload,
             no=1,
             effective=effective,
             rendered=connections.driver_for(cluster).render(submission),
             created_at=now,
         )
-        intents.begin(workload, now=now)
+        intents.begin(workload, attempt, now=now)
     return workload
 
 

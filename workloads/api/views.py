@@ -69,7 +69,8 @@ class DistributedList(APIView):
             key=key,
             request_hash=bodies.hash_of("submit", request.data) if key else "",
         )
-        body = presenting.distributed(done.workload, _newest_attempt(done.workload))
+        attempt = done.attempt or _newest_attempt(done.workload)
+        body = presenting.distributed(done.workload, attempt)
         headers = {"Location": f"/api/v1/workloads/distributed/{done.workload.pk}"}
         return Response(body, 202, headers=headers | (_REPLAYED if done.replayed else {}))
 

@@ -10,7 +10,7 @@ from gangline.organization.models import Project
 from gangline.policies.effective import EffectivePolicy
 from gangline.policies.engine import Resolution
 from gangline.spec.problems import Problem
-from workloads.models import Workload
+from workloads.models import Attempt, Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +75,8 @@ class Submitted:
 
     workload: Workload
     replayed: bool
+    attempt: Attempt | None = None
+    """What was stored with it; None when replayed."""
 
 
 class NameTaken(Exception):

@@ -125,9 +125,9 @@ def delete(*, workload_id: UUID, by: str, cause: str = "user") -> Workload:
     return workload
 
 
-def begin(workload: Workload, *, now: datetime) -> None:
+def begin(workload: Workload, attempt: Attempt, *, now: datetime) -> None:
     """Last step of a submission, in the same transaction as the row and its first attempt."""
-    status.settle(workload, now=now)
+    status.settle(workload, now=now, attempt=attempt)
     cluster_id = workload.cluster_id
     transaction.on_commit(lambda: admission.request(cluster_id))
 

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from assets.models import Template
-from gangline.access.grants import can, visible_projects, who_can
+from gangline.access.grants import can, who_can
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotAllowed
 from gangline.accounts.models import User
@@ -85,15 +85,17 @@ def judge(
     request: SubmissionRequest,
     *,
     place: Place | None = None,
+    policy: EffectivePolicy | None = None,
     with_forecast: bool = True,
 ) -> Preview:
     """Resolve the values under today's policy and collect every problem, never only the first.
 
-    ``place`` saves looking it up again; the forecast walks over the queue, so whoever shows none
+    ``place`` and its ``policy`` save looking them up again; the forecast walks over the queue, so whoever shows none
     leaves it out.
     """
     place = place or find_place(user, request)
-    policy = effective_for(place.project) if place.project else effective_policy([])
+    if policy is None:
+        policy = effective_for(place.project) if place.project else effective_policy([])
     framework, configuration = _choices(request, policy)
     resolution = resolve(
         Request(
@@ -174,8 +176,11 @@ def _project(user: User, text: str | int) -> Project | None:
     digits = str(text)
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 15):
         return None
-    visible = visible_projects(user, Permission.PROJECT_VIEW).filter(pk=int(digits))
-    return with_scopes(visible).first()
+    project = with_scopes(Project.objects.filter(pk=int(digits))).first()
+    # The same answer as `visible_projects`, at a third of its price: the scopes came along.
+    if project is None or not can(user, Permission.PROJECT_VIEW, project.scope):
+        return None
+    return project
 
 
 def _unknown_project(value: str | int) -> Problem:
@@ -290,14 +295,10 @@ def _cluster_problems(
     except Unconnectable as why:
         return [*found, _unconnectable(place.cluster, str(why))]
     refused = [*_unsupported(driver, resolution), *driver.check(submission, facts)]
-    said = {(p.path, p.rule) for p in refused if p.role == Role.WORKER}
-    return found + [
-        _labelled(p)
-        for p in refused
-        if (p.role, _field(p.path)) not in wrong
-        # A master that follows the workers is not told the same thing once more.
-        and not (p.role == Role.MASTER and request.master == "same" and (p.path, p.rule) in said)
-    ]
+    if _master_mode(request, configuration) == "same":
+        # A master that follows the workers is mended at their fields: it has none of its own.
+        refused = [p.at(role=Role.WORKER) if p.role == Role.MASTER else p for p in refused]
+    return found + [_labelled(p) for p in refused if (p.role, _field(p.path)) not in wrong]
 
 
 def _unsupported(driver: Driver, resolution: Resolution) -> Iterator[Problem]:

@@ -30,9 +30,9 @@ class _Change:
     differing: Mapping[str, Any]
 
 
-def settle(workload: Workload, *, now: datetime) -> None:
-    """Bring the shown columns of one workload in line with its attempt."""
-    settle_all([workload], now=now)
+def settle(workload: Workload, *, now: datetime, attempt: Attempt | None = None) -> None:
+    """Bring the shown columns of one workload in line with its attempt, read anew unless given."""
+    _settle([workload], {workload.pk: attempt} if attempt else _attempts([workload]), now)
 
 
 def settle_all(workloads: Sequence[Workload], *, now: datetime) -> list[Workload]:
@@ -41,7 +41,12 @@ def settle_all(workloads: Sequence[Workload], *, now: datetime) -> list[Workload
     Call it once, as the last step of a transaction: it takes the counters of the projects, in id
     order, and whatever holds them makes the others wait (R13).
     """
-    attempts = _attempts(workloads)
+    return _settle(workloads, _attempts(workloads), now)
+
+
+def _settle(
+    workloads: Sequence[Workload], attempts: Mapping[Any, Attempt], now: datetime
+) -> list[Workload]:
     replicas = _replicas(attempts.values())
     changed: list[_Change] = []
     for workload in workloads:

@@ -15,8 +15,9 @@ from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
 from gangline.lib.fail_points import fail_point
 from gangline.organization.models import Project
+from gangline.organization.selectors import scopes_to
+from gangline.policies.effective import EffectivePolicy
 from gangline.policies.models import Policy
-from gangline.policies.selectors import scopes_to
 from gangline.spec.problems import InvalidSpec, Role
 from workloads.models import Attempt, IdempotencyKey, Workload
 from workloads.services import events, intents
@@ -42,6 +43,7 @@ __all__ = [
     "ClusterUnreachable",
     "IdempotencyConflict",
     "NameTaken",
+    "Place",
     "Preview",
     "SubmissionRequest",
     "Submitted",
@@ -68,9 +70,18 @@ class _PolicyMoved(Exception):
     """A policy was saved between judging and storing."""
 
 
-def preview(*, actor: Actor, request: SubmissionRequest) -> Preview:
-    """What `submit` would store, with every problem. Never raises for bad values."""
-    return judge(actor.user, request)
+def preview(
+    *,
+    actor: Actor,
+    request: SubmissionRequest,
+    place: Place | None = None,
+    policy: EffectivePolicy | None = None,
+) -> Preview:
+    """What `submit` would store, with every problem. Never raises for bad values.
+
+    ``place`` and ``policy`` are those that the caller has read in this request already.
+    """
+    return judge(actor.user, request, place=place, policy=policy)
 
 
 def checked_preview(*, actor: Actor, request: SubmissionRequest) -> Preview:
@@ -97,7 +108,7 @@ def submit(
         versions = _policy_versions(project)
         try:
             judged = _acceptable(actor, request, place)
-            workload = _store(actor, request, judged, versions, key, request_hash)
+            attempt = _store(actor, request, judged, versions, key, request_hash)
         except _PolicyMoved:
             continue
         except NameTaken:
@@ -112,7 +123,7 @@ def submit(
                 raise
             raise NameTaken(name_taken(request.name, project)) from error
         fail_point("submit.after_commit")
-        return Submitted(workload, replayed=False)
+        return Submitted(attempt.workload, replayed=False, attempt=attempt)
     raise InvalidSpec(preview(actor=actor, request=request).problems)
 
 
@@ -193,7 +204,7 @@ def _store(
     versions: object,
     key: str,
     request_hash: str,
-) -> Workload:
+) -> Attempt:
     project, cluster = judged.project, judged.cluster
     if project is None or cluster is None:
         raise InvalidSpec(judged.problems)
@@ -206,7 +217,7 @@ def _store(
         now = db_now()
         workload.created_at = workload.due_at = now
         workload.save(force_insert=True)
-        Attempt.objects.create(
+        attempt = Attempt.objects.create(
             workload=workload,
             no=1,
             cause="submit",
@@ -244,9 +255,9 @@ def _store(
                 "said": sorted(workload.said),
             },
         )
-        intents.begin(workload, now=now)
+        intents.begin(workload, attempt, now=now)
         fail_point("submit.before_commit")
-    return workload
+    return attempt
 
 
 def _new_workload(

@@ -9,6 +9,7 @@ from django.db.models import Q, QuerySet
 
 from gangline.accounts.models import User
 from gangline.organization.models import Project, Scope
+from gangline.organization.selectors import is_loaded, scopes_to
 
 from .models import Grant
 from .permissions import Permission
@@ -88,7 +89,9 @@ def _roles(permission: Permission, *, own: bool) -> list[str]:
 
 
 def _upwards(scope: Scope) -> list[int]:
-    """Ids of ``scope`` and what is above it, near first, in one query."""
+    """Ids of ``scope`` and what is above it, near first, in one query at most."""
+    if is_loaded(scope):
+        return [above.pk for above in reversed(scopes_to(scope))]
     fields = ["pk", *("__".join(["parent"] * n) + "_id" for n in range(1, DEPTH + 1))]
     row = Scope.objects.filter(pk=scope.pk).values_list(*fields).first()
     return [pk for pk in row if pk is not None] if row else []

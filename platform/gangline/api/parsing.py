@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from typing import IO, Any
 
@@ -12,6 +13,11 @@ MAX_DEPTH = 20
 MAX_NODES = 10_000
 MAX_STRING = 64 * 1024
 MAX_DIGITS = 15
+# A string that never ends takes the rest: what stands in it is no bracket, and json.loads says so.
+_STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[\[{\]}]', re.DOTALL)
+
+_Place = tuple[str | int, ...]
+"""Keys and indexes that lead to a value."""
 
 
 class StrictJSONParser(BaseParser):
@@ -64,22 +70,13 @@ def loads(raw: bytes) -> Any:
 
 def _check_depth(text: str) -> None:
     """Before the recursive parser sees it: brackets outside strings may nest 20 deep."""
-    depth, inside, escaped = 0, False, False
-    for character in text:
-        if inside:
-            if escaped:
-                escaped = False
-            elif character == "\\":
-                escaped = True
-            elif character == '"':
-                inside = False
-        elif character == '"':
-            inside = True
-        elif character in "[{":
+    depth = 0
+    for token in _STRING_OR_BRACKET.findall(text):
+        if token in "[{":
             depth += 1
             if depth > MAX_DEPTH:
                 raise ParseError(f"The body is nested deeper than {MAX_DEPTH} levels.")
-        elif character in "]}":
+        elif token in "]}":
             depth -= 1
 
 
@@ -114,31 +111,36 @@ def _constant(text: str) -> float:
 def _check(value: Any) -> None:
     """No NUL, no lone surrogate, no giant string, no giant document; an explicit stack."""
     nodes = 0
-    stack: list[tuple[str, Any]] = [("", value)]
+    stack: list[tuple[_Place, Any]] = [((), value)]
     while stack:
-        path, item = stack.pop()
+        place, item = stack.pop()
         nodes += 1
         if nodes > MAX_NODES:
             raise ParseError(f"The body holds more than {MAX_NODES} values.")
         if isinstance(item, str):
-            _check_text(path, item)
+            _check_text(place, item)
         elif isinstance(item, dict):
             for key, inner in item.items():
-                here = f"{path}.{_shown(key)}" if path else _shown(key)
+                here = (*place, key)
                 _check_text(here, key)
                 stack.append((here, inner))
         elif isinstance(item, list):
-            stack.extend((f"{path}[{n}]", inner) for n, inner in enumerate(item))
+            stack.extend(((*place, n), inner) for n, inner in enumerate(item))
 
 
-def _check_text(path: str, text: str) -> None:
-    where = path or "The body"
+def _check_text(place: _Place, text: str) -> None:
     if len(text) > MAX_STRING:
-        raise ParseError(f"{where} is longer than {MAX_STRING // 1024} KiB.")
+        raise ParseError(f"{_named(place)} is longer than {MAX_STRING // 1024} KiB.")
     if "\x00" in text:
-        raise ParseError(f"{where} holds a NUL character.")
+        raise ParseError(f"{_named(place)} holds a NUL character.")
     if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
-        raise ParseError(f"{where} holds half of a surrogate pair.")
+        raise ParseError(f"{_named(place)} holds half of a surrogate pair.")
+
+
+def _named(place: _Place) -> str:
+    """``spec.labels[2].name``; put into words only when there is something to say of it."""
+    parts = (f"[{step}]" if isinstance(step, int) else f".{_shown(step)}" for step in place)
+    return "".join(parts).removeprefix(".") or "The body"
 
 
 def _shown(text: str) -> str:

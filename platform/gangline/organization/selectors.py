@@ -17,6 +17,26 @@ def tenant_scope() -> Scope:
     return Scope.objects.get(kind=ScopeKind.TENANT)
 
 
+def scopes_to(scope: Scope) -> list[Scope]:
+    """``scope`` and all above it, from far (tenant) to near."""
+    chain: list[Scope] = []
+    at: Scope | None = scope
+    while at is not None:
+        chain.append(at)
+        at = at.parent
+    return chain[::-1]
+
+
+def is_loaded(scope: Scope) -> bool:
+    """Whether `scopes_to` needs no query: all above it came with the scope."""
+    at: Scope | None = scope
+    while at is not None:
+        if not Scope.parent.is_cached(at):
+            return at.parent_id is None
+        at = at.parent
+    return True
+
+
 def with_scopes(projects: QuerySet[Project]) -> QuerySet[Project]:
     """``projects`` with everything that names or merges their scopes, in the same query."""
     return projects.select_related("cluster", "department", "scope__parent__parent__parent")

@@ -4,20 +4,11 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from gangline.organization.models import Project, Scope
+from gangline.organization.selectors import is_loaded, scopes_to
 
 from .document import PolicyDocument, parse
 from .effective import EffectivePolicy, Layer, effective_policy
 from .models import Policy
-
-
-def scopes_to(scope: Scope) -> list[Scope]:
-    """``scope`` and all above it, from far (tenant) to near."""
-    chain: list[Scope] = []
-    at: Scope | None = scope
-    while at is not None:
-        chain.append(at)
-        at = at.parent
-    return chain[::-1]
 
 
 def layers(scope: Scope) -> list[Layer]:
@@ -29,7 +20,7 @@ def layers(scope: Scope) -> list[Layer]:
 
 def effective_for(project: Project) -> EffectivePolicy:
     """The policy of ``project``: every layer merged, each rule with its source (R22)."""
-    if not _is_loaded(project):
+    if not (Project.scope.is_cached(project) and is_loaded(project.scope)):
         scopes = Scope.objects.select_related("parent__parent__parent")
         project.scope = scopes.get(pk=project.scope_id)
     chain = scopes_to(project.scope)
@@ -41,18 +32,6 @@ def effective_for(project: Project) -> EffectivePolicy:
     )
     texts = {str(policy.pk): policy.text for policy in stored.values()}
     return _merged(key, tuple(texts[policy_id] for _, _, policy_id, _ in key))
-
-
-def _is_loaded(project: Project) -> bool:
-    """Whether the scope and all above it came with the project."""
-    if not Project.scope.is_cached(project):
-        return False
-    at: Scope | None = project.scope
-    while at is not None:
-        if not Scope.parent.is_cached(at):
-            return at.parent_id is None
-        at = at.parent
-    return True
 
 
 @lru_cache(maxsize=256)
