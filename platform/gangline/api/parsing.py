@@ -71,12 +71,12 @@ def loads(raw: bytes) -> Any:
 def _check_depth(text: str) -> None:
     """Before the recursive parser sees it: brackets outside strings may nest 20 deep."""
     depth = 0
-    for token in _STRING_OR_BRACKET.findall(text):
-        if token in "[{":
+    for found in _STRING_OR_BRACKET.findall(text):
+        if found in "[{":
             depth += 1
             if depth > MAX_DEPTH:
                 raise ParseError(f"The body is nested deeper than {MAX_DEPTH} levels.")
-        elif token in "]}":
+        elif found in "]}":
             depth -= 1
 
 
