@@ -48,6 +48,19 @@ def gallery(product: Product) -> Iterator[Gallery]:
     product.empty()
 
 
+def test_the_link_to_the_content_shows_with_the_focus_alone(window: Windows) -> None:
+    """Also beyond the window, where a picture or a print of a whole page would show it."""
+    page = window(user="", viewport={"width": 390, "height": 300})
+    page.goto("/login")
+    page.evaluate("document.activeElement.blur()")
+    whole = page.screenshot(full_page=True)
+    page.evaluate("scrollTo({top: 150, behavior: 'instant'})")
+    assert page.evaluate("scrollY") == 150
+    assert page.screenshot(full_page=True) == whole
+    page.get_by_role("link", name="Skip to content").focus()
+    assert page.screenshot(full_page=True) != whole
+
+
 def test_signing_in(window: Windows) -> None:
     page = window(user="")
     page.goto("/login")

@@ -6,6 +6,7 @@ from html import unescape
 import pytest
 from django.test import Client
 
+from gangline.policies.models import Policy
 from tests.support.world import World
 
 pytestmark = pytest.mark.django_db
@@ -28,11 +29,23 @@ def test_lines_with_problems_stand_numbered_above_the_text(world: World) -> None
     assert 'aria-describedby="policy-lines"' in page
 
 
+@pytest.mark.parametrize("version", ["9" * 5000, "²", "-1", ""])
+def test_a_version_that_is_none_changes_nothing(world: World, version: str) -> None:
+    client = Client()
+    client.force_login(world.people["administrator"])
+    address = f"/policies/{world.vision.scope_id}"
+    fits = "\n".join(TEXT.splitlines()[:2] + ["    numWorkers: {min: 1, max: 4}"])
+    assert client.post(address, {"text": fits, "version": "0"}).status_code == 302
+    assert client.post(address, {"text": fits + "0", "version": version}).status_code == 422
+    assert client.post(f"{address}/delete", {"version": version}).status_code == 302
+    assert Policy.objects.get(scope=world.vision.scope_id).text == fits
+
+
 def test_a_text_that_fits_has_no_such_lines(world: World) -> None:
     client = Client()
     client.force_login(world.people["administrator"])
     address = f"/policies/{world.vision.scope_id}"
-    fits = TEXT.splitlines()[:2] + ["    numWorkers: {min: 1, max: 4}"]
+    fits = [*TEXT.splitlines()[:2], "    numWorkers: {min: 1, max: 4}"]
     page = client.post(address, {"text": "\n".join(fits), "version": "0", "check": "1"})
     assert page.status_code == 200
     assert "policy-lines" not in page.content.decode()
