@@ -5,10 +5,17 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from gangline.lib.paths import default_data_dir
+
+
+def _split(value: object) -> object:
+    """A list in one variable: separated by commas."""
+    if not isinstance(value, str):
+        return value
+    return tuple(part for part in map(str.strip, value.split(",")) if part)
 
 
 class Env(BaseSettings):
@@ -26,7 +33,8 @@ class Env(BaseSettings):
     """`redis://host:port/0`; needed in production."""
     secret_key: str = ""
     """Empty: a key kept in the data folder, made at the first start."""
-    allowed_hosts: Annotated[tuple[str, ...], NoDecode] = ()
+    allowed_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)] = ()
+    """`a.example.org,b.example.org`"""
     public_url: str = ""
     """`https://gangline.example.org`: the address people use, when a proxy stands in front."""
     behind_proxy: bool = False
@@ -61,11 +69,20 @@ class Env(BaseSettings):
             return [self.origin, f"http://localhost:{self.port}"]
         return [self.origin]
 
+    @property
+    def database_file(self) -> Path:
+        """SQLite's file, where no other database is named."""
+        return self.data_dir / "gangline.db"
+
+    @property
+    def key_file(self) -> Path:
+        return self.data_dir / "secret.key"
+
     def key(self) -> str:
         """The signing key: given, or kept in the data folder (mode 0600)."""
         if self.secret_key:
             return self.secret_key
-        path = self.data_dir / "secret.key"
+        path = self.key_file
         if not path.exists():
             self.data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
             temporary = path.with_suffix(f".{secrets.token_hex(4)}")

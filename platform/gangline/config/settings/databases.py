@@ -18,7 +18,7 @@ def _database(url: str) -> dict[str, Any]:
     if not url:
         return {
             "ENGINE": "django.db.backends.sqlite3",
-            "NAME": env().data_dir / "gangline.db",
+            "NAME": env().database_file,
             # Several threads write: wait for the lock at BEGIN, do not fail in mid-transaction.
             "OPTIONS": {
                 "transaction_mode": "IMMEDIATE",
