@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import transaction
-from django.db.models import F
+from django.db import connection, transaction
 
 from gangline.clusters.drivers.base import ObservedState
 from gangline.live import bell
@@ -89,7 +88,9 @@ def situation(attempt: Attempt, workload: Workload, *, now: datetime, ill: int =
 
 def _attempts(workloads: Iterable[Workload]) -> dict[Any, Attempt]:
     numbers = {workload.pk: workload.attempt_no for workload in workloads}
-    rows = Attempt.objects.filter(workload__in=numbers, no__in=set(numbers.values()))
+    rows = Attempt.objects.filter(workload__in=numbers, no__in=set(numbers.values())).defer(
+        "effective", "rendered"
+    )
     return {row.workload_id: row for row in rows if row.no == numbers[row.workload_id]}
 
 
@@ -174,11 +175,17 @@ def _store(changes: Sequence[_Change]) -> None:
 
 
 def _advance(project_id: int, by: int) -> int:
-    counter = ScopeSeq.objects.filter(pk=project_id)
-    if not counter.update(seq=F("seq") + by):
-        ScopeSeq.objects.bulk_create([ScopeSeq(project_id=project_id)], ignore_conflicts=True)
-        counter.update(seq=F("seq") + by)
-    return counter.values_list("seq", flat=True).get()
+    # One statement, which the query builder has no words for: it locks, counts and answers.
+    table = connection.ops.quote_name(ScopeSeq._meta.db_table)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"INSERT INTO {table} (project_id, seq) VALUES (%s, %s) "  # noqa: S608  its own name
+            f"ON CONFLICT (project_id) DO UPDATE SET seq = {table}.seq + excluded.seq "
+            "RETURNING seq",
+            [project_id, by],
+        )
+        head: int = cursor.fetchone()[0]
+    return head
 
 
 def _event(workload: Workload, now: datetime) -> events.NewEvent:
