@@ -11,6 +11,7 @@ from django.http import QueryDict
 from gangline.access.grants import visible_projects
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
+from gangline.lib.texts import moment
 from gangline.live.feeds import Delta, Heads, Refused, View
 from gangline.tables.counts import in_words
 from workloads.models import ScopeSeq, Workload
@@ -100,9 +101,6 @@ def _ids(given: object) -> frozenset[str]:
 
 def _moment(given: object) -> datetime:
     try:
-        moment = datetime.fromisoformat(str(given))
+        return moment(str(given), zoned=True)
     except ValueError:
-        raise Refused("since: must be the time at which the page was made.") from None
-    if moment.tzinfo is None:
-        raise Refused("since: must say its time zone.")
-    return moment
+        raise Refused("since: must be the time of the page, with its time zone.") from None

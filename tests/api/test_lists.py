@@ -1,5 +1,7 @@
 """GET /api/v1/workloads and its relatives: filters, sorting, paging, what one may see."""
 
+import base64
+import json
 from typing import Any
 
 import pytest
@@ -86,6 +88,10 @@ def test_filters(world: World, many: list[str], filter_by: str, expected: set[st
     assert count == len(expected)
 
 
+def cursor_of(*values: str) -> str:
+    return base64.urlsafe_b64encode(json.dumps(values).encode()).decode().rstrip("=")
+
+
 @pytest.mark.parametrize(
     "query",
     [
@@ -93,6 +99,7 @@ def test_filters(world: World, many: list[str], filter_by: str, expected: set[st
         {"filterBy": "name"},
         {"filterBy": "name=="},
         {"filterBy": "createdAt>=yesterday"},
+        {"filterBy": "createdAt>=0001-01-01T00:00:00+23:59"},
         {"filterBy": "clusterId==1"},
         {"filterBy": "gpus=@1"},
         {"filterBy": ",".join(["name==a"] * 21)},
@@ -107,6 +114,8 @@ def test_filters(world: World, many: list[str], filter_by: str, expected: set[st
         {"offset": "10001"},
         {"cursor": "nonsense"},
         {"cursor": "WyJhIiwiYiJd"},
+        {"cursor": cursor_of("0001-01-01T00:00:00+23:59", "0" * 32)},
+        {"cursor": cursor_of("2026-01-01T00:00:00", "0" * 32)},
         {"deleted": "perhaps"},
         {"search": "x" * 101},
         {"ordering": "created_by__password"},

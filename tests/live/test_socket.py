@@ -102,6 +102,8 @@ async def test_what_a_person_may_not_see_is_not_told(place: Place) -> None:
         {"query": "q" * 4001},
         {"since": "yesterday"},
         {"since": "2026-01-01T00:00:00"},
+        {"since": "0001-01-01T00:00:00+23:59"},
+        {"since": "9999-12-31T23:59:59-23:59"},
         {"ids": "all"},
         {"ids": ["not-an-id"]},
         {"ids": ["x"] * 201},
@@ -286,6 +288,34 @@ async def test_equal_pages_share_one_computation(
             await place.toggle(place.vision[0])
             await asyncio.gather(*(page.delta() for page in [*pages, other]))
         assert len(computed) == 3, "another query is another view"
+
+
+async def test_a_view_that_fails_silences_no_other(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = WorkloadListFeed.delta
+
+    def failing(self: WorkloadListFeed, view: Any, after: Any) -> Any:
+        if view.data.filters.search == "broken":
+            raise ZeroDivisionError
+        return original(self, view, after)
+
+    monkeypatch.setattr(WorkloadListFeed, "delta", failing)
+    async with page_of(place.researcher) as broken, page_of(place.researcher) as sound:
+        await broken.hello(ids=place.vision, query="q=broken")
+        await sound.hello(ids=place.vision)
+        for _ in range(3):
+            await place.toggle(place.vision[0])
+            assert ids_of(await sound.delta()) == {place.vision[0]}
+            await sound.say(type="ack")
+
+
+async def test_a_filter_that_nothing_passes_counts_nothing(place: Place) -> None:
+    async with page_of(place.researcher) as page:
+        await page.hello(ids=place.vision, query="framework=nonsense")
+        await place.toggle(place.vision[0])
+        frame = await page.delta()
+        assert set(frame["counts"].values()) == {"0"}
 
 
 async def test_a_lost_doorbell_costs_one_poll(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from gangline.accounts.models import ApiToken
 from gangline.db.clock import db_now
 from gangline.spec.frameworks import WORKERS_AND_MASTER
 from tests.support.api import ApiClient
@@ -189,7 +190,8 @@ def test_a_question_leads_back_to_where_it_was_asked(
 def test_an_address_that_names_nonsense_is_still_a_page(person: Client) -> None:
     for query in (
         "sort=-nonsense", "size=7", "status=nothing", "after=!!", "before=e30", "q=%0a%E2%80%AE",
-        "project=" + "p," * 500, "owner=%F0%9F%92%A9", "q=" + "x" * 5000, "unknown=kept",
+        "project=" + "p," * 500, "framework=nothing", "owner=%F0%9F%92%A9", "q=" + "x" * 5000,
+        "unknown=kept",
     ):  # fmt: skip
         assert person.get(f"/workloads?{query}", follow=True).status_code == 200, query
 
@@ -250,3 +252,10 @@ def test_fifty_rows_are_small_and_cost_no_more_queries_than_two(
         page = person.get("/workloads")
     assert page.content.count(b'data-testid="row-') == 50
     assert len(gzip.compress(page.content, 6)) <= MAX_GZIP
+
+
+@pytest.mark.parametrize("days", ["", "91", "-7", "seven", "٣٠", "9" * 5000])
+def test_a_token_lives_no_longer_than_is_allowed(person: Client, days: str) -> None:
+    answer = person.post("/settings/tokens", {"name": "ci", "days": days})
+    assert answer.status_code == 422
+    assert not ApiToken.objects.exists()

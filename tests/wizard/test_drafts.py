@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.support.forms import Filler
 from tests.support.world import World
 from workloads.models import Draft, Workload
@@ -114,10 +116,27 @@ def test_a_draft_holds_no_more_than_what_was_typed(filler: Filler) -> None:
     assert "canary" not in str(Draft.objects.get().inputs)
 
 
-def test_text_that_cannot_be_stored_is_refused_and_shown_again(filler: Filler) -> None:
+def test_a_typed_escape_sequence_is_text_like_any_other(filler: Filler) -> None:
+    filler.fill()
+    typed = r"printf a\u0000b\\u0000"
+    assert filler.post("workers", {"worker.command": typed}, go="leave").status in (302, 303)
+    assert filler.get("workers").page.value("worker.command") == typed
+
+
+@pytest.mark.parametrize(("field", "text"), [("args", "a\0b"), ("workingDir", "/a\0b")])
+def test_text_that_cannot_be_stored_is_refused_and_shown_again(
+    filler: Filler, field: str, text: str
+) -> None:
     filler.ready()
-    answer = filler.post("workers", {"worker.args": "a\0b"}, go="step:review")
+    answer = filler.post("workers", {f"worker.{field}": text}, go="step:review")
     assert answer.status == 422
-    assert answer.page.links == ["f-worker-args"]
-    assert answer.page.value("worker.args") == "a\0b"
-    assert "args" not in str(Draft.objects.get().inputs)
+    assert answer.page.links == [f"f-worker-{field}"]
+    assert answer.page.value(f"worker.{field}") == text
+    assert field not in str(Draft.objects.get().inputs)
+
+
+def test_a_tab_may_call_itself_anything(world: World) -> None:
+    """Also what PostgreSQL does not store."""
+    strange = Filler(world, tab="a\0b")
+    assert autosave(strange, "setup", {"workload.name": "digits"}).status_code == 200
+    assert Draft.objects.get().versions["setup"]["tab"] == "ab"

@@ -16,6 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from gangline.access.actor import Actor, actor_of
 from gangline.access.refusals import NotAllowed, NotVisible
+from gangline.lib.texts import whole
 from gangline.spec.problems import InvalidSpec, Problem, Role
 from gangline.web.errors import Refusal
 from workloads.models import Draft, Workload
@@ -124,10 +125,9 @@ def _answer(
 
 
 def _page(data: QueryDict, gesture: Gesture) -> Page:
-    seen = data.get("_version", "")
     return Page(
-        tab=data.get("_tab", "")[:64],
-        seen=int(seen) if seen.isascii() and seen.isdigit() and len(seen) < 10 else 0,
+        tab=data.get("_tab", "").replace("\0", "")[:64],
+        seen=whole(data.get("_version", "")) or 0,
         wins=gesture.verb == MINE,
     )
 

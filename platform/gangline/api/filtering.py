@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Q
+
+from gangline.lib import texts
 
 from .paging import BadQuery
 
@@ -33,19 +35,18 @@ def uuid(value: str) -> UUID:
 
 
 def whole(value: str) -> int:
-    digits = value.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= 15):
+    size = texts.whole(value.removeprefix("-"))
+    if size is None:
         raise NotAValue("a whole number")
-    return int(value)
+    return -size if value.startswith("-") else size
 
 
 def moment(value: str) -> datetime:
     """ISO 8601; without a zone it is UTC."""
     try:
-        found = datetime.fromisoformat(value.replace(" ", "+"))
+        return texts.moment(value.replace(" ", "+"))
     except ValueError as error:
         raise NotAValue("a time such as 2026-03-02T09:15:04Z") from error
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from gangline.accounts.models import ApiToken, User
 from gangline.accounts.services import CannotMake, make_token, revoke_token
 from gangline.config.env import Env, env
 from gangline.db.clock import db_now
+from gangline.lib.texts import whole
 from gangline.organization.selectors import tenant_scope
 from gangline.web.confirm import Question, ask
 from workloads.selectors.first_steps import HIDDEN
@@ -49,7 +50,7 @@ def token_create(request: HttpRequest) -> HttpResponse:
     user = _user(request)
     name, days = request.POST.get("name", "").strip(), request.POST.get("days", "")
     try:
-        made = make_token(user=user, name=name, days=int(days) if days.isdecimal() else 0, by=user)
+        made = make_token(user=user, name=name, days=whole(days) or 0, by=user)
     except CannotMake as refusal:
         return _page(request, token_problem=str(refusal), token_name=name, status=422)
     return _page(request, made=made)

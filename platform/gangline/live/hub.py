@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from channels.layers import InMemoryChannelLayer, get_channel_layer
-from django.db import close_old_connections
+from django.db import InterfaceError, OperationalError, close_old_connections
 
 from . import feeds
 from .feeds import Delta, Heads, View
@@ -42,6 +42,8 @@ class Subscriber:
         self.after: dict[int, int] = dict(after)
         self.send = send
         self.unacknowledged = 0
+        self.paused_until = 0.0
+        """When its view, which failed, is tried again (in the loop's time)."""
 
 
 class Hub:
@@ -144,22 +146,35 @@ class Hub:
     async def _round(self) -> None:
         """Send every page that is behind, and can take a frame, what changed for it."""
         groups: dict[tuple[Any, ...], list[Subscriber]] = defaultdict(list)
+        now = self.loop.time()
         for subscriber in self._subscribers:
-            if subscriber.unacknowledged < MAX_UNACKNOWLEDGED and self._behind(subscriber):
+            can_take_one = subscriber.unacknowledged < MAX_UNACKNOWLEDGED
+            is_paused = now < subscriber.paused_until
+            if can_take_one and not is_paused and self._behind(subscriber):
                 view = subscriber.view
                 groups[view.feed, view.key, view.ids, *sorted(subscriber.after.items())].append(
                     subscriber
                 )
         for members in groups.values():
-            view, after = members[0].view, dict(members[0].after)
-            feed = feeds.get(view.feed)
-            delta: Delta = await self.in_database(lambda: feed.delta(view, after))  # noqa: B023  awaited here
-            frame = delta.frame(after)
-            for subscriber in members:
-                subscriber.after.update(delta.to)
-                if not delta.is_empty:
-                    subscriber.unacknowledged += 1
-                    subscriber.send(frame)
+            try:
+                await self._tell(members)
+            except (OperationalError, InterfaceError):
+                raise  # the database is away, for everybody
+            except Exception:
+                log.exception("a live view failed; the pages on other views hear on")
+                for subscriber in members:
+                    subscriber.paused_until = self.loop.time() + POLL_SECONDS
+
+    async def _tell(self, members: list[Subscriber]) -> None:
+        view, after = members[0].view, dict(members[0].after)
+        feed = feeds.get(view.feed)
+        delta: Delta = await self.in_database(lambda: feed.delta(view, after))
+        frame = delta.frame(after)
+        for subscriber in members:
+            subscriber.after.update(delta.to)
+            if not delta.is_empty:
+                subscriber.unacknowledged += 1
+                subscriber.send(frame)
 
     def _poll_seconds(self) -> float:
         return DEAF_POLL_SECONDS if self._is_deaf else POLL_SECONDS

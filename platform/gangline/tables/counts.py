@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import QuerySet
 
@@ -14,7 +15,11 @@ def capped(parts: Mapping[str, QuerySet[Any]]) -> dict[str, int]:
     selects: list[str] = []
     parameters: list[Any] = []
     for rows in parts.values():
-        sql, given = rows.order_by().values("pk")[: CAP + 1].query.sql_with_params()
+        try:
+            sql, given = rows.order_by().values("pk")[: CAP + 1].query.sql_with_params()
+        except EmptyResultSet:  # a filter that nothing can pass
+            selects.append("0")
+            continue
         selects.append(f"(SELECT COUNT(*) FROM ({sql}) counted)")  # noqa: S608  built by the ORM
         parameters += given
     if not selects:

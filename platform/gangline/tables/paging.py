@@ -10,6 +10,8 @@ from typing import Any, Generic, TypeVar
 
 from django.db.models import Q, QuerySet
 
+from gangline.lib.texts import moment
+
 Row = TypeVar("Row")
 
 
@@ -129,10 +131,7 @@ def _value(name: str, value: Any) -> Any:
     if not isinstance(value, str | int) or isinstance(value, bool):
         raise BadCursor(name)
     if name.endswith("_at"):
-        moment = datetime.fromisoformat(str(value))
-        if moment.tzinfo is None:
-            raise BadCursor(name)
-        return moment
+        return moment(str(value), zoned=True)
     if isinstance(value, str) and ("\x00" in value or len(value) > 200):
         raise BadCursor(name)
     if isinstance(value, int) and abs(value) > 2**53:

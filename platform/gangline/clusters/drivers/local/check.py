@@ -100,7 +100,7 @@ def _working_directory(
     sandboxed: bool,
 ) -> Iterator[Problem]:
     said = values.get("workingDir")
-    if not said:
+    if not said or "\0" in said:  # the spec itself refuses the latter
         return
     folder = Path(said).resolve()
     accepted = folders(roots)

@@ -1,0 +1,27 @@
+"""Values out of texts that anybody may have written, such as those of an address."""
+
+from datetime import UTC, datetime
+
+_MOST_DIGITS = 15
+
+
+def whole(text: str) -> int | None:
+    """The whole number that ``text`` is: ASCII digits and no more than a database holds."""
+    is_number = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+    return int(text) if is_number else None
+
+
+def moment(text: str, *, zoned: bool = False) -> datetime:
+    """ISO 8601 as UTC. Raises ValueError, and nothing else.
+
+    Without a zone it is UTC, or refused where the text has to be ``zoned``.
+    """
+    found = datetime.fromisoformat(text)
+    if found.tzinfo is None:
+        if zoned:
+            raise ValueError("this time has no zone")
+        return found.replace(tzinfo=UTC)
+    try:
+        return found.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("in UTC this lies before the year 1 or after the year 9999") from None
