@@ -3,7 +3,7 @@
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
+from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS, WORKERS_ONLY
 from gangline.tables.cells import NONE, RowAction, row_menu, running_for
 from gangline.tables.columns import Column, Table, two_lines
 from gangline.web import components, formats
@@ -11,18 +11,10 @@ from workloads.selectors.listing import FIELDS, ListRow
 from workloads.statuses import STATUSES
 
 
-def roles_in_words(framework: str, configuration: str) -> str:
-    """``Workers & master``, with the framework's own word for the leading role."""
-    if configuration == WORKERS_ONLY:
-        return "Workers only"
-    word = FRAMEWORKS[framework].master_word
-    return "Workers & master" if word == "master" else f"{word.capitalize()} & workers"
-
-
 def _name(row: ListRow) -> SafeString:
     return two_lines(
         format_html('<a class="name" href="/workloads/{}">{}</a>', row.id, row.name),
-        f"{FRAMEWORKS[row.framework].label} · {roles_in_words(row.framework, row.configuration)}",
+        f"{FRAMEWORKS[row.framework].label} · {CONFIGURATIONS[row.configuration]}",
     )
 
 

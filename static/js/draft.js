@@ -122,7 +122,7 @@ class DraftAutosave extends HTMLElement {
     }
   }
 
-  /** @param {{saved: string, version: number, summary: string, echoes: Record<string, string>, chips: Record<string, string>}} data */
+  /** @param {{saved: string, version: number, summary: string, echoes: Record<string, string>, errors: Record<string, string>, chips: Record<string, string>}} data */
   done(data) {
     this.failures = 0;
     this.show("saved", `Saved ${data.saved}`);

@@ -165,7 +165,7 @@ def test_a_moved_number_stands_on_the_steps() -> None:
 def test_a_size_is_moved_too() -> None:
     limit = document(rules={"worker": {"compute": {"cpuMemoryRequest": {"max": "100M"}}}})
     assert policy(limit).worker["compute.cpuMemoryRequest"].default == Sourced(
-        "100M", "tenant", "256M (system), limited to 100M by tenant"
+        "100M", "tenant", "256 MB (system), limited to 100 MB by tenant"
     )
 
 

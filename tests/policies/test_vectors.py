@@ -82,7 +82,7 @@ def test_t6_sizes_are_compared_in_bytes(size: str) -> None:
     rules = document(rules={"worker": {"compute": {"cpuMemoryRequest": {"max": "16G"}}}})
     resolution = say(policy(rules), **{"worker.compute.cpuMemoryRequest": size})
     assert messages(resolution) == [
-        ("worker.compute.cpuMemoryRequest", "must be at most 16G", "tenant")
+        ("worker.compute.cpuMemoryRequest", "must be at most 16 GB", "tenant")
     ]
     assert resolution.problems[0].accepted == "a size such as 512M or 16Gi from 1M to 16G"
 

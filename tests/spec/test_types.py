@@ -64,9 +64,9 @@ def test_a_quantity_splits_into_number_and_unit() -> None:
         ("2K", "must be a size; write it as 2k"),
         ("16GiB", "must be a size; write it as 16Gi"),
         ("1e3G", "must be a size such as 512M or 16Gi"),
-        ("0", "must be between 1M and 1P"),
-        ("100", "must be between 1M and 1P"),
-        ("1Ei", "must be between 1M and 1P"),
+        ("0", "must be between 1 MB and 1 PB"),
+        ("100", "must be between 1 MB and 1 PB"),
+        ("1Ei", "must be between 1 MB and 1 PB"),
         ("9" * 50, "must have at most 40 characters"),
     ],
 )

@@ -4,7 +4,15 @@ import pytest
 
 from gangline.spec.base import Ui
 from gangline.spec.catalogue import Bound, Kind, SpecField, catalogue
-from gangline.spec.words import accepted, did_you_mean, in_words, one_of, plain_number, span
+from gangline.spec.words import (
+    accepted,
+    did_you_mean,
+    in_words,
+    one_of,
+    plain_number,
+    span,
+    with_unit,
+)
 from gangline.spec.workload import WorkerSpec
 
 FIELDS = catalogue(WorkerSpec)
@@ -21,12 +29,29 @@ def test_durations(seconds: int, words: str) -> None:
 
 
 def test_other_values() -> None:
-    assert in_words(FIELDS["compute.cpuMemoryLimit"], "16Gi") == "16Gi"
+    assert in_words(FIELDS["compute.cpuMemoryLimit"], "16Gi") == "16 GiB"
     assert in_words(FIELDS["compute.cpuCoreLimit"], 1024.0) == "1024"
     assert in_words(SpecField("sample", Kind.BOOLEAN, Ui("Sample")), False) == "false"
     assert plain_number(1e20) == "100000000000000000000"
     assert one_of(["a"]) == "a"
     assert one_of(["a", "b", "c"]) == "a, b or c"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        ("compute.cpuMemoryRequest", "256M", "256 MB"),
+        ("compute.cpuMemoryRequest", "1.5k", "1.5 kB"),
+        ("compute.cpuMemoryRequest", "500", "500 bytes"),
+        ("compute.cpuCoreRequest", 1.0, "1 core"),
+        ("compute.cpuCoreRequest", 0.5, "0.5 cores"),
+        ("compute.gpuDevicesRequest", 4, "4 GPUs"),
+        ("autoDeletionTimeAfterCompletionSeconds", 2_592_000, "30 days"),
+        ("numWorkers", 2, "2 pods"),
+    ],
+)
+def test_values_with_their_unit(path: str, value: object, words: str) -> None:
+    assert with_unit(FIELDS[path], value) == words
 
 
 @pytest.mark.parametrize(

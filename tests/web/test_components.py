@@ -100,6 +100,7 @@ def test_a_pod_grid_names_every_pod_and_its_status() -> None:
         (372, "6 min 12 s"),
         (3840, "1 h 04 min"),
         (86400 + 3 * 3600, "1 d 03 h"),
+        (30 * 86400, "30 d"),
         (-4, "0 s"),
     ],
 )

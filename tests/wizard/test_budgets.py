@@ -41,11 +41,16 @@ def test_reviews_curl_asks_for_the_same_workload(filler: Filler, world: World) -
     page = filler.get("review").page
     curl = next(e.text for e in page.elements if e.tag == "pre")
     assert "Bearer $TOKEN" in curl
+    key = re.search(r'-H "Idempotency-Key: ([0-9a-f]{32})"', curl)
+    assert key
     body = json.loads(re.search(r"-d '(.*)'$", curl, re.DOTALL)[1].replace("'\\''", "'"))  # type: ignore[index]
     filler.post("review", go="create")
     client = ApiClient(world, "researcher-vision")
-    answer = client.post("workloads/distributed", {**body, "name": "by-api"})
+    sent = {**body, "name": "by-api"}
+    answer = client.post("workloads/distributed", sent, Idempotency_Key=key[1])
     assert answer.status_code == 202, answer.content
+    again = client.post("workloads/distributed", sent, Idempotency_Key=key[1])
+    assert again.json()["workloadId"] == answer.json()["workloadId"]
     by_form, by_api = (
         {
             path: entry["value"]

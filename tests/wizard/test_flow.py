@@ -187,3 +187,56 @@ def test_without_a_project_the_form_says_whom_to_ask(world: World) -> None:
     page = Filler(world, "stranger").get("setup").page
     assert "Ask an administrator" in page.html
     assert not page.has(id="wizard-form")
+
+
+def test_what_the_cluster_asks_for_is_marked_and_explained(filler: Filler) -> None:
+    """The check and the marks come from one place: what is refused when empty says so before."""
+    filler.post("setup", {"workload.name": "digits"})
+    page = filler.get("workers").page
+    for path in ("image", "command"):
+        assert "(required)" in page.one(data_testid=f"f-worker.{path}").text
+    assert "(required)" not in page.one(data_testid="f-worker.workingDir").text
+    assert "runtimes/<name>" in page.one(id="f-worker-image-h").text
+    assert "a folder in " in page.one(id="f-worker-workingDir-h").text
+    refused = filler.post("workers", {"worker.workingDir": "/etc"})
+    assert refused.status == 422
+    assert {"f-worker-image", "f-worker-command", "f-worker-workingDir"} <= set(refused.page.links)
+
+
+def test_under_mpi_the_example_has_mpirun_and_a_command_without_it_is_refused(
+    filler: Filler,
+) -> None:
+    filler.post("setup", {"workload.name": "digits", "worker.distributedFramework": "MPI"})
+    command = filler.get("workers").page.one(id="f-worker-command").attributes
+    assert command["placeholder"] == "mpirun python train.py"
+    typed = {"worker.image": IMAGE, "worker.command": "python train.py"}
+    refused = filler.post("workers", typed)
+    assert refused.status == 422
+    assert refused.page.links == ["f-worker-command"]
+    assert "“mpirun python train.py”" in refused.page.one(data_testid="problem-summary").text
+    mended = typed | {"worker.command": "mpirun python train.py"}
+    assert filler.post("workers", mended).status == 303
+
+
+def test_no_start_is_promised_while_something_is_to_mend(filler: Filler) -> None:
+    filler.ready()
+    good = filler.get("review").page
+    assert "Starts at once." in good.one(data_testid="verdict").text
+    filler.post("workers", {"worker.command": ""}, go="autosave")
+    bad = filler.get("review", check="1").page
+    assert "Starts at once" not in bad.html
+    assert "Not ready to start." in bad.one(data_testid="verdict").text
+
+
+@pytest.mark.parametrize("step", ["setup", "workers", "master", "review"])
+def test_under_mpi_roles_are_called_the_same_on_every_page(filler: Filler, step: str) -> None:
+    setup = {"workload.name": "digits", "worker.distributedFramework": "MPI"}
+    filler.post("setup", setup)
+    filler.post("workers", {"worker.image": IMAGE, "worker.command": "mpirun python a.py"})
+    page = filler.get(step).page
+    assert page.one(data_testid="summary-roles").text == "Workers & master"
+    assert page.one(data_testid="summary-pods").text.endswith("1 master")
+    assert "launcher &amp;" not in page.html.lower()
+    if step == "setup":
+        card = next(e for e in page.elements if e.tag == "label" and "Workers & master" in e.text)
+        assert "The master is the launcher: it starts the ranks" in card.text

@@ -190,3 +190,29 @@ def test_changing_the_project_keeps_values_and_lists_what_no_longer_fits(
     assert filler.get("workers").page.value("worker.numWorkers") == "4"
     filler.post("setup", {"workload.projectId": str(world.vision.pk)})
     assert not filler.get("review", check="1").page.links
+
+
+def test_a_taken_name_is_told_while_it_is_typed(filler: Filler) -> None:
+    filler.ready()
+    filler.post("review", go="create")
+    other = Filler(filler.world)
+
+    def told(name: str) -> str:
+        saved = other.post("setup", {"workload.name": name}, go="autosave")
+        return str(saved.response.json()["errors"]["workload.name"])
+
+    assert "is already used in project vision; try “digits-2”" in told("digits")
+    shown = other.get("setup").page
+    assert "already used" in shown.one(data_errors="workload.name").text
+    assert shown.links == []
+    assert told("digits-2") == ""
+    assert told("Digits-") == "", "what may still become a name is left alone until Continue"
+
+
+def test_the_hint_of_the_name_holds_the_whole_rule(filler: Filler) -> None:
+    """Whoever follows the hint is not refused by a rule that it does not tell."""
+    hint = filler.get("setup").page.one(id="f-workload-name-h").text
+    refused = filler.post("setup", {"workload.name": "digits-"})
+    assert "end with a letter or digit" in refused.page.one(data_testid="problem-summary").text
+    assert "ends with a letter or digit" in hint
+    assert "1 to 51 lowercase letters, digits or “-”; starts with a letter" in hint

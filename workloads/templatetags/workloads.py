@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 
 from gangline.forms.words import readable
 from gangline.spec.catalogue import Kind
-from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS
 from gangline.spec.problems import Role
 from gangline.tables.cells import NONE, running_for
 from gangline.web import components, formats
@@ -18,7 +18,6 @@ from workloads.models import Attempt, Replica, Workload
 from workloads.pods import status_of
 from workloads.selectors.details import SpecValue, rank_of, spec_values
 from workloads.selectors.origins import Origin
-from workloads.tables import roles_in_words
 
 register = template.Library()
 
@@ -72,7 +71,7 @@ def what_runs(workload: Workload, attempt: Attempt) -> SafeString:
     values = {value.field.path: value for value in spec_values(attempt, Role.WORKER)}
     shown = [(v.field.label, _drawn(v)) for v in (values[p] for p in _OVERVIEW if p in values)]
     framework = FRAMEWORKS[workload.framework].label
-    roles = roles_in_words(workload.framework, workload.configuration).lower()
+    roles = CONFIGURATIONS[workload.configuration].lower()
     rows = format_html_join(
         "", "<dt>{}</dt><dd>{}</dd>", [("Framework", f"{framework}, {roles}"), *shown]
     )

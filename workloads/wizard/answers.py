@@ -72,14 +72,17 @@ def explain(desk: Desk, step: Step, gesture: Gesture) -> HttpResponse:
 
 def autosaved(request: HttpRequest, desk: Desk, step: Step) -> JsonResponse:
     """What scripts show after an automatic save: the time, the summary, what controls come to."""
-    context = StepPage(desk, step).context()
+    step_page = StepPage(desk, step)
+    context = step_page.context()
     fields = [field for section in context["sections"] for field in section.fields]
+    live = [step_page.setup.name] if step is Step.SETUP else []
     return JsonResponse(
         {
             "saved": context["saved_at"],
             "version": context["version"],
             "summary": render_to_string("wizard/summary.html", context, request),
             "echoes": {f.path: _part("echo_text", f) for f in fields if not f.wide},
+            "errors": {f.path: _part("errors", f) if f.errors else "" for f in live},
             "chips": {f.path: _part("chip", f) for f in fields if f.control != "rows"},
         }
     )

@@ -14,6 +14,7 @@ from gangline.clusters.connections import facts_of
 from gangline.clusters.drivers.base import Facts, FrameworkOffer
 from gangline.clusters.models import Cluster
 from gangline.organization.models import Project
+from gangline.organization.selectors import with_scopes
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY, configuration_problem
 from workloads.models import Workload
 from workloads.wizard.state import (
@@ -42,9 +43,7 @@ class Choices:
     def projects(self) -> list[Project]:
         """Projects that take this person's workloads."""
         return list(
-            visible_projects(self.user, Permission.WORKLOAD_CREATE)
-            .select_related("cluster__scope", "department__scope", "scope")
-            .order_by("name")
+            with_scopes(visible_projects(self.user, Permission.WORKLOAD_CREATE)).order_by("name")
         )
 
     @cached_property

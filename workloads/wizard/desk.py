@@ -204,8 +204,13 @@ class Desk:
 
     @cached_property
     def preview(self) -> submission.Preview | None:
-        request = self.request
-        return submission.preview(actor=self.actor, request=request) if request else None
+        request, project = self.request, self.choices.project
+        if request is None or project is None:
+            return None
+        place = submission.Place(project, project.cluster, ())
+        return submission.preview(
+            actor=self.actor, request=request, place=place, policy=self.policy
+        )
 
     @cached_property
     def problems(self) -> list[Problem]:

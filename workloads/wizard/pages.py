@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
@@ -17,7 +18,7 @@ from workloads.services.submission import Preview
 from workloads.wizard import drafts, setup_page
 from workloads.wizard.desk import NO_PROJECT, Desk
 from workloads.wizard.review import Review, copied_effective
-from workloads.wizard.state import FRAMEWORK, SETUP_FIELDS
+from workloads.wizard.state import FRAMEWORK, NAME, SETUP_FIELDS
 from workloads.wizard.steps import Step, after, before, problems_of, step_of
 from workloads.wizard.verdicts import summary_of
 
@@ -67,6 +68,13 @@ class StepPage:
         """Problems to show at the fields of this page."""
         return problems_of(self.step, self.all_problems) if self.checked else []
 
+    @cached_property
+    def setup(self) -> setup_page.SetupPage:
+        """Set-up's fields. That a name is taken is said at once: it is nobody's typing error."""
+        told = self.here or [p for p in self.desk.problems if (p.path, p.rule) == (NAME, "unique")]
+        rule = self.desk.policy.rule(Role.WORKER, FRAMEWORK)
+        return setup_page.SetupPage(self.desk.choices, rule, told)
+
     def context(self) -> dict[str, Any]:
         """Everything that all steps have in common, and what this one adds."""
         desk, sections = self.desk, self._sections()
@@ -94,9 +102,7 @@ class StepPage:
     def _own(self) -> Mapping[str, Any]:
         if self.step is Step.SETUP:
             return {
-                "setup": setup_page.SetupPage(
-                    self.desk.choices, self.desk.policy.rule(Role.WORKER, FRAMEWORK), self.here
-                ),
+                "setup": self.setup,
                 "unfinished": self._unfinished(),
             }
         if self.step is Step.MASTER:

@@ -1,5 +1,6 @@
 """Review: the checks, every effective value with its origin, what differs, the same as curl."""
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from workloads.models import Attempt
 from workloads.services.submission import Preview
 from workloads.wizard.desk import Desk
 from workloads.wizard.state import FRAMEWORK, NAME
-from workloads.wizard.verdicts import VERDICT_TONES, headline, without_headline
+from workloads.wizard.verdicts import Headline
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +105,8 @@ class Review:
         return Check("bad", "circle-x", bad, problems=told)
 
     def _room(self) -> Check:
-        verdict = self.preview.verdict
-        tone, icon = VERDICT_TONES[verdict.kind]
-        head = headline(verdict.kind)
-        return Check(tone, icon, head, without_headline(verdict.sentence, head))
+        head = Headline.of(self.preview)
+        return Check(head.tone, head.icon, head.words, head.text)
 
     def lines(self, role: Role) -> list[Line]:
         """The effective values of one role, in the order of the form."""
@@ -180,9 +179,12 @@ class Review:
     def curl(self, address: str) -> str:
         """The same submission through the API; the token is left to the shell."""
         body = json.dumps(self.body(), indent=2, ensure_ascii=False).replace("'", "'\\''")
+        # Sent twice it is one workload; what is changed before is another request.
+        key = hashlib.sha256(body.encode()).hexdigest()[:32]
         return (
             f"curl -X POST {address} \\\n"
             '  -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\\n'
+            f'  -H "Idempotency-Key: {key}" \\\n'
             f"  -d '{body}'"
         )
 

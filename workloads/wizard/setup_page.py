@@ -28,10 +28,17 @@ from workloads.wizard.state import (
     DraftState,
 )
 
-_CONFIGURATION_FACTS = {
-    WORKERS_AND_MASTER: "One master leads; it may have its own set-up.",
-}
 _ALIKE = "All replicas are alike; worker 0 leads."
+
+
+def _leader(framework: str) -> str:
+    """What the master is in the words of the framework's own documentation."""
+    known = FRAMEWORKS[framework]
+    if not known.master_trains:
+        return f"The master is the {known.master_word}: it starts the ranks and trains nothing."
+    if known.master_word != "master":
+        return f"The master is the {known.master_word}; it may have its own set-up."
+    return "One master leads; it may have its own set-up."
 
 
 def _version(name: str, offer: FrameworkOffer | None) -> tuple[str, ...]:
@@ -148,11 +155,12 @@ class SetupPage:
 
     @property
     def configuration(self) -> FieldView:
+        leader = _leader(self.choices.framework)
         cards = tuple(
             Card(
                 value=name,
                 title=word,
-                facts=(_CONFIGURATION_FACTS.get(name, _ALIKE),),
+                facts=(leader if name == WORKERS_AND_MASTER else _ALIKE,),
                 checked=name == self.choices.configuration,
                 blocked=bool(self.choices.configuration_reason(name)),
                 reason=self.choices.configuration_reason(name),
@@ -185,10 +193,17 @@ class SetupPage:
     @property
     def name(self) -> FieldView:
         help_ = (
-            f"Lower-case letters, digits and hyphens; starts with a letter; at most {LONGEST_NAME}."
+            f"1 to {LONGEST_NAME} lowercase letters, digits or “-”; starts with a letter and ends "
+            "with a letter or digit."
         )
         return self._view(
-            NAME, "Name", text=self.choices.name, help=help_, required=True, mono=True
+            NAME,
+            "Name",
+            text=self.choices.name,
+            help=help_,
+            required=True,
+            mono=True,
+            is_live=True,
         )
 
     def _view(self, field: str, label: str, *, control: str = "text", **more: object) -> FieldView:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from gangline.forms.limits import capital
 from gangline.forms.words import count
-from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
+from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS
 from gangline.spec.problems import Problem
 from gangline.web import formats
-from workloads.services.submission import Totals
+from workloads.services.submission import Preview, Totals
 from workloads.wizard.desk import Desk
 
 VERDICT_TONES = {
@@ -25,8 +25,23 @@ _HEADLINES = {
 }
 
 
-def headline(kind: str) -> str:
-    return _HEADLINES[kind]
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """A verdict at a glance. With problems nothing starts, whatever room there is."""
+
+    tone: str
+    icon: str
+    words: str
+    text: str
+
+    @classmethod
+    def of(cls, preview: Preview) -> "Headline":
+        verdict = preview.verdict
+        tone, icon = VERDICT_TONES[verdict.kind]
+        words = _HEADLINES[verdict.kind]
+        if verdict.kind == "starts" and preview.problems:
+            tone, icon, words = "info", "info-circle", "Not ready to start"
+        return cls(tone, icon, words, _without_headline(verdict.sentence, words))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +64,7 @@ def summary_of(desk: Desk, problems: Sequence[Problem]) -> Summary:
         return Summary(
             "warn", "alert-triangle", "", "There is no project to put it in.", "", (), ()
         )
-    kind = preview.verdict.kind
-    tone, icon = VERDICT_TONES[kind]
+    head = Headline.of(preview)
     totals = preview.totals
     choices = desk.choices
     facts = [
@@ -59,7 +73,7 @@ def summary_of(desk: Desk, problems: Sequence[Problem]) -> Summary:
         ("CPU", f"{totals.cpus:g} core{'' if totals.cpus == 1 else 's'}"),
         ("Memory", formats.size(totals.memory_bytes)),
         ("Framework", FRAMEWORKS[choices.framework].label),
-        ("Roles", "workers only" if desk.configuration == WORKERS_ONLY else "workers & master"),
+        ("Roles", CONFIGURATIONS[desk.configuration]),
         ("Project", choices.project.name if choices.project else formats.NOTHING),
         ("Cluster", choices.cluster.name if choices.cluster else formats.NOTHING),
     ]
@@ -67,17 +81,17 @@ def summary_of(desk: Desk, problems: Sequence[Problem]) -> Summary:
         facts.append(origin)
     gpus = count(totals.gpus, "GPU") if totals.gpus else "no GPU"
     return Summary(
-        tone=tone,
-        icon=icon,
-        verdict="" if kind == "unknown" else f"{headline(kind)}.",
-        text=without_headline(preview.verdict.sentence, headline(kind)),
+        tone=head.tone,
+        icon=head.icon,
+        verdict="" if preview.verdict.kind == "unknown" else f"{head.words}.",
+        text=head.text,
         line=f"{pods_in_words(totals)} · {gpus}",
         facts=facts,
         problems=problems,
     )
 
 
-def without_headline(sentence: str, head: str) -> str:
+def _without_headline(sentence: str, head: str) -> str:
     """The sentence, not saying again what stands before it in bold."""
     for said in (f"{head}.", "Would wait.", "Would start at once:"):
         if sentence.startswith(said):

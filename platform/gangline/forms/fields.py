@@ -122,6 +122,8 @@ class FieldView:
     unavailable: str = ""
     """Why this cluster cannot do it."""
     errors: tuple[str, ...] = ()
+    is_live: bool = False
+    """Scripts renew its errors after each save, not only when the step is left."""
 
     @property
     def id(self) -> str:

@@ -76,7 +76,8 @@ class SizeRange:
     def _checked(self, text: str | None) -> str | None:
         size = quantity_bytes(self.minimum if text is None else text)
         if not quantity_bytes(self.minimum) <= size <= quantity_bytes(self.maximum):
-            raise refused(f"must be between {self.minimum} and {self.maximum}")
+            least, most = size_in_words(self.minimum), size_in_words(self.maximum)
+            raise refused(f"must be between {least} and {most}")
         return text
 
 
@@ -96,6 +97,12 @@ def split_quantity(text: str) -> tuple[str, str] | None:
     """``16Gi`` → ``("16", "Gi")``; None when the text is no quantity."""
     match = _QUANTITY.fullmatch(text)
     return None if match is None else (match[1], match[2] or "")
+
+
+def size_in_words(text: str) -> str:
+    """``256M`` → ``256 MB``, for people; whoever writes JSON is told ``256M``."""
+    number, unit = split_quantity(text) or (text, None)
+    return number if unit is None else f"{number} {f'{unit}B' if unit else 'bytes'}"
 
 
 def _quantity_problem(text: str) -> str | None:

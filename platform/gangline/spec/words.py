@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from .catalogue import Bound, Kind, SpecField
+from .types import size_in_words
 
 DURATION_UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
 _DURATION_WORDS = {"s": "second", "min": "minute", "h": "hour", "d": "day"}
@@ -30,11 +31,22 @@ def in_words(field: SpecField, value: Any) -> str:
     if field.kind is Kind.DURATION:
         number, unit = split_duration(value)
         return f"{number} {_DURATION_WORDS[unit]}{'' if number == 1 else 's'}"
+    if field.kind is Kind.QUANTITY:
+        return size_in_words(str(value))
     if field.kind is Kind.BOOLEAN:
         return "true" if value else "false"
     if field.kind in (Kind.INTEGER, Kind.NUMBER):
         return plain_number(value)
     return str(value)
+
+
+def with_unit(field: SpecField, value: Any) -> str:
+    """The same with the unit that the field's label leaves out: "4 GPUs", "1 core"."""
+    words = in_words(field, value)
+    if not field.ui.unit or not field.kind.is_numeric:
+        return words
+    unit = field.ui.unit
+    return f"{words} {unit[:-1] if words == '1' and unit.endswith('s') else unit}"
 
 
 def lowered(label: str) -> str:

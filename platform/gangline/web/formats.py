@@ -25,7 +25,7 @@ def duration(seconds: float | timedelta | None, *, coarse: bool = False) -> str:
         hours, rest = divmod(total, _HOUR)
         return f"{hours} h {rest // _MINUTE:02d} min"
     days, rest = divmod(total, _DAY)
-    return f"{days} d {rest // _HOUR:02d} h"
+    return f"{days} d {rest // _HOUR:02d} h" if rest >= _HOUR else f"{days} d"
 
 
 def span(seconds: float | timedelta, *, coarse: bool = False) -> str:

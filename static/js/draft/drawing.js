@@ -12,9 +12,9 @@ export const show = (state, words) => {
 
 /**
  * @param {Element} draft the element around the form
- * @param {{summary: string, echoes: Record<string, string>, chips: Record<string, string>}} data
+ * @param {{summary: string, echoes: Record<string, string>, errors: Record<string, string>, chips: Record<string, string>}} data
  */
-export const refresh = (draft, { summary, echoes, chips }) => {
+export const refresh = (draft, { summary, echoes, errors, chips }) => {
   const old = draft.querySelector("[data-summary]");
   const open = old?.querySelector("details")?.open ?? false;
   if (old) old.outerHTML = summary;
@@ -24,6 +24,13 @@ export const refresh = (draft, { summary, echoes, chips }) => {
     const html = echoes[place.getAttribute("data-echo") ?? ""] ?? "";
     if (place.innerHTML !== html) place.innerHTML = html;
     place.toggleAttribute("hidden", !html);
+  }
+  for (const place of draft.querySelectorAll("[data-errors]")) {
+    const html = errors[place.getAttribute("data-errors") ?? ""] ?? "";
+    if (place.innerHTML !== html) place.innerHTML = html;
+    const field = place.closest(".field");
+    field?.classList.toggle("wrong", !!html);
+    field?.querySelector(".input")?.setAttribute("aria-invalid", String(!!html));
   }
   for (const place of draft.querySelectorAll("[data-chip]")) {
     const html = chips[place.getAttribute("data-chip") ?? ""];

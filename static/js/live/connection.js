@@ -167,7 +167,7 @@ export class Live {
     if (!(this.indicator instanceof HTMLElement)) return;
     this.indicator.dataset.state = state;
     const since = this.indicator.querySelector("[data-since]");
-    if (since && state === "offline") since.textContent = new Date(this.heard).toLocaleTimeString();
+    if (since && state === "offline") since.textContent = new Date(this.heard).toLocaleTimeString("en-GB");
   }
 }
 
