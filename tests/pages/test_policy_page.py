@@ -6,7 +6,12 @@ from html import unescape
 import pytest
 from django.test import Client
 
+from gangline.policies.document import RULES_BY_KIND
 from gangline.policies.models import Policy
+from gangline.policies.selectors import effective_for
+from gangline.spec.catalogue import catalogue
+from gangline.spec.problems import Role
+from gangline.spec.workload import SPEC
 from tests.support.world import World
 
 pytestmark = pytest.mark.django_db
@@ -34,7 +39,7 @@ def test_a_version_that_is_none_changes_nothing(world: World, version: str) -> N
     client = Client()
     client.force_login(world.people["administrator"])
     address = f"/policies/{world.vision.scope_id}"
-    fits = "\n".join(TEXT.splitlines()[:2] + ["    numWorkers: {min: 1, max: 4}"])
+    fits = "\n".join([*TEXT.splitlines()[:2], "    numWorkers: {min: 1, max: 4}"])
     assert client.post(address, {"text": fits, "version": "0"}).status_code == 302
     assert client.post(address, {"text": fits + "0", "version": version}).status_code == 422
     assert client.post(f"{address}/delete", {"version": version}).status_code == 302
@@ -49,3 +54,46 @@ def test_a_text_that_fits_has_no_such_lines(world: World) -> None:
     page = client.post(address, {"text": "\n".join(fits), "version": "0", "check": "1"})
     assert page.status_code == 200
     assert "policy-lines" not in page.content.decode()
+
+
+def page_of(world: World, address: str, person: str = "administrator") -> str:
+    client = Client()
+    client.force_login(world.people[person])
+    return client.get(address).content.decode()
+
+
+def test_the_editor_names_every_field_with_the_rules_it_takes(world: World) -> None:
+    """What the list says can be saved, and a field that the spec gains is in it."""
+    page = page_of(world, f"/policies/{world.vision.scope_id}")
+    for path, spec in catalogue(SPEC.worker).items():
+        row = re.search(rf"<code>{re.escape(path)}</code>(.*?)</tr>", page)
+        assert row, path
+        assert ", ".join(RULES_BY_KIND[spec.kind]) in row[1]
+    assert re.search(r"<code>numWorkers</code>.*?, worker only</span>", page)
+    assert not re.search(r"<code>image</code>[^/]*, worker only", page)
+
+
+def test_the_department_between_has_a_page_and_its_policy_holds_below(world: World) -> None:
+    listed = page_of(world, "/policies")
+    address = f"/policies/{world.department.scope_id}"
+    assert f'<a href="{address}">department research</a>' in listed
+    client = Client()
+    client.force_login(world.people["administrator"])
+    text = "rules:\n  worker:\n    compute:\n      cpuMemoryRequest: {max: 2G}\n"
+    assert client.post(address, {"text": text, "version": "0"}).status_code == 302
+    below = page_of(world, f"/policies/{world.vision.scope_id}", "project_administrator-vision")
+    assert "at most 2 GB" in below
+    assert "department research" in below
+    rule = effective_for(world.vision).rule(Role.WORKER, "compute.cpuMemoryRequest")
+    assert rule.maximum
+    assert (rule.maximum.value, rule.maximum.source) == ("2G", "department research")
+
+
+def test_a_scope_above_that_one_may_not_see_is_no_link(world: World) -> None:
+    listed = page_of(world, "/policies", "researcher-vision")
+    assert "department research" in listed
+    assert f"/policies/{world.department.scope_id}" not in listed
+
+
+def test_the_page_promises_only_ways_in_that_there_are(world: World) -> None:
+    assert "whether it comes from the form or the API." in page_of(world, "/policies")

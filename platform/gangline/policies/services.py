@@ -16,8 +16,8 @@ from .effective import check_document
 from .models import Policy
 from .selectors import layers
 
-EDITABLE = (ScopeKind.TENANT, ScopeKind.PROJECT)
-"""Scopes whose policies people may write so far (R23)."""
+EDITABLE = (ScopeKind.TENANT, ScopeKind.CLUSTER, ScopeKind.DEPARTMENT, ScopeKind.PROJECT)
+"""Scopes that may have a policy, from far to near."""
 
 
 class PolicyChanged(Exception):

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from django.contrib import messages
@@ -15,15 +16,17 @@ from gangline.access.actor import actor_of
 from gangline.access.grants import can, visible_scopes
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
+from gangline.lib.texts import whole
 from gangline.organization.models import Scope
-from gangline.spec.catalogue import catalogue
+from gangline.spec.catalogue import SpecField, catalogue
 from gangline.spec.problems import Role
+from gangline.spec.words import with_unit
 from gangline.spec.workload import SPEC
 from gangline.web.confirm import Question, ask
 
 from . import services
-from .document import InvalidPolicy, PolicyProblem
-from .effective import effective_policy
+from .document import RULES_BY_KIND, InvalidPolicy, PolicyProblem
+from .effective import Layer, effective_policy
 from .models import Policy
 from .rules import FieldRule
 from .selectors import layers
@@ -52,7 +55,18 @@ class SummaryLine:
 class PolicyRow:
     scope: Scope
     policy: Policy | None
-    above: str
+    is_linked: bool
+    """Whether the scope above has a policy page that this person may see."""
+
+
+@dataclass(frozen=True, slots=True)
+class WritableField:
+    """A field that a policy may name, and the rules it may have."""
+
+    path: str
+    label: str
+    rules: tuple[str, ...]
+    worker_only: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +86,9 @@ def policy_list(request: HttpRequest) -> HttpResponse:
     """Every scope that may have a policy, and the one it has."""
     scopes = _scopes(_user(request)).select_related("parent", "policy__updated_by")
     order = {kind: position for position, kind in enumerate(services.EDITABLE)}
+    seen = {scope.pk for scope in scopes}
     rows = [
-        PolicyRow(scope, getattr(scope, "policy", None), scope.parent.label if scope.parent else "")
+        PolicyRow(scope, getattr(scope, "policy", None), scope.parent_id in seen)
         for scope in sorted(scopes, key=lambda s: (order[s.kind], s.name))
     ]
     state = "ready" if rows else "empty"
@@ -96,8 +111,7 @@ def policy_edit(request: HttpRequest, scope_id: int) -> HttpResponse:
         if "check" in request.POST:
             services.check(scope=scope, text=text)
             return _page(request, scope, policy, text, fits=True, is_new=policy is None)
-        known = int(version) if version.isascii() and version.isdigit() else 0
-        services.save(actor=actor, scope=scope, text=text, version=known)
+        services.save(actor=actor, scope=scope, text=text, version=whole(version) or 0)
     except InvalidPolicy as refusal:
         return _page(request, scope, policy, text, refusal.problems, is_new=policy is None)
     except services.PolicyChanged as conflict:
@@ -130,9 +144,7 @@ def policy_delete(request: HttpRequest, scope_id: int) -> HttpResponse:
         )
     version = request.POST.get("version", "")
     try:
-        services.delete(
-            actor=actor, scope=scope, version=int(version) if version.isdecimal() else 0
-        )
+        services.delete(actor=actor, scope=scope, version=whole(version) or 0)
     except services.PolicyChanged:
         messages.error(request, "Somebody else changed this policy meanwhile. Look at it again.")
         return redirect(back)
@@ -149,6 +161,8 @@ def _page(
     **more: Any,
 ) -> HttpResponse:
     user = _user(request)
+    holding = layers(scope)
+    above = [layer for layer in holding if (layer.kind, layer.name) != (scope.kind, scope.name)]
     context = {
         "scope": scope,
         "policy": policy,
@@ -157,8 +171,9 @@ def _page(
         "policy_problems": problems,
         "summary": [SummaryLine(_sentence(problem)) for problem in problems],
         "bad_lines": {problem.line for problem in problems},
-        "above": list(_effective_rows(scope.parent)) if scope.parent else [],
-        "effective": list(_effective_rows(scope)),
+        "above": _effective_rows(above) if scope.parent else [],
+        "effective": _effective_rows(holding),
+        "fields": writable_fields(),
         "may_manage": can(user, Permission.POLICY_MANAGE, scope),
         "lines": text.rstrip("\n").split("\n") if problems else [],
         "rows": min(max(text.count("\n") + 3, 12), 30),
@@ -173,33 +188,41 @@ def _sentence(problem: PolicyProblem) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _effective_rows(scope: Scope) -> list[EffectiveRow]:
-    policy = effective_policy(layers(scope))
+@cache
+def writable_fields() -> tuple[WritableField, ...]:
+    """Every field of the spec, as a policy names it."""
+    masters = catalogue(SPEC.master)
+    return tuple(
+        WritableField(path, field.ui.label, RULES_BY_KIND[field.kind], path not in masters)
+        for path, field in catalogue(SPEC.worker).items()
+    )
+
+
+def _effective_rows(holding: list[Layer]) -> list[EffectiveRow]:
+    policy = effective_policy(holding)
     found = []
     for role, model, rules in (
         (Role.WORKER, SPEC.worker, policy.worker),
         (Role.MASTER, SPEC.master, policy.master),
     ):
         for path, field in catalogue(model).items():
-            for words, source in _words(rules[path]):
+            for words, source in _words(field, rules[path]):
                 found.append(EffectiveRow(role.value, path, field.ui.label, words, source))
     return found
 
 
-def _words(rule: FieldRule) -> list[tuple[str, str]]:
+def _words(field: SpecField, rule: FieldRule) -> list[tuple[str, str]]:
     """Each rule that an administrator set, in words. The system's own defaults are not repeated."""
     found: list[tuple[str, str]] = []
     if rule.fixed:
-        found.append((f"fixed to {rule.fixed.value}", rule.fixed.source))
+        found.append((f"fixed to {_value(field, rule.fixed.value)}", rule.fixed.source))
     elif rule.default and rule.default.source != "system":
-        value = rule.default.value
-        shown = f"{len(value)} items" if isinstance(value, list | tuple) else value
-        found.append((f"default {shown}", rule.default.source))
+        found.append((f"default {_value(field, rule.default.value)}", rule.default.source))
     if rule.minimum:
-        found.append((f"at least {rule.minimum.value}", rule.minimum.source))
+        found.append((f"at least {with_unit(field, rule.minimum.value)}", rule.minimum.source))
     if rule.maximum:
-        found.append((f"at most {rule.maximum.value}", rule.maximum.source))
-    found += [(f"in steps of {step.value}", step.source) for step in rule.steps]
+        found.append((f"at most {with_unit(field, rule.maximum.value)}", rule.maximum.source))
+    found += [(f"in steps of {with_unit(field, step.value)}", step.source) for step in rule.steps]
     if rule.options:
         labels = ", ".join(option.label for option in rule.options.value)
         found.append((f"one of {labels}", rule.options.source))
@@ -209,6 +232,12 @@ def _words(rule: FieldRule) -> list[tuple[str, str]]:
         found.append(("nothing can be added", rule.can_add.source))
     found += [(f"{key} is locked", source) for key, source in rule.locked.items()]
     return found
+
+
+def _value(field: SpecField, value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(str(item[field.item_key]) for item in value) or "an empty list"
+    return "no value" if value is None else with_unit(field, value)
 
 
 def _scopes(user: User) -> Any:
