@@ -41,7 +41,15 @@ from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.problems import Problem, Role
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
-from tests.drivers.faulty_objects import SCHEMA, Object, apply, connected, land, ref_data
+from tests.drivers.faulty_objects import (
+    SCHEMA,
+    Object,
+    apply,
+    connected,
+    land,
+    ref_data,
+    take_fault,
+)
 
 
 class Fault(StrEnum):
@@ -343,7 +351,7 @@ class FaultyDriver:
             if json.loads(away):
                 found = ("HANG", 0.0, "")
             else:
-                found = _take_fault(database, op, ref.workload)
+                found = take_fault(database, op, ref.workload)
             database.execute(
                 "INSERT INTO call (at, pid, op, workload, attempt, fault)"
                 " VALUES (?, ?, ?, ?, ?, ?)",
@@ -384,18 +392,3 @@ _SENT = {
     "STOP_BEFORE": signal.SIGSTOP,
     "STOP_AFTER": signal.SIGSTOP,
 }
-
-
-def _take_fault(
-    database: sqlite3.Connection, op: str, workload: str
-) -> tuple[str, float, str] | None:
-    row = database.execute(
-        "SELECT * FROM fault WHERE op IN (?, '*') AND workload IN (?, '*') AND times > 0"
-        " ORDER BY id LIMIT 1",
-        (op, workload),
-    ).fetchone()
-    if row is None:
-        return None
-    column = "skip" if row["skip"] else "times"
-    database.execute(f"UPDATE fault SET {column} = {column} - 1 WHERE id = ?", (row["id"],))
-    return None if row["skip"] else (row["action"], row["seconds"], row["text"])

@@ -254,6 +254,22 @@ def _setting(database: sqlite3.Connection, name: str) -> Any:
     return json.loads(value)
 
 
+def take_fault(
+    database: sqlite3.Connection, op: str, workload: str
+) -> tuple[str, float, str] | None:
+    """The fault that is planned for this call, counted as met."""
+    row = database.execute(
+        "SELECT * FROM fault WHERE op IN (?, '*') AND workload IN (?, '*') AND times > 0"
+        " ORDER BY id LIMIT 1",
+        (op, workload),
+    ).fetchone()
+    if row is None:
+        return None
+    column = "skip" if row["skip"] else "times"
+    database.execute(f"UPDATE fault SET {column} = {column} - 1 WHERE id = ?", (row["id"],))
+    return None if row["skip"] else (row["action"], row["seconds"], row["text"])
+
+
 def ref_data(ref: AttemptRef) -> dict[str, Any]:
     native = ref.rendered or {}
     command = str(native.get("command", ""))

@@ -8,17 +8,22 @@ from typing import Any
 import pytest
 
 from gangline.clusters.drivers.base import (
+    AttemptRef,
+    Done,
     Observation,
     ObservedState,
     ReplicaObservation,
     ReplicaState,
 )
 from gangline.clusters.leases import LeaseHolder, LeaseLost
+from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
+from tests.drivers.faulty import FaultyDriver
 from tests.support.engine import Engine, current_attempt
 from workloads.models import Attempt, Event, Replica, Workload
 from workloads.services import events, intents, observe
 from workloads.services.observe import Stamped
+from workloads.services.reconcile import reconcile
 
 RUNNING, FAILED, SUCCEEDED, ABSENT, UNKNOWN = (
     ObservedState.RUNNING,
@@ -222,6 +227,85 @@ def test_a_failure_during_a_stop_is_a_stop(workload: Workload, see: See) -> None
     see(FAILED)
     assert current_attempt(workload).outcome == "Stopped"
     assert (workload.status, workload.reason) == ("Stopped", "Stopped by researcher.")
+
+
+@pytest.mark.parametrize(
+    ("admission", "state", "expected"),
+    [
+        ("ours", ObservedState.SUSPENDED, True),
+        ("theirs", ObservedState.SUSPENDED, False),
+        *(
+            (admission, state, True)
+            for admission in ("ours", "theirs")
+            for state in (SUCCEEDED, FAILED)
+        ),
+        *(
+            (admission, state, False)
+            for admission in ("ours", "theirs")
+            for state in ObservedState
+            if state not in (SUCCEEDED, FAILED, ObservedState.SUSPENDED)
+        ),
+    ],
+)
+def test_a_stopped_attempt_is_over_only_where_slots_are_ours(
+    admission: str, state: ObservedState, expected: bool
+) -> None:
+    cluster = Cluster(capacity={"admission": admission})
+    assert observe.is_over(Observation("w", 1, state), cluster) is expected
+
+
+def test_a_stopped_attempt_that_is_seen_again_is_no_anomaly(workload: Workload, see: See) -> None:
+    _give_out_slots(workload)
+    intents.stop(workload_id=workload.pk, by="ada")
+    see(ObservedState.SUSPENDED, ago=3)
+    attempt = current_attempt(workload)
+    assert (attempt.outcome, workload.status) == ("Stopped", "Stopped")
+    see(ObservedState.SUSPENDED, ago=2)
+    assert not Event.objects.filter(kind=events.ANOMALY).exists()
+    see(RUNNING, ago=1)
+    (event,) = Event.objects.filter(kind=events.ANOMALY)
+    assert event.message.startswith("Attempt 1 had ended, yet the cluster shows it as Running.")
+    attempt.refresh_from_db()
+    assert (attempt.outcome, attempt.observed_state) == ("Stopped", "Suspended")
+
+
+def test_a_suspended_attempt_of_another_scheduler_goes_on(workload: Workload, see: See) -> None:
+    intents.stop(workload_id=workload.pk, by="ada")
+    see(ObservedState.SUSPENDED, ago=2)
+    assert current_attempt(workload).outcome == ""
+    assert workload.status == "Stopped"
+
+
+def test_only_what_lives_after_its_end_landed_late(workload: Workload, see: See) -> None:
+    """`reconcile` ends a create that came in after all, and lets what is over rest."""
+    _give_out_slots(workload)
+    intents.stop(workload_id=workload.pk, by="ada")
+    see(ObservedState.SUSPENDED, ago=1)
+    assert not _is_deleted_when_seen(workload, ObservedState.SUSPENDED)
+    assert _is_deleted_when_seen(workload, RUNNING)
+
+
+def _is_deleted_when_seen(workload: Workload, state: ObservedState) -> bool:
+    now = db_now()
+    Attempt.objects.update(tombstone_until=now + timedelta(hours=1))
+    Workload.objects.update(due_at=now)
+    asked: list[AttemptRef] = []
+
+    def delete(driver: FaultyDriver, ref: AttemptRef) -> Done:
+        asked.append(ref)
+        return Done()
+
+    with pytest.MonkeyPatch.context() as patched:
+        seen = Observation(str(workload.pk), 1, state)
+        patched.setattr(FaultyDriver, "observe", lambda driver, ref: seen)
+        patched.setattr(FaultyDriver, "delete", delete)
+        reconcile(workload.pk)
+    return bool(asked)
+
+
+def _give_out_slots(workload: Workload) -> None:
+    capacity = {"admission": "ours", "cpus": 8, "memory": 10**9, "gpus": []}
+    Cluster.objects.filter(pk=workload.cluster_id).update(capacity=capacity)
 
 
 def _seconds_ago(at: datetime) -> float:

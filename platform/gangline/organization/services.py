@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from django.db import IntegrityError, transaction
 
@@ -47,8 +48,8 @@ def create_cluster(
         raise NameRefused("A cluster's name is 1 to 63 visible characters.")
     tenant = Installation.objects.select_related("scope").get().scope
     _need(actor, Permission.CLUSTER_MANAGE, tenant)
-    with _unique(f"There is already a cluster {name}."), transaction.atomic():
-        scope = Scope.objects.create(kind=ScopeKind.CLUSTER, parent=tenant, name=name)
+    taken = f"There is already a cluster {name}."
+    with _new_scope(ScopeKind.CLUSTER, tenant.pk, name, taken) as scope:
         cluster = Cluster.objects.create(
             name=name,
             kind=kind,
@@ -57,15 +58,7 @@ def create_cluster(
             when_unreachable=when_unreachable,
             created_at=db_now(),
         )
-        record(
-            actor=actor,
-            action=actions.CLUSTER_CREATE,
-            object_type="cluster",
-            object_id=str(cluster.pk),
-            object_name=name,
-            scope=scope,
-            detail={"kind": kind},
-        )
+        _record(actor, actions.CLUSTER_CREATE, cluster, kind=kind)
     return cluster
 
 
@@ -74,19 +67,9 @@ def create_department(*, actor: Actor | None, cluster: Cluster, name: str) -> De
     _check_name("department", name)
     _need(actor, Permission.SETTINGS_MANAGE, cluster.scope)
     taken = f"There is already a department {name} on {cluster.name}."
-    with _unique(taken), transaction.atomic():
-        scope = Scope.objects.create(
-            kind=ScopeKind.DEPARTMENT, parent_id=cluster.scope_id, name=name
-        )
+    with _new_scope(ScopeKind.DEPARTMENT, cluster.scope_id, name, taken) as scope:
         department = Department.objects.create(cluster=cluster, name=name, scope=scope)
-        record(
-            actor=actor,
-            action=actions.DEPARTMENT_CREATE,
-            object_type="department",
-            object_id=str(department.pk),
-            object_name=name,
-            scope=scope,
-        )
+        _record(actor, actions.DEPARTMENT_CREATE, department)
     return department
 
 
@@ -97,10 +80,7 @@ def create_project(
     _check_name("project", name)
     _need(actor, Permission.PROJECT_CREATE, department.scope)
     taken = f"There is already a project {name} on {department.cluster.name}."
-    with _unique(taken), transaction.atomic():
-        scope = Scope.objects.create(
-            kind=ScopeKind.PROJECT, parent_id=department.scope_id, name=name
-        )
+    with _new_scope(ScopeKind.PROJECT, department.scope_id, name, taken) as scope:
         project = Project.objects.create(
             department=department,
             cluster_id=department.cluster_id,
@@ -109,15 +89,7 @@ def create_project(
             gpu_quota=gpu_quota,
             created_at=db_now(),
         )
-        record(
-            actor=actor,
-            action=actions.PROJECT_CREATE,
-            object_type="project",
-            object_id=str(project.pk),
-            object_name=name,
-            scope=scope,
-            detail={"gpu_quota": gpu_quota},
-        )
+        _record(actor, actions.PROJECT_CREATE, project, gpu_quota=gpu_quota)
     return project
 
 
@@ -134,9 +106,24 @@ def _check_name(noun: str, name: str) -> None:
 
 
 @contextmanager
-def _unique(sentence: str) -> Iterator[None]:
-    """Turns the refusal of the unique index into a sentence."""
+def _new_scope(kind: ScopeKind, parent_id: int, name: str, taken: str) -> Iterator[Scope]:
+    """The scope of what the block makes, all or nothing; ``taken`` is said of a name in use."""
     try:
-        yield
+        with transaction.atomic():
+            yield Scope.objects.create(kind=kind, parent_id=parent_id, name=name)
     except IntegrityError as error:
-        raise NameRefused(sentence) from error
+        raise NameRefused(taken) from error
+
+
+def _record(
+    actor: Actor | None, action: str, made: Cluster | Department | Project, **detail: Any
+) -> None:
+    record(
+        actor=actor,
+        action=action,
+        object_type=type(made).__name__.lower(),
+        object_id=str(made.pk),
+        object_name=made.name,
+        scope=made.scope,
+        detail=detail,
+    )
