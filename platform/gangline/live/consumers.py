@@ -14,7 +14,8 @@ from gangline.accounts.models import User
 from . import feeds, hub
 
 BEAT_SECONDS = 10.0
-RECHECK_SECONDS = 60.0
+RECHECK_SECONDS = 45.0
+"""A look comes with a beat, so that a lost right ends the page within 60 s."""
 HELLO_SECONDS = 5.0
 ACK_SECONDS = 20.0
 MESSAGES_PER_SECOND = 20
