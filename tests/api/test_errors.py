@@ -180,3 +180,14 @@ def test_the_last_use_of_a_token_is_written_down(world: World, researcher: ApiCl
     token = ApiToken.objects.get(user__username="researcher-vision")
     assert token.last_used_at is not None
     assert User.objects.filter(tokens=token).exists()
+
+
+def test_a_refused_request_is_no_news_for_the_operator(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Who asked was told; a warning a line would only hide what matters."""
+    client = ApiClient(world, "researcher-vision")
+    assert client.get("workloads/none").status_code == 404
+    assert client.post("workloads/distributed", {"name": "x"}).status_code == 400
+    assert Client().get("/no/such/page").status_code == 404
+    assert not [r for r in caplog.records if r.name.startswith("django.request")]

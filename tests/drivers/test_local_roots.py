@@ -9,6 +9,7 @@ from django.conf import settings
 
 from gangline.clusters.connections import driver_for
 from gangline.clusters.models import Cluster
+from gangline.config.env import Env
 from gangline.lib.paths import RESOURCES
 from gangline.spec.problems import Role
 
@@ -27,6 +28,12 @@ def test_on_one_s_own_machine_it_is_the_home_folder(
     monkeypatch.setenv("HOME", str(tmp_path))
     assert f"a folder in {tmp_path} or {RESOURCES}/examples." in told({})
     assert f"a folder in /data or {RESOURCES}/examples." in told({"roots": ["/data"]})
+
+
+def test_the_environment_may_name_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GANGLINE_LOCAL_ROOTS", "/srv/code,/srv/data")
+    monkeypatch.setattr(settings, "GANGLINE", Env())
+    assert f"a folder in /srv/code, /srv/data or {RESOURCES}/examples." in told({})
 
 
 @pytest.mark.parametrize("change", [{"host": "0.0.0.0"}, {"mode": "production"}])

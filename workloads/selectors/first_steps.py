@@ -1,5 +1,6 @@
 """The first steps that Home offers until they are done or put away."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
@@ -31,6 +32,19 @@ def sample_template(user: User) -> Template | None:
     return usable_templates(user).filter(name=SAMPLE).first()
 
 
+def _looked(user: User, sample: Template) -> bool:
+    """Whether the person has the sample in the form: any other draft does not count."""
+    drafts = Draft.objects.filter(owner=user, inputs__setup__templateId__text=str(sample.pk))
+    return any(
+        not _by_one_click(versions) for versions in drafts.values_list("versions", flat=True)
+    )
+
+
+def _by_one_click(steps: Mapping[str, Mapping[str, str]]) -> bool:
+    """Whether all steps were stored in one moment, as "Run the sample" does."""
+    return len(steps) > 1 and len({mark["at"] for mark in steps.values()}) == 1
+
+
 def first_steps(user: User) -> FirstSteps | None:
     """None when there is no sample to start from, or it was put away."""
     if user.preferences.get(HIDDEN):
@@ -44,6 +58,6 @@ def first_steps(user: User) -> FirstSteps | None:
         sample=sample,
         run=run,
         sample_done=run is not None and run.status == "Completed",
-        looked=Draft.objects.filter(owner=user).exclude(workload__template=sample).exists(),
+        looked=_looked(user, sample),
         key=uuid4(),
     )

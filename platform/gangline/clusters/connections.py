@@ -106,6 +106,8 @@ def _roots(cluster: Cluster) -> tuple[Path, ...]:
     if "roots" in cluster.config:
         return tuple(Path(root) for root in cluster.config["roots"])
     known = settings.GANGLINE
+    if known.local_roots:
+        return tuple(known.local_roots)
     is_own = known.mode == "embedded" and known.host in LOOPBACK and not known.public_url
     home = Path(os.environ.get("HOME", "/"))
     return (home,) if is_own and home.is_dir() and home != Path(home.anchor) else ()

@@ -44,6 +44,8 @@ class Env(BaseSettings):
     """Whether this machine is offered as a cluster; None: in embedded mode only."""
     local_gpus: Annotated[int, Field(ge=0, le=64)] = 0
     """GPUs declared for trying things out on a machine without any."""
+    local_roots: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split)] = ()
+    """Folders in which a working directory may lie; empty: one's home on one's own machine."""
     local_sandbox: Literal["auto", "off"] = "auto"
     log_cap_bytes: Annotated[int, Field(ge=1 << 24)] = 1 << 30
     """Most log kept per replica; the first 8 MiB and the newest stay (R4)."""

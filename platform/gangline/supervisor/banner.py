@@ -17,9 +17,8 @@ def text() -> str:
     people = {user.username: user for user in User.objects.filter(username__in=_PEOPLE)}
     for position, name in enumerate(n for n in _PEOPLE if n in people):
         label = "Sign in as" if position == 0 else ""
-        note = "  (once, 15 minutes)" if position == 0 else ""
         link = f"{origin}{make_sign_in_link(user=people[name])}"
-        lines.append(f"  {label:<12}  {name:<14} {link}{note}")
+        lines.append(f"  {label:<12}  {name:<14} {link}  (once, 15 minutes)")
     if not people:
         lines.append("  Sign in       gangline-manage sign-in-link USER prints a link")
     lines.append(f"  Data          {env().data_dir}{'':<6}Stop  Ctrl-C   (running workloads go on)")

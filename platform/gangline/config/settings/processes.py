@@ -59,5 +59,10 @@ LOGGING = {
     "formatters": {"line": {"()": "gangline.lib.logs.JsonLines"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": "WARNING"},
-    "loggers": {"gangline": {"level": "INFO"}, "workloads": {"level": "INFO"}},
+    "loggers": {
+        "gangline": {"level": "INFO"},
+        "workloads": {"level": "INFO"},
+        # Whoever asked was told why it was refused: nothing for the operator to do.
+        "django.request": {"level": "ERROR"},
+    },
 }
