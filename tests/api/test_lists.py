@@ -10,6 +10,7 @@ from gangline.db.clock import db_now
 from tests.support.api import ApiClient
 from tests.support.queries import query_budget
 from tests.support.world import World
+from workloads.api import presenting
 from workloads.models import Attempt, Event, Replica, Workload
 
 pytestmark = pytest.mark.django_db
@@ -248,3 +249,11 @@ def test_query_budgets(world: World, many: list[str], name: str, path: str) -> N
     assert client.get(where).status_code == 200  # the first use of a token writes its time
     with query_budget(name):
         client.get(where)
+
+
+@pytest.mark.parametrize(
+    ("priority", "word"),
+    [(0, "very-low"), (25, "very-low"), (40, "low"), (79, "medium-low"), (150, "very-high")],
+)
+def test_the_class_of_a_priority_is_the_highest_that_it_reaches(priority: int, word: str) -> None:
+    assert presenting.priority_class(priority) == word

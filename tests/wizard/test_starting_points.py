@@ -6,8 +6,10 @@ import pytest
 
 from assets.models import Template
 from assets.services.templates import create_template
+from gangline.audit.models import AuditEntry
 from gangline.policies.services import save
 from gangline.spec.problems import InvalidSpec
+from tests.support.api import ApiClient
 from tests.support.forms import Filler, Page
 from tests.support.world import IMAGE, World
 from workloads.models import Draft, Workload
@@ -120,6 +122,12 @@ def test_copy_and_edit_opens_review_under_a_free_name(filler: Filler, world: Wor
     assert copy.post("review", go="create").location == "/workloads"
     made = Workload.objects.get(name="digits-2")
     assert made.copied_from == original.pk
+    (event,) = made.events.filter(kind="Submitted")
+    assert event.message == "Submitted by researcher-vision as a copy of digits."
+    shown = ApiClient(world, "researcher-vision").get(f"workloads/distributed/{made.pk}").json()
+    assert shown["copiedFrom"] == str(original.pk)
+    audit = AuditEntry.objects.get(action="workload.create", object_id=str(made.pk))
+    assert audit.detail["copied_from"] == str(original.pk)
     assert made.said["worker.args"] == {"value": "--epochs 3", "from": f"copy:{original.pk}"}
     assert made.master == "differences"
 

@@ -12,7 +12,15 @@ from workloads.services.asking import Preview
 from workloads.statuses import DELETE, RESUME, STATUSES, STOP
 
 TENANT_ID = 1
-TYPE, CATEGORY, PRIORITY_CLASS = "Distributed", "Train", "medium"
+TYPE, CATEGORY = "Distributed", "Train"
+PRIORITY_CLASSES = (
+    (150, "very-high"),
+    (125, "high"),
+    (90, "medium-high"),
+    (80, "medium"),
+    (65, "medium-low"),
+    (40, "low"),
+)
 OWN = ("differences", "own")
 
 LIST_COLUMNS = (
@@ -47,7 +55,7 @@ def listed(row: tuple[Any, ...], departments: Departments) -> dict[str, Any]:
         "source": _SOURCES.get(channel, "Control-plane"),
         "submittedBy": owner,
         "priority": priority,
-        "priorityClassName": PRIORITY_CLASS,
+        "priorityClassName": priority_class(priority),
         "category": CATEGORY,
         "clusterId": cluster,
         "projectId": str(project),
@@ -83,6 +91,11 @@ def listed(row: tuple[Any, ...], departments: Departments) -> dict[str, Any]:
     }
 
 
+def priority_class(priority: int) -> str:
+    """The word for a priority: that of the highest class it reaches."""
+    return next((word for least, word in PRIORITY_CLASSES if priority >= least), "very-low")
+
+
 def distributed(workload: Workload, attempt: Attempt) -> dict[str, Any]:
     """A workload as it was submitted, with the values that its newest attempt runs."""
     values = {path: entry.get("value") for path, entry in attempt.effective.items()}
@@ -104,6 +117,8 @@ def distributed(workload: Workload, attempt: Attempt) -> dict[str, Any]:
         "spec": _half(values, Role.WORKER),
         "masterSpecSameAsWorker": workload.master == "same",
     }
+    if workload.copied_from is not None:
+        body["copiedFrom"] = workload.copied_from
     if workload.master in OWN:
         body["masterSpec"] = _half(values, Role.MASTER)
     return body
@@ -187,7 +202,7 @@ def pod(replica: Replica, attempt: Attempt, workload: Workload) -> dict[str, Any
         "projectId": str(workload.project_id),
         "projectName": workload.project_name,
         "tenantId": TENANT_ID,
-        "priorityClassName": PRIORITY_CLASS,
+        "priorityClassName": priority_class(workload.priority),
         "nodeName": replica.node,
         "createdAt": started,
         "completedAt": replica.ended_at,

@@ -76,6 +76,7 @@ DISTRIBUTED = component(
         desiredPhase=DESIRED, actualPhase=PHASE, status=STATUS, reason=TEXT,
         configuration=CONFIGURATION, spec=reference("WorkerSpec"), masterSpecSameAsWorker=YES_NO,
         masterSpec=reference("MasterSpec"),
+        copiedFrom=UUID | {"description": "The workload it was made from by Copy & edit."},
     ),
 )  # fmt: skip
 PREVIEW = component(

@@ -135,7 +135,8 @@ def _deleting(workload: Workload, attempt: Attempt, replicas: Sequence[Replica])
             f"No contact with cluster {workload.cluster.name}.",
             "It is removed when contact returns.",
         )
-    return Told(attempt.trouble)
+    why = "The time that it was to be kept is over." if workload.stop_cause == "auto" else ""
+    return Told(attempt.trouble or why)
 
 
 def _failed(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:

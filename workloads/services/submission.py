@@ -235,7 +235,7 @@ def _store(
             events.NewEvent(
                 workload=workload,
                 kind=events.SUBMITTED,
-                message=f"Submitted by {actor.name}.",
+                message=f"Submitted by {actor.name}{_as_a_copy(workload)}.",
                 source_key="submitted",
                 at=now,
                 actor_name=actor.name,
@@ -253,6 +253,7 @@ def _store(
                 "pods": workload.pods_total,
                 "gpus": workload.gpus,
                 "said": sorted(workload.said),
+                **({"copied_from": str(request.copied_from)} if request.copied_from else {}),
             },
         )
         intents.begin(workload, attempt, now=now)
@@ -278,6 +279,14 @@ def _new_workload(
         desired_by=actor.name,
         **columns_of(judged),
     )
+
+
+def _as_a_copy(workload: Workload) -> str:
+    """Whose copy it is, by name where everybody who sees the copy may see the original too."""
+    if workload.copied_from is None:
+        return ""
+    original = Workload.objects.filter(pk=workload.copied_from, project=workload.project_id).first()
+    return f" as a copy of {original.name}" if original else " as a copy of another workload"
 
 
 def _check_queue(project: Project) -> None:
