@@ -149,5 +149,23 @@ def test_a_full_disk_loses_log_and_nothing_else(
     assert notice.endswith(b"bytes of log are missing here: the disk was full.")
 
 
+def test_what_is_lost_at_the_end_is_told_once_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = LogWriter(str(tmp_path), Limits())
+    writer.write(b"stdout", b"one\n")
+    real = writer._write_all
+    monkeypatch.setattr(writer, "_write_all", _no_room)
+    writer.write(b"stdout", b"two\n")
+    with pytest.raises(OSError, match="No space"):
+        writer.tell_lost()
+    monkeypatch.setattr(writer, "_write_all", real)
+    writer.tell_lost()
+    writer.close()
+    one, notice = texts(read_all(tmp_path))
+    assert one == b"one"
+    assert notice.endswith(b"bytes of log are missing here: the disk was full.")
+
+
 def _no_room(lines: bytes) -> None:
     raise OSError(28, "No space left on device")

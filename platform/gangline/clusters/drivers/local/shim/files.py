@@ -9,15 +9,19 @@ import errno
 import json
 import os
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from . import words
+
+T = TypeVar("T")
 
 PLAN = "plan.json"
 PLAN_VERSION = 1
 CANCELLED = "cancelled"
 END = "end"
 LAUNCHED = "launched"
+FULL_PAUSE = 2.0
 LATE = 75
 """Exit code of a shim that came second or after the end (EX_TEMPFAIL)."""
 
@@ -88,12 +92,33 @@ def _draft(path: str, value: dict[str, Any], *, sync: bool = True) -> str:
     draft = f"{path}.{os.getpid()}.{time.monotonic_ns()}.tmp"
     fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        os.write(fd, json.dumps(value).encode())
+        view = memoryview(json.dumps(value).encode())
+        while view:  # a disk that is nearly full takes a part
+            view = view[os.write(fd, view) :]
         if sync:
             os.fsync(fd)
+    except OSError:
+        os.unlink(draft)
+        raise
     finally:
         os.close(fd)
     return draft
+
+
+def is_full(problem: OSError) -> bool:
+    """Whether there was no room on the disk."""
+    return problem.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
+def once_there_is_room(write: Callable[[], T]) -> T:
+    """``write()``, again and again while the disk is full: for what must not be lost."""
+    while True:
+        try:
+            return write()
+        except OSError as problem:
+            if not is_full(problem):
+                raise
+        time.sleep(FULL_PAUSE)
 
 
 def boot_id() -> str:

@@ -27,6 +27,10 @@ class Gang:
         """End the gang because this replica failed; False when another one was first."""
         return self._end(ending.FAILURE, self.name, reason)
 
+    def fail_for_good(self, reason: str) -> None:
+        """As ``fail`` of a replica that has ended: it can wait until the disk has room."""
+        files.once_there_is_room(lambda: self._ask(ending.FAILURE, self.name, reason))
+
     def look_after_others(self, began: float) -> None:
         """End the gang when it never became whole, or when a neighbour is gone without a word."""
         if not self._is_complete:
@@ -70,6 +74,15 @@ class Gang:
         return ""
 
     def _end(self, cause: str, replica: str, reason: str) -> bool:
+        """False also while the disk is full: whoever looks again or ends asks again."""
+        try:
+            return self._ask(cause, replica, reason)
+        except OSError as problem:
+            if not files.is_full(problem):
+                raise
+            return False
+
+    def _ask(self, cause: str, replica: str, reason: str) -> bool:
         return ending.request(
             self.ctl, cause=cause, grace=self.failure_grace, replica=replica, reason=reason
         )

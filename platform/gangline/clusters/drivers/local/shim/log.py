@@ -71,6 +71,19 @@ class LogWriter:
         stamp = _stamp()
         self._append(stamp + b" stderr F " + text.encode() + b"\n", stamp)
 
+    def tell_lost(self) -> None:
+        """Say what was lost at the end. Raises OSError while the disk is still full."""
+        if not self.lost:
+            return
+        line = self._lost_line(_stamp())
+        try:
+            self._write_all(line)
+        except OSError:
+            os.ftruncate(self._segment, self.offset - self._starts[-1])
+            raise
+        self.offset += len(line)
+        self.lost = 0
+
     def close(self) -> None:
         """Finish open lines, so that every line in the log has its end."""
         stamp = _stamp()
@@ -114,8 +127,7 @@ class LogWriter:
             self._roll()
         size = len(lines)
         if self.lost:
-            told = b"%s stderr F %d bytes of log are missing here: the disk was full.\n"
-            lines = told % (stamp, self.lost) + lines
+            lines = self._lost_line(stamp) + lines
         try:
             if self.offset >= self._next_index:
                 os.write(self._index, b"%d %s\n" % (self.offset, stamp))
@@ -127,6 +139,10 @@ class LogWriter:
             return
         self.offset += len(lines)
         self.lost = 0
+
+    def _lost_line(self, stamp: bytes) -> bytes:
+        told = b"%s stderr F %d bytes of log are missing here: the disk was full.\n"
+        return told % (stamp, self.lost)
 
     def _write_all(self, lines: bytes) -> None:
         view = memoryview(lines)

@@ -1,6 +1,5 @@
 """The life of one replica: claim, start, watch, end, record. One process per replica runs this."""
 
-import errno
 import os
 import resource
 import select
@@ -13,7 +12,6 @@ from .gang import Gang
 from .log import Limits, LogWriter
 from .memory import Memory
 
-FULL_PAUSE = 2.0
 KILL_PAUSE = 0.02
 KILL_PATIENCE = 10.0
 RING_EVERY = 1.0
@@ -78,13 +76,7 @@ class _Life:
             os.makedirs(self.replica["scratch"], mode=0o700, exist_ok=True)
         started = command.start(self.replica)
         if isinstance(started, command.Refusal):
-            ending.request(
-                self.ctl,
-                cause=ending.FAILURE,
-                grace=self.gang.failure_grace,
-                replica=self.name,
-                reason=started.reason,
-            )
+            self.gang.fail_for_good(started.reason)
             self.log.notice(started.reason)
             self.log.close()
             self.record(state="Failed", reason=started.reason, code=started.code)
@@ -95,6 +87,7 @@ class _Life:
         status = self._watch()
         self._end_leftovers()
         self._drain()
+        files.once_there_is_room(self.log.tell_lost)
         self.log.close()
         if self.replica["scratch"]:
             import shutil  # 30 ms that the start of a gang need not wait for
@@ -107,15 +100,8 @@ class _Life:
         """Write the exit record, whole, and ring."""
         value = {"state": state, "reason": reason, "began": self.began, "ended": time.time()}
         value |= {"code": None, "signal": None, "by": ""} | facts
-        while True:
-            try:
-                files.write_over(f"{self.ctl}/exits/{self.name}", value)
-                break
-            except OSError as problem:
-                # Without this record the result would be lost: wait until there is room.
-                if problem.errno not in (errno.ENOSPC, errno.EDQUOT):
-                    raise
-                time.sleep(FULL_PAUSE)
+        # Without this record the result would be lost.
+        files.once_there_is_room(lambda: files.write_over(f"{self.ctl}/exits/{self.name}", value))
         files.ring(self.runs, f"{self.address} exit")
 
     def give_up(self, problem: BaseException) -> None:
@@ -265,7 +251,7 @@ class _Life:
         self._look_for_end()
         state, reason, by = self._verdict(code, number)
         if state == "Failed" and self.end is None:
-            self.gang.fail(reason)  # the first failure counts, and this may be it
+            self.gang.fail_for_good(reason)  # the first failure counts, and this may be it
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         self.record(
             state=state,
