@@ -109,6 +109,7 @@ def _pods(workload: Workload, attempt: Attempt, first: int) -> dict[str, Any]:
         "replicas": pods[first:end],
         "pods_total": len(pods),
         "has_nodes": any(pod.node for pod in pods),
+        "has_gpus": bool(workload.gpus),
         "has_memory": any(pod.peak_memory for pod in pods),
         "is_large": len(pods) >= GRID_FROM,
         "grid": pod_grid(workload, pods) if len(pods) >= GRID_FROM else "",

@@ -96,6 +96,17 @@ def test_memory_is_a_column_once_it_is_known(world: World) -> None:
     assert cells(page, "memory") == {"worker-0": "–", "worker-1": "64 MB"}
 
 
+def test_gpus_are_a_column_of_gangs_that_have_some(world: World) -> None:
+    workload = gang(world)
+    client = client_of(world, OWNER)
+    assert ">GPUs</th>" not in client.get(f"/workloads/{workload.pk}/pods").content.decode()
+    Workload.objects.filter(pk=workload.pk).update(gpus=2)
+    replicas(workload, ("worker", 0, 0), gpus=1)
+    page = client.get(f"/workloads/{workload.pk}/pods").content.decode()
+    assert ">GPUs</th>" in page
+    assert cells(page, "gpus") == {"worker-0": "1"}
+
+
 def spec_page(world: World, person: str, workload: Workload, source: str) -> dict[str, str]:
     """HTML of the origin by field, when the image comes from ``source``."""
     attempt = Attempt.objects.get(workload=workload)

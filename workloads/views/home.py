@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -47,7 +48,10 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_POST
 def hide_first_steps(request: HttpRequest) -> HttpResponse:
     """Put the first steps away; ``show`` brings them back."""
-    prefer(actor_of(request, "form").user, **{HIDDEN: "show" not in request.POST})
+    hides = "show" not in request.POST
+    prefer(actor_of(request, "form").user, **{HIDDEN: hides})
+    if hides:
+        messages.info(request, "The first steps are put away. Settings shows them again.")
     return redirect("home")
 
 

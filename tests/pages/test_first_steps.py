@@ -1,0 +1,34 @@
+"""The first steps of Home can be put away and found again."""
+
+from html import unescape
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from assets.models import Template
+from gangline.db.clock import db_now
+from tests.support.world import World
+from workloads.selectors.first_steps import SAMPLE
+
+pytestmark = pytest.mark.django_db
+TITLE = 'id="first-steps"'
+
+
+def test_who_hides_the_first_steps_is_told_where_they_are_again(world: World) -> None:
+    scope = world.vision.scope
+    Template.objects.create(
+        scope=scope, name=SAMPLE, framework="XGBoost", values={}, created_at=db_now()
+    )
+    client = Client()
+    client.force_login(world.people["researcher-vision"])
+    assert TITLE in client.get("/").content.decode()
+    assert "Show them again" not in client.get("/settings").content.decode()
+    home = client.post(reverse("home-hide-steps"), follow=True).content.decode()
+    assert TITLE not in home
+    assert "Settings shows them again." in unescape(home)
+    assert "Show them again" in client.get("/settings").content.decode()
+    assert (
+        TITLE
+        in client.post(reverse("home-hide-steps"), {"show": "1"}, follow=True).content.decode()
+    )
