@@ -326,6 +326,8 @@ class DriverConformance:
         ref = self.created(driver, Script.SLEEP, replicas=3)
         driver.delete(ref)
         self.until(driver, ref, ObservedState.ABSENT)
+        assert isinstance(driver.delete(ref), Done)
+        assert ref.workload not in [owned.workload for owned in driver.list_owned(ref.install)]
 
     def test_deleting_a_finished_one_makes_it_absent(self, driver: Driver) -> None:
         ref = self.created(driver, Script.SUCCEED)

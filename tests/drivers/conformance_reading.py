@@ -49,6 +49,7 @@ class ReadingConformance(DriverConformance):
             wait_for(lambda: ObservedState.RUNNING in told, seconds=self.seconds)
             driver.suspend(ref)
             wait_for(lambda: ObservedState.SUSPENDED in told, seconds=self.seconds)
+        assert told.index(ObservedState.RUNNING) < told.index(ObservedState.SUSPENDED)
 
     def test_watching_gives_signs_of_life(self, driver: Driver) -> None:
         batches = driver.watch(INSTALL, "")

@@ -141,6 +141,7 @@ def test_processes_that_fork_all_the_time_are_ended(cluster: LocalCluster) -> No
     cluster.driver.delete(ref)
     cluster.until(ref, ObservedState.ABSENT)
     wait_for(lambda: not processes_of(ref), seconds=5)
+    assert cluster.driver.observe(ref).replicas == ()
 
 
 def test_100_mb_of_log_arrive_whole(cluster: LocalCluster) -> None:

@@ -66,8 +66,11 @@ def test_start_and_end_ring_within_a_fraction_of_a_second(cluster: LocalCluster)
 def test_a_lost_bell_costs_one_look(cluster: LocalCluster) -> None:
     with Watcher(cluster.driver) as watcher:
         (cluster.driver.data_dir / "runs/bell").unlink()
-        cluster.start("true")
-        watcher.heard(ObservedState.SUCCEEDED)
+        ref = cluster.start("true")
+        heard = watcher.heard(ObservedState.SUCCEEDED)
+    ended = cluster.driver.observe(ref).ended_at
+    assert ended is not None
+    assert heard - ended.timestamp() < watching.SCAN_EVERY + 1
 
 
 def test_an_end_is_told_twice_in_case_the_first_telling_was_overtaken(
@@ -95,12 +98,15 @@ def test_strange_messages_do_not_stop_the_watcher(cluster: LocalCluster) -> None
             for message in (b"", b"\xff/\xff/\xff", b"../../etc/1/x claim", b"a/b/c", b"/" * 300):
                 stranger.sendto(message, f"/proc/self/fd/{folder}/bell")
         os.close(folder)
-        cluster.start("true")
+        ref = cluster.start("true")
         watcher.heard(ObservedState.SUCCEEDED)
+    assert {seen.workload for _, seen in watcher.told} == {ref.workload}
 
 
 def test_a_newer_watcher_takes_the_bell_and_both_see_everything(cluster: LocalCluster) -> None:
     with Watcher(cluster.driver) as first, Watcher(cluster.driver) as second:
-        cluster.start("true")
+        ref = cluster.start("true")
         second.heard(ObservedState.SUCCEEDED)
         first.heard(ObservedState.SUCCEEDED)
+    for watcher in (first, second):
+        assert {seen.workload for _, seen in watcher.told} == {ref.workload}

@@ -19,7 +19,10 @@ def _disarm() -> Iterator[None]:
 
 
 def test_an_unarmed_point_does_nothing() -> None:
+    arm("elsewhere:raise@1")
     fail_point("here")
+    with pytest.raises(FailPointHit):
+        fail_point("elsewhere")
 
 
 def test_a_point_acts_at_its_hit_only() -> None:

@@ -62,4 +62,5 @@ def test_importing_the_spec_builds_no_model() -> None:
         "assert workload.WorkerSpec.__pydantic_complete__"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "platform")}
-    subprocess.run([sys.executable, "-c", code], check=True, env=environment, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], check=False, env=environment, timeout=60)
+    assert done.returncode == 0

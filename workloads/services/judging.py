@@ -90,8 +90,8 @@ def judge(
 ) -> Preview:
     """Resolve the values under today's policy and collect every problem, never only the first.
 
-    ``place`` and its ``policy`` save looking them up again; the forecast walks over the queue, so whoever shows none
-    leaves it out.
+    ``place`` and its ``policy`` save looking them up again; the forecast walks over the queue, so
+    whoever shows none leaves it out.
     """
     place = place or find_place(user, request)
     if policy is None:
