@@ -146,10 +146,14 @@ def test_a_watcher_adopts_what_is_there_before_anything_is_done(shared_engine: E
     Workload.objects.filter(pk=workload.pk).update(due_at=None, lease_until=None)
     with _running(Watchers()):
         wait_for(_is(workload, "Running"), seconds=5)
-        cluster = Cluster.objects.get(pk=engine.cluster.pk)
-        lease = Lease.objects.get(name=lease_name(cluster.pk))
-        assert cluster.synced_fence == lease.fence
+        # What was listed is stored first, and the fence says afterwards that it was.
+        wait_for(lambda: _is_synced(engine), seconds=5)
     assert current_attempt(workload).create_state == "seen"
+
+
+def _is_synced(engine: Engine) -> bool:
+    cluster = Cluster.objects.get(pk=engine.cluster.pk)
+    return cluster.synced_fence == Lease.objects.get(name=lease_name(cluster.pk)).fence
 
 
 def test_no_effect_happens_while_a_new_watcher_is_still_listing(shared_engine: Engine) -> None:
