@@ -92,7 +92,7 @@ def _write(
         pods_ready=first.pods_total if status == "Running" else 0,
         gpus_in_use=gpus if status == "Running" else 0, created_at=created,
         phase_since=ended or started or created, observed_at=ended or created, started_at=started,
-        ended_at=ended, seq=number + 1, due_at=None, observed_gen=1,
+        ended_at=ended, seq=number + 1, due_at=None,
     )  # fmt: skip
     outcome = {"Completed": "Succeeded", "Failed": "Failed", "Stopped": "Stopped"}.get(status, "")
     writer.add(

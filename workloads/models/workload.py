@@ -68,7 +68,6 @@ class Workload(models.Model):
     """user, auto or empty: why ``desired`` is not Running."""
 
     # Reconciler (R11a): lease, fence, due time
-    observed_gen = models.PositiveIntegerField(default=0)
     attempt_no = models.PositiveIntegerField(default=1)
     due_at = models.DateTimeField(null=True)
     rung_until = models.DateTimeField(null=True)

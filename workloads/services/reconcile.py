@@ -67,7 +67,6 @@ class _After:
 
     next_due: datetime | None
     failed: bool = False
-    converged: bool = False
     answered: bool = False
 
 
@@ -95,8 +94,6 @@ def _pass(held: Claim) -> int:
     except Exception as error:  # noqa: BLE001  a bug must neither lose nor hot-loop the row
         after = work.bug(error)
     columns = {"fail_count": work.workload.fail_count + 1 if after.failed else 0}
-    if after.converged:
-        columns["observed_gen"] = held.desired_gen
     fail_point("reconcile.before_release")
     with transaction.atomic():
         is_ours = claims.release(held, next_due=after.next_due, **columns)
@@ -120,7 +117,7 @@ class _Work:
             return _After(now)
         if timing.is_at_rest(self.workload, self.attempt, now):
             due = timing.rest_due(self.workload, self.attempt, now)
-            return _After(due, converged=True)
+            return _After(due)
         if not acts_here(self.workload.cluster):
             return _After(now + timedelta(seconds=ELSEWHERE_PAUSE))
         try:
@@ -198,7 +195,7 @@ class _Work:
                 return _After(timing.wait_due(self.attempt, now, in_flight_max=in_flight_max))
         if seen.state == ObservedState.UNKNOWN:
             return self._no_contact(seen.reason, now)
-        return _After(timing.rest_due(self.workload, self.attempt, now), converged=True)
+        return _After(timing.rest_due(self.workload, self.attempt, now))
 
     def _effect(self, driver: Driver, action: Action, prepare: preparing.Preparation) -> _After:
         with claims.fenced(self.held, same_intent=True) as workload:
@@ -274,7 +271,7 @@ class _Work:
             workload.save(update_fields=["deleted_at"])
             retries.free_slots_later(workload)
             status.settle(workload, now=now)
-        return _After(retries.late_look(attempt, now), converged=True)
+        return _After(retries.late_look(attempt, now))
 
     def _situation(self, driver: Driver, seen: Observation, now: datetime) -> Situation:
         attempt = self.attempt

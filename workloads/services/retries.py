@@ -109,18 +109,11 @@ def again(*, workload: Workload, attempt: Attempt, cause: str, now: datetime) ->
 
 
 def tries_since_intent(workload: Workload) -> int:
-    """Tries and in-place restarts since a person last asked for a run."""
-    rows = list(
-        Attempt.objects.filter(workload=workload)
-        .order_by("-no")
-        .values_list("cause", "restarts")[:200]
-    )
-    count = 0
-    for cause, restarts in rows:
-        count += 1 + restarts
-        if cause in USER_CAUSES:
-            break
-    return count
+    """Tries since a person last asked for a run."""
+    attempts = Attempt.objects.filter(workload=workload).order_by("-no")
+    causes = list(attempts.values_list("cause", flat=True)[:200])
+    asked = (number for number, cause in enumerate(causes, start=1) if cause in USER_CAUSES)
+    return next(asked, len(causes))
 
 
 def _follow_up(
