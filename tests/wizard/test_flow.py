@@ -218,6 +218,20 @@ def test_under_mpi_the_example_has_mpirun_and_a_command_without_it_is_refused(
     assert filler.post("workers", mended).status == 303
 
 
+def test_a_framework_s_card_gives_the_reason_and_its_why_the_way_out(
+    filler: Filler, world: World
+) -> None:
+    offers = world.cluster.facts["frameworks"]
+    (offer,) = [offer for offer in offers if offer["framework"] == "JAX"]
+    offer["reason"] = "The only runtime here has no JAX. To add one, put it into /srv/runtimes."
+    world.cluster.save()
+    page = filler.get("setup").page
+    card = next(e for e in page.elements if e.tag == "label" and "JAX" in e.text)
+    assert card.text.endswith("The only runtime here has no JAX.")
+    why = filler.get("setup", explain="worker.distributedFramework").page
+    assert "To add one, put it into /srv/runtimes." in why.html
+
+
 def test_no_start_is_promised_while_something_is_to_mend(filler: Filler) -> None:
     filler.ready()
     good = filler.get("review").page

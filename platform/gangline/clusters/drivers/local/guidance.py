@@ -41,7 +41,7 @@ def field_notes(
             placeholder="" if _trains(framework) else LAUNCH_EXAMPLE,
             is_required=runs(framework, role, has_own_master=has_own_master),
         ),
-        "workingDir": FieldNote(help=start),
+        "workingDir": FieldNote(help=start, placeholder=str(roots[0]) if roots else ""),
     }
 
 
