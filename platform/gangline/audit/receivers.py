@@ -39,45 +39,27 @@ def _visitor(user: Any, request: HttpRequest | None) -> _Visitor | None:
 @receiver(user_logged_in)
 def _signed_in(sender: Any, request: HttpRequest | None, user: Any, **_: Any) -> None:
     if isinstance(user, User):
-        record(
-            actor=_visitor(user, request),
-            action=actions.SIGN_IN,
-            object_type="user",
-            object_id=str(user.uid),
-            object_name=user.username,
-        )
+        _about_user(actions.SIGN_IN, user, _visitor(user, request))
 
 
 @receiver(user_logged_out)
 def _signed_out(sender: Any, request: HttpRequest | None, user: Any, **_: Any) -> None:
     if isinstance(user, User):
-        record(
-            actor=_visitor(user, request),
-            action=actions.SIGN_OUT,
-            object_type="user",
-            object_id=str(user.uid),
-            object_name=user.username,
-        )
+        _about_user(actions.SIGN_OUT, user, _visitor(user, request))
 
 
 @receiver(user_login_failed)
 def _failed(sender: Any, credentials: dict[str, Any], **_: Any) -> None:
-    record_denied(
-        actor=None,
-        action=actions.SIGN_IN_FAILED,
-        object_type="user",
-        object_name=str(credentials.get("username") or ""),
-    )
+    _kept_out(actions.SIGN_IN_FAILED, str(credentials.get("username") or ""))
 
 
 @receiver(user_locked_out)
 def _locked(sender: Any, username: str | None = None, **_: Any) -> None:
-    record_denied(
-        actor=None,
-        action=actions.SIGN_IN_LOCKED,
-        object_type="user",
-        object_name=username or "",
-    )
+    _kept_out(actions.SIGN_IN_LOCKED, username or "")
+
+
+def _kept_out(action: str, username: str) -> None:
+    record_denied(actor=None, action=action, object_type="user", object_name=username)
 
 
 @receiver(signals.token_made)
@@ -103,9 +85,13 @@ def _about_token(action: str, token: ApiToken, by: User | None) -> None:
 
 @receiver(signals.link_made)
 def _link_made(sender: Any, user: User, **_: Any) -> None:
+    _about_user(actions.LINK_CREATE, user, None)
+
+
+def _about_user(action: str, user: User, actor: _Visitor | None) -> None:
     record(
-        actor=None,
-        action=actions.LINK_CREATE,
+        actor=actor,
+        action=action,
         object_type="user",
         object_id=str(user.uid),
         object_name=user.username,
