@@ -72,6 +72,24 @@ def test_a_stray_database_is_no_gangline(tmp_path: Path, kind: str) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["gangline.db"]
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("PORT", "abc", "PORT cannot be 'abc': input should be a valid integer"),
+        ("PORT", "70000", "PORT cannot be '70000': input should be less than or equal to 65535"),
+        ("GANGLINE_MODE", "x", "GANGLINE_MODE cannot be 'x': input should be 'embedded' or"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_named(
+    tmp_path: Path, name: str, value: str, said: str
+) -> None:
+    done = _run(tmp_path / "wrong", "run", **{name: value})
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(said)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_help_is_given_anywhere(tmp_path: Path) -> None:
     done = _run(tmp_path / "wrong", "sign-in-link", "--help")
     assert done.returncode == 0

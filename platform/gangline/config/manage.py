@@ -5,6 +5,8 @@ import sys
 
 from django.core.management import execute_from_command_line
 from django.db import ProgrammingError
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from gangline.config.env import env
 from gangline.config.presence import is_there, sentence
@@ -17,17 +19,30 @@ NO_SUCH_TABLE = "42P01"
 def main() -> None:
     """Run a management command with Gangline's settings."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gangline.config.settings")
-    asks = sys.argv[1:2]
-    needs_one = bool(OF_AN_INSTALLATION & {*asks}) and not {"-h", "--help"} & {*sys.argv}
-    # Before the settings are read: they make the data folder and a key in it.
-    if needs_one and not is_there(env()):
-        sys.exit(sentence(env()))
+    try:
+        known = env()
+    except ValidationError as error:
+        sys.exit("\n".join(map(_in_words, error.errors(include_url=False))))
+    needs_one = bool(OF_AN_INSTALLATION & {*sys.argv[1:2]})
+    if {"-h", "--help"} & {*sys.argv}:
+        needs_one = False
+    # Before Django reads its settings: that makes the data folder and a key in it.
+    if needs_one and not is_there(known):
+        sys.exit(sentence(known))
     try:
         execute_from_command_line(sys.argv)
     except ProgrammingError as error:
         if needs_one and getattr(error.__cause__, "sqlstate", "") == NO_SUCH_TABLE:
-            sys.exit(sentence(env()))
+            sys.exit(sentence(known))
         raise
+
+
+def _in_words(problem: ErrorDetails) -> str:
+    """``PORT cannot be 'abc': input should be a valid integer.``"""
+    field = str(problem["loc"][0])
+    name = field if field.isupper() else f"GANGLINE_{field.upper()}"
+    why = problem["msg"][:1].lower() + problem["msg"][1:]
+    return f"{name} cannot be {problem['input']!r}: {why}."
 
 
 if __name__ == "__main__":
