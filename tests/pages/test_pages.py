@@ -17,7 +17,9 @@ from tests.support.engine import new_workload
 from tests.support.queries import query_budget
 from tests.support.world import IMAGE, World
 from workloads.models import Attempt, Replica, Workload
+from workloads.models.attempt import Outcome
 from workloads.parts import HEAD
+from workloads.services import intents
 from workloads.statuses import STATUSES
 
 pytestmark = pytest.mark.django_db
@@ -252,6 +254,29 @@ def test_fifty_rows_are_small_and_cost_no_more_queries_than_two(
         page = person.get("/workloads")
     assert page.content.count(b'data-testid="row-') == 50
     assert len(gzip.compress(page.content, 6)) <= MAX_GZIP
+
+
+@pytest.mark.parametrize(
+    ("action", "before", "said"),
+    [
+        ("rerun", "", "has not ended"),
+        ("stop", "ended", "had already finished"),
+        ("rerun", "deleted", "is being deleted"),
+        ("resume", "deleted", "is being deleted"),
+    ],
+)
+def test_an_action_that_comes_too_late_says_so(
+    person: Client, make: Callable[..., Workload], action: str, before: str, said: str
+) -> None:
+    typed = {"worker.image": IMAGE, "worker.command": "python train.py"}
+    row = make(said={path: {"value": value, "from": "you"} for path, value in typed.items()})
+    if before == "ended":
+        Attempt.objects.filter(workload=row).update(outcome=Outcome.FAILED)
+    if before == "deleted":
+        intents.delete(workload_id=row.pk, by=PERSON)
+    answer = person.post(f"/workloads/{row.pk}/{action}", {"next": "/workloads"}, follow=True)
+    assert answer.status_code == 200
+    assert said in text(answer.content.decode())
 
 
 @pytest.mark.parametrize("days", ["", "91", "-7", "seven", "٣٠", "9" * 5000])

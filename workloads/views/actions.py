@@ -117,8 +117,11 @@ def bulk(request: HttpRequest) -> HttpResponse:
 def _one(request: HttpRequest, actor: Actor, verb: Verb, workload: Workload) -> None:
     try:
         verb.run(actor=actor, workload_id=workload.pk)
-    except lifecycle.AlreadyEnded:
-        messages.info(request, f"{workload.name} had already finished.")
+    except (lifecycle.AlreadyEnded, lifecycle.BeingDeleted, lifecycle.NotEnded) as late:
+        # The page was older than the workload: somebody else acted, or a double click.
+        messages.info(request, str(late))
+    except NotVisible:
+        messages.error(request, f"{workload.name} does not exist any more.")
     except NotAllowed as refusal:
         messages.error(request, f"{workload.name}: {refusal.sentence}")
     except InvalidSpec as refusal:
