@@ -31,7 +31,7 @@ def named(text: str) -> Iterator[str]:
     """Words in code that are paths of this tree: ``a/{b,c}.py`` names two, ``<kind>`` any."""
     for code in re.findall(r"`([^`\n]*/[^`\n]*)`", text):
         for word in code.split():
-            if "/" in word and not re.match(r"/|<path>|@|\w+:|\w+=|.*://", word):
+            if "/" in word and not re.match(r"/|<path>|\$|@|\w+:|\w+=|.*://", word):
                 yield from _expanded(word)
 
 
