@@ -118,6 +118,7 @@ def test_an_error_page_has_heading_way_on_and_the_id_of_the_log(
     assert 'class="button primary"' in page
     assert "7f3a09b2" in page
     assert "7f3a09b2" in caplog.text
+    assert {record.levelname for record in caplog.records} == {"INFO"}
 
 
 def test_a_refusal_says_what_is_missing_and_who_can_grant_it() -> None:

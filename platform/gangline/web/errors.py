@@ -73,7 +73,9 @@ def server_error(request: HttpRequest) -> HttpResponse:
 def error_page(request: HttpRequest, status: int, **context: object) -> HttpResponse:
     """The page of this status inside the shell; JSON for the API."""
     error_id = id_of(request)
-    log.warning("error %s: %s at %s", error_id, status, request.path)
+    # The page names the id, so the log has it; only our own faults are news for the operator.
+    level = logging.WARNING if status >= 500 else logging.INFO
+    log.log(level, "error %s: %s at %s", error_id, status, request.path)
     if request.path.startswith(API_PREFIX):
         return plain_answer(request, status, _PLAIN[status])
     template = loader.get_template(f"{status}.html")
