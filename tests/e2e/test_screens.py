@@ -210,3 +210,31 @@ def test_the_product_asks_for_little(window: Windows, gallery: Gallery) -> None:
         page.wait_for_load_state("networkidle")
         asked = [url for url in Watch.of(page).requests if not url.startswith("data:")]
         assert len(asked) <= 8, asked
+
+
+def test_on_a_phone_rows_are_cards_that_say_all_and_nothing_moves_sideways(
+    window: Windows, gallery: Gallery
+) -> None:
+    page = window(user=ADMINISTRATOR, viewport={"width": 390, "height": 844})
+    page.goto("/settings")
+    page.get_by_label("Name").fill("nightly")
+    page.get_by_role("button", name="New token").click()
+    for address in ("/settings", "/clusters", "/policies", f"/workloads/{gallery.failed}/pods"):
+        page.goto(address)
+        expect(page.locator("tbody tr").first).to_be_visible()
+        assert (
+            page.locator(".scroll").evaluate_all(
+                "all => all.filter((e) => e.scrollWidth > e.clientWidth).length"
+            )
+            == 0
+        ), address
+    page.goto("/workloads")
+    card = page.get_by_test_id(f"row-{gallery.running}")
+    project = card.get_by_test_id("cell-project")
+    expect(project).to_be_visible()
+    expect(project).not_to_be_empty()
+    expect(card.get_by_test_id("cell-duration")).to_contain_text("min")
+    expect(card.get_by_test_id("cell-duration")).to_be_visible()
+    # What has not begun says nothing, not a dash.
+    pending = page.get_by_test_id(f"row-{gallery.pending}")
+    expect(pending.get_by_test_id("cell-duration")).to_be_hidden()
