@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.test import Client
 
 from gangline.accounts.models import ApiToken, User
@@ -10,6 +11,7 @@ from gangline.accounts.services import deactivate, revoke_token
 from gangline.db.clock import db_now
 from tests.support.api import ApiClient
 from tests.support.world import World
+from workloads.services import submission
 
 pytestmark = pytest.mark.django_db
 KEYS = {"code", "message", "details", "problems", "complianceIssues"}
@@ -49,6 +51,27 @@ def test_other_content_types_are_415(world: World, content_type: str) -> None:
 
 def test_too_large_a_body_is_413(world: World, researcher: ApiClient) -> None:
     assert_refused(researcher.post("workloads/distributed", world.body(name="x" * (1 << 20))), 413)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("database is locked", "The database is busy."),
+        ("database or disk is full", "The disk of the database is full."),
+        ("could not extend file: No space left on device", "The disk of the database is full."),
+    ],
+)
+def test_a_database_that_cannot_write_is_503_with_the_reason(
+    world: World, researcher: ApiClient, monkeypatch: pytest.MonkeyPatch, said: str, told: str
+) -> None:
+    def refuse(**_: Any) -> None:
+        raise OperationalError(said)
+
+    monkeypatch.setattr(submission, "submit", refuse)
+    response = researcher.post("workloads/distributed", world.body())
+    assert_refused(response, 503)
+    assert response.json()["message"] == told
+    assert response["Retry-After"] == "2"
 
 
 def test_a_compressed_body_is_415(world: World) -> None:

@@ -90,6 +90,17 @@ def test_a_setting_that_cannot_be_is_named(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("below", ["", "folder"])
+def test_a_data_folder_that_cannot_be_is_named(tmp_path: Path, below: str) -> None:
+    file = tmp_path / "file"
+    file.write_text("mine")
+    done = _run(file / below, "run")
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"The data folder {file / below} cannot be used:")
+    assert file.read_text() == "mine"
+
+
 def test_help_is_given_anywhere(tmp_path: Path) -> None:
     done = _run(tmp_path / "wrong", "sign-in-link", "--help")
     assert done.returncode == 0

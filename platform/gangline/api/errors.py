@@ -16,6 +16,8 @@ from gangline.spec.problems import InvalidSpec
 
 log = logging.getLogger(__name__)
 
+_NO_ROOM = ("disk is full", "No space left")
+"""What SQLite and PostgreSQL say of a full disk."""
 NOT_FOUND = "There is nothing at this address, or you may not see it."
 
 Answer = tuple[int, dict[str, Any]]
@@ -59,7 +61,9 @@ def _answer(
     incident = request.META.get("gangline.request_id", "") if request is not None else ""
     log.exception("API request %s failed", incident, exc_info=error)
     if isinstance(error, OperationalError):
-        busy = error_body(503, "The database is busy.", f"Try again. Incident {incident}.")
+        is_full = any(words in str(error) for words in _NO_ROOM)
+        why = "The disk of the database is full." if is_full else "The database is busy."
+        busy = error_body(503, why, f"Try again. Incident {incident}.")
         return 503, busy, {"Retry-After": "2"}
     return 500, error_body(500, "Something went wrong on our side.", f"Incident {incident}."), {}
 

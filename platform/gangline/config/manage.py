@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 
 from django.core.management import execute_from_command_line
 from django.db import ProgrammingError
@@ -35,6 +36,14 @@ def main() -> None:
         if needs_one and getattr(error.__cause__, "sqlstate", "") == NO_SUCH_TABLE:
             sys.exit(sentence(known))
         raise
+    except (FileExistsError, NotADirectoryError, PermissionError) as problem:
+        path = Path(str(problem.filename or ""))
+        if known.data_dir not in (path, *path.parents):
+            raise
+        sys.exit(
+            f"The data folder {known.data_dir} cannot be used: {path}: {problem.strerror}."
+            " Set GANGLINE_DATA_DIR to another folder."
+        )
 
 
 def _in_words(problem: ErrorDetails) -> str:
