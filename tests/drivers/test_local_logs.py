@@ -1,5 +1,7 @@
 """Log segments: what the writer keeps, and what the reader makes of it."""
 
+import errno
+import os
 import re
 from pathlib import Path
 
@@ -164,6 +166,31 @@ def test_what_is_lost_at_the_end_is_told_once_there_is_room(
     writer.close()
     one, notice = texts(read_all(tmp_path))
     assert one == b"one"
+    assert notice.endswith(b"bytes of log are missing here: the disk was full.")
+
+
+@pytest.mark.parametrize("refused", [".log", ".index"])
+def test_a_disk_without_room_for_a_new_segment_keeps_the_one_in_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: str
+) -> None:
+    writer = LogWriter(str(tmp_path), SMALL)
+    line = b"x" * 400 + b"\n"
+    writer.write(b"stdout", line * 2)
+    real = os.open
+
+    def no_new_file(path: str, *rest: int) -> int:
+        if path.endswith(refused):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(path, *rest)
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "open", no_new_file)
+        writer.write(b"stdout", line)
+    writer.write(b"stdout", b"short\n")
+    writer.write(b"stdout", line)
+    writer.close()
+    first, second, notice, short, last = texts(read_all(tmp_path))
+    assert (first, second, short, last) == (b"x" * 400, b"x" * 400, b"short", b"x" * 400)
     assert notice.endswith(b"bytes of log are missing here: the disk was full.")
 
 

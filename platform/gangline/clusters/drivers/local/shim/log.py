@@ -122,10 +122,14 @@ class LogWriter:
 
     def _append(self, lines: bytes, stamp: bytes) -> None:
         """Write whole lines; a block lies in one segment."""
-        filled = self.offset - self._starts[-1]
-        if filled and filled + len(lines) > self.limits.segment:
-            self._roll()
         size = len(lines)
+        filled = self.offset - self._starts[-1]
+        if filled and filled + size > self.limits.segment:
+            try:
+                self._roll()
+            except OSError:
+                self.lost += size
+                return
         if self.lost:
             lines = self._lost_line(stamp) + lines
         try:
@@ -150,10 +154,12 @@ class LogWriter:
             view = view[os.write(self._segment, view) :]
 
     def _roll(self) -> None:
-        os.close(self._segment)
-        os.close(self._index)
-        self._finished += self.offset - self._starts[-1]
+        # The new one first: on a full disk the old one stays in use.
+        old, finished = (self._segment, self._index), self.offset - self._starts[-1]
         self._open(self.offset)
+        for fd in old:
+            os.close(fd)
+        self._finished += finished
         self._next_index = self.offset
         while len(self._starts) > 2 and self._finished + self.limits.segment > self.limits.cap:
             name = f"{self.folder}/{self._starts.pop(1):020d}"
@@ -164,8 +170,16 @@ class LogWriter:
     def _open(self, start: int) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         name = f"{self.folder}/{start:020d}"
-        self._segment = os.open(f"{name}.log", flags, 0o600)
-        self._index = os.open(f"{name}.index", flags, 0o600)
+        segment = os.open(f"{name}.log", flags, 0o600)
+        try:
+            self._index = os.open(f"{name}.index", flags, 0o600)
+        except OSError:
+            # Readers know segments by their names: none may begin within the one in use.
+            os.close(segment)
+            if not os.stat(f"{name}.log").st_size:
+                os.unlink(f"{name}.log")
+            raise
+        self._segment = segment
         if not self._starts or self._starts[-1] != start:
             self._starts.append(start)
 
