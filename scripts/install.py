@@ -18,6 +18,7 @@ from pathlib import Path
 from scripts import package_index
 
 HEARTBEAT_SECONDS = 10
+COMPILE_SECONDS = 900
 
 
 class CannotInstall(Exception):
@@ -127,7 +128,9 @@ class Environment:
             self._run([*pip, "--requirement", lock])
 
     def _run(self, command: list[str]) -> None:
-        environment = {**os.environ, **package_index.settings_for_uv()}
+        # A machine that is busy with something else is slow, not broken.
+        patience = {"UV_COMPILE_BYTECODE_TIMEOUT": str(COMPILE_SECONDS)}
+        environment = {**patience, **os.environ, **package_index.settings_for_uv()}
         environment.pop("VIRTUAL_ENV", None)
         began = time.monotonic()
         with subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL) as process:

@@ -297,10 +297,21 @@ def _database_folder(folder: Path) -> Path:
     return Path("/var/lib/postgresql") / f"gangline-{mark}"
 
 
+def _kept_environment(stack: Stack) -> Path:
+    """Write what commands of this installation need to know; it holds the database's address."""
+    path = stack.folder / "environment"
+    path.touch(mode=0o600)
+    names = sorted(name for name in stack.environment if name.startswith("GANGLINE_"))
+    path.write_text("".join(f"{name}={stack.environment[name]}\n" for name in names))
+    return path
+
+
 def _say_how_to_use(stack: Stack) -> None:
     link = stack.manage("sign-in-link", ADMINISTRATOR).strip()
+    command = f"env $(cat {_kept_environment(stack)}) {BIN / 'gangline-manage'} sign-in-link"
     print(f"Gangline in production mode\n  Open          {stack.url}")
-    print(f"  Sign in as    {ADMINISTRATOR}  {link}")
+    print(f"  Sign in as    {ADMINISTRATOR}  {link}   (once, 15 minutes)")
+    print(f"  Another link  {command} {ADMINISTRATOR}")
     print(f"  Logs          {stack.folder / 'logs'}")
     for name, process in stack.processes.items():
         print(f"  {name:13} pid {process.pid}")

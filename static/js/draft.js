@@ -29,6 +29,8 @@ class DraftAutosave extends HTMLElement {
     window.addEventListener("beforeunload", (event) => {
       if (this.failures && this.changed) event.preventDefault();
     });
+    // A page that answered a refused step: coming back to it asks for it anew instead of sending again.
+    if (this.form.hasAttribute("data-refused")) history.replaceState(null, "", location.href);
     this.stamp();
     this.focusOn(this.form.dataset.focus ?? "");
   }

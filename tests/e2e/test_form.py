@@ -202,6 +202,21 @@ def test_back_and_forward_keep_every_value(open_page: Opener) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("Review")
 
 
+def test_back_to_a_step_that_was_refused_shows_what_was_mended(open_page: Opener) -> None:
+    page = open_page()
+    start(page)
+    fill_workers(page)
+    workers = page.locator('[name="worker.numWorkers"]')
+    workers.fill("two")
+    page.get_by_role("button", name="Continue to master").click()
+    expect(page.get_by_role("alert").first).to_be_visible()
+    workers.fill("2")
+    press(page, "Continue to master", "master")
+    page.go_back()
+    page.wait_for_url("**/workers*")
+    expect(workers).to_have_value("2")
+
+
 def test_a_double_click_on_create_makes_one_workload(open_page: Opener) -> None:
     """AC-F19."""
     page = open_page()

@@ -37,4 +37,5 @@ def test_the_table_says_what_the_template_holds(
     for label in ("Image", "Command", "Memory request"):
         spec = fields[label]
         assert told[label] == with_unit(spec, values[f"worker.{spec.path}"])
+    assert told["Number of workers"] == str(values["worker.numWorkers"])
     assert f"`{template}`" in README

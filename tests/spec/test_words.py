@@ -48,6 +48,7 @@ def test_other_values() -> None:
         ("compute.gpuDevicesRequest", 4, "4 GPUs"),
         ("autoDeletionTimeAfterCompletionSeconds", 2_592_000, "30 days"),
         ("numWorkers", 2, "2 pods"),
+        ("backoffLimit", 1, "1 retry"),
     ],
 )
 def test_values_with_their_unit(path: str, value: object, words: str) -> None:

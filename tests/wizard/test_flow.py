@@ -239,7 +239,8 @@ def test_no_start_is_promised_while_something_is_to_mend(filler: Filler) -> None
     filler.post("workers", {"worker.command": ""}, go="autosave")
     bad = filler.get("review", check="1").page
     assert "Starts at once" not in bad.html
-    assert "Not ready to start." in bad.one(data_testid="verdict").text
+    verdict = bad.one(data_testid="verdict").text
+    assert verdict == "Not ready to start. Still to fill in: Command."
 
 
 @pytest.mark.parametrize("step", ["setup", "workers", "master", "review"])

@@ -123,7 +123,10 @@ def test_priority_goes_before_age(ours: Engine) -> None:
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2", "0.0.0.0"])
-def test_a_port_that_is_in_use_at_any_address_is_not_given_out(ours: Engine, address: str) -> None:
+def test_a_port_that_is_in_use_at_any_address_is_not_given_out(
+    ours: Engine, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("random.randrange", lambda first, last: first)
     with socket.socket() as busy:
         busy.bind((address, 0))
         port = busy.getsockname()[1]
@@ -134,6 +137,17 @@ def test_a_port_that_is_in_use_at_any_address_is_not_given_out(ours: Engine, add
     placement = current_attempt(workload).placement
     assert placement is not None
     assert port < placement[0]["ports"][0] < port + 100
+
+
+def test_ports_are_not_always_the_lowest(ours: Engine) -> None:
+    placed = []
+    for number in range(4):
+        workload = _asks(ours, f"apart-{number}", 0.1)
+        _admit(ours)
+        placed.append(current_attempt(workload).placement)
+    ports = [placement[0]["ports"][0] for placement in placed if placement]
+    assert all(16000 <= port < 32000 for port in ports)
+    assert sorted(ports) != list(range(ports[0], ports[0] + 4)), "four draws in a row, by chance"
 
 
 def test_gpus_are_given_to_one_gang_only(ours: Engine) -> None:

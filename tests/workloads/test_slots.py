@@ -55,6 +55,12 @@ def test_every_replica_gets_a_port_of_its_own_that_is_free() -> None:
     assert [p.ports for p in verdict.placement] == [(16000,), (16002,), (16003,)]
 
 
+def test_ports_are_offered_round_the_range() -> None:
+    capacity = CAPACITY | {"ports": [16000, 16003]}
+    room = room_of(capacity, [], lambda port: port != 16000, 16002)
+    assert list(room.ports) == [16002, 16001]
+
+
 def test_gangs_start_in_order() -> None:
     first, second = _walk(_need(cpus=6), _need(cpus=6))
     assert first.placement is not None

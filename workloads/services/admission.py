@@ -1,6 +1,7 @@
 """Who may start: whole gangs take their slots under one lock per cluster, in order (R7, R7b)."""
 
 import errno
+import random
 import socket
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -146,8 +147,12 @@ def _room(cluster: Cluster) -> slots.Room:
         workload__cluster=cluster, outcome="", placement__isnull=False
     ).values_list("placement", flat=True)
     taken = [replica for placement in holding for replica in placement or ()]
-    check = _is_port_free if acts_here(cluster) else _believe
-    return slots.room_of(cluster.capacity, taken, check)
+    if not acts_here(cluster):
+        return slots.room_of(cluster.capacity, taken, _believe)
+    # A port is free only until somebody binds it, and a framework binds seconds later. Not always
+    # the lowest one: other installations, and gangs that ended just now, choose from them too.
+    begin = random.randrange(*cluster.capacity.get("ports", slots.PORTS))  # noqa: S311  no secret
+    return slots.room_of(cluster.capacity, taken, _is_port_free, begin)
 
 
 def _is_port_free(port: int) -> bool:

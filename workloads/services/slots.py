@@ -5,6 +5,7 @@ Nothing here knows rows: `admission` feeds it and stores what it decides.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from gangline.clusters.drivers.base import ReplicaPlacement
@@ -15,6 +16,8 @@ from gangline.spec.types import quantity_bytes
 CPUS, MEMORY, GPUS = "cpus", "memory", "gpus"
 RESOURCES = (GPUS, CPUS, MEMORY)
 MANY_AHEAD = 20
+PORTS = (16000, 32000)
+"""First, and one after the last, of a cluster that names none."""
 _TINY = 1e-6
 
 
@@ -115,8 +118,12 @@ def room_of(
     capacity: Mapping[str, Any],
     taken: Iterable[Mapping[str, Any]],
     is_port_free: Callable[[int], bool],
+    first_port: int | None = None,
 ) -> Room:
-    """What is left of ``capacity`` when the replicas ``taken`` hold their slots."""
+    """What is left of ``capacity`` when the replicas ``taken`` hold their slots.
+
+    Ports are offered in order, round the range, from ``first_port`` or its beginning.
+    """
     replicas = list(taken)
     totals = {
         CPUS: float(capacity["cpus"]),
@@ -131,8 +138,10 @@ def room_of(
         MEMORY: totals[MEMORY] - sum(replica["memory"] for replica in replicas),
         GPUS: float(len(gpu_ids)),
     }
-    first, last = capacity.get("ports", (16000, 32000))
-    ports = (p for p in range(first, last) if p not in used_ports and is_port_free(p))
+    first, last = capacity.get("ports", PORTS)
+    begin = first if first_port is None else min(max(first_port, first), last)
+    ring = chain(range(begin, last), range(first, begin))
+    ports = (p for p in ring if p not in used_ports and is_port_free(p))
     return Room(totals=totals, free=free, gpu_ids=gpu_ids, ports=ports)
 
 

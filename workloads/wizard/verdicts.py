@@ -1,6 +1,6 @@
 """The summary beside the form: the verdict first, then the numbers, then what is to mend."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gangline.forms.limits import capital
@@ -17,6 +17,7 @@ VERDICT_TONES = {
     "cannot": ("bad", "ban"),
     "unknown": ("info", "info-circle"),
 }
+MOST_NAMED = 4
 _HEADLINES = {
     "starts": "Starts at once",
     "waits": "Waits for room",
@@ -40,7 +41,7 @@ class Headline:
         tone, icon = VERDICT_TONES[verdict.kind]
         words = _HEADLINES[verdict.kind]
         if verdict.kind == "starts" and preview.problems:
-            tone, icon, words = "info", "info-circle", "Not ready to start"
+            return cls("info", "info-circle", "Not ready to start", _to_mend(preview.problems))
         return cls(tone, icon, words, _without_headline(verdict.sentence, words))
 
 
@@ -89,6 +90,20 @@ def summary_of(desk: Desk, problems: Sequence[Problem]) -> Summary:
         facts=facts,
         problems=problems,
     )
+
+
+def _to_mend(problems: Sequence[Problem]) -> str:
+    """``Still to fill in: Name, Command. To correct: CPU request.``"""
+    missing = _labels(p for p in problems if p.rule == "required")
+    wrong = _labels(p for p in problems if p.rule != "required")
+    told = [f"Still to fill in: {missing}."] if missing else []
+    return " ".join([*told, f"To correct: {wrong}."] if wrong else told)
+
+
+def _labels(problems: Iterable[Problem]) -> str:
+    names = list(dict.fromkeys(p.label or p.path for p in problems))
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _without_headline(sentence: str, head: str) -> str:

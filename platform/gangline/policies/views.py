@@ -1,6 +1,6 @@
 """The pages where administrators write policies."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -236,8 +236,13 @@ def _words(field: SpecField, rule: FieldRule) -> list[tuple[str, str]]:
 
 def _value(field: SpecField, value: Any) -> str:
     if isinstance(value, list | tuple):
-        return ", ".join(str(item[field.item_key]) for item in value) or "an empty list"
+        return ", ".join(_item(field, item) for item in value) or "an empty list"
     return "no value" if value is None else with_unit(field, value)
+
+
+def _item(field: SpecField, item: Mapping[str, Any]) -> str:
+    key = str(item[field.item_key])
+    return f"{key}={item['value']}" if item.get("value") is not None else key
 
 
 def _scopes(user: User) -> Any:

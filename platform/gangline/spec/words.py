@@ -45,8 +45,14 @@ def with_unit(field: SpecField, value: Any) -> str:
     words = in_words(field, value)
     if not field.ui.unit or not field.kind.is_numeric:
         return words
-    unit = field.ui.unit
-    return f"{words} {unit[:-1] if words == '1' and unit.endswith('s') else unit}"
+    return f"{words} {singular(field.ui.unit) if words == '1' else field.ui.unit}"
+
+
+def singular(unit: str) -> str:
+    """ "retries" → "retry", "GPUs" → "GPU"."""
+    if unit.endswith("ies"):
+        return f"{unit[:-3]}y"
+    return unit.removesuffix("s")
 
 
 def lowered(label: str) -> str:
