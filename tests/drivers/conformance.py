@@ -249,7 +249,11 @@ class DriverConformance:
             ReplicaState.FAILED,
             ReplicaState.STOPPED,
         ]
-        assert seen.replicas[0].reason == "Stopped because worker-1 failed."
+        # Under load it may have failed before its neighbour had begun.
+        assert seen.replicas[0].reason in (
+            "Stopped because worker-1 failed.",
+            "Never started, because worker-1 failed.",
+        )
 
     def test_times_of_a_replica_are_in_order(self, driver: Driver) -> None:
         replica = self.over(driver, self.created(driver, Script.TALK)).replicas[0]

@@ -10,6 +10,7 @@ import pytest
 
 from gangline.clusters.drivers.base import ObservedState, Refused, ReplicaState
 from gangline.clusters.drivers.local.driver import LocalDriver, Options
+from gangline.clusters.drivers.local.shim import ending
 from tests.support.local_cluster import LocalCluster
 from tests.support.waiting import wait_for
 
@@ -226,3 +227,21 @@ def test_mpirun_starts_the_workers_as_its_children(cluster: LocalCluster) -> Non
     lines = b"\n".join(cluster.log(ref, "master-0"))
     for index in range(3):
         assert b"[1,%d]<stdout>:rank %d of 3" % (index, index) in lines
+
+
+@pytest.mark.parametrize(
+    ("end", "reason"),
+    [
+        (None, "Never started: it was stopped before."),
+        ({"cause": "stop"}, "Never started: it was stopped before."),
+        ({"cause": "failure", "replica": "worker-1"}, "Never started, because worker-1 failed."),
+        (
+            {"cause": "incomplete", "reason": "1 of 3 processes started."},
+            "Never started, because 1 of 3 processes started.",
+        ),
+    ],
+)
+def test_what_comes_too_late_says_why_it_never_started(
+    end: dict[str, str] | None, reason: str
+) -> None:
+    assert ending.never_started_because(end) == reason

@@ -43,6 +43,13 @@ def stopped_because(end: dict[str, Any]) -> str:
     return "Stopped on request."
 
 
+def never_started_because(end: dict[str, Any] | None) -> str:
+    """Reason on a replica whose turn came after the end; None: it was called off altogether."""
+    if end is not None and end.get("cause") in (FAILURE, INCOMPLETE):
+        return stopped_because(end).replace("Stopped", "Never started,", 1)
+    return "Never started: it was stopped before."
+
+
 class EndBell:
     """Wakes a shim when something appears in ``ctl/``; without inotify the shim looks by itself."""
 

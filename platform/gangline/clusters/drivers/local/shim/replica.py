@@ -24,7 +24,7 @@ def run(folder: str, plan: dict[str, Any], name: str) -> int:
     if not life.claim():
         return files.LATE
     if life.is_late():
-        life.record(state="Stopped", reason="Never started: it was stopped before.")
+        life.record(state="Stopped", reason=ending.never_started_because(life.end))
         return files.LATE
     try:
         return life.live()
