@@ -204,6 +204,15 @@ async def test_a_page_hears_a_heartbeat(place: Place, monkeypatch: pytest.Monkey
         assert await page.hear("beat")
 
 
+async def test_a_page_that_acknowledges_every_frame_of_a_second_is_no_flood(place: Place) -> None:
+    async with page_of(place.researcher) as page:
+        await page.hello(ids=place.vision)
+        for _ in range(int(1.5 / hub.GATHER_SECONDS)):
+            await page.say(type="ack")
+        await place.toggle(place.vision[0])
+        assert ids_of(await page.delta()) == {place.vision[0]}
+
+
 async def test_a_flood_is_closed_and_others_hear_on(place: Place) -> None:
     """security N 125."""
     async with page_of(place.researcher) as calm, page_of(place.researcher) as flooding:

@@ -18,7 +18,8 @@ RECHECK_SECONDS = 45.0
 """A look comes with a beat, so that a lost right ends the page within 60 s."""
 HELLO_SECONDS = 5.0
 ACK_SECONDS = 20.0
-MESSAGES_PER_SECOND = 20
+MESSAGES_PER_SECOND = int(3 / hub.GATHER_SECONDS)
+"""Three times what a page that keeps up sends: an acknowledgement of each frame."""
 MAX_IDS = 200
 MAX_MESSAGE = 1 << 16
 """Characters; a hello with the most rows and the longest query has a fifth of it."""

@@ -27,6 +27,8 @@ GROUP = "live"
 POLL_SECONDS = 5.0
 DEAF_POLL_SECONDS = 2.0
 """While doorbells of other processes cannot be heard, the heads are all there is."""
+GATHER_SECONDS = 0.05
+"""Least time between the beginnings of two rounds: no page gets more frames a second."""
 REJOIN_SECONDS = 60.0
 PAUSE_SECONDS = 0.01
 """Least time between two rounds, however long they take: others use the process too."""
@@ -184,7 +186,7 @@ class Hub:
         now = self.loop.time()
         self._recent = [at for at in self._recent if at > now - 1]
         rate = len(self._recent)
-        return 0.25 if rate > 2000 else 0.1 if rate > 200 else 0.05
+        return 0.25 if rate > 2000 else 0.1 if rate > 200 else GATHER_SECONDS
 
     async def _listen(self, layer: Any) -> None:
         """Hear the doorbells of other processes. Any trouble is healed by the poll."""
