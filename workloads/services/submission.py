@@ -15,9 +15,8 @@ from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
 from gangline.lib.fail_points import fail_point
 from gangline.organization.models import Project
-from gangline.organization.selectors import scopes_to
 from gangline.policies.effective import EffectivePolicy
-from gangline.policies.models import Policy
+from gangline.policies.selectors import versions_to
 from gangline.spec.problems import InvalidSpec, Role
 from workloads.models import Attempt, IdempotencyKey, Workload
 from workloads.services import events, intents
@@ -105,10 +104,9 @@ def submit(
     if project is None:
         raise NotVisible
     for _ in range(3):
-        versions = _policy_versions(project)
         try:
             judged = _acceptable(actor, request, place)
-            attempt = _store(actor, request, judged, versions, key, request_hash)
+            attempt = _store(actor, request, judged, key, request_hash)
         except _PolicyMoved:
             continue
         except NameTaken:
@@ -201,7 +199,6 @@ def _store(
     actor: Actor,
     request: SubmissionRequest,
     judged: Preview,
-    versions: object,
     key: str,
     request_hash: str,
 ) -> Attempt:
@@ -211,7 +208,7 @@ def _store(
     workload = _new_workload(actor, request, judged, project, cluster)
     frozen = freeze(workload, judged)
     with transaction.atomic():
-        if _policy_versions(project) != versions:
+        if versions_to(project.scope) != judged.policy.versions:
             raise _PolicyMoved
         _check_queue(project)
         now = db_now()
@@ -255,6 +252,7 @@ def _store(
                 "said": sorted(workload.said),
                 **({"copied_from": str(request.copied_from)} if request.copied_from else {}),
             },
+            at=now,
         )
         intents.begin(workload, attempt, now=now)
         fail_point("submit.before_commit")
@@ -295,12 +293,6 @@ def _check_queue(project: Project) -> None:
     )
     if waiting.count() >= MAX_WAITING:
         raise TooManyWaiting(project)
-
-
-def _policy_versions(project: Project) -> list[tuple[int, int]]:
-    line = [scope.pk for scope in scopes_to(project.scope)]
-    rows = Policy.objects.filter(scope_id__in=line).order_by("scope_id")
-    return list(rows.values_list("scope_id", "version"))
 
 
 def _is_name_conflict(error: IntegrityError) -> bool:

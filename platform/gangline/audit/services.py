@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, Protocol
 
 from django.db import DatabaseError, transaction
@@ -43,12 +44,13 @@ def record(
     result: str = "ok",
     reason: str = "",
     detail: Mapping[str, Any] | None = None,
+    at: datetime | None = None,
 ) -> AuditEntry:
-    """Add one row. ``actor`` None: the system itself."""
+    """Add one row. ``actor`` None: the system itself; ``at`` None: now."""
     if action not in ACTIONS:
         raise ValueError(f"{action!r} is not in gangline.audit.actions")
     return AuditEntry.objects.create(
-        at=db_now(),
+        at=at or db_now(),
         actor=actor.user if actor else None,
         actor_name=(actor.user.username if actor else "system")[:150],
         channel=actor.channel if actor else "system",

@@ -47,6 +47,8 @@ class EffectivePolicy:
     worker: Mapping[str, FieldRule]
     master: Mapping[str, FieldRule]
     models: SpecModels = SPEC
+    versions: tuple[tuple[int, int], ...] = ()
+    """(scope id, version) of every stored policy in it, in the order of `selectors.versions_to`."""
 
     def half(self, role: Role) -> Mapping[str, FieldRule]:
         return self.master if role is Role.MASTER else self.worker

@@ -1,6 +1,7 @@
 """Which policies hold where."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from gangline.organization.models import Project, Scope
@@ -25,23 +26,28 @@ def effective_for(project: Project) -> EffectivePolicy:
         project.scope = scopes.get(pk=project.scope_id)
     chain = scopes_to(project.scope)
     stored = {policy.scope_id: policy for policy in Policy.objects.filter(scope__in=chain)}
-    key = tuple(
-        (s.kind, s.name, str(stored[s.pk].pk), stored[s.pk].version)
-        for s in chain
-        if s.pk in stored
+    held = [(scope, stored[scope.pk]) for scope in chain if scope.pk in stored]
+    return _merged(
+        tuple((scope.kind, scope.name, policy.text) for scope, policy in held),
+        tuple(sorted((scope.pk, policy.version) for scope, policy in held)),
     )
-    texts = {str(policy.pk): policy.text for policy in stored.values()}
-    return _merged(key, tuple(texts[policy_id] for _, _, policy_id, _ in key))
+
+
+def versions_to(scope: Scope) -> tuple[tuple[int, int], ...]:
+    """(scope id, version) of the policies that hold in ``scope``: whether one has moved (R22)."""
+    line = [above.pk for above in scopes_to(scope)]
+    rows = Policy.objects.filter(scope_id__in=line).order_by("scope_id")
+    return tuple(rows.values_list("scope_id", "version"))
 
 
 @lru_cache(maxsize=256)
-def _merged(key: tuple[tuple[str, str, str, int], ...], texts: tuple[str, ...]) -> EffectivePolicy:
-    return effective_policy(
-        [
-            Layer(kind=kind, name=name, document=_parsed(text))
-            for (kind, name, _, _), text in zip(key, texts, strict=True)
-        ]
+def _merged(
+    texts: tuple[tuple[str, str, str], ...], versions: tuple[tuple[int, int], ...]
+) -> EffectivePolicy:
+    merged = effective_policy(
+        [Layer(kind=kind, name=name, document=_parsed(text)) for kind, name, text in texts]
     )
+    return replace(merged, versions=versions)
 
 
 @lru_cache(maxsize=256)
