@@ -4,16 +4,19 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
 
+from gangline.clusters import connections
 from gangline.clusters.drivers.base import AttemptRef, Submission
 from gangline.clusters.drivers.local import planning, rendering
 from gangline.clusters.drivers.local.driver import LocalDriver
 from gangline.clusters.drivers.local.shim.log import Limits
 from gangline.clusters.drivers.mapping import OURS, To
+from gangline.organization.views import KINDS
 from gangline.spec.base import Ui
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
@@ -30,6 +33,7 @@ class HasTables(Protocol):
 DRIVERS: dict[str, type[HasTables]] = {"local": LocalDriver}
 FIELDS = dict(catalogue(WorkerSpec)) | dict(catalogue(ReplicaSpec))
 NEW = SpecField("spotInstances", Kind.INTEGER, Ui("Spot", section="general"))
+WHOLE_WORKLOAD = frozenset(catalogue(WorkerSpec).keys() - catalogue(ReplicaSpec).keys())
 SOURCES = Path(planning.__file__).parent
 SAMPLES: dict[Kind, tuple[Any, Any]] = {
     Kind.BOOLEAN: (True, False),
@@ -61,6 +65,20 @@ def ignored(fields: Mapping[str, SpecField], folder: Path) -> list[str]:
     ]
 
 
+def lopsided(fields: Mapping[str, SpecField], folder: Path) -> list[str]:
+    """Fields of the whole workload whose value reaches some replicas and passes others by."""
+    found = []
+    for path, field in fields.items():
+        one, other = (
+            {r["name"]: r for r in json.loads(_planned(path, value, folder))["replicas"]}
+            for value in _samples(field)
+        )
+        same = [one[name] == other[name] for name in one.keys() & other.keys()]
+        if any(same) and not all(same):
+            found.append(path)
+    return found
+
+
 def _samples(field: SpecField) -> tuple[Any, Any]:
     return CHOSEN.get(field.path) or SAMPLES[field.kind]
 
@@ -70,7 +88,9 @@ def _planned(path: str, value: Any, folder: Path) -> str:
     worker = {"image": "local://one", "command": "train", path: value}
     framework = value if path == "distributedFramework" else "PyTorch"
     count = value if path == "numWorkers" else 2
-    submission = Submission("gang", "vision", framework, "workersAndMaster", count, worker, worker)
+    # As in production: a master has no value of what exists once per workload.
+    master = {p: v for p, v in worker.items() if p in catalogue(ReplicaSpec)}
+    submission = Submission("gang", "vision", framework, "workersAndMaster", count, worker, master)
     need = slots.need_of(
         framework=framework,
         configuration="workersAndMaster",
@@ -124,6 +144,27 @@ def test_this_machine_acts_on_what_it_maps(path: str, tmp_path: Path) -> None:
     assert not ignored({path: FIELDS[path]}, tmp_path), (
         f"The local driver maps {path}, yet nothing reads it: what runs stays the same."
     )
+
+
+@pytest.mark.parametrize("path", sorted(LocalDriver.mapped & WHOLE_WORKLOAD))
+def test_what_holds_for_the_workload_reaches_every_replica(path: str, tmp_path: Path) -> None:
+    assert not lopsided({path: FIELDS[path]}, tmp_path), (
+        f"{path} exists once per workload, yet reaches only some replicas: it belongs in GANG."
+    )
+
+
+def test_a_field_of_the_workload_in_the_table_of_the_roles_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(rendering, "ROLE", {**rendering.ROLE, "folder": To("workingDirectory")})
+    field = replace(FIELDS["workingDir"], path="folder")
+    assert lopsided({"folder": field}, tmp_path) == ["folder"]
+
+
+def test_every_kind_of_driver_is_known_everywhere() -> None:
+    folders = {path.name for path in SOURCES.parent.iterdir() if (path / "__init__.py").exists()}
+    assert folders == DRIVERS.keys() == set(connections.kinds())
+    assert folders <= KINDS.keys()
 
 
 def test_a_field_that_is_mapped_and_never_read_is_named(

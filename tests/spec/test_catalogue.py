@@ -51,7 +51,9 @@ def test_fields_stand_in_the_order_of_the_form() -> None:
 def test_only_the_worker_has_what_exists_once_per_workload() -> None:
     worker, master = catalogue(WorkerSpec), catalogue(ReplicaSpec)
     once = {path for path, field in worker.items() if field.workload_level}
-    assert once == worker.keys() - master.keys()
+    assert once == worker.keys() - master.keys(), (
+        "What stands in WorkerSpec alone carries WorkloadLevel(); the rest stands in ReplicaSpec."
+    )
     assert master.keys() < worker.keys()
 
 

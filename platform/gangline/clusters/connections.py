@@ -32,6 +32,11 @@ _drivers: dict[UUID, tuple[Mapping[str, Any], Driver]] = {}
 _lock = threading.Lock()
 
 
+def kinds() -> list[str]:
+    """Kinds of clusters that there is a driver for."""
+    return sorted(_factories)
+
+
 def register(kind: str, factory: Factory) -> None:
     """Make a kind of cluster known. What was connected before is forgotten."""
     with _lock:

@@ -20,6 +20,7 @@ def _runtime(image: str) -> str:
     return image.removeprefix(SCHEME)
 
 
+# Once for each role; into ``worker`` and ``master`` of the native form.
 ROLE: Table = {
     "image": To("runtime", _runtime),
     "command": To("command", split_command),
@@ -31,6 +32,7 @@ ROLE: Table = {
     "labels": To("labels", _pairs),
     "annotations": To("annotations", _pairs),
 }
+# Once for the workload; into the native form itself.
 GANG: Table = {"distributedFramework": To("framework")}
 LATE: Mapping[str, str] = {
     "numWorkers": "placement",
@@ -47,7 +49,8 @@ UNSUPPORTED: Mapping[str, str] = {}
 def render(submission: Submission) -> dict[str, Any]:
     """What ``create`` joins with the placement. JSON data only."""
     native: dict[str, Any] = {"form": FORM, "configuration": submission.configuration}
-    apply(GANG, {"distributedFramework": submission.framework}, native)
+    # What exists once per workload is among the workers' values.
+    apply(GANG, {**submission.worker, "distributedFramework": submission.framework}, native)
     native["identifiers"] = dict(submission.identifiers)
     native["worker"] = apply(ROLE, submission.worker, {})
     if submission.master is not None:
