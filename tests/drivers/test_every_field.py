@@ -163,7 +163,9 @@ def test_a_field_of_the_workload_in_the_table_of_the_roles_is_named(
 
 def test_every_kind_of_driver_is_known_everywhere() -> None:
     folders = {path.name for path in SOURCES.parent.iterdir() if (path / "__init__.py").exists()}
-    assert folders == DRIVERS.keys() == set(connections.kinds())
+    assert folders == DRIVERS.keys()
+    # Other tests register a driver of their own.
+    assert folders <= set(connections.kinds())
     assert folders <= KINDS.keys()
 
 
