@@ -70,3 +70,14 @@ def test_every_way_to_create_one_is_found(line: str) -> None:
 )
 def test_reading_is_no_creation(line: str) -> None:
     assert not list(creations(line))
+
+
+def test_rows_are_locked_in_one_way() -> None:
+    """A lock taken otherwise, or in another order, makes a deadlock sooner or later."""
+    found = [
+        path.relative_to(ROOT).as_posix()
+        for folder in PRODUCT
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if "select_for_update" in path.read_text()
+    ]
+    assert found == ["platform/gangline/db/locks.py"]

@@ -92,7 +92,7 @@ def test_a_stop_committed_during_a_look_is_acted_on_within_a_second(
     with _running(Ticker()):
         wait_for(_is(workload, "Running"), seconds=5)
         gate.is_armed = True
-        claims.wake([workload.pk], now=db_now())
+        Workload.objects.filter(pk=workload.pk).update(due_at=db_now(), rung_until=None)
         assert gate.looked.wait(5), "the ticker looks once a second"
         intents.stop(workload_id=workload.pk, by="researcher")
         gate.open.set()

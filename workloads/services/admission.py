@@ -15,6 +15,7 @@ from django.db.models import Q
 from gangline.clusters.connections import acts_here
 from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
+from gangline.db.locks import locked
 from workloads import work_bell
 from workloads.models import Attempt, CreateState, Desired, Workload
 from workloads.services import slots, status
@@ -56,7 +57,7 @@ def name_in_words(cluster: Cluster) -> str:
 def admit(cluster_id: UUID) -> Admitted:
     """Walk over the waiting gangs and place each that fits, under the cluster's row lock."""
     with transaction.atomic():
-        cluster = Cluster.objects.select_for_update().get(pk=cluster_id)
+        cluster = locked(Cluster.objects.all()).get(pk=cluster_id)
         if cluster.admit_due:
             Cluster.objects.filter(pk=cluster_id).update(admit_due=False)
         if not hands_out_slots(cluster):
@@ -66,14 +67,11 @@ def admit(cluster_id: UUID) -> Admitted:
         if not queue:
             return Admitted()
         # A stop may have come since the queue was read: lock the rows, in id order, and look again.
-        locked = {
-            w.pk: w
-            for w in Workload.objects.select_for_update()
-            .filter(pk__in={a.workload_id for a in queue})
-            .order_by("pk")
+        held = {
+            w.pk: w for w in locked(Workload.objects.filter(pk__in={a.workload_id for a in queue}))
         }
-        queue = [a for a in queue if _still_waits(a, locked[a.workload_id])]
-        placed, changed = _judge(cluster, queue, locked, now)
+        queue = [a for a in queue if _still_waits(a, held[a.workload_id])]
+        placed, changed = _judge(cluster, queue, held, now)
         status.settle_all(changed, now=now)
     if placed:
         work_bell.ring()
@@ -81,7 +79,7 @@ def admit(cluster_id: UUID) -> Admitted:
 
 
 def _judge(
-    cluster: Cluster, queue: list[Attempt], locked: Mapping[UUID, Workload], now: datetime
+    cluster: Cluster, queue: list[Attempt], held: Mapping[UUID, Workload], now: datetime
 ) -> tuple[int, list[Workload]]:
     needs = [_need(attempt) for attempt in queue]
     verdicts = slots.walk(needs, _room(cluster), cluster=name_in_words(cluster))
@@ -101,7 +99,7 @@ def _judge(
         differing = {k: v for k, v in values.items() if getattr(attempt, k) != v}
         if differing:
             Attempt.objects.filter(pk=attempt.pk).update(**differing)
-            changed.append(locked[attempt.workload_id])
+            changed.append(held[attempt.workload_id])
     # Rows are settled with what is stored, so they are read afresh there.
     return placed, sorted(changed, key=lambda workload: workload.pk)
 

@@ -9,7 +9,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -20,6 +20,7 @@ from django.db import transaction
 from django.db.models import Case, DateTimeField, F, Q, QuerySet, Value, When
 
 from gangline.db.clock import db_now
+from gangline.db.locks import locked
 from workloads.models import Workload
 
 LEASE_SECONDS = 45.0
@@ -96,8 +97,7 @@ def fenced(held: Claim, *, same_intent: bool = False) -> Iterator[Workload]:
     """
     with transaction.atomic():
         workload = (
-            Workload.objects.select_for_update(of=("self",))
-            .select_related("cluster", "project")
+            locked(Workload.objects.select_related("cluster", "project"))
             .filter(pk=held.workload_id, fence=held.fence)
             .first()
         )
@@ -116,11 +116,6 @@ def release(held: Claim, *, next_due: datetime | None, **columns: Any) -> bool:
         lease_until=None, lease_owner="", due_at=due_at, **columns
     )
     return bool(changed)
-
-
-def wake(workload_ids: Sequence[UUID], *, now: datetime) -> None:
-    """Make workloads due, leased or not."""
-    Workload.objects.filter(pk__in=workload_ids).update(due_at=now, rung_until=None)
 
 
 def forget_all(*, now: datetime) -> int:

@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db import transaction
 
 from gangline.db.clock import db_now
+from gangline.db.locks import locked
 from workloads import work_bell
 from workloads.models import Attempt, Desired, Outcome, Workload
 from workloads.services import admission, events, retries, status
@@ -133,11 +134,7 @@ def begin(workload: Workload, attempt: Attempt, *, now: datetime) -> None:
 
 
 def _locked(workload_id: UUID, *, deleted_too: bool = False) -> tuple[Workload, Attempt, datetime]:
-    workload = (
-        Workload.objects.select_for_update(of=("self",))
-        .select_related("cluster", "project")
-        .get(pk=workload_id)
-    )
+    workload = locked(Workload.objects.select_related("cluster", "project")).get(pk=workload_id)
     if workload.desired == Desired.DELETED and not deleted_too:
         raise BeingDeleted(workload.name)
     attempt = Attempt.objects.get(workload=workload, no=workload.attempt_no)

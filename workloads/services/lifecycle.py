@@ -14,6 +14,7 @@ from gangline.access.permissions import Permission
 from gangline.access.refusals import NotAllowed, NotVisible
 from gangline.audit import actions
 from gangline.audit.services import record, record_denied
+from gangline.db.locks import locked
 from gangline.organization.selectors import with_scopes
 from gangline.spec.problems import InvalidSpec
 from workloads.models import Workload
@@ -132,8 +133,7 @@ def _audited(
     """Change and audit row in one transaction; what changed nothing leaves no audit row."""
     with transaction.atomic():
         before = (
-            Workload.objects.select_for_update()
-            .filter(pk=workload.pk)
+            locked(Workload.objects.filter(pk=workload.pk))
             .values_list("desired_gen", flat=True)
             .get()
         )

@@ -10,6 +10,7 @@ from django.db import transaction
 from gangline.clusters.drivers.base import Observation, ObservedState, ReplicaObservation
 from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
+from gangline.db.locks import locked
 from workloads import work_bell
 from workloads.models import Attempt, CreateState, Desired, Outcome, Replica, Workload
 from workloads.services import events, retries, status
@@ -69,10 +70,9 @@ def _store(observations: Sequence[Stamped]) -> Stored:
     ids = {key for key in found if key is not None}
     workloads = {
         workload.pk: workload
-        for workload in Workload.objects.select_for_update(of=("self",))
-        .select_related("cluster", "project")
-        .filter(pk__in=ids)
-        .order_by("pk")
+        for workload in locked(
+            Workload.objects.select_related("cluster", "project").filter(pk__in=ids)
+        )
     }
     attempts = {(a.workload_id, a.no): a for a in Attempt.objects.filter(workload__in=workloads)}
     touched: dict[UUID, Workload] = {}

@@ -26,6 +26,7 @@ from gangline.clusters.drivers.base import (
     Unknown,
 )
 from gangline.db.clock import db_now
+from gangline.db.locks import locked
 from gangline.lib.fail_points import fail_point
 from workloads import refs
 from workloads.models import Attempt, CreateState, Desired, Outcome, Workload
@@ -200,7 +201,7 @@ class _Work:
     def _effect(self, driver: Driver, action: Action, prepare: preparing.Preparation) -> _After:
         with claims.fenced(self.held, same_intent=True) as workload:
             now = db_now()
-            attempt = Attempt.objects.select_for_update().get(pk=self.attempt.pk)
+            attempt = locked(Attempt.objects.all()).get(pk=self.attempt.pk)
             if workload.attempt_no != attempt.no:
                 raise LostLease
             prepare(workload, attempt, self.held.fence, now)
@@ -236,7 +237,7 @@ class _Work:
             self._tell_trouble(f"The cluster refused it: {clean}")
             return _After(now + timedelta(seconds=REFUSED_PAUSE), failed=True)
         with claims.fenced(self.held) as workload:
-            attempt = Attempt.objects.select_for_update().get(pk=self.attempt.pk)
+            attempt = locked(Attempt.objects.all()).get(pk=self.attempt.pk)
             attempt.create_state = CreateState.NONE
             attempt.observed_reason = clean[:400]
             retries.conclude(
@@ -248,7 +249,7 @@ class _Work:
     def _conclude(self, outcome: Outcome) -> _After:
         with claims.fenced(self.held) as workload:
             now = db_now()
-            attempt = Attempt.objects.select_for_update().get(pk=self.attempt.pk)
+            attempt = locked(Attempt.objects.all()).get(pk=self.attempt.pk)
             if not attempt.outcome and workload.attempt_no == attempt.no:
                 if attempt.create_state == CreateState.SENT:
                     attempt.create_state = CreateState.GONE
@@ -260,7 +261,7 @@ class _Work:
     def _vanish(self, now: datetime) -> _After:
         """Nothing is left: the name is free from here on (R3)."""
         with claims.fenced(self.held, same_intent=True) as workload:
-            attempt = Attempt.objects.select_for_update().get(pk=self.attempt.pk)
+            attempt = locked(Attempt.objects.all()).get(pk=self.attempt.pk)
             retries.bury(attempt, now)
             if attempt.create_state == CreateState.SENT:
                 attempt.create_state = CreateState.GONE

@@ -20,6 +20,7 @@ from gangline.clusters.connections import acts_here
 from gangline.clusters.leases import TICKER, LeaseHolder
 from gangline.clusters.models import Cluster, Lease
 from gangline.db.clock import db_now
+from gangline.db.locks import update_in_order
 from workloads import work_bell
 from workloads.models import Workload
 from workloads.services import admission, claims
@@ -112,16 +113,16 @@ class Ticker:
     def _ring_workers(self, publisher: Publisher, clusters: Sequence[Cluster]) -> None:
         queues = {cluster.pk: queue_of(cluster) for cluster in clusters}
         now = db_now()
+        rung = now + timedelta(seconds=RING_SECONDS)
         rows = list(
             claims.due(now).filter(cluster__in=queues).values_list("pk", "cluster_id")[:MOST_RINGS]
         )
         if not rows:
             return
         ids = [pk for pk, _ in rows]
-        rung = now + timedelta(seconds=RING_SECONDS)
-        Workload.objects.filter(pk__in=ids).update(rung_until=rung)
+        update_in_order(Workload.objects.filter(pk__in=ids), rung_until=rung)
         if not publisher.publish([(pk, queues[cluster]) for pk, cluster in rows]):
-            Workload.objects.filter(pk__in=ids, rung_until=rung).update(rung_until=None)
+            update_in_order(Workload.objects.filter(pk__in=ids, rung_until=rung), rung_until=None)
             self._work_here(clusters)
 
     def _nap(self) -> float:

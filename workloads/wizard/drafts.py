@@ -10,6 +10,7 @@ from django.utils.dateparse import parse_datetime
 
 from gangline.access.refusals import NotVisible
 from gangline.accounts.models import User
+from gangline.db import locks
 from gangline.db.clock import db_now
 from workloads.models import Draft
 from workloads.wizard.state import DraftState
@@ -139,7 +140,7 @@ def _owned(draft: Draft | None, owner: User) -> Draft | None:
 
 
 def _locked(owner: User, draft_id: uuid.UUID) -> Draft | None:
-    return _owned(Draft.objects.select_for_update().filter(pk=draft_id).first(), owner)
+    return _owned(locks.locked(Draft.objects.filter(pk=draft_id)).first(), owner)
 
 
 def _inserted(owner: User, draft_id: uuid.UUID, state: DraftState, now: datetime) -> Draft:

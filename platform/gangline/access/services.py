@@ -7,6 +7,7 @@ from gangline.accounts.services import rights_changed
 from gangline.audit import actions
 from gangline.audit.services import record
 from gangline.db.clock import db_now
+from gangline.db.locks import locked
 from gangline.organization.models import Scope
 
 from .actor import Actor
@@ -47,9 +48,9 @@ def take(*, actor: Actor, grant: Grant) -> None:
     """Take a role back."""
     _may_give(actor, grant.role, grant.scope)
     with transaction.atomic():
-        admins = Grant.objects.select_for_update().filter(role="system_administrator")
-        if grant.role == "system_administrator" and (
-            not admins.filter(user__is_active=True).exclude(pk=grant.pk).exists()
+        admins = Grant.objects.filter(role="system_administrator", user__is_active=True)
+        if grant.role == "system_administrator" and all(
+            other.pk == grant.pk for other in locked(admins)
         ):
             raise LastAdministrator
         grant.delete()

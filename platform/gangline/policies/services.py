@@ -9,6 +9,7 @@ from gangline.access.refusals import NotAllowed
 from gangline.audit import actions
 from gangline.audit.services import record
 from gangline.db.clock import db_now
+from gangline.db.locks import locked
 from gangline.organization.models import Scope, ScopeKind
 
 from .document import InvalidPolicy, parse
@@ -38,7 +39,7 @@ def save(*, actor: Actor | None, scope: Scope, text: str, version: int | None = 
     _need(actor, scope)
     check(scope=scope, text=text)
     now, by = db_now(), actor.user if actor else None
-    policy = Policy.objects.select_for_update().filter(scope=scope).first()
+    policy = locked(Policy.objects.filter(scope=scope)).first()
     if version is not None and version != (policy.version if policy else 0):
         raise PolicyChanged(policy)
     before = policy.text if policy else ""
@@ -65,7 +66,7 @@ def check(*, scope: Scope, text: str) -> None:
 def delete(*, actor: Actor, scope: Scope, version: int) -> None:
     """Remove the policy of ``scope``; raises PolicyChanged when ``version`` is not the newest."""
     _need(actor, scope)
-    policy = Policy.objects.select_for_update().filter(scope=scope).first()
+    policy = locked(Policy.objects.filter(scope=scope)).first()
     if policy is None or policy.version != version:
         raise PolicyChanged(policy)
     policy.delete()
