@@ -19,7 +19,7 @@ def test_six_people_create_stop_run_again_and_delete_at_once(
     stack: stacks.Stack, production: Installation
 ) -> None:
     def busy_person(number: int) -> Counter[int]:
-        chance = random.Random(number)  # noqa: S311  the same each time
+        chance = random.Random(number)
         seen: Counter[int] = Counter()
         mine: list[str] = []
         for turn in range(ROUNDS):
