@@ -64,10 +64,9 @@ class WorkloadListFeed:
             if row.seq > after.get(row.project_id, 0)
         ]
         page: _ListPage = view.data
-        visible = listing.in_projects(view.scopes)
-        fitting = listing.matching(visible, page.filters, page.user)
+        listed = listing.listed(view.scopes, page.filters, page.user)
+        fitting = listed.fitting
         kept = set(fitting.filter(pk__in=[row.id for row in on_page]).values_list("pk", flat=True))
-        unfiltered = listing.matching(visible, page.filters, page.user, with_status=False)
         newcomers = fitting.filter(created_at__gt=page.since).exclude(pk__in=view.ids)
         return Delta(
             to=heads,
@@ -84,7 +83,9 @@ class WorkloadListFeed:
             left=[str(r.id) for r in on_page if r.id not in kept and r.deleted_at is None],
             gone=[str(row.id) for row in on_page if row.deleted_at is not None],
             new=newcomers[:101].count(),
-            counts={name: in_words(n) for name, n in listing.pill_counts(unfiltered).items()},
+            counts={
+                name: in_words(n) for name, n in listing.pill_counts(listed.of_every_status).items()
+            },
         )
 
 

@@ -28,7 +28,7 @@ def plan(rows: QuerySet[Any]) -> str:
     return rows.explain()
 
 
-def page_plan(address: str, workloads: QuerySet[Workload], world: World) -> str:
+def page_plan(address: str, projects: list[int], world: World) -> str:
     """The plan of the page at ``address``."""
     filters = listing.filters_from(QueryDict(address), SORTS)
     plans: list[str] = []
@@ -37,8 +37,8 @@ def page_plan(address: str, workloads: QuerySet[Workload], world: World) -> str:
         plans.append(plan(rows))
         return []
 
-    fitting = listing.matching(workloads, filters, world.people["administrator"])
-    page(fitting, listing.order(filters, SORTS), size=50, values=note)
+    listed = listing.listed(projects, filters, world.people["administrator"])
+    page(listed.fitting, listing.order(filters, SORTS), size=50, values=note)
     return plans[0]
 
 
@@ -50,19 +50,33 @@ def page_plan(address: str, workloads: QuerySet[Workload], world: World) -> str:
 def test_a_page_of_several_projects_is_read_in_the_order_of_an_index(
     world: World, address: str
 ) -> None:
-    projects = listing.in_projects([world.vision.pk, world.nlp.pk])
-    found = page_plan(address, projects, world)
+    found = page_plan(address, [world.vision.pk, world.nlp.pk], world)
     assert "workload_by_" in found
     assert "TEMP B-TREE" not in found
     assert "Sort" not in found
 
 
 def test_a_page_of_one_project_needs_no_sorting_either(world: World) -> None:
-    found = page_plan("", listing.in_projects([world.vision.pk]), world)
+    found = page_plan("", [world.vision.pk], world)
     assert "TEMP B-TREE" not in found
     assert "Sort" not in found
     if connection.vendor == "sqlite":  # PostgreSQL chooses by the rows that are there
         assert "workload_by_project_created" in found
+
+
+def test_a_page_narrowed_to_one_project_reads_that_project_alone(world: World) -> None:
+    both = [world.vision.pk, world.nlp.pk]
+    found = page_plan(f"project={world.vision.name}", both, world)
+    assert "TEMP B-TREE" not in found
+    assert "Sort" not in found
+    if connection.vendor == "sqlite":
+        assert "workload_by_project_created" in found
+
+
+def test_the_pills_of_one_project_are_counted_from_its_own_index(world: World) -> None:
+    one = listing.in_projects([world.vision.pk])
+    running = one.filter(status__in=["Running", "Degraded"]).order_by().values("pk")
+    assert "workload_by_project_status" in plan(running[:1001])
 
 
 def test_nobody_sees_workloads_of_no_project(world: World) -> None:

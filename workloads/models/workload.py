@@ -14,7 +14,7 @@ class Desired(models.TextChoices):
 
 
 # What a list is sorted by, then what it is filtered by: rows that do not fit cost no look at the
-# table. The last index is for one project alone.
+# table. The last two indexes are for one project alone.
 _TEXTS = ("name", "owner_name", "project_name")
 _LIST_ORDERS = {
     "created": ("created_at", "id", "deleted_at", "project", "status", "framework", *_TEXTS),
@@ -24,6 +24,7 @@ _LIST_ORDERS = {
     "owner": ("owner_name", "created_at", "id", "project"),
     "status": ("status", "created_at", "id", "deleted_at", "project", "framework", *_TEXTS),
     "project_created": ("project", "created_at", "id"),
+    "project_status": ("project", "status", "created_at", "id"),
 }
 
 

@@ -13,6 +13,7 @@ from gangline.access.grants import visible_projects
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.db.expressions import Unindexed
+from gangline.organization.models import Project
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.tables import counts
 from gangline.tables.paging import Order
@@ -126,12 +127,25 @@ def of_projects(workloads: QuerySet[Workload], ids: Iterable[int]) -> QuerySet[W
     return workloads.filter(In(Unindexed(F("project_id")), ids))
 
 
-def matching(
-    workloads: QuerySet[Workload], filters: Filters, user: User, *, with_status: bool = True
-) -> QuerySet[Workload]:
-    """``workloads`` that the filters let through; pills are counted without the status filter."""
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What a list shows, and the same without its status filter, from which pills are counted."""
+
+    fitting: QuerySet[Workload]
+    of_every_status: QuerySet[Workload]
+
+
+def listed(scopes: Iterable[int], filters: Filters, user: User) -> Listed:
+    """The workloads in the projects ``scopes`` that the filters let through."""
     if filters.projects:
-        workloads = workloads.filter(project_name__in=filters.projects)
+        # By key: a name would be looked for in the order of the whole list.
+        named = Project.objects.filter(pk__in=scopes, name__in=filters.projects)
+        scopes = named.values_list("pk", flat=True)
+    rows = _matching(in_projects(scopes), filters, user)
+    return Listed(_of_statuses(rows, filters), rows)
+
+
+def _matching(workloads: QuerySet[Workload], filters: Filters, user: User) -> QuerySet[Workload]:
     if filters.frameworks:
         workloads = workloads.filter(framework__in=list(_framework_names(filters.frameworks)))
     if filters.owners:
@@ -139,13 +153,17 @@ def matching(
         workloads = workloads.filter(owner_name__in=names)
     if filters.search:
         workloads = workloads.filter(_search(filters.search))
-    if with_status and filters.statuses:
-        words = list(status_words(filters.statuses))
-        # By date, several statuses are cheaper to pass over than to fetch whole and sort.
-        by_date = filters.sort.endswith("created") and len(words) > 1
-        status = Unindexed(F("status")) if by_date else F("status")
-        workloads = workloads.filter(In(status, words))
     return workloads
+
+
+def _of_statuses(workloads: QuerySet[Workload], filters: Filters) -> QuerySet[Workload]:
+    if not filters.statuses:
+        return workloads
+    words = list(status_words(filters.statuses))
+    # By date, several statuses are cheaper to pass over than to fetch whole and sort.
+    by_date = filters.sort.endswith("created") and len(words) > 1
+    status = Unindexed(F("status")) if by_date else F("status")
+    return workloads.filter(In(status, words))
 
 
 def pill_counts(workloads: QuerySet[Workload]) -> dict[str, int]:

@@ -79,11 +79,10 @@ def workload_list(request: HttpRequest) -> HttpResponse:
     )
     scopes = frozenset(pk for pk, _ in projects)
     heads = heads_of(scopes)
-    visible = listing.in_projects(scopes)
-    unfiltered = listing.matching(visible, filters, user, with_status=False)
+    listed = listing.listed(scopes, filters, user)
     try:
         found = page(
-            listing.matching(visible, filters, user),
+            listed.fitting,
             listing.order(filters, SORTS),
             size=filters.size,
             after=filters.after,
@@ -92,7 +91,7 @@ def workload_list(request: HttpRequest) -> HttpResponse:
         )
     except BadCursor:
         return redirect(_url(request, after=None, before=None))
-    counts = listing.pill_counts(unfiltered)
+    counts = listing.pill_counts(listed.of_every_status)
     shown = sum(counts[name] for name in PILLS if name in filters.statuses)
     context = {
         "rows": [table_row(row) for row in found.rows],
