@@ -24,7 +24,7 @@ _LIST_ORDERS = {
     "owner": ("owner_name", "created_at", "id", "project"),
     "status": ("status", "created_at", "id", "deleted_at", "project", "framework", *_TEXTS),
     "project_created": ("project", "created_at", "id"),
-    "project_status": ("project", "status", "created_at", "id"),
+    "project_status": ("project", "status", "created_at", "id", "deleted_at"),
 }
 
 

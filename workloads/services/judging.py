@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from assets.models import Template
-from gangline.access.grants import can, who_can
+from gangline.access.grants import can, held_permissions, who_can
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotAllowed
 from gangline.accounts.models import User
@@ -50,16 +50,20 @@ class Place:
     project: Project | None
     cluster: Cluster | None
     problems: tuple[Problem, ...]
+    may_create: bool = False
 
 
 def find_place(user: User, request: SubmissionRequest) -> Place:
     """The project and its cluster. What one may not see is as unknown as what is not there."""
-    project = _project(user, request.project_id)
-    if project is None:
+    project = _project(request.project_id)
+    # As by `can`, for two permissions at once: the scopes came along with the project.
+    held = held_permissions(user, project.scope) if project else frozenset()
+    if project is None or Permission.PROJECT_VIEW not in held:
         return Place(None, None, (_unknown_project(request.project_id),))
+    may_create = Permission.WORKLOAD_CREATE in held
     cluster_id = str(request.cluster_id or "")
     if cluster_id.lower() == str(project.cluster_id):
-        return Place(project, project.cluster, ())
+        return Place(project, project.cluster, (), may_create)
     message = "must be given" if not cluster_id else f"is not the cluster of project {project.name}"
     wrong = Problem(
         Role.WORKLOAD,
@@ -70,14 +74,13 @@ def find_place(user: User, request: SubmissionRequest) -> Place:
         accepted=f"{project.cluster_id} ({project.cluster.name})",
         label="Cluster",
     )
-    return Place(project, project.cluster, (wrong,))
+    return Place(project, project.cluster, (wrong,), may_create)
 
 
-def authorise(user: User, project: Project) -> None:
-    """Raise NotAllowed unless ``user`` may create workloads in ``project``."""
-    if not can(user, Permission.WORKLOAD_CREATE, project.scope):
-        who = [person.username for person in who_can(Permission.MEMBER_MANAGE, project.scope)]
-        raise NotAllowed(Permission.WORKLOAD_CREATE, project.scope, who)
+def not_allowed(project: Project) -> NotAllowed:
+    """For one who sees ``project`` but may not create workloads in it: whom to ask."""
+    who = [person.username for person in who_can(Permission.MEMBER_MANAGE, project.scope)]
+    return NotAllowed(Permission.WORKLOAD_CREATE, project.scope, who)
 
 
 def judge(
@@ -172,15 +175,11 @@ def totals_of(resolution: Resolution, configuration: str) -> Totals:
     )
 
 
-def _project(user: User, text: str | int) -> Project | None:
+def _project(text: str | int) -> Project | None:
     digits = str(text)
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 15):
         return None
-    project = with_scopes(Project.objects.filter(pk=int(digits))).first()
-    # The same answer as `visible_projects`, at a third of its price: the scopes came along.
-    if project is None or not can(user, Permission.PROJECT_VIEW, project.scope):
-        return None
-    return project
+    return with_scopes(Project.objects.filter(pk=int(digits))).first()
 
 
 def _unknown_project(value: str | int) -> Problem:

@@ -14,6 +14,7 @@ from gangline.access.permissions import Permission
 from gangline.access.refusals import NotAllowed, NotVisible
 from gangline.audit import actions
 from gangline.audit.services import record, record_denied
+from gangline.db.clock import db_now
 from gangline.db.locks import locked
 from gangline.organization.selectors import with_scopes
 from gangline.spec.problems import InvalidSpec
@@ -100,7 +101,7 @@ def rerun(*, actor: Actor, workload_id: UUID, key: str = "", request_hash: str =
 
     def run_again() -> Workload:
         done = _rerun(actor, workload, judged)
-        remember(actor.user, key, request_hash, done)
+        remember(actor.user, key, request_hash, done, now=db_now())
         return done
 
     try:

@@ -1,13 +1,13 @@
 """The one way a workload comes into being (R21a): form, API and command line all call `submit`."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
 from django.db.models import F
 
 from assets.models import Template
 from gangline.access.actor import Actor
-from gangline.access.refusals import NotAllowed, NotVisible
+from gangline.access.refusals import NotVisible
 from gangline.accounts.models import User
 from gangline.audit import actions
 from gangline.audit.services import record, record_denied
@@ -31,7 +31,7 @@ from workloads.services.asking import (
     Verdict,
 )
 from workloads.services.freezing import columns_of, freeze
-from workloads.services.judging import Place, authorise, find_place, judge
+from workloads.services.judging import Place, find_place, judge, not_allowed
 from workloads.services.naming import name_taken
 
 KEY_HOURS = 24
@@ -132,9 +132,8 @@ def _authorised(actor: Actor, request: SubmissionRequest) -> Place:
         if request.project_id in ("", None):
             raise InvalidSpec(preview(actor=actor, request=request).problems)
         raise NotVisible(f"There is no project {request.project_id} that you may see.")
-    try:
-        authorise(actor.user, project)
-    except NotAllowed as refusal:
+    if not place.may_create:
+        refusal = not_allowed(project)
         record_denied(
             actor=actor,
             action=actions.WORKLOAD_CREATE,
@@ -143,32 +142,32 @@ def _authorised(actor: Actor, request: SubmissionRequest) -> Place:
             scope=project.scope,
             reason=refusal.sentence,
         )
-        raise
+        raise refusal
     return place
 
 
 def replayed(user: User, key: str, request_hash: str) -> Workload | None:
-    """The workload that an earlier request with this key made; IdempotencyConflict for another."""
+    """The workload that an earlier request with this key made; IdempotencyConflict for another.
+
+    A key whose day is over is forgotten here, so that it can be remembered anew.
+    """
     if not key:
         return None
-    known = (
-        IdempotencyKey.objects.select_related("workload")
-        .filter(user=user, key=key, expires_at__gt=db_now())
-        .first()
-    )
+    known = IdempotencyKey.objects.select_related("workload").filter(user=user, key=key).first()
     if known is None:
+        return None
+    if known.expires_at <= db_now():
+        known.delete()
         return None
     if known.request_hash != request_hash:
         raise IdempotencyConflict
     return known.workload
 
 
-def remember(user: User, key: str, request_hash: str, workload: Workload) -> None:
+def remember(user: User, key: str, request_hash: str, workload: Workload, *, now: datetime) -> None:
     """Keep the answer for a day; the unique index decides between two at the same moment."""
     if not key:
         return
-    now = db_now()
-    IdempotencyKey.objects.filter(user=user, key=key, expires_at__lte=now).delete()
     IdempotencyKey.objects.create(
         user=user,
         key=key,
@@ -223,7 +222,7 @@ def _store(
             spec_hash=frozen.spec_hash,
             created_at=now,
         )
-        remember(actor.user, key, request_hash, workload)
+        remember(actor.user, key, request_hash, workload, now=now)
         if workload.template_id is not None:
             Template.objects.filter(pk=workload.template_id).update(
                 used_count=F("used_count") + 1, last_used_at=now
