@@ -90,11 +90,13 @@ def judge(
     place: Place | None = None,
     policy: EffectivePolicy | None = None,
     with_forecast: bool = True,
+    is_to_store: bool = False,
 ) -> Preview:
     """Resolve the values under today's policy and collect every problem, never only the first.
 
     ``place`` and its ``policy`` save looking them up again; the forecast walks over the queue, so
-    whoever shows none leaves it out.
+    whoever shows none leaves it out. ``is_to_store``: nor is it asked whether the name is taken,
+    because the database will say.
     """
     place = place or find_place(user, request)
     if policy is None:
@@ -113,9 +115,14 @@ def judge(
     chosen = resolution.effective.get(f"{Role.WORKER}.{FRAMEWORK}")
     framework = str(chosen.value) if chosen else framework
     told = {p.path for p in request.extra_problems if p.role == Role.WORKLOAD}
+    among = None if is_to_store else place.project
     problems = [
         *(p for p in place.problems if p.path not in told),
-        *(() if "name" in told else name_problems(request.name, place.project)),
+        *(
+            ()
+            if "name" in told
+            else name_problems(request.name, None if is_to_store else place.project)
+        ),
         *_template_problems(user, request.template_id, place.project),
         *resolution.problems,
     ]
@@ -125,7 +132,7 @@ def judge(
         )
     totals = totals_of(resolution, configuration)
     verdict = NO_FORECAST
-    if with_forecast:
+    if with_forecast and not is_to_store:
         need = _need(framework, configuration, totals, resolution)
         verdict = forecast(place.cluster, totals, need)
     return Preview(

@@ -17,7 +17,7 @@ from gangline.lib.fail_points import fail_point
 from gangline.organization.models import Project
 from gangline.policies.effective import EffectivePolicy
 from gangline.policies.selectors import versions_to
-from gangline.spec.problems import InvalidSpec, Role
+from gangline.spec.problems import InvalidSpec
 from workloads.models import Attempt, IdempotencyKey, Workload
 from workloads.services import events, intents
 from workloads.services.asking import (
@@ -178,11 +178,10 @@ def remember(user: User, key: str, request_hash: str, workload: Workload, *, now
 
 
 def _acceptable(actor: Actor, request: SubmissionRequest, place: Place) -> Preview:
-    judged = judge(actor.user, request, place=place, with_forecast=False)
-    taken = [p for p in judged.problems if p.role == Role.WORKLOAD and p.rule == "unique"]
-    if taken and len(judged.problems) == len(taken):
-        raise NameTaken(taken[0])
+    # Whether the name is free is for the database to say, unless something else is wrong as well.
+    judged = judge(actor.user, request, place=place, is_to_store=True)
     if judged.problems:
+        judged = judge(actor.user, request, place=place, with_forecast=False)
         raise InvalidSpec(judged.problems)
     cluster = judged.cluster
     if (
