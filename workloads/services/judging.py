@@ -118,11 +118,7 @@ def judge(
     among = None if is_to_store else place.project
     problems = [
         *(p for p in place.problems if p.path not in told),
-        *(
-            ()
-            if "name" in told
-            else name_problems(request.name, None if is_to_store else place.project)
-        ),
+        *(() if "name" in told else name_problems(request.name, among)),
         *_template_problems(user, request.template_id, place.project),
         *resolution.problems,
     ]
