@@ -1,0 +1,1 @@
+"""Kubernetes clusters: distributed training through Kubeflow's operators."""

@@ -1,0 +1,258 @@
+"""Raw JSON to and from one API server, over the official client (R8).
+
+Typed models are not used: an object that this version does not know must pass through unchanged.
+Every request has a time-out, goes through no proxy of the environment, and follows no redirect.
+"""
+
+import json
+import os
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import urllib3
+from kubernetes import client as official
+
+from .access import Access
+from .resources import Resource
+
+CONNECT_SECONDS, READ_SECONDS = 5.0, 25.0
+SILENCE_SECONDS = 75.0
+"""A watch sends a bookmark every minute: longer silence means that nobody is there any more."""
+MANAGER = "gangline"
+MERGE = "application/merge-patch+json"
+APPLY = "application/apply-patch+yaml"
+
+Query = Mapping[str, str | int | bool]
+
+
+class Unreachable(Exception):
+    """No answer came, in words for people; whether a write happened is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the API server said."""
+
+    status: int
+    body: Any
+    """JSON, or text where the server sent none."""
+    retry_after: float | None = None
+
+    @property
+    def ok(self) -> bool:
+        return 200 <= self.status < 300
+
+    @property
+    def reason(self) -> str:
+        """``AlreadyExists``, ``Forbidden``: the machine word of a ``Status``, or empty."""
+        return str(self.body.get("reason") or "") if isinstance(self.body, dict) else ""
+
+    @property
+    def message(self) -> str:
+        """What the server says for people."""
+        if isinstance(self.body, dict):
+            return str(self.body.get("message") or "")
+        return str(self.body or "")
+
+
+class Client:
+    """Thread-safe. Raises Unreachable; every other outcome is an Answer."""
+
+    def __init__(self, access: Access) -> None:
+        self.access = access
+        configuration = official.Configuration(host=access.server.rstrip("/"))
+        configuration.verify_ssl = True
+        configuration.proxy = None
+        self._api = official.ApiClient(configuration)
+        self._pool = urllib3.PoolManager(
+            maxsize=16,
+            ssl_context=_tls(access),
+            server_hostname=access.tls_server_name or None,
+            assert_hostname=access.tls_server_name or None,
+            retries=urllib3.Retry(False),
+        )
+        self._api.rest_client.pool_manager = self._pool
+
+    def get(self, resource: Resource, namespace: str, name: str, sub: str = "") -> Answer:
+        """A quorum read: no ``resourceVersion`` is given."""
+        return self.request("GET", resource.path(namespace, name, sub))
+
+    def list(self, resource: Resource, namespace: str = "", **query: str | int) -> Answer:
+        """One page of a collection; ``labelSelector``, ``limit``, ``continue`` and the like."""
+        return self.request("GET", resource.path(namespace), query=query)
+
+    def create(
+        self, resource: Resource, namespace: str, body: Mapping[str, Any], *, dry_run: bool = False
+    ) -> Answer:
+        """Make an object. Unknown fields are refused, not dropped."""
+        query: dict[str, str] = {"fieldManager": MANAGER, "fieldValidation": "Strict"}
+        if dry_run:
+            query["dryRun"] = "All"
+        return self.request("POST", resource.path(namespace), query=query, body=body)
+
+    def patch(
+        self, resource: Resource, namespace: str, name: str, body: Mapping[str, Any], sub: str = ""
+    ) -> Answer:
+        """Merge patch: the object's ``resourceVersion`` in ``metadata`` makes it conditional."""
+        query = {"fieldManager": MANAGER}
+        path = resource.path(namespace, name, sub)
+        return self.request("PATCH", path, query=query, body=body, content_type=MERGE)
+
+    def apply(
+        self, resource: Resource, namespace: str, name: str, body: Mapping[str, Any]
+    ) -> Answer:
+        """Server-side apply of what is ours; fields of others stay."""
+        query = {"fieldManager": MANAGER, "force": "true"}
+        path = resource.path(namespace, name)
+        return self.request("PATCH", path, query=query, body=body, content_type=APPLY)
+
+    def delete(
+        self, resource: Resource, namespace: str, name: str, *, uid: str, grace: int | None = None
+    ) -> Answer:
+        """Foreground deletion of the object with this uid and no other."""
+        options: dict[str, Any] = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "propagationPolicy": "Foreground",
+            "preconditions": {"uid": uid},
+        }
+        if grace is not None:
+            options["gracePeriodSeconds"] = grace
+        return self.request("DELETE", resource.path(namespace, name), body=options)
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query | None = None,
+        body: Mapping[str, Any] | None = None,
+        content_type: str = "application/json",
+        read_seconds: float = READ_SECONDS,
+    ) -> Answer:
+        """One request and its whole answer."""
+        with self._opened(method, path, query, body, content_type, read_seconds) as response:
+            data = b"".join(self._pieces(response))
+            wait = response.headers.get("Retry-After", "")
+            return Answer(
+                response.status, _parsed(data), float(wait) if wait.isdigit() else None
+            )
+
+    @contextmanager
+    def stream(
+        self, path: str, *, query: Query | None = None, silence: float = SILENCE_SECONDS
+    ) -> Iterator[tuple[int, Iterator[bytes]]]:
+        """Status and pieces of an answer that goes on for long; a watch or a followed log."""
+        with self._opened("GET", path, query, None, "", silence) as response:
+            yield response.status, self._pieces(response)
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self._pool.clear()
+
+    def _pieces(self, response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
+        try:
+            while piece := response.read1(1 << 16):
+                yield piece
+        except urllib3.exceptions.HTTPError as error:
+            raise Unreachable(_in_words(error, self.access)) from error
+
+    @contextmanager
+    def _opened(
+        self,
+        method: str,
+        path: str,
+        query: Query | None,
+        body: Mapping[str, Any] | None,
+        content_type: str,
+        read_seconds: float,
+    ) -> Iterator[urllib3.BaseHTTPResponse]:
+        url = f"{self.access.server.rstrip('/')}{path}"
+        if query:
+            words = {k: str(v).lower() if isinstance(v, bool) else v for k, v in query.items()}
+            url += f"?{urlencode(words)}"
+        headers = {"Accept": "application/json", "User-Agent": "gangline"}
+        if body is not None:
+            headers["Content-Type"] = content_type
+        try:
+            if token := self._token():
+                headers["Authorization"] = f"Bearer {token}"
+            answer = self._api.call_api(
+                method,
+                url,
+                header_params=headers,
+                body=dict(body) if body is not None else None,
+                _request_timeout=(CONNECT_SECONDS, read_seconds),
+            )
+        except official.ApiException as error:
+            # Raised for what the official client takes for a TLS failure, with status 0.
+            raise Unreachable(str(error.reason)) from error
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            raise Unreachable(_in_words(error, self.access)) from error
+        response = answer.response
+        try:
+            yield response
+        finally:
+            # Ends a connection whose answer was not read to its end; any other is back in the pool.
+            response.close()
+
+    def _token(self) -> str:
+        if self.access.token_file:
+            return Path(self.access.token_file).read_text("utf-8").strip()
+        return self.access.token
+
+
+def _tls(access: Access) -> ssl.SSLContext:
+    context = ssl.create_default_context(cadata=access.certificate_authority or None)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if access.client_certificate:
+        # The ssl module reads files only; these two live in memory and have no name.
+        with _in_memory(access.client_certificate) as chain, _in_memory(access.client_key) as key:
+            context.load_cert_chain(chain, key)
+    return context
+
+
+@contextmanager
+def _in_memory(text: str) -> Iterator[str]:
+    handle = os.memfd_create("gangline")
+    try:
+        os.write(handle, text.encode())
+        yield f"/proc/self/fd/{handle}"
+    finally:
+        os.close(handle)
+
+
+def _parsed(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except ValueError:
+        return data.decode("utf-8", "replace")
+
+
+def _in_words(error: BaseException, access: Access) -> str:
+    """A category, never the text of an unknown server."""
+    server = access.server
+    cause: BaseException | None = error
+    while cause is not None:
+        match cause:
+            case ssl.SSLCertVerificationError():
+                return f"The certificate of {server} cannot be trusted: {cause.verify_message}."
+            case ssl.SSLError():
+                return f"{server} does not speak TLS as expected."
+            case urllib3.exceptions.NameResolutionError():
+                return f"The name in {server} is not known."
+            case urllib3.exceptions.ConnectTimeoutError():
+                return f"{server} did not answer in {CONNECT_SECONDS:.0f} s."
+            case urllib3.exceptions.ReadTimeoutError():
+                return f"{server} took the request and did not answer in time."
+            case ConnectionRefusedError():
+                return f"{server} refuses connections: nothing listens there."
+            case _:
+                cause = cause.__cause__ or cause.__context__ or getattr(cause, "reason", None)
+                cause = cause if isinstance(cause, BaseException) else None
+    return f"The connection to {server} broke."
