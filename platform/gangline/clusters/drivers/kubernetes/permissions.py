@@ -1,0 +1,308 @@
+"""The rights that Gangline needs on a cluster: the shipped roles and the check are both made of it.
+
+``CLUSTER`` is bound for the whole cluster. ``PROJECT`` is the ClusterRole ``gangline-project``,
+which Gangline binds to itself in each project's namespace; ``bind`` on that one name is all that
+lets it. https://kubernetes.io/docs/reference/access-authn-authz/rbac/#restrictions-on-role-binding-creation-or-update
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .kinds import KINDS
+
+ROLE, PROJECT_ROLE = "gangline", "gangline-project"
+RBAC = "rbac.authorization.k8s.io"
+READ = ("get", "list", "watch")
+FOLLOW = ("list", "watch")
+OWN = ("get", "list", "watch", "create", "patch", "delete")
+JOBS = tuple(sorted(kind.resource.plural for kind in KINDS.values()))
+VOLCANO, NATIVE, KUEUE, KAI = (
+    "scheduling.volcano.sh",
+    "scheduling.k8s.io/podgroups",
+    "kueue.x-k8s.io",
+    "scheduling.run.ai",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Verbs on resources of one API group, as in RBAC, and what for."""
+
+    group: str
+    resources: tuple[str, ...]
+    verbs: tuple[str, ...]
+    why: str
+    names: tuple[str, ...] = ()
+    needs: str = ""
+    """Word of `Present` without which the rule does not matter: a scheduler that is not there."""
+
+    def yaml(self) -> str:
+        """The rule as an item below ``rules:``."""
+        lines = [f"apiGroups: {_listed((self.group,))}", f"resources: {_listed(self.resources)}"]
+        if self.names:
+            lines.append(f"resourceNames: {_listed(self.names)}")
+        lines.append(f"verbs: {_listed(self.verbs)}")
+        return "- " + "\n  ".join(lines)
+
+
+CLUSTER: tuple[Rule, ...] = (
+    Rule("", ("nodes",), READ, "What the cluster has, and why a training waits"),
+    Rule("", ("namespaces",), (*READ, "create", "patch"), "One namespace per project"),
+    Rule("storage.k8s.io", ("storageclasses",), READ, "Storage classes in the form"),
+    Rule("scheduling.k8s.io", ("priorityclasses",), READ, "Priorities in the form"),
+    Rule(
+        "apiextensions.k8s.io",
+        ("customresourcedefinitions",),
+        ("get", "list"),
+        "Which operators are there, and in which versions",
+    ),
+    Rule(
+        RBAC,
+        ("rolebindings",),
+        ("get", "create", "patch"),
+        "To give itself the role of projects in a project's namespace",
+    ),
+    Rule(
+        RBAC,
+        ("clusterroles",),
+        ("get", "bind"),
+        "That one role and no other",
+        names=(PROJECT_ROLE,),
+    ),
+    Rule("kubeflow.org", JOBS, FOLLOW, "One watch per kind for all projects"),
+    Rule("", ("pods", "events"), FOLLOW, "One watch per kind for all projects"),
+    Rule("batch", ("jobs",), FOLLOW, "The launcher of MPI is a Job"),
+    Rule(VOLCANO, ("queues",), READ, "Volcano: queues and their limits", needs=VOLCANO),
+    Rule(VOLCANO, ("podgroups",), FOLLOW, "Volcano: why a gang waits", needs=VOLCANO),
+    Rule(
+        "scheduling.k8s.io",
+        ("podgroups",),
+        FOLLOW,
+        "Gangs of Kubernetes itself: why one waits",
+        needs=NATIVE,
+    ),
+    Rule(
+        KUEUE,
+        ("clusterqueues", "localqueues", "workloads", "resourceflavors"),
+        READ,
+        "Kueue: queues, and why a training waits",
+        needs=KUEUE,
+    ),
+    Rule(KAI, ("queues", "podgroups"), READ, "KAI: queues, and why a gang waits", needs=KAI),
+)
+PROJECT: tuple[Rule, ...] = (
+    Rule("kubeflow.org", JOBS, OWN, "The trainings themselves"),
+    Rule(
+        "kubeflow.org",
+        tuple(f"{plural}/finalizers" for plural in JOBS),
+        ("update",),
+        "OpenShift asks for it of whoever makes what belongs to a training",
+    ),
+    Rule("", ("pods",), (*READ, "create"), "Pods of trainings; create only to try a template"),
+    Rule("", ("pods/log",), ("get",), "Logs"),
+    Rule("", ("events",), READ, "What the cluster says about a training"),
+    Rule("batch", ("jobs",), READ, "The launcher of MPI is a Job"),
+    Rule(
+        "",
+        ("configmaps", "persistentvolumeclaims", "services"),
+        OWN,
+        "What belongs to a training",
+    ),
+    Rule("", ("secrets",), ("create", "patch", "delete"), "Written, and never read"),
+    Rule("", ("resourcequotas", "limitranges"), ("get", "list"), "Limits of the namespace"),
+    Rule(
+        VOLCANO,
+        ("podgroups",),
+        (*READ, "create", "delete"),
+        "Volcano: gangs",
+        needs=VOLCANO,
+    ),
+    Rule(
+        "scheduling.k8s.io",
+        ("podgroups",),
+        (*READ, "create", "delete"),
+        "Gangs of Kubernetes itself",
+        needs=NATIVE,
+    ),
+    Rule(KUEUE, ("workloads",), (*READ, "patch"), "Kueue: admission of trainings", needs=KUEUE),
+    Rule(
+        KUEUE,
+        ("localqueues",),
+        ("get", "create", "patch"),
+        "Kueue: the project's queue",
+        needs=KUEUE,
+    ),
+    Rule(KAI, ("podgroups",), (*READ, "patch"), "KAI: gangs", needs=KAI),
+)
+QUEUES: tuple[Rule, ...] = (
+    Rule(VOLCANO, ("queues",), ("create", "patch", "delete"), "Volcano: queues made by Gangline"),
+)
+"""Optional: only where Gangline shall make the queues, and not the cluster's administrator."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question to the API server: may I do ``verb`` on ``resource``, everywhere?"""
+
+    group: str
+    resource: str
+    verb: str
+    name: str = ""
+    namespace: str = ""
+
+    def as_review(self) -> dict[str, Any]:
+        """A SelfSubjectAccessReview.
+
+        https://kubernetes.io/docs/reference/kubernetes-api/authorization-resources/self-subject-access-review-v1/
+        """
+        resource, _, sub = self.resource.partition("/")
+        wanted = {
+            "group": self.group,
+            "resource": resource,
+            "subresource": sub,
+            "verb": self.verb,
+            "name": self.name,
+            "namespace": self.namespace,
+        }
+        return {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectAccessReview",
+            "spec": {"resourceAttributes": {key: text for key, text in wanted.items() if text}},
+        }
+
+
+EXCESS: Mapping[str, Question] = {
+    "it may do everything (cluster-admin)": Question("*", "*", "*"),
+    "it can read every secret": Question("", "secrets", "list"),
+    "it can act as other people": Question("", "users", "impersonate"),
+    "it can give itself any right": Question(RBAC, "clusterroles", "escalate"),
+    "it can reach every kubelet": Question("", "nodes/proxy", "get"),
+    "it can run commands in every pod": Question("", "pods/exec", "create"),
+}
+"""What Gangline does not need, the first one meaning all the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is missing and what is too much. ``asked``: how many rights were looked at."""
+
+    missing_cluster: tuple[Rule, ...] = ()
+    missing_project: tuple[Rule, ...] = ()
+    excess: tuple[str, ...] = ()
+    asked: int = 0
+    role_missing: bool = field(default=False)
+    """The ClusterRole ``gangline-project`` is not there, or cannot be read."""
+
+
+Ask = Callable[[Sequence[Question]], Sequence[bool]]
+
+
+def applicable(rules: Iterable[Rule], present: frozenset[str]) -> tuple[Rule, ...]:
+    """The rules that matter where ``present`` names the schedulers that are there."""
+    return tuple(rule for rule in rules if not rule.needs or rule.needs in present)
+
+
+def questions(rule: Rule) -> Iterator[Question]:
+    """What to ask for one rule: every resource with every verb."""
+    for resource in rule.resources:
+        for verb in rule.verbs:
+            for name in rule.names or ("",):
+                yield Question(rule.group, resource, verb, name)
+
+
+def judge(ask: Ask, project_role: Mapping[str, Any] | None, present: frozenset[str]) -> Verdict:
+    """Compare what is allowed with the table; ``project_role`` is the ClusterRole as it is there.
+
+    Rights in projects come through the role, or are held on the whole cluster already.
+    """
+    cluster, project = applicable(CLUSTER, present), applicable(PROJECT, present)
+    missing_cluster, asked = _denied(ask, cluster)
+    can_bind = not any(rule.resources == ("clusterroles",) for rule in missing_cluster) and not any(
+        rule.resources == ("rolebindings",) for rule in missing_cluster
+    )
+    if can_bind and project_role is not None:
+        missing_project = _not_granted(project, project_role)
+    else:
+        missing_project, more = _denied(ask, project)
+        asked += more
+    said = list(EXCESS)
+    allowed = ask([EXCESS[words] for words in said])
+    excess = [words for words, is_allowed in zip(said, allowed, strict=True) if is_allowed]
+    return Verdict(
+        missing_cluster,
+        missing_project,
+        tuple(excess[:1] if allowed[0] else excess),
+        asked + len(said),
+        role_missing=project_role is None,
+    )
+
+
+def granted(rules: Any, question: Question) -> bool:
+    """Whether the rules of an RBAC role (JSON) allow it."""
+    for rule in rules if isinstance(rules, list) else ():
+        if not isinstance(rule, dict):
+            continue
+        is_named = question.name in (rule.get("resourceNames") or [question.name])
+        if is_named and all(
+            {wanted, "*"} & set(rule.get(key) or ())
+            for key, wanted in (
+                ("apiGroups", question.group),
+                ("resources", question.resource),
+                ("verbs", question.verb),
+            )
+        ):
+            return True
+    return False
+
+
+def fix(verdict: Verdict) -> str:
+    """YAML to copy: the missing rules, each below the role where it belongs."""
+    parts = []
+    for name, rules in ((ROLE, verdict.missing_cluster), (PROJECT_ROLE, verdict.missing_project)):
+        if rules:
+            text = "\n".join(rule.yaml() for rule in rules)
+            parts.append(f"# Add below “rules:” (kubectl edit clusterrole {name}):\n{text}")
+    return "\n\n".join(parts)
+
+
+def in_words(rule: Rule) -> str:
+    """``list, watch pods``, and the group where there is one."""
+    group = f" ({rule.group})" if rule.group else ""
+    return f"{', '.join(rule.verbs)} {', '.join(rule.resources)}{group}"
+
+
+def _denied(ask: Ask, rules: Sequence[Rule]) -> tuple[tuple[Rule, ...], int]:
+    """The part of each rule that is refused, and how many questions that took."""
+    asked = [(rule, question) for rule in rules for question in questions(rule)]
+    answers = ask([question for _, question in asked])
+    refused: dict[Rule, list[Question]] = {}
+    for (rule, question), is_allowed in zip(asked, answers, strict=True):
+        if not is_allowed:
+            refused.setdefault(rule, []).append(question)
+    return tuple(narrow for rule, some in refused.items() for narrow in _narrowed(rule, some)), len(
+        asked
+    )
+
+
+def _not_granted(rules: Sequence[Rule], role: Mapping[str, Any]) -> tuple[Rule, ...]:
+    held = role.get("rules")
+    found: list[Rule] = []
+    for rule in rules:
+        found += _narrowed(rule, [q for q in questions(rule) if not granted(held, q)])
+    return tuple(found)
+
+
+def _narrowed(rule: Rule, refused: Sequence[Question]) -> Iterator[Rule]:
+    """The rule cut down to what is refused; resources with the same verbs stay together."""
+    by_verbs: dict[tuple[str, ...], list[str]] = {}
+    for resource in rule.resources:
+        verbs = tuple(dict.fromkeys(q.verb for q in refused if q.resource == resource))
+        if verbs:
+            by_verbs.setdefault(verbs, []).append(resource)
+    for verbs, resources in by_verbs.items():
+        yield replace(rule, resources=tuple(resources), verbs=verbs)
+
+
+def _listed(words: Iterable[str]) -> str:
+    return "[" + ", ".join(f'"{word}"' for word in words) + "]"
