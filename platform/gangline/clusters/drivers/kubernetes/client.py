@@ -7,6 +7,7 @@ Every request has a time-out, goes through no proxy of the environment, and foll
 import json
 import os
 import ssl
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,9 +19,12 @@ import urllib3
 from kubernetes import client as official
 
 from .access import Access
+from .addresses import AddressRefused, Reach, guard
 from .resources import Resource
 
 CONNECT_SECONDS, READ_SECONDS = 5.0, 25.0
+MOST_BYTES = 256 << 20
+"""Of one answer: a page of pods is far smaller, an answer without an end is none."""
 SILENCE_SECONDS = 75.0
 """A watch sends a bookmark every minute: longer silence means that nobody is there any more."""
 MANAGER = "gangline"
@@ -42,6 +46,8 @@ class Answer:
     body: Any
     """JSON, or text where the server sent none."""
     retry_after: float | None = None
+    date: str = ""
+    """The server's clock, as its header says it."""
 
     @property
     def ok(self) -> bool:
@@ -61,9 +67,12 @@ class Answer:
 
 
 class Client:
-    """Thread-safe. Raises Unreachable; every other outcome is an Answer."""
+    """Thread-safe. Raises Unreachable; every other outcome is an Answer.
 
-    def __init__(self, access: Access) -> None:
+    ``reach`` says which addresses may be dialled; None: any.
+    """
+
+    def __init__(self, access: Access, reach: Reach | None = None) -> None:
         self.access = access
         configuration = official.Configuration(host=access.server.rstrip("/"))
         configuration.verify_ssl = True
@@ -76,6 +85,8 @@ class Client:
             assert_hostname=access.tls_server_name or None,
             retries=urllib3.Retry(False),
         )
+        if reach is not None:
+            guard(self._pool, reach)
         self._api.rest_client.pool_manager = self._pool
 
     def get(self, resource: Resource, namespace: str, name: str, sub: str = "") -> Answer:
@@ -134,13 +145,24 @@ class Client:
         body: Mapping[str, Any] | None = None,
         content_type: str = "application/json",
         read_seconds: float = READ_SECONDS,
+        most_bytes: int = MOST_BYTES,
     ) -> Answer:
-        """One request and its whole answer."""
+        """One request and its whole answer, however slowly it comes: at most ``read_seconds``."""
+        until = time.monotonic() + read_seconds
         with self._opened(method, path, query, body, content_type, read_seconds) as response:
-            data = b"".join(self._pieces(response))
+            data = bytearray()
+            for piece in self._pieces(response):
+                data += piece
+                if len(data) > most_bytes:
+                    raise Unreachable(f"{self.access.server} answers without an end.")
+                if time.monotonic() > until:
+                    raise Unreachable(f"{self.access.server} answers too slowly.")
             wait = response.headers.get("Retry-After", "")
             return Answer(
-                response.status, _parsed(data), float(wait) if wait.isdigit() else None
+                response.status,
+                _parsed(bytes(data)),
+                float(wait) if wait.isdigit() else None,
+                response.headers.get("Date", ""),
             )
 
     @contextmanager
@@ -240,6 +262,8 @@ def _in_words(error: BaseException, access: Access) -> str:
     cause: BaseException | None = error
     while cause is not None:
         match cause:
+            case AddressRefused():
+                return str(cause)
             case ssl.SSLCertVerificationError():
                 return f"The certificate of {server} cannot be trusted: {cause.verify_message}."
             case ssl.SSLError():
