@@ -1,0 +1,94 @@
+"""What an API server answered, as a result and in words. Pure.
+
+A cluster's text is anybody's text: it is cut, cleaned, and never believed to be ours.
+https://kubernetes.io/docs/reference/using-api/api-concepts/ and
+https://github.com/kubernetes/community/blob/master/contributors/devel/sig-architecture/api-conventions.md#response-status-kind
+"""
+
+import re
+
+from gangline.clusters.drivers.base import Busy, Refused, Result, Unknown
+
+from .client import Answer
+
+LONGEST = 380
+SLOW_DOWN, CHECK_AWAY, GOING = 5.0, 10.0, 3.0
+_DENIED = re.compile(r'^.*?admission webhook "([^"]+)" denied the request:\s*', re.DOTALL)
+_CHECK_FAILED = re.compile(r'failed calling webhook "([^"]+)"')
+_FORBIDDEN = re.compile(
+    r'User "(?P<user>[^"]*)" cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)"'
+    r'(?: in API group "(?P<group>[^"]*)")?(?: in the namespace "(?P<namespace>[^"]*)")?'
+)
+_INVALID = re.compile(r'^\S+ "[^"]*" is invalid:\s*')
+_STRICT = re.compile(r"^.*?(?:strict decoding error|error decoding[^:]*):\s*", re.DOTALL)
+_NO_NAMESPACE = re.compile(r'namespaces? "([^"]+)" not found')
+
+
+def words(answer: Answer) -> str:
+    """The cluster's own words without their wrapping; the field that they name stays."""
+    text = " ".join(answer.message.split())
+    if missing := missing_right(answer):
+        return missing
+    if denied := _DENIED.match(text):
+        text = f"{_short(denied[1])} refused it: {text[denied.end() :]}"
+    else:
+        text = _INVALID.sub("", _STRICT.sub("", text))
+    text = "".join(c for c in text if c.isprintable()).strip(" []")
+    if not text:
+        text = f"The cluster answered {answer.status} and gave no reason"
+    text = text[:1].upper() + text[1:] if " " in text.split(":")[0] else text
+    return _cut(text)
+
+
+def missing_right(answer: Answer) -> str:
+    """Which right Gangline lacks, if that is what the answer is about."""
+    found = _FORBIDDEN.search(answer.message) if answer.status == 403 else None
+    if found is None:
+        return ""
+    group = f" ({found['group']})" if found["group"] else ""
+    where = f" in namespace {found['namespace']}" if found["namespace"] else ""
+    return _cut(
+        f"Gangline may not {found['verb']} {found['resource']}{group}{where}: "
+        f"its role on the cluster lacks that right."
+    )
+
+
+def lacks_namespace(answer: Answer) -> bool:
+    """The namespace does not exist."""
+    return answer.status == 404 and _NO_NAMESPACE.search(answer.message) is not None
+
+
+def result(answer: Answer) -> Result:
+    """What a write that was not carried out means; conflicts are for the caller to judge first."""
+    status, text = answer.status, answer.message
+    if status == 429 or (status == 503 and answer.retry_after is not None):
+        return Busy(answer.retry_after or SLOW_DOWN)
+    if status == 401:
+        return Unknown("The cluster no longer accepts Gangline's login.")
+    if status >= 500 and (check := _CHECK_FAILED.search(text)):
+        # Nothing was stored: the API server asks its checks before it writes.
+        return Busy(CHECK_AWAY, f"A check of the cluster, {_short(check[1])}, does not answer.")
+    if status >= 500:
+        return Unknown(f"The cluster answered {status}.")
+    if status == 403 and "being terminated" in text:
+        return Busy(GOING, "The project's namespace is just being removed.")
+    if status == 404 and not lacks_namespace(answer):
+        return Refused("The cluster does not know this kind of training: its operator is missing.")
+    return Refused(words(answer))
+
+
+def reading(answer: Answer) -> str:
+    """Why nothing can be told of what was asked for."""
+    if answer.status == 401:
+        return "The cluster no longer accepts Gangline's login."
+    return missing_right(answer) or _cut(f"The cluster answered {answer.status}: {words(answer)}")
+
+
+def _short(check: str) -> str:
+    """``validator.pytorchjob.training-operator.kubeflow.org`` as people may know it."""
+    return "The training-operator" if "training-operator" in check else f"The check {check}"
+
+
+def _cut(text: str) -> str:
+    text = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return text if text[-1:] in (".", "!", "?", "…") else f"{text}."

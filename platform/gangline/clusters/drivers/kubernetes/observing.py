@@ -1,0 +1,369 @@
+"""What a job object and its pods say about an attempt (`kubernetes.md` §6). Pure.
+
+Never the newest condition alone: conditions stay in the list with status False, and MPI's may turn
+back. A job has ended when its operator says so and nothing of it lives any more.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from gangline.clusters.drivers.base import (
+    Observation,
+    ObservedState,
+    ReplicaObservation,
+    ReplicaState,
+)
+from gangline.spec.frameworks import FRAMEWORKS
+
+from . import labels, waiting
+from .kinds import KINDS, JobKind
+from .pods import MASTER, WORKER, Pod, moment, replica
+
+INTENT = "gangline.dev/intent"
+"""Annotation of ours: absent while held, then ``run`` or ``stop``. The operator's ``suspend`` alone
+does not tell a job that never began from one that was stopped, or that a queue holds back."""
+RUN, STOP = "run", "stop"
+SILENT_OPERATOR = timedelta(seconds=30)
+OVERDUE = timedelta(seconds=120)
+"""A pod that is still listed so long after it should be gone sits on a node that is lost."""
+STOPPED_WORDS = "Stopped on request."
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One of the job's conditions; only those with status True are kept."""
+
+    reason: str
+    message: str
+    at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is kept of a job object."""
+
+    kind: JobKind
+    uid: str
+    name: str
+    namespace: str
+    install: str
+    workload: str
+    attempt: int
+    version: str
+    """Its ``resourceVersion``."""
+    intent: str
+    is_suspended: bool
+    is_deleting: bool
+    finalizers: tuple[str, ...]
+    created_at: datetime | None
+    completed_at: datetime | None
+    counts: tuple[tuple[str, int], ...]
+    """Replicas by role, the leading one first."""
+    gpus: Mapping[str, int]
+    """GPUs of one replica, by role."""
+    launcher_works: bool
+    is_known: bool
+    """Its operator has written a status."""
+    conditions: Mapping[str, Condition] = field(default_factory=dict)
+
+    @property
+    def has_succeeded(self) -> bool:
+        return "Succeeded" in self.conditions and "Failed" not in self.conditions
+
+    @property
+    def has_failed(self) -> bool:
+        return "Failed" in self.conditions
+
+    @property
+    def has_ended(self) -> bool:
+        return self.has_failed or self.has_succeeded
+
+    def places(self) -> list[tuple[str, int, int]]:
+        """Role, index and rank of every replica, in the order of ranks."""
+        trains = FRAMEWORKS[self.kind.framework].master_trains
+        shift = 1 if trains and any(role == MASTER for role, _ in self.counts) else 0
+        return [
+            (role, index, index + shift if role == WORKER else 0)
+            for role, count in self.counts
+            for index in range(count)
+        ]
+
+
+def read(raw: Mapping[str, Any], kind: JobKind) -> Job:
+    """A job object as the API server sends it."""
+    meta, spec, status = (_map(raw.get(key)) for key in ("metadata", "spec", "status"))
+    marks, notes = _map(meta.get("labels")), _map(meta.get("annotations"))
+    policy = _map(spec.get("runPolicy"))
+    launcher_works = bool(spec.get("runLauncherAsWorker"))
+    attempt = str(marks.get(labels.ATTEMPT, ""))
+    return Job(
+        kind=kind,
+        uid=str(meta.get("uid", "")),
+        name=str(meta.get("name", "")),
+        namespace=str(meta.get("namespace", "")),
+        install=str(marks.get(labels.INSTALL, "")),
+        workload=str(marks.get(labels.WORKLOAD, "")),
+        attempt=int(attempt) if attempt.isascii() and attempt.isdigit() else 0,
+        version=str(meta.get("resourceVersion", "")),
+        intent=str(notes.get(INTENT, "")),
+        is_suspended=bool(policy.get("suspend")),
+        is_deleting="deletionTimestamp" in meta,
+        finalizers=tuple(map(str, meta.get("finalizers") or ())),
+        created_at=moment(meta.get("creationTimestamp")),
+        completed_at=moment(status.get("completionTime")),
+        counts=_counts(_map(spec.get(kind.replicas)), kind, launcher_works),
+        gpus=_gpus(_map(spec.get(kind.replicas)), kind),
+        launcher_works=launcher_works,
+        is_known=bool(status.get("conditions")),
+        conditions=_conditions(status),
+    )
+
+
+def kind_of(api_version: str, kind: str) -> JobKind | None:
+    """The kind of a job object; None for any other object."""
+    found = (k for k in KINDS.values() if k.resource.kind == kind)
+    return next((k for k in found if k.resource.api_version == api_version), None)
+
+
+def without_job(workload: str, attempt: int, pods: Sequence[Pod]) -> Observation:
+    """The object is gone for certain; pods may outlive it for a while."""
+    left = [pod for pod in pods if not pod.is_over]
+    if not left:
+        return Observation(workload, attempt, ObservedState.ABSENT)
+    reason = f"{_pods(len(left))} still to be removed."
+    return Observation(workload, attempt, ObservedState.TERMINATING, reason)
+
+
+def observe(
+    job: Job, pods: Sequence[Pod], *, now: datetime, hints: Mapping[str, str] | None = None
+) -> Observation:
+    """One look at the whole attempt.
+
+    ``hints``: what events or a queue say, by the uid of a pod or of the job.
+    """
+    seen = _replicas(job, pods)
+    living = [pod for pod in pods if _lives(pod, now)]
+    first = _first_failure(pods, seen)
+    plain = Observation(
+        workload=job.workload,
+        attempt=job.attempt,
+        state=ObservedState.UNKNOWN,
+        ext_uid=job.uid,
+        replicas=tuple(seen),
+        started_at=_all_started(seen),
+        first_failure=first if job.has_failed or not job.has_ended else "",
+    )
+    if job.is_deleting:
+        return replace(plain, state=ObservedState.TERMINATING, reason=_deleting(job, living))
+    if job.has_ended:
+        return _ended(job, plain, living)
+    if job.is_suspended:
+        return _suspended(job, plain, living, hints or {})
+    return _going(job, plain, pods, now, hints or {})
+
+
+def _ended(job: Job, plain: Observation, living: Sequence[Pod]) -> Observation:
+    failed = job.has_failed
+    why = _failure(job, plain) if failed else ""
+    if living:
+        reason = why or "It finished; the other pods are being ended."
+        return replace(plain, state=ObservedState.TERMINATING, reason=reason)
+    stopped = f"Stopped because {plain.first_failure} failed." if plain.first_failure else ""
+    words = stopped or ("Stopped when the others failed." if failed else "No longer needed.")
+    return replace(
+        plain,
+        state=ObservedState.FAILED if failed else ObservedState.SUCCEEDED,
+        reason=why,
+        replicas=_settled(plain.replicas, words),
+        ended_at=_ended_at(job, plain.replicas),
+    )
+
+
+def _suspended(
+    job: Job, plain: Observation, living: Sequence[Pod], hints: Mapping[str, str]
+) -> Observation:
+    if job.intent == STOP:
+        if living:
+            return replace(plain, state=ObservedState.TERMINATING, reason="Stopping on request.")
+        return replace(
+            plain,
+            state=ObservedState.SUSPENDED,
+            reason=STOPPED_WORDS,
+            replicas=_settled(plain.replicas, STOPPED_WORDS),
+            first_failure="",
+        )
+    if job.intent == RUN:
+        reason = hints.get(job.uid, "The cluster's queue has not let it start yet.")
+        return replace(plain, state=ObservedState.PENDING, reason=reason)
+    return replace(plain, state=ObservedState.HELD)
+
+
+def _going(
+    job: Job, plain: Observation, pods: Sequence[Pod], now: datetime, hints: Mapping[str, str]
+) -> Observation:
+    states = [r.state for r in plain.replicas]
+    if ReplicaState.PENDING in states:
+        reason = _why_pending(job, plain.replicas, pods, now, hints)
+        return replace(plain, state=ObservedState.PENDING, reason=reason)
+    if ReplicaState.STARTING in states:
+        return replace(plain, state=ObservedState.STARTING, reason=_why_starting(pods, hints))
+    lost = [r for r in plain.replicas if r.state is ReplicaState.UNKNOWN]
+    reason = f"{_name(lost[0])}: {lost[0].reason}" if lost else ""
+    return replace(plain, state=ObservedState.RUNNING, reason=reason)
+
+
+def _why_pending(
+    job: Job,
+    seen: Sequence[ReplicaObservation],
+    pods: Sequence[Pod],
+    now: datetime,
+    hints: Mapping[str, str],
+) -> str:
+    waits = [r for r in seen if r.state is ReplicaState.PENDING]
+    gpus = sum(job.gpus.get(r.role, 0) for r in waits)
+    unplaced = [pod for pod in pods if not pod.is_scheduled and not pod.is_over]
+    if said := waiting.first(pod.unscheduled for pod in unplaced):
+        return waiting.in_words(said, pods=len(waits), gpus=gpus)
+    if said := waiting.first((hints.get(job.uid, ""), *(hints.get(p.uid, "") for p in unplaced))):
+        return said
+    age = now - job.created_at if job.created_at else timedelta()
+    if not job.is_known and age > SILENT_OPERATOR:
+        return f"The {job.kind.operator} has not taken it up; is it running?"
+    return ""
+
+
+def _why_starting(pods: Sequence[Pod], hints: Mapping[str, str]) -> str:
+    """The most severe of what its pods wait for, and on which of them."""
+    starting = [pod for pod in pods if pod.is_scheduled and not pod.is_running and not pod.is_over]
+    for pod in sorted(starting, key=lambda pod: (pod.severity, pod.replica)):
+        if said := pod.waiting or hints.get(pod.uid, ""):
+            return f"{pod.replica}: {said}" if len(pods) > 1 else said
+    return ""
+
+
+def _replicas(job: Job, pods: Sequence[Pod]) -> list[ReplicaObservation]:
+    """One per expected replica, in the order of ranks, by the newest pod that stands for it."""
+    newest: dict[tuple[str, int], Pod] = {}
+    for pod in sorted(pods, key=_age):
+        newest[(pod.role, pod.index)] = pod
+    found = []
+    for role, index, rank in job.places():
+        found_pod = newest.get((role, index))
+        if found_pod is None:
+            found.append(ReplicaObservation(role, index, rank, ReplicaState.PENDING))
+        else:
+            found.append(replica(found_pod, rank=rank))
+    return found
+
+
+def _age(pod: Pod) -> tuple[bool, float]:
+    """Sorts a pod behind those that it has replaced."""
+    return pod.deleting_at is None, pod.started_at.timestamp() if pod.started_at else 2.0**40
+
+
+def _settled(seen: Sequence[ReplicaObservation], words: str) -> tuple[ReplicaObservation, ...]:
+    """What has no end of its own was ended: its pod is gone, or was told to go."""
+    return tuple(
+        r
+        if r.state in (ReplicaState.SUCCEEDED, ReplicaState.FAILED)
+        else replace(r, state=ReplicaState.STOPPED, reason=words)
+        for r in seen
+    )
+
+
+def _lives(pod: Pod, now: datetime) -> bool:
+    if pod.is_over:
+        return False
+    return pod.deleting_at is None or now < pod.deleting_at + OVERDUE
+
+
+def _first_failure(pods: Sequence[Pod], seen: Sequence[ReplicaObservation]) -> str:
+    """Times have whole seconds: of those that ended together, a plain exit is the cause."""
+    failed = [r for r in seen if r.state is ReplicaState.FAILED]
+    if not failed:
+        return ""
+    first = min(failed, key=lambda r: (_seconds(r.ended_at), r.signal is not None, r.rank))
+    return _name(first)
+
+
+def _failure(job: Job, plain: Observation) -> str:
+    first = next((r for r in plain.replicas if _name(r) == plain.first_failure), None)
+    if first is None:
+        said = job.conditions["Failed"].message or job.conditions["Failed"].reason
+        return " ".join(said.split())[:300] or "The operator gave no reason."
+    alike = all(r.state is ReplicaState.FAILED and r.reason == first.reason for r in plain.replicas)
+    return first.reason if alike else f"{_name(first)}: {first.reason}"
+
+
+def _ended_at(job: Job, seen: Sequence[ReplicaObservation]) -> datetime | None:
+    ended = [r.ended_at for r in seen if r.ended_at is not None]
+    if ended:
+        return max(ended)
+    verdict = job.conditions.get("Failed") or job.conditions.get("Succeeded")
+    return job.completed_at or (verdict.at if verdict else None)
+
+
+def _deleting(job: Job, living: Sequence[Pod]) -> str:
+    if living:
+        return f"{_pods(len(living))} still to end."
+    foreign = [name for name in job.finalizers if name != "foregroundDeletion"]
+    return f"Held back by {', '.join(foreign)}." if foreign else ""
+
+
+def _all_started(seen: Sequence[ReplicaObservation]) -> datetime | None:
+    times = [r.started_at for r in seen if r.started_at is not None]
+    return max(times) if times and len(times) == len(seen) else None
+
+
+def _seconds(at: datetime | None) -> float:
+    return at.timestamp() if at else 2.0**40
+
+
+def _name(seen: ReplicaObservation) -> str:
+    return f"{seen.role}-{seen.index}"
+
+
+def _pods(count: int) -> str:
+    return "1 pod is" if count == 1 else f"{count} pods are"
+
+
+def _counts(
+    specs: Mapping[str, Any], kind: JobKind, launcher_works: bool
+) -> tuple[tuple[str, int], ...]:
+    count = {role: int(_map(spec).get("replicas", 1)) for role, spec in specs.items()}
+    masters, workers = count.get(kind.master, 0), count.get(kind.worker, 0)
+    if launcher_works:
+        return ((WORKER, workers + masters),)
+    found = ((MASTER, masters), (WORKER, workers))
+    return tuple((role, number) for role, number in found if number)
+
+
+def _gpus(specs: Mapping[str, Any], kind: JobKind) -> dict[str, int]:
+    found = {}
+    for key, role in ((kind.master, MASTER), (kind.worker, WORKER)):
+        pod = _map(_map(_map(specs.get(key)).get("template")).get("spec"))
+        found[role] = sum(
+            int(amount)
+            for container in pod.get("containers") or ()
+            for name, amount in _map(_map(container.get("resources")).get("limits")).items()
+            if waiting.is_gpu(name) and str(amount).isdigit()
+        )
+    return found
+
+
+def _conditions(status: Mapping[str, Any]) -> dict[str, Condition]:
+    return {
+        str(c.get("type")): Condition(
+            str(c.get("reason") or ""),
+            str(c.get("message") or ""),
+            moment(c.get("lastTransitionTime")),
+        )
+        for c in status.get("conditions") or ()
+        if c.get("status") == "True"
+    }
+
+
+def _map(found: Any) -> Mapping[str, Any]:
+    return found if isinstance(found, Mapping) else {}
