@@ -2,6 +2,7 @@
 
 import uuid
 
+from django.conf import settings
 from django.db import models
 
 
@@ -9,7 +10,7 @@ class Cluster(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=63, unique=True)
     kind = models.CharField(max_length=12)
-    """Name of a driver in `gangline.clusters.drivers`: ``local`` now."""
+    """Name of a driver in `gangline.clusters.drivers`: ``local`` or ``kubernetes``."""
     scope = models.OneToOneField("organization.Scope", models.PROTECT)
     host_id = models.CharField(max_length=64, blank=True)
     """Local clusters: only processes of the same host and data folder act on it (R17)."""
@@ -31,6 +32,44 @@ class Cluster(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class Credential(models.Model):
+    """How Gangline signs in to one cluster. What is not sealed may be shown."""
+
+    cluster = models.OneToOneField(
+        Cluster, models.CASCADE, primary_key=True, related_name="credential"
+    )
+    sealed = models.TextField()
+    """`Access` as JSON, sealed for this cluster (`gangline.lib.sealing`)."""
+    identity = models.CharField(max_length=12)
+    """``token``, ``certificate`` or ``in-cluster``."""
+    identity_name = models.CharField(max_length=255, blank=True)
+    server = models.CharField(max_length=2048)
+    fingerprint = models.CharField(max_length=16, blank=True)
+    ends_at = models.DateTimeField(null=True)
+    added_at = models.DateTimeField()
+    added_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
+
+    def __str__(self) -> str:
+        return f"{self.identity} for {self.server}"
+
+
+class ConnectionCheck(models.Model):
+    """The last look at a cluster's connection, step by step; one row per cluster."""
+
+    cluster = models.OneToOneField(
+        Cluster, models.CASCADE, primary_key=True, related_name="connection_check"
+    )
+    run = models.UUIDField(default=uuid.uuid4)
+    """Which check it is: one that was overtaken writes nothing any more."""
+    steps = models.JSONField(default=list)
+    """`gangline.clusters.drivers.kubernetes.probing.Step` as JSON, in their order."""
+    started_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"check of {self.cluster_id}"
 
 
 class Lease(models.Model):

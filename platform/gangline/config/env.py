@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, IPvAnyNetwork
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from gangline.lib.paths import default_data_dir
@@ -33,6 +33,10 @@ class Env(BaseSettings):
     """`redis://host:port/0`; needed in production."""
     secret_key: str = ""
     """Empty: a key kept in the data folder, made at the first start."""
+    keys_file: Path | None = None
+    """Keys that seal the credentials of clusters; empty: a file in the data folder."""
+    cluster_addresses: Annotated[tuple[IPvAnyNetwork, ...], NoDecode, BeforeValidator(_split)] = ()
+    """Networks that clusters may be in although they are refused, such as `127.0.0.0/8`."""
     allowed_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)] = ()
     """`a.example.org,b.example.org`"""
     public_url: str = ""
@@ -79,6 +83,11 @@ class Env(BaseSettings):
     @property
     def key_file(self) -> Path:
         return self.data_dir / "secret.key"
+
+    @property
+    def sealing_keys(self) -> Path:
+        """The file of `keys_file`, which holds more than one key once they were rotated."""
+        return self.keys_file or self.data_dir / "sealing.keys"
 
     def key(self) -> str:
         """The signing key: given, or kept in the data folder (mode 0600)."""

@@ -12,7 +12,16 @@ from pydantic_core import ErrorDetails
 from gangline.config.env import env
 from gangline.config.presence import is_there, sentence
 
-OF_AN_INSTALLATION = {"create-user", "demo", "doctor", "sign-in-link", "token", "watch"}
+OF_AN_INSTALLATION = {
+    "create-user",
+    "demo",
+    "doctor",
+    "keys",
+    "project",
+    "sign-in-link",
+    "token",
+    "watch",
+}
 """Commands that make nothing of their own: without an installation they have nothing to do."""
 NO_SUCH_TABLE = "42P01"
 

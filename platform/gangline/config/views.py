@@ -100,7 +100,7 @@ def _settings() -> Iterator[Setting]:
             continue
         variable = str(field.validation_alias or f"GANGLINE_{name.upper()}")
         value = getattr(env(), name)
-        shown = ", ".join(value) if isinstance(value, tuple) else str(value)
+        shown = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
         shown = {"True": "yes", "False": "no", "None": "automatic"}.get(shown, shown)
         given = variable in os.environ
         yield Setting(
