@@ -14,6 +14,9 @@ _KEY = re.compile(rf"(?:([-.A-Za-z0-9]{{1,253}})/)?({_NAME})")
 _LABEL_VALUE = re.compile(rf"(?:{_NAME})?")
 _CONTROLLER_KEYS = frozenset(
     {"controller-revision-hash", "controller-uid", "job-name", "pod-template-hash"}
+    # The KAI scheduler takes these for requests of its own, past every policy.
+    | {"gpu-fraction", "gpu-fraction-container-name", "gpu-fraction-num-devices", "gpu-memory"}
+    | {"pod-group-name", "priorityClassName"}
 )
 
 _ENV_PREFIXES = {
@@ -49,7 +52,7 @@ _ENV_NAMES = {
         ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"),
         "the cluster sets it to the GPUs it gives to the process",
     ),
-    "NODE_NAME": "the cluster sets it",
+    **dict.fromkeys(("NODE_NAME", "POD_NAME"), "the cluster sets it"),
     **dict.fromkeys(
         ("LD_PRELOAD", "LD_AUDIT", "BASH_ENV"),
         "it would run code inside the processes that start and watch the workload",

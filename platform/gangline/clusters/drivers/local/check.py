@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from gangline.clusters.drivers.base import Facts, Submission
-from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem
+from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem, starts_ranks
 from gangline.spec.problems import Problem, Role
 from gangline.spec.types import split_command
 
-from .guidance import LAUNCH_EXAMPLE, OWN_TMP, folders, starts_ranks
+from .guidance import LAUNCH_EXAMPLE, OWN_TMP, folders
 from .rendering import SCHEME
 from .sandbox import PRIVATE
 

@@ -10,8 +10,6 @@ from gangline.spec.words import one_of
 
 from .sandbox import PRIVATE
 
-LAUNCHERS = frozenset({"mpirun", "mpiexec", "orterun", "prterun", "horovodrun"})
-SHELLS = frozenset({"sh", "bash", "dash", "ksh", "zsh"})
 LAUNCH_EXAMPLE = "mpirun python train.py"
 OWN_TMP = f"{PRIVATE} is each replica’s own and begins empty."
 
@@ -58,11 +56,3 @@ def _trains(framework: str) -> bool:
 def folders(roots: Sequence[Path]) -> str:
     """``roots`` as the end of "must be …"."""
     return f"a folder in {one_of(map(str, roots))}" if roots else "no folder but the run folder"
-
-
-def starts_ranks(words: Sequence[str]) -> bool:
-    """Whether a launcher's command can start ranks: by a program for it, or by a shell's script."""
-    names = [word.rpartition("/")[2] for word in words]
-    if any(name in LAUNCHERS for name in names):
-        return True
-    return bool(names) and (names[0] in SHELLS or names[0].endswith(".sh"))

@@ -1,0 +1,210 @@
+"""From a submission to objects of a cluster. Pure: nothing is asked of anyone.
+
+``render`` is frozen with the attempt and is the same for each try; ``job`` and ``dependents`` add
+what belongs to one try: namespace, labels, owner.
+"""
+
+import copy
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from gangline.clusters.drivers.base import AttemptRef, Submission
+from gangline.clusters.drivers.mapping import apply
+from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
+from gangline.spec.types import split_command
+
+from . import environment, labels, mapping, quantities, schedulers
+from .environment import MASTER, WORKER
+from .kinds import KINDS, JobKind
+from .schedulers import Gang
+
+FORM = "gangline.dev/kubernetes/v1"
+SPEC_HASH = "gangline.dev/spec-hash"
+GPU = "nvidia.com/gpu"
+SSH_SERVER = "sshd"
+
+Object = dict[str, Any]
+
+
+def render(
+    submission: Submission, scheduler: str, *, gpu: str = GPU, queue: str = ""
+) -> dict[str, Any]:
+    """JSON data: the framework, the scheduler, the job and what must exist beside it.
+
+    ``gpu`` is what the cluster's nodes call a GPU; ``queue`` is the scheduler's, where it has any.
+    """
+    kind = KINDS[submission.framework]
+    pods = _pods(submission, kind, gpu)
+    job: Object = {
+        "apiVersion": kind.resource.api_version,
+        "kind": kind.resource.kind,
+        "metadata": _metadata(pods[WORKER]["metadata"]),
+        "spec": {
+            "runPolicy": {"backoffLimit": 0, "cleanPodPolicy": "Running", "suspend": True},
+            **_of_kind(submission, kind, pods),
+            kind.replicas: {
+                _role_name(kind, role): {
+                    "replicas": submission.num_workers if role == WORKER else 1,
+                    "restartPolicy": "Never",  # every further try is Gangline's own
+                    "template": template,
+                }
+                for role, template in pods.items()
+            },
+        },
+    }
+    gang = _gang(submission, pods, queue)
+    adapter = schedulers.adapter(scheduler)
+    adapter.decorate(job, gang)
+    return {
+        "form": FORM,
+        "framework": submission.framework,
+        "scheduler": scheduler,
+        "job": job,
+        "dependents": adapter.objects(gang),
+    }
+
+
+def job(ref: AttemptRef) -> Object:
+    """The whole custom resource to create for this try, suspended."""
+    rendered = ref.rendered
+    kind = KINDS[rendered["framework"]]
+    made: Object = copy.deepcopy(rendered["job"])
+    metadata = made.setdefault("metadata", {})
+    metadata |= {"name": ref.name, "namespace": ref.namespace}
+    metadata["labels"] = metadata.get("labels", {}) | labels.of(ref)
+    metadata["annotations"] = metadata.get("annotations", {}) | {SPEC_HASH: spec_hash(rendered)}
+    for role, replica in made["spec"][kind.replicas].items():
+        role_label = {labels.ROLE: WORKER if role == kind.worker else MASTER}
+        own = replica["template"].setdefault("metadata", {})
+        own["labels"] = own.get("labels", {}) | labels.of(ref) | role_label
+    return made
+
+
+def dependents(ref: AttemptRef, owner_uid: str) -> list[Object]:
+    """What must exist before the job is released; the cluster deletes it together with the job.
+
+    ``owner_uid`` is that of the job. Each has a name that does not change from call to call.
+    """
+    resource = KINDS[ref.rendered["framework"]].resource
+    owner = {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "name": ref.name,
+        "uid": owner_uid,
+        "controller": False,
+        "blockOwnerDeletion": True,
+    }
+    made: list[Object] = copy.deepcopy(ref.rendered["dependents"])
+    for each in made:
+        metadata = each["metadata"]
+        metadata["namespace"] = ref.namespace
+        metadata["labels"] = metadata.get("labels", {}) | labels.of(ref)
+        # An adapter may have said how the job owns it.
+        metadata["ownerReferences"] = [owner | (metadata.get("ownerReferences") or [{}])[0]]
+    return made
+
+
+def spec_hash(rendered: Mapping[str, Any]) -> str:
+    """Fingerprint of what was rendered: tells whether an object is still what was asked for."""
+    text = json.dumps(rendered, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _metadata(of_a_pod: Mapping[str, Any]) -> Object:
+    """The workload's own marks: those of its workers."""
+    return {key: dict(value) for key, value in of_a_pod.items()}
+
+
+def _role_name(kind: JobKind, role: str) -> str:
+    return kind.worker if role == WORKER else kind.master
+
+
+def _pods(submission: Submission, kind: JobKind, gpu: str) -> dict[str, Object]:
+    """The pod template of each role; the master's first, as the operators count ranks."""
+    halves = {WORKER: submission.worker}
+    if submission.master is not None:
+        halves = {MASTER: submission.master, **halves}
+    return {role: _pod(submission, kind, role, values, gpu) for role, values in halves.items()}
+
+
+def _pod(
+    submission: Submission, kind: JobKind, role: str, values: Mapping[str, Any], gpu: str
+) -> Object:
+    native: Object = {"container": {"name": kind.container}}
+    launches = not FRAMEWORKS[submission.framework].master_trains
+    apply(mapping.ROLE, _without_command(values) if launches and role == WORKER else values, native)
+    # What exists once per workload is among the workers' values.
+    apply(mapping.GANG, submission.worker, native)
+    container = native["container"]
+    container["env"] = environment.variables(
+        submission,
+        kind,
+        role,
+        cores=float(values.get("compute.cpuCoreRequest") or 1),
+        own=container.get("env", []),
+    )
+    # A launcher trains nothing, and its operator hides the GPUs from it.
+    if (gpus := native.get("gpus")) and not (launches and role == MASTER):
+        limits = container.setdefault("resources", {}).setdefault("limits", {})
+        limits[gpu] = str(gpus)
+    spec = {
+        # Programs get no credential of the cluster, nor a variable for each Service in it.
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        **native.get("pod", {}),
+        "containers": [container],
+    }
+    marks = {key: native[key] for key in ("labels", "annotations") if key in native}
+    return {"metadata": marks, "spec": spec}
+
+
+def _without_command(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Workers that a launcher reaches by SSH: their command counts only if it starts the server."""
+    words = split_command(f"{values.get('command') or ''} {values.get('args') or ''}")
+    if any(word.rpartition("/")[2] == SSH_SERVER for word in words):
+        return dict(values)
+    return {path: value for path, value in values.items() if path not in ("command", "args")}
+
+
+def _of_kind(submission: Submission, kind: JobKind, pods: Mapping[str, Object]) -> Object:
+    """What only one kind of job has."""
+    match submission.framework:
+        case "PyTorch":
+            # For a bare `torchrun train.py`: a process for each GPU, or one where there are none.
+            on_gpus = any(map(_has_gpus, pods.values()))
+            return {"nprocPerNode": "auto" if on_gpus else "1"}
+        case "TF" if submission.configuration == WORKERS_ONLY:
+            return {"successPolicy": "AllWorkers"}
+        case "MPI":
+            # The launcher has one try: it begins when every worker can be reached.
+            return {
+                "slotsPerWorker": 1,
+                "mpiImplementation": "OpenMPI",
+                "launcherCreationPolicy": "WaitForWorkersReady",
+            }
+        case _:
+            return {}
+
+
+def _has_gpus(template: Object) -> bool:
+    resources = quantities.requested(template["spec"]["containers"][0])
+    return any(map(quantities.is_gpu, resources))
+
+
+def _gang(submission: Submission, pods: Mapping[str, Object], queue: str) -> Gang:
+    trains = FRAMEWORKS[submission.framework].master_trains
+    counts = {WORKER: submission.num_workers, MASTER: 1}
+    return Gang(
+        name=submission.name,
+        framework=submission.framework,
+        # A launcher that is made later cannot be waited for.
+        pods=sum(counts[role] for role in pods if trains or role == WORKER),
+        resources=quantities.total(
+            (counts[role], quantities.requested(container))
+            for role, template in pods.items()
+            for container in template["spec"]["containers"]
+        ),
+        queue=queue,
+    )

@@ -1,0 +1,50 @@
+"""Where each field of the spec goes in a pod of Kubernetes.
+
+`manifests` makes the pods from what these tables write: ``container`` and ``pod`` are parts of a
+pod's spec, ``labels`` and ``annotations`` its metadata.
+https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gangline.clusters.drivers.mapping import Table, To, paths
+from gangline.spec.types import split_command
+
+
+def _variables(items: list[dict[str, Any]]) -> list[dict[str, str]]:
+    return [{"name": str(item["name"]), "value": str(item.get("value") or "")} for item in items]
+
+
+def _pairs(items: list[dict[str, Any]]) -> dict[str, str]:
+    return {str(item["name"]): str(item.get("value") or "") for item in items}
+
+
+def cores(number: float) -> str:
+    """Cores as a quantity: 2 → ``2``, 0.5 → ``500m``, the finest that Kubernetes knows."""
+    thousandths = max(1, round(number * 1000))
+    whole, rest = divmod(thousandths, 1000)
+    return f"{thousandths}m" if rest else str(whole)
+
+
+# Once for each role.
+ROLE: Table = {
+    "image": To("container|image"),
+    "command": To("container|command", split_command),
+    "args": To("container|args", split_command),
+    "workingDir": To("container|workingDir"),
+    "environmentVariables": To("container|env", _variables),
+    "compute.gpuDevicesRequest": To("gpus"),
+    "compute.cpuCoreRequest": To("container|resources|requests|cpu", cores),
+    "compute.cpuCoreLimit": To("container|resources|limits|cpu", cores),
+    "compute.cpuMemoryRequest": To("container|resources|requests|memory"),
+    "compute.cpuMemoryLimit": To("container|resources|limits|memory"),
+    "labels": To("labels", _pairs),
+    "annotations": To("annotations", _pairs),
+}
+# Once for the workload; into the pods of every role.
+GANG: Table = {"terminationGracePeriodSeconds": To("pod|terminationGracePeriodSeconds")}
+SHAPE = frozenset({"distributedFramework", "numWorkers"})
+"""What kind of object it becomes and how many replicas of a role there are."""
+MAPPED = paths(ROLE, GANG) | SHAPE
+UNSUPPORTED: Mapping[str, str] = {}

@@ -1,0 +1,101 @@
+"""The one interface to what schedules pods on a cluster.
+
+An adapter adds to the job what its scheduler wants to read there, names the objects that must exist
+beside it, and says in one sentence why a gang waits. It asks nobody: everything is given to it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from gangline.clusters.drivers.kubernetes.resources import Resource
+
+Object = dict[str, Any]
+Objects = Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Gang:
+    """What must start together. ``name`` is the workload's."""
+
+    name: str
+    framework: str
+    pods: int
+    """Replicas that begin at once; under MPI the launcher comes after the workers."""
+    resources: Mapping[str, str]
+    """Quantities that all pods ask for together, by resource."""
+    queue: str = ""
+    """Queue of the scheduler that the cluster's settings name; empty: the adapter's own default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What is free on all nodes together that take pods."""
+
+    nodes: int
+    gpus: int
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A released workload that does not run yet, in raw JSON of its cluster."""
+
+    job: Mapping[str, Any]
+    pods: Objects = ()
+    objects: Mapping[str, Objects] = field(default_factory=dict)
+    """What ``reads`` names, by plural: the workload's own, and every cluster-wide one."""
+    room: Room | None = None
+    """None: nobody has counted."""
+
+
+class SchedulerAdapter(Protocol):
+    """See the module. Adapters have no state."""
+
+    name: str
+    title: str
+    """As people call it."""
+    api: str
+    """Group and version whose presence tells that the cluster has it; empty for the plain one."""
+    is_proven: bool
+    """Whether it was run against the real scheduler. What was not is used only when asked for."""
+    reads: tuple[Resource, ...]
+    """Objects that ``pending_reason`` wants to see."""
+
+    def decorate(self, job: Object, gang: Gang) -> None:
+        """Write into ``job``, a whole custom resource, what the scheduler reads there."""
+
+    def objects(self, gang: Gang) -> list[Object]:
+        """Objects to make before the job is released, without labels, namespace and owner."""
+
+    def pending_reason(self, waiting: Waiting) -> str:
+        """Why it waits, as one sentence; empty when nothing is known."""
+
+
+def templates(job: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The pod template of every role of a job."""
+    for key, roles in job["spec"].items():
+        if key.endswith("ReplicaSpecs"):
+            yield from (role["template"] for role in roles.values())
+
+
+def schedule_with(job: Mapping[str, Any], scheduler: str) -> None:
+    """Name the scheduler in every role."""
+    for template in templates(job):
+        template["spec"]["schedulerName"] = scheduler
+
+
+def mark(place: dict[str, Any], kind: str, **marks: str) -> None:
+    """Add ``marks`` to the ``kind`` (labels or annotations) of an object or a template."""
+    place.setdefault("metadata", {}).setdefault(kind, {}).update(marks)
+
+
+def condition(found: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
+    """The condition of this type of an object; empty when it has none."""
+    conditions = found.get("status", {}).get("conditions") or ()
+    return next((c for c in conditions if c.get("type") == kind), {})
+
+
+def sentence(words: str) -> str:
+    """``words`` with a capital and a full stop; empty stays empty."""
+    plain = " ".join(words.split()).rstrip(".")
+    return f"{plain[0].upper()}{plain[1:]}." if plain else ""

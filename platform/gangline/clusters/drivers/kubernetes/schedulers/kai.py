@@ -1,0 +1,54 @@
+"""KAI Scheduler: queues of departments and projects, gangs without a PodGroup of ours.
+
+Not proven live: written from its documentation and golden manifests, and used only where an admin
+asks for it. Its pod grouper makes the PodGroup from the job, whose labels it copies.
+https://github.com/NVIDIA/KAI-Scheduler/tree/main/docs
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gangline.clusters.drivers.kubernetes.resources import Resource
+
+from .base import Gang, Object, Waiting, mark, schedule_with, sentence
+from .plain import of_pods
+
+POD_GROUPS = Resource("scheduling.run.ai", "v2alpha2", "podgroups", "PodGroup")
+DEFAULT_QUEUE = "default-queue"
+POOL = "kai.scheduler/node-pool"
+
+
+class Kai:
+    """No pod of a gang is placed before all of them can be."""
+
+    name = "kai"
+    title = "KAI Scheduler"
+    api = POD_GROUPS.api_version
+    is_proven = False
+    reads: tuple[Resource, ...] = (POD_GROUPS,)
+
+    def decorate(self, job: Object, gang: Gang) -> None:
+        schedule_with(job, "kai-scheduler")
+        mark(job, "labels", **{"kai.scheduler/queue": gang.queue or DEFAULT_QUEUE})
+
+    def objects(self, gang: Gang) -> list[Object]:
+        return []
+
+    def pending_reason(self, waiting: Waiting) -> str:
+        # A condition stays when the gang starts in another pool later: it counts for its own only,
+        # and only while a pod has no node.
+        unplaced = [pod for pod in waiting.pods if not pod.get("spec", {}).get("nodeName")]
+        if waiting.pods and not unplaced:
+            return ""
+        group = next(iter(waiting.objects.get(POD_GROUPS.plural, ())), {})
+        return sentence(_of_pool(group) or of_pods(waiting))
+
+
+def _of_pool(group: Mapping[str, Any]) -> str:
+    pool = group.get("metadata", {}).get("labels", {}).get(POOL, "default")
+    for found in group.get("status", {}).get("schedulingConditions") or ():
+        if found.get("nodePool", "default") != pool:
+            continue
+        reasons = [str(r.get("message") or r.get("reason") or "") for r in found.get("reasons", ())]
+        return next(filter(None, [*reasons, str(found.get("message") or "")]), "")
+    return ""
