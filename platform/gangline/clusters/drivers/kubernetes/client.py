@@ -73,7 +73,7 @@ class Client:
     """
 
     def __init__(self, access: Access, reach: Reach | None = None) -> None:
-        self.access = access
+        self.access, self.reach = access, reach
         configuration = official.Configuration(host=access.server.rstrip("/"))
         configuration.verify_ssl = True
         configuration.proxy = None

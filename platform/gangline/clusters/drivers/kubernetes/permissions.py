@@ -6,7 +6,7 @@ lets it. https://kubernetes.io/docs/reference/access-authn-authz/rbac/#restricti
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .kinds import KINDS
@@ -25,6 +25,9 @@ VOLCANO, NATIVE, KUEUE, KAI = (
 )
 
 
+NATIVE_VERSION = "scheduling.k8s.io/v1alpha2"
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """Verbs on resources of one API group, as in RBAC, and what for."""
@@ -35,7 +38,7 @@ class Rule:
     why: str
     names: tuple[str, ...] = ()
     needs: str = ""
-    """Word of `Present` without which the rule does not matter: a scheduler that is not there."""
+    """The scheduler without which the rule does not matter, as `judge` is told of it."""
 
     def yaml(self) -> str:
         """The rule as an item below ``rules:``."""
@@ -191,8 +194,18 @@ class Verdict:
     missing_project: tuple[Rule, ...] = ()
     excess: tuple[str, ...] = ()
     asked: int = 0
-    role_missing: bool = field(default=False)
+    role_missing: bool = False
     """The ClusterRole ``gangline-project`` is not there, or cannot be read."""
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether anything is."""
+        return bool(self.missing_cluster or self.missing_project)
+
+    @property
+    def words(self) -> str:
+        """``52 were asked for``."""
+        return f"{self.asked} were asked for"
 
 
 Ask = Callable[[Sequence[Question]], Sequence[bool]]

@@ -1,0 +1,289 @@
+"""The connection check: a look at one cluster, step by step, each with what to do.
+
+Never raises and never takes longer than `BUDGET`. What one step finds out, the next ones use; after
+a step without which nothing can be known, the rest is skipped.
+"""
+
+import logging
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from typing import Any
+
+from gangline.clusters.drivers.base import Capacity, Facts, FrameworkOffer, Health
+
+from . import addresses, connecting, offers, permissions
+from .client import Answer, Client, Unreachable
+from .resources import ACCESS_REVIEWS, NODES, STORAGE_CLASSES, Resource
+from .steps import State, Step
+
+log = logging.getLogger(__name__)
+
+BUDGET = 25.0
+ONE_ANSWER = 8.0
+PAGE, MOST_BYTES = 500, 32 << 20
+AT_ONCE = 6
+NAMES = (
+    "Reachability",
+    "Certificate",
+    "Identity",
+    "Version",
+    "Clock",
+    "Permissions",
+    "Operators",
+    "Scheduler",
+    "Storage classes",
+    "Nodes and GPUs",
+)
+"""Every step, in order: a page can show those that are still to come."""
+REQUIRED = frozenset(NAMES[:4])
+"""Without these nothing else can be known, and the cluster counts as unreachable."""
+ANYWHERE = addresses.Reach(addresses.networks("0.0.0.0/0,::/0"))
+ROLES = Resource(permissions.RBAC, "v1", "clusterroles", "ClusterRole", namespaced=False)
+
+Tell = Callable[[Step], None]
+
+
+class _Stop(Exception):
+    """The check ends here; the step that says why was told."""
+
+
+def probe(client: Client, *, scheduler: str = "", tell: Tell = lambda step: None) -> Health:
+    """Look at everything; ``tell`` is called with each step as soon as it is known."""
+    look = _Look(client, scheduler, tell)
+    try:
+        look.all()
+    except _Stop:
+        pass
+    except Exception:
+        log.exception("the check of %s broke", client.access.server)
+        look.tell(Step("Check", State.FAILED, "The check itself broke; the log says where."))
+    return look.health()
+
+
+def capacity(client: Client) -> Capacity:
+    """What the cluster has in total; nothing while it does not answer."""
+    try:
+        return offers.capacity(_listed(client, NODES, time.monotonic() + BUDGET))
+    except (Unreachable, _Denied):
+        return Capacity(admission="theirs", cpus=0.0, memory=0)
+
+
+class _Denied(Exception):
+    """The server did not give a list, in words."""
+
+
+class _Look:
+    """One check on its way."""
+
+    def __init__(self, client: Client, scheduler: str, tell: Tell) -> None:
+        self.client, self.scheduler, self._tell = client, scheduler, tell
+        self.until = time.monotonic() + BUDGET
+        self.steps: list[Step] = []
+        self.version = ""
+        self.offers: tuple[FrameworkOffer, ...] = ()
+        self.detail: dict[str, Any] = {}
+
+    def tell(self, step: Step) -> None:
+        self.steps.append(step)
+        self._tell(step)
+        if step.state == State.FAILED and step.name in REQUIRED:
+            raise _Stop
+
+    def all(self) -> None:
+        """Every step in the order of `NAMES`."""
+        step, connection = connecting.reach(self.client, self.client.reach or ANYWHERE)
+        self.tell(step)
+        if connection is not None:
+            connection.settimeout(ONE_ANSWER)
+            self._certificate(connection)
+        self._identity()
+        self._version_and_clock()
+        served = self._served()
+        self._guarded("Permissions", lambda: self._permissions(served))
+        self._guarded("Operators", lambda: self._operators(served))
+        self._guarded("Scheduler", lambda: self._scheduler(served))
+        self._guarded("Storage classes", self._storage)
+        self._guarded("Nodes and GPUs", self._nodes)
+
+    def health(self) -> Health:
+        """The cluster answers when the first four steps did not fail."""
+        failed = [step for step in self.steps if step.state == State.FAILED]
+        names = {step.name for step in self.steps}
+        if not names >= REQUIRED or any(step.name in REQUIRED for step in failed):
+            return Health(False, failed[0].sentence if failed else "The check did not end.")
+        facts = Facts(f"Kubernetes {self.version}", self.offers, (), self.detail)
+        return Health(True, failed[0].sentence if failed else "", facts)
+
+    def _certificate(self, connection: socket.socket) -> None:
+        self.tell(connecting.certificate(self.client, connection))
+
+    def _identity(self) -> None:
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+        found = connecting.identity(self._ask("POST", connecting.IDENTITY.path(), body))
+        self.detail["identity"] = found.value
+        self.tell(found.step)
+
+    def _version_and_clock(self) -> None:
+        asked = datetime.now(UTC)
+        answer = self._ask("GET", "/version")
+        answered = datetime.now(UTC)
+        found = connecting.version(answer)
+        self.version = found.value
+        self.tell(found.step)
+        self.tell(connecting.clock(answer, asked, answered))
+
+    def _served(self) -> offers.Served:
+        """API groups and versions, which every signed-in client may read."""
+        groups = _items(self._ask("GET", "/apis").body, "groups")
+        versions = {
+            str(group.get("name")): tuple(str(v.get("version")) for v in _items(group, "versions"))
+            for group in groups
+        }
+        jobs = {}
+        for version in versions.get("kubeflow.org", ()):
+            body = self._ask("GET", f"/apis/kubeflow.org/{version}").body
+            jobs[version] = frozenset(str(one.get("name")) for one in _items(body, "resources"))
+        return offers.Served(versions, jobs)
+
+    def _permissions(self, served: offers.Served) -> None:
+        verdict = permissions.judge(self._allowed, self._project_role(), _present(served))
+        self.detail["rights"] = {"complete": not verdict.is_missing, "excess": verdict.excess}
+        self.tell(_of_rights(verdict))
+
+    def _operators(self, served: offers.Served) -> None:
+        self.offers = offers.offered(served)
+        self.tell(offers.operators(self.offers))
+
+    def _scheduler(self, served: offers.Served) -> None:
+        step, self.detail["schedulers"] = offers.scheduling(served, self.scheduler)
+        self.tell(step)
+
+    def _storage(self) -> None:
+        classes = _listed(self.client, STORAGE_CLASSES, self.until)
+        step, self.detail["storageClasses"] = offers.storage(classes)
+        self.tell(step)
+
+    def _nodes(self) -> None:
+        step, self.detail["nodes"] = offers.nodes_in_words(_listed(self.client, NODES, self.until))
+        self.tell(step)
+
+    def _guarded(self, name: str, step: Callable[[], None]) -> None:
+        """One step that may fail without ending the check."""
+        if time.monotonic() > self.until:
+            self.tell(Step(name, State.SKIPPED, "The cluster answers too slowly; check again."))
+            return
+        try:
+            step()
+        except _Denied as why:
+            self.tell(Step(name, State.FAILED, str(why)))
+        except Unreachable as why:
+            self.tell(Step(name, State.FAILED, str(why), "Check again."))
+
+    def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Answer:
+        """One quick request; a connection that breaks here ends the check."""
+        try:
+            return _request(self.client, self.until, method, path, body)
+        except Unreachable as why:
+            name = NAMES[len(self.steps)]
+            self.tell(Step(name, State.FAILED, str(why), "Check again."))
+            raise _Stop from why
+
+    def _allowed(self, questions: Sequence[permissions.Question]) -> Sequence[bool]:
+        def ask(question: permissions.Question) -> bool:
+            review = question.as_review()
+            path = ACCESS_REVIEWS.path()
+            answer = _request(self.client, self.until, "POST", path, review)
+            status = answer.body.get("status") if isinstance(answer.body, dict) else None
+            if answer.status != 201 or not isinstance(status, dict):
+                raise _Denied("The cluster does not say what Gangline may do.")
+            return status.get("allowed") is True
+
+        with ThreadPoolExecutor(AT_ONCE) as crowd:
+            return list(crowd.map(ask, questions))
+
+    def _project_role(self) -> Mapping[str, Any] | None:
+        path = ROLES.path(name=permissions.PROJECT_ROLE)
+        answer = _request(self.client, self.until, "GET", path)
+        return answer.body if answer.ok and isinstance(answer.body, dict) else None
+
+
+def _request(
+    client: Client,
+    until: float,
+    method: str,
+    path: str,
+    body: Mapping[str, Any] | None = None,
+    query: Mapping[str, str | int] | None = None,
+) -> Answer:
+    left = until - time.monotonic()
+    if left <= 0:
+        raise Unreachable("The cluster answers too slowly.")
+    return client.request(
+        method,
+        path,
+        query=query,
+        body=body,
+        read_seconds=min(ONE_ANSWER, left),
+        most_bytes=MOST_BYTES,
+    )
+
+
+def _listed(client: Client, resource: Resource, until: float) -> list[Mapping[str, Any]]:
+    """A whole collection, page by page. Raises _Denied or Unreachable."""
+    found: list[Mapping[str, Any]] = []
+    query: dict[str, str | int] = {"limit": PAGE}
+    while True:
+        answer = _request(client, until, "GET", resource.path(), query=query)
+        if not answer.ok or not isinstance(answer.body, dict):
+            raise _Denied(
+                f"Gangline may not list {resource.plural}."
+                if answer.status == 403
+                else f"The cluster answered {answer.status} for {resource.plural}."
+            )
+        found += _items(answer.body, "items")
+        more = (answer.body.get("metadata") or {}).get("continue")
+        if not more:
+            return found
+        query["continue"] = str(more)
+
+
+def _items(body: Any, key: str) -> list[Mapping[str, Any]]:
+    listed = body.get(key) if isinstance(body, dict) else None
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+
+
+def _present(served: offers.Served) -> frozenset[str]:
+    """The words of `permissions.Rule.needs` that hold here."""
+    groups = {permissions.VOLCANO, permissions.KUEUE, permissions.KAI} & set(served.versions)
+    is_native = f"{permissions.NATIVE_VERSION}" in served.all
+    return frozenset(groups | ({permissions.NATIVE} if is_native else set()))
+
+
+def _of_rights(verdict: permissions.Verdict) -> Step:
+    missing = (*verdict.missing_cluster, *verdict.missing_project)
+    if missing:
+        words = "; ".join(permissions.in_words(rule) for rule in missing[:4])
+        more = f"; and {len(missing) - 4} more" if len(missing) > 4 else ""
+        role = (
+            f" The ClusterRole {permissions.PROJECT_ROLE} is not there, or cannot be read."
+            if verdict.role_missing
+            else ""
+        )
+        return Step(
+            "Permissions",
+            State.FAILED,
+            f"Gangline may not: {words}{more}.{role}",
+            "Apply deploy/kubernetes/role.yaml again, or add these rules:",
+            permissions.fix(verdict),
+        )
+    if verdict.excess:
+        return Step(
+            "Permissions",
+            State.WARNING,
+            f"Gangline has every right it needs, and more: {', '.join(verdict.excess)}.",
+            "Use the account of deploy/kubernetes/role.yaml, which may do no more than it must.",
+        )
+    return Step("Permissions", State.OK, f"Gangline has every right it needs ({verdict.words}).")
