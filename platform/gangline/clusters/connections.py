@@ -3,6 +3,7 @@
 import hashlib
 import os
 import platform
+import ssl
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -13,13 +14,15 @@ from django.conf import settings
 
 from gangline.lib.paths import RESOURCES
 
+from . import credentials
 from .drivers.base import Driver, Facts, FrameworkOffer, Runtime
+from .drivers.kubernetes.client import Client
 from .drivers.local.driver import LocalDriver, Options
 from .drivers.local.shim.log import Limits
 from .models import Cluster
 
 Factory = Callable[[Cluster], Driver]
-LOCAL = "local"
+LOCAL, KUBERNETES = "local", "kubernetes"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -56,6 +59,16 @@ def driver_for(cluster: Cluster) -> Driver:
         driver = factory(cluster)
         _drivers[cluster.pk] = (dict(cluster.config), driver)
     return driver
+
+
+def client_for(cluster: Cluster) -> Client:
+    """A connection to the API server of a Kubernetes cluster. Raises Unconnectable."""
+    try:
+        return Client(credentials.access_of(cluster), credentials.reach())
+    except credentials.NoCredential as why:
+        raise Unconnectable(str(why)) from why
+    except (ssl.SSLError, ValueError) as error:
+        raise Unconnectable("Its certificates cannot be used. Replace the credential.") from error
 
 
 def acts_here(cluster: Cluster) -> bool:

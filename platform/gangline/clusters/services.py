@@ -6,10 +6,11 @@ from typing import Any
 from gangline.db.clock import db_now
 
 from .connections import Unconnectable, driver_for
-from .drivers.base import Capacity, Driver, Health
+from .drivers.base import Capacity, Health
 from .models import Cluster
 
 CONNECTED, UNREACHABLE = "Connected", "Unreachable"
+OURS = "ours"
 
 
 def refresh(cluster: Cluster) -> Health:
@@ -17,26 +18,34 @@ def refresh(cluster: Cluster) -> Health:
     try:
         driver = driver_for(cluster)
     except Unconnectable as why:
-        return _store(cluster, Health(reachable=False, reason=str(why)))
+        return store_health(cluster, Health(reachable=False, reason=str(why)))
     # Capacity is quick and lets people start; a first probe may take many seconds.
-    _store_capacity(cluster, driver)
-    return _store(cluster, driver.probe())
+    capacity = driver.capacity()
+    if capacity.admission == OURS:
+        store_capacity(cluster, capacity)
+    health = store_health(cluster, driver.probe())
+    if capacity.admission != OURS and health.reachable:
+        # A cluster that does not answer has not become empty.
+        store_capacity(cluster, capacity)
+    return health
 
 
 def measure(cluster: Cluster) -> None:
     """Store what the cluster has. Before that is known, nothing could be placed on it."""
-    _store_capacity(cluster, driver_for(cluster))
+    store_capacity(cluster, driver_for(cluster).capacity())
 
 
-def _store_capacity(cluster: Cluster, driver: Driver) -> None:
-    capacity = _capacity_json(driver.capacity())
-    if capacity == cluster.capacity:
+def store_capacity(cluster: Cluster, capacity: Capacity) -> None:
+    """Store what was found, if it is something new."""
+    found = _capacity_json(capacity)
+    if found == cluster.capacity:
         return
-    cluster.capacity, cluster.admit_due = capacity, True
+    cluster.capacity, cluster.admit_due = found, True
     cluster.save(update_fields=["capacity", "admit_due"])
 
 
-def _store(cluster: Cluster, health: Health) -> Health:
+def store_health(cluster: Cluster, health: Health) -> Health:
+    """Store what a probe learned."""
     now = db_now()
     word = CONNECTED if health.reachable else UNREACHABLE
     if cluster.health != word:

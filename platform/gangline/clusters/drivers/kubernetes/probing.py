@@ -50,9 +50,18 @@ class _Stop(Exception):
     """The check ends here; the step that says why was told."""
 
 
-def probe(client: Client, *, scheduler: str = "", tell: Tell = lambda step: None) -> Health:
-    """Look at everything; ``tell`` is called with each step as soon as it is known."""
-    look = _Look(client, scheduler, tell)
+def probe(
+    client: Client,
+    *,
+    scheduler: str = "",
+    tell: Tell = lambda step: None,
+    ask_rights: bool = False,
+) -> Health:
+    """Look at everything; ``tell`` is called with each step as soon as it is known.
+
+    ``ask_rights``: about 60 questions more, so not for a look every half a minute.
+    """
+    look = _Look(client, scheduler, tell, ask_rights)
     try:
         look.all()
     except _Stop:
@@ -78,8 +87,9 @@ class _Denied(Exception):
 class _Look:
     """One check on its way."""
 
-    def __init__(self, client: Client, scheduler: str, tell: Tell) -> None:
+    def __init__(self, client: Client, scheduler: str, tell: Tell, ask_rights: bool) -> None:
         self.client, self.scheduler, self._tell = client, scheduler, tell
+        self.ask_rights = ask_rights
         self.until = time.monotonic() + BUDGET
         self.steps: list[Step] = []
         self.version = ""
@@ -102,7 +112,8 @@ class _Look:
         self._identity()
         self._version_and_clock()
         served = self._served()
-        self._guarded("Permissions", lambda: self._permissions(served))
+        if self.ask_rights:
+            self._guarded("Permissions", lambda: self._permissions(served))
         self._guarded("Operators", lambda: self._operators(served))
         self._guarded("Scheduler", lambda: self._scheduler(served))
         self._guarded("Storage classes", self._storage)
@@ -150,7 +161,6 @@ class _Look:
 
     def _permissions(self, served: offers.Served) -> None:
         verdict = permissions.judge(self._allowed, self._project_role(), _present(served))
-        self.detail["rights"] = {"complete": not verdict.is_missing, "excess": verdict.excess}
         self.tell(_of_rights(verdict))
 
     def _operators(self, served: offers.Served) -> None:
