@@ -3,15 +3,18 @@
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Protocol
 
 import pytest
 
 from gangline.clusters import connections
 from gangline.clusters.drivers.base import AttemptRef, Submission
+from gangline.clusters.drivers.kubernetes import manifests, mapping
+from gangline.clusters.drivers.kubernetes.kinds import KINDS as JOB_KINDS
 from gangline.clusters.drivers.local import planning, rendering
 from gangline.clusters.drivers.local.driver import LocalDriver
 from gangline.clusters.drivers.local.shim.log import Limits
@@ -30,7 +33,14 @@ class HasTables(Protocol):
     unsupported: Mapping[str, str]
 
 
-DRIVERS: dict[str, type[HasTables]] = {"local": LocalDriver}
+class KubernetesTables:
+    """What is looked at of the Kubernetes driver."""
+
+    mapped = mapping.MAPPED
+    unsupported = mapping.UNSUPPORTED
+
+
+DRIVERS: dict[str, type[HasTables]] = {"local": LocalDriver, "kubernetes": KubernetesTables}
 FIELDS = dict(catalogue(WorkerSpec)) | dict(catalogue(ReplicaSpec))
 NEW = SpecField("spotInstances", Kind.INTEGER, Ui("Spot", section="general"))
 WHOLE_WORKLOAD = frozenset(catalogue(WorkerSpec).keys() - catalogue(ReplicaSpec).keys())
@@ -56,21 +66,21 @@ def forgotten(driver: type[HasTables], fields: Iterable[str]) -> list[str]:
     return [path for path in fields if path not in known]
 
 
-def ignored(fields: Mapping[str, SpecField], folder: Path) -> list[str]:
-    """Fields whose value makes no difference to what this machine would run."""
+def ignored(fields: Mapping[str, SpecField], folder: Path, kind: str = "local") -> list[str]:
+    """Fields whose value makes no difference to what a cluster of this kind would run."""
     return [
         path
         for path, field in fields.items()
-        if len({_planned(path, value, folder) for value in _samples(field)}) == 1
+        if len({PLANNED[kind](path, value, folder) for value in _samples(field)}) == 1
     ]
 
 
-def lopsided(fields: Mapping[str, SpecField], folder: Path) -> list[str]:
+def lopsided(fields: Mapping[str, SpecField], folder: Path, kind: str = "local") -> list[str]:
     """Fields of the whole workload whose value reaches some replicas and passes others by."""
     found = []
     for path, field in fields.items():
         one, other = (
-            {r["name"]: r for r in json.loads(_planned(path, value, folder))["replicas"]}
+            {r["name"]: r for r in json.loads(PLANNED[kind](path, value, folder))["replicas"]}
             for value in _samples(field)
         )
         same = [one[name] == other[name] for name in one.keys() & other.keys()]
@@ -83,19 +93,26 @@ def _samples(field: SpecField) -> tuple[Any, Any]:
     return CHOSEN.get(field.path) or SAMPLES[field.kind]
 
 
-def _planned(path: str, value: Any, folder: Path) -> str:
-    """The plan of a gang in which this one value is said, from its rendered form and its slots."""
+def _submission(path: str, value: Any) -> Submission:
+    """A gang in which this one value is said, for its workers and their master alike."""
     worker = {"image": "local://one", "command": "train", path: value}
     framework = value if path == "distributedFramework" else "PyTorch"
     count = value if path == "numWorkers" else 2
     # As in production: a master has no value of what exists once per workload.
     master = {p: v for p, v in worker.items() if p in catalogue(ReplicaSpec)}
-    submission = Submission("gang", "vision", framework, "workersAndMaster", count, worker, master)
+    return Submission("gang", "vision", framework, "workersAndMaster", count, worker, master)
+
+
+def _planned(path: str, value: Any, folder: Path) -> str:
+    """The plan on this machine, from the rendered form and its slots."""
+    submission = _submission(path, value)
     need = slots.need_of(
-        framework=framework,
-        configuration="workersAndMaster",
-        num_workers=count,
-        values={f"{role}.{p}": v for role in ("worker", "master") for p, v in worker.items()},
+        framework=submission.framework,
+        configuration=submission.configuration,
+        num_workers=submission.num_workers,
+        values={
+            f"{role}.{p}": v for role in ("worker", "master") for p, v in submission.worker.items()
+        },
     )
     machine = {"cpus": 16, "memory": 10**12, "gpus": [str(n) for n in range(16)]}
     ref = AttemptRef(
@@ -110,6 +127,26 @@ def _planned(path: str, value: Any, folder: Path) -> str:
     site = planning.Site(folder, runtimes, None, sandboxed=False, limits=Limits())
     native = json.loads(json.dumps(LocalDriver(folder, "host-a").render(submission)))
     return json.dumps(planning.build(site, ref, native), sort_keys=True)
+
+
+def _manifest(path: str, value: Any, folder: Path) -> str:
+    """The job as the API server would get it, each role's pod by its name."""
+    submission = _submission(path, value)
+    rendered = json.loads(json.dumps(manifests.render(submission, "plain")))
+    ref = AttemptRef("install-a", "w-1", 1, "gang", "ns", submission, rendered)
+    job = manifests.job(ref)
+    del job["metadata"]["annotations"][manifests.SPEC_HASH]  # follows everything that was said
+    roles = job["spec"].pop(JOB_KINDS[submission.framework].replicas)
+    replicas = [{"name": role, **replica["template"]} for role, replica in roles.items()]
+    counts = {role: replica["replicas"] for role, replica in roles.items()}
+    return json.dumps({"job": job, "counts": counts, "replicas": replicas}, sort_keys=True)
+
+
+PLANNED: Mapping[str, Callable[[str, Any, Path], str]] = {
+    "local": _planned,
+    "kubernetes": _manifest,
+}
+MAPPED = [(kind, path) for kind, driver in DRIVERS.items() for path in sorted(driver.mapped)]
 
 
 @pytest.fixture(autouse=True)
@@ -139,26 +176,32 @@ def test_a_new_field_is_missed() -> None:
     assert forgotten(LocalDriver, [NEW.path]) == ["spotInstances"]
 
 
-@pytest.mark.parametrize("path", sorted(LocalDriver.mapped))
-def test_this_machine_acts_on_what_it_maps(path: str, tmp_path: Path) -> None:
-    assert not ignored({path: FIELDS[path]}, tmp_path), (
-        f"The local driver maps {path}, yet nothing reads it: what runs stays the same."
+@pytest.mark.parametrize(("kind", "path"), MAPPED)
+def test_a_driver_acts_on_what_it_maps(kind: str, path: str, tmp_path: Path) -> None:
+    assert not ignored({path: FIELDS[path]}, tmp_path, kind), (
+        f"The {kind} driver maps {path}, yet nothing reads it: what runs stays the same."
     )
 
 
-@pytest.mark.parametrize("path", sorted(LocalDriver.mapped & WHOLE_WORKLOAD))
-def test_what_holds_for_the_workload_reaches_every_replica(path: str, tmp_path: Path) -> None:
-    assert not lopsided({path: FIELDS[path]}, tmp_path), (
+@pytest.mark.parametrize(("kind", "path"), [m for m in MAPPED if m[1] in WHOLE_WORKLOAD])
+def test_what_holds_for_the_workload_reaches_every_replica(
+    kind: str, path: str, tmp_path: Path
+) -> None:
+    assert not lopsided({path: FIELDS[path]}, tmp_path, kind), (
         f"{path} exists once per workload, yet reaches only some replicas: it belongs in GANG."
     )
 
 
+@pytest.mark.parametrize(
+    ("kind", "module", "target"),
+    [("local", rendering, "workingDirectory"), ("kubernetes", mapping, "container|workingDir")],
+)
 def test_a_field_of_the_workload_in_the_table_of_the_roles_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    kind: str, module: ModuleType, target: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(rendering, "ROLE", {**rendering.ROLE, "folder": To("workingDirectory")})
+    monkeypatch.setattr(module, "ROLE", {**module.ROLE, "folder": To(target)})
     field = replace(FIELDS["workingDir"], path="folder")
-    assert lopsided({"folder": field}, tmp_path) == ["folder"]
+    assert lopsided({"folder": field}, tmp_path, kind) == ["folder"]
 
 
 def test_every_kind_of_driver_is_known_everywhere() -> None:
@@ -169,12 +212,13 @@ def test_every_kind_of_driver_is_known_everywhere() -> None:
     assert folders <= KINDS.keys()
 
 
+@pytest.mark.parametrize(("kind", "module"), [("local", rendering), ("kubernetes", mapping)])
 def test_a_field_that_is_mapped_and_never_read_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    kind: str, module: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(rendering, "ROLE", {**rendering.ROLE, NEW.path: To("spot")})
+    monkeypatch.setattr(module, "ROLE", {**module.ROLE, NEW.path: To("spot")})
     fields = {NEW.path: NEW, "command": FIELDS["command"]}
-    assert ignored(fields, tmp_path) == ["spotInstances"]
+    assert ignored(fields, tmp_path, kind) == ["spotInstances"]
 
 
 def test_what_gangline_acts_on_itself_reaches_the_workload() -> None:

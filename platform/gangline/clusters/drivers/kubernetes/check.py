@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gangline.clusters.drivers.base import Facts, Submission
+from gangline.lib.sizes import bytes_in_words
 from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem, starts_ranks
 from gangline.spec.problems import Problem, Role
-from gangline.spec.types import quantity_bytes, size_in_words, split_command
+from gangline.spec.types import quantity_bytes, split_command
 
 from . import environment, names
 from .guidance import LAUNCH_EXAMPLE, runs
@@ -118,8 +119,7 @@ def _size(
         )
     memory = str(values.get("compute.cpuMemoryRequest") or "0")
     if (most := largest.get("memory")) is not None and quantity_bytes(memory) > most:
-        words = size_in_words(f"{most // 10**6}M")
-        message = f"must be at most {words}: no node of the cluster has more memory for pods"
+        message = f"must be at most {bytes_in_words(most)}: no node of the cluster has more memory for pods"
         yield _problem(
             role,
             "compute.cpuMemoryRequest",

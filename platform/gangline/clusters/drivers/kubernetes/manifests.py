@@ -71,13 +71,16 @@ def job(ref: AttemptRef) -> Object:
     rendered = ref.rendered
     kind = KINDS[rendered["framework"]]
     made: Object = copy.deepcopy(rendered["job"])
-    metadata = made.setdefault("metadata", {})
-    metadata |= {"name": ref.name, "namespace": ref.namespace}
-    metadata["labels"] = metadata.get("labels", {}) | labels.of(ref)
-    metadata["annotations"] = metadata.get("annotations", {}) | {SPEC_HASH: spec_hash(rendered)}
+    said = made["metadata"]
+    made["metadata"] = {
+        "name": ref.name,
+        "namespace": ref.namespace,
+        "labels": said.get("labels", {}) | labels.of(ref),
+        "annotations": said.get("annotations", {}) | {SPEC_HASH: spec_hash(rendered)},
+    }
     for role, replica in made["spec"][kind.replicas].items():
         role_label = {labels.ROLE: WORKER if role == kind.worker else MASTER}
-        own = replica["template"].setdefault("metadata", {})
+        own = replica["template"]["metadata"]
         own["labels"] = own.get("labels", {}) | labels.of(ref) | role_label
     return made
 
@@ -98,11 +101,14 @@ def dependents(ref: AttemptRef, owner_uid: str) -> list[Object]:
     }
     made: list[Object] = copy.deepcopy(ref.rendered["dependents"])
     for each in made:
-        metadata = each["metadata"]
-        metadata["namespace"] = ref.namespace
-        metadata["labels"] = metadata.get("labels", {}) | labels.of(ref)
-        # An adapter may have said how the job owns it.
-        metadata["ownerReferences"] = [owner | (metadata.get("ownerReferences") or [{}])[0]]
+        said = each["metadata"]
+        each["metadata"] = {
+            **said,
+            "namespace": ref.namespace,
+            "labels": said.get("labels", {}) | labels.of(ref),
+            # An adapter may have said how the job owns it.
+            "ownerReferences": [owner | (said.get("ownerReferences") or [{}])[0]],
+        }
     return made
 
 

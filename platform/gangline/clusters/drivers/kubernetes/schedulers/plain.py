@@ -47,7 +47,7 @@ class Plain:
 
 
 def of_pods(waiting: Waiting) -> str:
-    """What the pods without a node say: "2 of 3 pods wait for a node: …". Empty: all have one."""
+    """What the pods without a node say: "2 of 3 pods wait for a node; …". Empty: all have one."""
     unplaced = [pod for pod in waiting.pods if not pod.get("spec", {}).get("nodeName")]
     if not unplaced:
         return ""
@@ -57,7 +57,7 @@ def of_pods(waiting: Waiting) -> str:
     if "Insufficient" in message and (short := missing_gpus(unplaced, waiting, message)):
         return short
     why = verdict(message)
-    return f"{pods} {verb} for a node{f': {why}' if why else ''}"
+    return f"{pods} {verb} for a node{f'; {why}' if why else ''}"
 
 
 def missing_gpus(unplaced: list[Mapping[str, Any]], waiting: Waiting, message: str) -> str:

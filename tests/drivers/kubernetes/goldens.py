@@ -1,0 +1,136 @@
+"""Golden manifests: every object of a workload, one file per framework, master mode and scheduler.
+
+    .venv/bin/python -m tests.drivers.kubernetes.goldens
+
+writes them anew; `test_manifests.py` compares, and has the real API server judge them.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gangline.clusters.drivers.base import AttemptRef, Submission
+from gangline.clusters.drivers.kubernetes import manifests
+from gangline.spec.catalogue import catalogue
+from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, WORKERS_ONLY
+from gangline.spec.workload import ReplicaSpec
+
+FOLDER = Path(__file__).parent / "golden"
+COMMAND = ".venv/bin/python -m tests.drivers.kubernetes.goldens"
+SAME, DIFFERENCES, NONE = "same", "differences", "none"
+MODES = {SAME: WORKERS_AND_MASTER, DIFFERENCES: WORKERS_AND_MASTER, NONE: WORKERS_ONLY}
+PROVEN, OTHERS = ("plain", "volcano", "native"), ("kai", "kueue")
+NAMESPACE, OWNER = "gangline-vision", "0b5c7a4e-1d5c-4d0e-9d67-4b1f6e6a2f10"
+
+WORKER: Mapping[str, Any] = {
+    "image": "registry.local/ddp:1.4",
+    "command": "python 'train it.py'",
+    "args": "--epochs 10 --note $(GANGLINE_REPLICA)",
+    "workingDir": "/workspace",
+    "environmentVariables": [
+        {"name": "NCCL_DEBUG", "value": "INFO"},
+        {"name": "EMPTY", "value": ""},
+    ],
+    "compute.gpuDevicesRequest": 2,
+    "compute.cpuCoreRequest": 1.5,
+    "compute.cpuCoreLimit": 4,
+    "compute.cpuMemoryRequest": "512M",
+    "compute.cpuMemoryLimit": "2Gi",
+    "labels": [{"name": "team", "value": "vision"}],
+    "annotations": [{"name": "user.gangline.dev/purpose", "value": "ablation of\nthe warm-up"}],
+    "terminationGracePeriodSeconds": 45,
+}
+OWN_OF_MASTER: Mapping[str, Any] = {
+    "image": "registry.local/leader:2",
+    "args": "--lead",
+    "compute.gpuDevicesRequest": 0,
+    "compute.cpuCoreRequest": 0.25,
+    "compute.cpuMemoryRequest": "256M",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One golden file."""
+
+    framework: str
+    mode: str
+    scheduler: str
+
+    @property
+    def name(self) -> str:
+        return f"{self.framework.lower()}-{self.mode}-{self.scheduler}"
+
+    @property
+    def path(self) -> Path:
+        return FOLDER / f"{self.name}.yaml"
+
+    def objects(self) -> list[dict[str, Any]]:
+        """The job and what belongs to it, as they are sent."""
+        ref = ref_of(submission(self.framework, self.mode), self.scheduler)
+        return [manifests.job(ref), *manifests.dependents(ref, OWNER)]
+
+    def text(self) -> str:
+        return yaml.safe_dump_all(self.objects(), sort_keys=False, allow_unicode=True, width=100)
+
+
+def submission(
+    framework: str = "PyTorch",
+    mode: str = NONE,
+    *,
+    num_workers: int = 3,
+    master: Mapping[str, Any] | None = None,
+    **changes: Any,
+) -> Submission:
+    """A submission with every field; ``changes`` by path, a dot written as two underscores."""
+    said = {path.replace("__", "."): value for path, value in changes.items()}
+    worker = dict(WORKER) | said
+    if framework == "MPI" and "command" not in said:
+        worker["command"] = "mpirun -np $(GANGLINE_NUM_WORKERS) python train.py"
+    own: dict[str, Any] | None = None
+    if mode != NONE:
+        # As in production: a master has no value of what exists once per workload.
+        own = {path: value for path, value in worker.items() if path in catalogue(ReplicaSpec)}
+        own |= OWN_OF_MASTER if mode == DIFFERENCES else {}
+        own |= master or {}
+    identifiers = {"GANGLINE_WORKLOAD": "ddp", "GANGLINE_PROJECT": "vision"}
+    return Submission(
+        "ddp", "vision", framework, MODES[mode], num_workers, worker, own, identifiers
+    )
+
+
+def ref_of(submitted: Submission, scheduler: str = "plain", attempt: int = 2) -> AttemptRef:
+    """An attempt of ``submitted`` as it is frozen and comes back."""
+    return AttemptRef(
+        install="6f0c1a52-7a53-4c6c-8d4e-0b8d86a9a111",
+        workload="f3b2a1c0-55d4-4a8e-8a64-2f7d3c1b9e22",
+        attempt=attempt,
+        name=submitted.name,
+        namespace=NAMESPACE,
+        submission=submitted,
+        rendered=manifests.render(submitted, scheduler),
+    )
+
+
+def cases() -> Iterator[Case]:
+    """Every framework in every configuration that it has; fewer for what was never proven live."""
+    for framework in FRAMEWORKS.values():
+        for mode, configuration in MODES.items():
+            if configuration not in framework.configurations:
+                continue
+            schedulers = (*PROVEN, *OTHERS) if framework.name in ("PyTorch", "MPI") else PROVEN
+            yield from (Case(framework.name, mode, scheduler) for scheduler in schedulers)
+
+
+def write() -> None:
+    for stale in FOLDER.glob("*.yaml"):
+        stale.unlink()
+    for case in cases():
+        case.path.write_text(case.text())
+
+
+if __name__ == "__main__":
+    write()

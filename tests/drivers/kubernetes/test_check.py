@@ -1,0 +1,167 @@
+"""What a cluster refuses before anything is stored, and what it asks for in the form."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gangline.clusters.drivers.base import Facts
+from gangline.clusters.drivers.kubernetes.check import LARGEST, check
+from gangline.clusters.drivers.kubernetes.guidance import field_notes
+from gangline.spec.problems import Problem, Role
+from gangline.spec.reserved import metadata_key_problem, variable_name_problem
+from tests.drivers.kubernetes.goldens import DIFFERENCES, NONE, SAME, submission
+
+NODES = Facts("v1.36.3", detail={LARGEST: {"gpus": 8, "cpus": 64.0, "memory": 512 * 2**30}})
+
+
+def problems(
+    framework: str = "PyTorch", mode: str = SAME, facts: Facts = NODES, **changes: Any
+) -> list[Problem]:
+    return check(submission(framework, mode, **changes), facts)
+
+
+@pytest.mark.parametrize("framework", ["PyTorch", "TF", "XGBoost", "MPI"])
+@pytest.mark.parametrize("mode", [SAME, DIFFERENCES])
+def test_what_fits_is_not_refused(framework: str, mode: str) -> None:
+    assert problems(framework, mode) == []
+
+
+def test_nothing_is_refused_for_what_nobody_has_counted() -> None:
+    assert problems("JAX", NONE, Facts(""), compute__gpuDevicesRequest=64) == []
+
+
+@pytest.mark.parametrize(
+    ("image", "rule"), [(None, "required"), ("", "required"), ("local://examples", "container")]
+)
+def test_an_image_must_be_one_that_nodes_can_pull(image: str | None, rule: str) -> None:
+    found = problems(image=image)
+    assert [(p.field_id, p.rule) for p in found] == [
+        ("worker.image", rule),
+        ("master.image", rule),
+    ]
+    assert "registry.local/ddp:1.4" in found[0].accepted
+
+
+def test_an_image_may_bring_its_own_command() -> None:
+    assert problems(command=None, args=None) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (None, "is required: it starts the ranks"),
+        ("  ", "is required: it starts the ranks"),
+        (
+            "python train.py",
+            "starts no MPI ranks: put mpirun in front, as in “mpirun python train.py”",
+        ),
+    ],
+)
+def test_a_launcher_must_launch(command: str | None, message: str) -> None:
+    (problem,) = problems("MPI", SAME, command=command)
+    assert (problem.field_id, problem.message) == ("master.command", message)
+
+
+@pytest.mark.parametrize("command", ["/opt/bin/mpirun x", "bash start.sh", "./start.sh", "mpiexec"])
+def test_every_way_to_launch_is_taken(command: str) -> None:
+    assert problems("MPI", SAME, command=command) == []
+
+
+def test_no_pod_may_be_larger_than_every_node() -> None:
+    found = problems(
+        compute__gpuDevicesRequest=9, compute__cpuCoreRequest=64.5, compute__cpuMemoryRequest="1T"
+    )
+    workers = {p.path: p.message for p in found if p.role is Role.WORKER}
+    assert workers == {
+        "compute.gpuDevicesRequest": "must be at most 8: no node of the cluster has more GPUs",
+        "compute.cpuCoreRequest": "must be at most 64: no node of the cluster has more cores for "
+        "pods",
+        "compute.cpuMemoryRequest": "must be at most 549.8 GB: no node of the cluster has more "
+        "memory for pods",
+    }
+    assert len(found) == 6  # a master that follows the workers alike
+    exact: dict[str, Any] = {"compute__gpuDevicesRequest": 8, "compute__cpuCoreRequest": 64}
+    assert problems(**exact, compute__cpuMemoryRequest="512Gi") == []
+
+
+def test_a_cluster_without_gpus_says_so() -> None:
+    facts = Facts("v1.36.3", detail={LARGEST: {"gpus": 0}})
+    (problem,) = problems(mode=NONE, facts=facts)
+    assert problem.message == "must be 0: no node of the cluster has GPUs that pods can ask for"
+
+
+def test_a_launcher_asks_for_no_gpu() -> None:
+    found = problems("MPI", SAME, compute__gpuDevicesRequest=9)
+    assert [p.field_id for p in found] == ["worker.compute.gpuDevicesRequest"]
+
+
+@pytest.mark.parametrize(
+    ("framework", "name"),
+    [
+        ("XGBoost", "WORKER_ADDRS"),
+        ("MPI", "K_MPI_JOB_ROLE"),
+        ("MPI", "OMPI_MCA_plm_rsh_args"),
+    ],
+)
+def test_a_variable_that_the_operator_sets_is_refused(framework: str, name: str) -> None:
+    said = [{"name": name, "value": "1"}]
+    found = problems(framework, SAME, environmentVariables=said)
+    assert {(p.rule, p.key, p.path) for p in found} == {("reserved", name, "environmentVariables")}
+    assert "operator sets it" in found[0].message
+    assert problems("PyTorch", SAME, environmentVariables=said) == []
+
+
+@pytest.mark.parametrize("name", ["RANK", "PET_NNODES", "POD_NAME", "NODE_NAME", "TF_CONFIG"])
+def test_what_every_framework_reserves_is_refused_by_the_spec(name: str) -> None:
+    assert "is reserved" in (variable_name_problem(name) or "")
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["gpu-fraction", "gpu-memory", "priorityClassName", "kai.scheduler/queue", "gangline.dev/x",
+     "kueue.x-k8s.io/queue-name", "scheduling.k8s.io/group-name", "training.kubeflow.org/x"],
+)  # fmt: skip
+def test_no_label_or_annotation_reaches_a_scheduler_past_the_policies(key: str) -> None:
+    assert "reserved" in (metadata_key_problem(key) or "")
+
+
+def test_a_name_is_refused_at_the_name() -> None:
+    (problem,) = [p for p in _named("ddp-worker-0") if p.role is Role.WORKLOAD]
+    assert (problem.path, problem.label) == ("name", "Name")
+
+
+def _named(name: str) -> list[Problem]:
+    return check(replace(submission("MPI", SAME), name=name), NODES)
+
+
+def test_what_the_spec_itself_refuses_is_not_said_twice() -> None:
+    assert problems("JAX", SAME, image=None) == []
+    assert problems("MPI", SAME, command="mpirun 'x") == []
+
+
+class TestNotes:
+    """What the form says at a field before anything is typed."""
+
+    def test_an_image_is_asked_of_the_workers(self) -> None:
+        for role, asked in ((Role.WORKER, True), (Role.MASTER, False)):
+            note = field_notes(framework="PyTorch", role=role, has_own_master=True)["image"]
+            assert note.is_required == asked
+            assert "container image" in note.help
+
+    @pytest.mark.parametrize(
+        ("role", "has_own_master", "asked"),
+        [(Role.WORKER, False, True), (Role.WORKER, True, False), (Role.MASTER, True, True)],
+    )
+    def test_a_command_is_asked_of_who_launches(
+        self, role: Role, has_own_master: bool, asked: bool
+    ) -> None:
+        note = field_notes(framework="MPI", role=role, has_own_master=has_own_master)["command"]
+        assert note.is_required == asked
+        assert ("mpirun" in note.placeholder) == asked
+        assert ("SSH" in note.help) != asked
+
+    def test_no_command_is_asked_where_the_image_may_have_one(self) -> None:
+        note = field_notes(framework="TF", role=Role.WORKER, has_own_master=False)["command"]
+        assert not note.is_required
+        assert "the image’s own" in note.help

@@ -1,0 +1,226 @@
+"""What a submission becomes on a cluster: golden files, and the promises behind them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gangline.clusters.drivers.base import AttemptRef
+from gangline.clusters.drivers.kubernetes import labels, manifests
+from gangline.clusters.drivers.kubernetes.kinds import KINDS
+from tests.drivers.kubernetes import goldens
+from tests.drivers.kubernetes.goldens import DIFFERENCES, NONE, SAME, Case, ref_of, submission
+
+CASES = list(goldens.cases())
+
+
+def roles(framework: str, mode: str, scheduler: str = "plain", **changes: Any) -> dict[str, Any]:
+    """Replica specs of a job by role."""
+    job = manifests.job(ref_of(submission(framework, mode, **changes), scheduler))
+    found: dict[str, Any] = job["spec"][KINDS[framework].replicas]
+    return found
+
+
+def container(replica: dict[str, Any]) -> dict[str, Any]:
+    (found,) = replica["template"]["spec"]["containers"]
+    assert isinstance(found, dict)
+    return found
+
+
+def variables(replica: dict[str, Any]) -> dict[str, str]:
+    """Values by name; of what the cluster fills in, the path."""
+    return {
+        item["name"]: item["value"]
+        if "value" in item
+        else item["valueFrom"]["fieldRef"]["fieldPath"]
+        for item in container(replica)["env"]
+    }
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_golden(case: Case) -> None:
+    assert case.text() == case.path.read_text(), f"Write them anew with: {goldens.COMMAND}"
+
+
+def test_no_golden_file_is_stale() -> None:
+    assert {p.stem for p in goldens.FOLDER.iterdir()} == {case.name for case in CASES}
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_every_job_is_ours_suspended_and_tried_once(case: Case) -> None:
+    job, *others = yaml.safe_load_all(case.path.read_text())
+    kind = KINDS[case.framework]
+    assert (job["apiVersion"], job["kind"]) == (kind.resource.api_version, kind.resource.kind)
+    policy = job["spec"]["runPolicy"]
+    assert (policy["suspend"], policy["backoffLimit"]) == (True, 0)
+    assert policy["cleanPodPolicy"] == "Running"
+    assert "ttlSecondsAfterFinished" not in policy
+    replicas = job["spec"][kind.replicas]
+    expected = {"Worker": 3} | ({} if case.mode == NONE else {kind.master: 1})
+    assert {role: replica["replicas"] for role, replica in replicas.items()} == expected
+    for role, replica in replicas.items():
+        assert replica["restartPolicy"] == "Never"
+        assert "restartPolicy" not in replica["template"]["spec"]
+        marks = replica["template"]["metadata"]["labels"]
+        assert marks[labels.WORKLOAD] == job["metadata"]["labels"][labels.WORKLOAD]
+        assert marks[labels.ROLE] == ("worker" if role == "Worker" else "master")
+        assert container(replica)["name"] == kind.container
+    for other in others:
+        (owner,) = other["metadata"]["ownerReferences"]
+        assert (owner["kind"], owner["uid"]) == (job["kind"], goldens.OWNER)
+        assert other["metadata"]["labels"][labels.ATTEMPT] == "2"
+
+
+def test_what_is_frozen_is_json_and_is_not_changed_by_a_try() -> None:
+    frozen = manifests.render(submission(mode=SAME), "volcano")
+    before = json.dumps(frozen)
+    assert json.loads(before) == frozen
+    assert set(frozen) == {"form", "framework", "scheduler", "job", "dependents"}
+    for attempt in (1, 2):
+        ref = AttemptRef("install", "w-1", attempt, "ddp", "ns", rendered=json.loads(before))
+        job = manifests.job(ref)
+        assert job["metadata"]["labels"][labels.ATTEMPT] == str(attempt)
+        assert job["metadata"]["namespace"] == "ns"
+        assert [d["metadata"]["namespace"] for d in manifests.dependents(ref, "u-1")] == ["ns"]
+        assert json.dumps(frozen) == before
+
+
+def test_the_fingerprint_follows_what_was_asked_for_and_not_the_try() -> None:
+    def fingerprint(ref: AttemptRef) -> str:
+        return str(manifests.job(ref)["metadata"]["annotations"][manifests.SPEC_HASH])
+
+    first, second = (ref_of(submission(), attempt=attempt) for attempt in (1, 2))
+    assert fingerprint(first) == fingerprint(second)
+    assert fingerprint(first) != fingerprint(ref_of(submission(args="--epochs 11")))
+
+
+def test_our_labels_win() -> None:
+    forged = [{"name": labels.WORKLOAD, "value": "w-2"}, {"name": labels.ROLE, "value": "queen"}]
+    job = manifests.job(ref_of(submission(labels=forged)))
+    marks = job["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["metadata"]["labels"]
+    assert (marks[labels.ROLE], marks[labels.WORKLOAD][:8]) == ("worker", "f3b2a1c0")
+    assert job["metadata"]["labels"][labels.WORKLOAD][:8] == "f3b2a1c0"
+
+
+def test_a_field_goes_where_kubernetes_has_it() -> None:
+    found = container(roles("PyTorch", SAME)["Master"])
+    assert found["command"] == ["python", "train it.py"]
+    assert found["args"] == ["--epochs", "10", "--note", "$(GANGLINE_REPLICA)"]
+    assert (found["image"], found["workingDir"]) == ("registry.local/ddp:1.4", "/workspace")
+    assert found["resources"] == {
+        "requests": {"cpu": "1500m", "memory": "512M"},
+        "limits": {"cpu": "4", "memory": "2Gi", "nvidia.com/gpu": "2"},
+    }
+
+
+def test_without_command_the_image_runs_its_own() -> None:
+    found = container(roles("PyTorch", NONE, command=None, args=None)["Worker"])
+    assert found.keys().isdisjoint({"command", "args"})
+
+
+def test_a_master_of_its_own_differs_where_it_says_so() -> None:
+    found = roles("XGBoost", DIFFERENCES)
+    assert container(found["Master"])["image"] == "registry.local/leader:2"
+    assert container(found["Worker"])["image"] == "registry.local/ddp:1.4"
+    assert container(found["Master"])["command"] == container(found["Worker"])["command"]
+    assert "nvidia.com/gpu" not in container(found["Master"])["resources"]["limits"]
+
+
+def test_gpus_bear_the_name_that_the_cluster_gives_them() -> None:
+    rendered = manifests.render(submission(), "plain", gpu="amd.com/gpu")
+    worker = rendered["job"]["spec"]["pytorchReplicaSpecs"]["Worker"]
+    assert container(worker)["resources"]["limits"]["amd.com/gpu"] == "2"
+
+
+def test_ours_come_first_and_a_person_may_refer_to_them() -> None:
+    names = [item["name"] for item in container(roles("PyTorch", SAME)["Worker"])["env"]]
+    assert names[-2:] == ["NCCL_DEBUG", "EMPTY"]
+    assert len(names) == len(set(names))
+
+
+def test_a_variable_of_ours_gives_way_where_people_may_set_it() -> None:
+    said = [{"name": "OMP_NUM_THREADS", "value": "7"}]
+    found = container(roles("PyTorch", SAME, environmentVariables=said)["Worker"])["env"]
+    assert [i["value"] for i in found if i["name"] == "OMP_NUM_THREADS"] == ["7"]
+    assert variables(roles("PyTorch", SAME)["Worker"])["OMP_NUM_THREADS"] == "1"
+
+
+def test_each_process_learns_who_it_is() -> None:
+    found = roles("PyTorch", SAME)
+    worker, master = variables(found["Worker"]), variables(found["Master"])
+    assert worker["GANGLINE_REPLICA"] == "worker-$(GANGLINE_INDEX)"
+    assert worker["GANGLINE_INDEX"] == "metadata.labels['training.kubeflow.org/replica-index']"
+    assert (master["GANGLINE_REPLICA"], master["GANGLINE_ROLE"]) == ("master-0", "master")
+    assert worker["NODE_NAME"] == "spec.nodeName"
+    assert worker["GANGLINE_NUM_WORKERS"] == master["GANGLINE_NUM_WORKERS"] == "3"
+    assert worker["GANGLINE_WORKLOAD"] == "ddp"
+
+
+def test_torch_workers_find_each_other_without_a_master() -> None:
+    found = variables(roles("PyTorch", NONE)["Worker"])
+    index = "metadata.labels['training.kubeflow.org/replica-index']"
+    assert (found["MASTER_ADDR"], found["MASTER_PORT"]) == ("ddp-worker-0", "23456")
+    assert (found["PET_MASTER_ADDR"], found["WORLD_SIZE"]) == ("ddp-worker-0", "3")
+    assert found["RANK"] == found["PET_NODE_RANK"] == index
+    assert "RANK" not in variables(roles("PyTorch", SAME)["Worker"])  # the operator's own
+
+
+@pytest.mark.parametrize(("gpus", "processes"), [(2, "auto"), (0, "1"), (None, "1")])
+def test_torchrun_starts_a_process_for_each_gpu(gpus: int | None, processes: str) -> None:
+    submitted = submission(compute__gpuDevicesRequest=gpus)
+    assert manifests.render(submitted, "plain")["job"]["spec"]["nprocPerNode"] == processes
+
+
+def test_all_workers_of_tensorflow_count_where_none_leads() -> None:
+    for mode, policy in ((NONE, "AllWorkers"), (SAME, None)):
+        job = manifests.render(submission("TF", mode), "plain")["job"]
+        assert job["spec"].get("successPolicy") == policy
+
+
+class TestMpi:
+    """One command, the launcher's; workers wait for it with an SSH server and do the work."""
+
+    @pytest.mark.parametrize("mode", [SAME, DIFFERENCES])
+    def test_only_the_launcher_has_the_command(self, mode: str) -> None:
+        found = roles("MPI", mode)
+        assert container(found["Launcher"])["command"][0] == "mpirun"
+        assert container(found["Worker"]).keys().isdisjoint({"command", "args"})
+
+    def test_only_workers_have_gpus(self) -> None:
+        found = roles("MPI", SAME)
+        assert container(found["Worker"])["resources"]["limits"]["nvidia.com/gpu"] == "2"
+        assert "nvidia.com/gpu" not in container(found["Launcher"])["resources"]["limits"]
+
+    def test_a_worker_may_start_sshd_in_its_own_way(self) -> None:
+        said = {"command": "/usr/sbin/sshd", "args": "-De -f /home/mpi/.sshd_config"}
+        launcher = {"command": "mpirun python train.py", "args": None}
+        found = roles("MPI", DIFFERENCES, **said, master=launcher)
+        assert container(found["Worker"])["command"] == ["/usr/sbin/sshd"]
+        assert container(found["Worker"])["args"] == ["-De", "-f", "/home/mpi/.sshd_config"]
+        assert container(found["Launcher"])["command"] == ["mpirun", "python", "train.py"]
+
+    def test_the_launcher_begins_when_all_workers_are_there(self) -> None:
+        """It has one try; and nothing may wait for a pod that is made only later."""
+        job, group = Case("MPI", SAME, "volcano").objects()
+        assert job["spec"]["launcherCreationPolicy"] == "WaitForWorkersReady"
+        assert job["spec"]["slotsPerWorker"] == 1
+        assert group["spec"]["minMember"] == 3
+        assert job["spec"]["runPolicy"]["schedulingPolicy"]["minAvailable"] == 3
+
+    def test_the_number_of_ranks_is_known_to_the_command(self) -> None:
+        found = variables(roles("MPI", SAME)["Launcher"])
+        assert found["GANGLINE_NUM_WORKERS"] == found["RUNAI_MPI_NUM_WORKERS"] == "3"
+
+
+@pytest.mark.parametrize("scheduler", ["plain", "volcano", "native", "kai", "kueue"])
+def test_a_scheduler_is_named_in_every_role_or_in_none(scheduler: str) -> None:
+    found = roles("PyTorch", DIFFERENCES, scheduler)
+    named = {r["template"]["spec"].get("schedulerName") for r in found.values()}
+    assert len(named) == 1
+
+
+def test_the_command_that_the_message_names_writes_these_files() -> None:
+    assert goldens.COMMAND.split()[-1] == goldens.__name__
+    assert Path(goldens.__file__).parent == goldens.FOLDER.parent

@@ -1,0 +1,59 @@
+"""Names on a cluster: of namespaces, and of what the operators derive from a workload's."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gangline.clusters.drivers.kubernetes import names
+from gangline.clusters.drivers.kubernetes.kinds import KINDS
+from gangline.spec.types import LONGEST_NAME, workload_name_problem
+
+PROJECTS = st.from_regex(r"[a-z]([-a-z0-9]{0,49}[a-z0-9])?", fullmatch=True)
+
+
+def test_a_namespace_is_named_after_the_project() -> None:
+    assert names.namespace("gangline", "vision") == "gangline-vision"
+    longest = "a" * LONGEST_NAME
+    assert names.namespace("gangline", longest) == f"gangline-{longest}"
+
+
+@given(st.from_regex(r"[a-z][-a-z0-9]{0,39}", fullmatch=True), PROJECTS)
+def test_a_namespace_is_a_dns_label(prefix: str, project: str) -> None:
+    made = names.namespace(prefix, project)
+    assert len(made) <= 63
+    assert made.replace("-", "a").isalnum()
+    assert not made.endswith("-")
+
+
+def test_long_names_that_differ_at_the_end_stay_apart() -> None:
+    prefix, project = "p" * 40, "a" * 50
+    first, second = (names.namespace(prefix, f"{project}{end}") for end in "bc")
+    assert first != second
+    assert first == names.namespace(prefix, f"{project}b")
+
+
+@pytest.mark.parametrize("framework", KINDS)
+def test_the_longest_name_and_the_most_workers_fit(framework: str) -> None:
+    name = "a" * LONGEST_NAME
+    assert workload_name_problem(name) is None
+    assert names.problem(KINDS[framework], name, 9999) is None
+
+
+def test_a_name_that_leaves_no_room_for_its_replicas_is_refused() -> None:
+    kind = KINDS["PyTorch"]
+    assert names.problem(kind, "a" * 54, 10) is None
+    message = names.problem(kind, "a" * 55, 11)
+    assert message is not None
+    assert message.startswith("is too long by 2 for 11 workers: the last of them would be called a")
+    assert "-worker-10" in message
+
+
+@pytest.mark.parametrize("name", ["ddp-worker-0", "ddp-master-0", "ddp-chief-12"])
+def test_an_mpi_job_must_not_be_called_like_a_replica(name: str) -> None:
+    assert "Service" in (names.problem(KINDS["MPI"], name, 1) or "")
+    assert names.problem(KINDS["PyTorch"], name, 1) is None
+
+
+@pytest.mark.parametrize("name", ["worker-0", "ddp-worker", "ddp-worker-0-b", "worker"])
+def test_other_names_are_free(name: str) -> None:
+    assert names.problem(KINDS["MPI"], name, 1) is None

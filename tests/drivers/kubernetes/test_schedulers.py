@@ -1,0 +1,243 @@
+"""Adapters of schedulers: what they add to a job, and why a gang waits, in words.
+
+The objects below are cut from what the real schedulers wrote.
+"""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from gangline.clusters.drivers.kubernetes import manifests, quantities, schedulers
+from gangline.clusters.drivers.kubernetes.schedulers import Room, Waiting, adapter, base, plain
+from tests.drivers.kubernetes.goldens import SAME, Case, submission
+
+TOO_FEW = (
+    "0/4 nodes are available: 1 node(s) had untolerated taint {dedicated: infra}, 3 Insufficient "
+    "nvidia.com/gpu. no new claims to deallocate, preemption: 0/4 nodes are available: 1 "
+    "Preemption is not helpful for scheduling, 3 No preemption victims found for incoming pod."
+)
+
+
+def pod(message: str = "", node: str = "", gpus: int = 4) -> dict[str, Any]:
+    conditions = (
+        [{"type": "PodScheduled", "status": "False", "message": message}] if message else []
+    )
+    resources = {"limits": {"nvidia.com/gpu": str(gpus)}, "requests": {"cpu": "500m"}}
+    spec: dict[str, Any] = {"containers": [{"name": "pytorch", "resources": resources}]}
+    spec |= {"nodeName": node} if node else {}
+    return {"spec": spec, "status": {"conditions": conditions}}
+
+
+def reason(name: str, pods: Sequence[Mapping[str, Any]] = (), **more: Any) -> str:
+    return adapter(name).pending_reason(Waiting({}, pods, **more))
+
+
+class TestPlain:
+    def test_free_gpus_are_counted(self) -> None:
+        waits = [pod(TOO_FEW), pod(TOO_FEW)]
+        said = reason("plain", waits, room=Room(nodes=4, gpus=3))
+        assert said == "Waiting for 8 GPUs, 3 free on 4 nodes."
+
+    def test_without_a_count_the_scheduler_is_quoted(self) -> None:
+        said = reason("plain", [pod(TOO_FEW), pod(node="n1")])
+        assert said == (
+            "1 of 2 pods waits for a node; none of 4 nodes fits: 1 keeps such pods away (taint "
+            "dedicated), 3 have too few free GPUs."
+        )
+
+    def test_pods_that_have_a_node_wait_for_none(self) -> None:
+        assert reason("plain", [pod(node="n1")]) == reason("plain") == ""
+
+    @pytest.mark.parametrize(
+        ("message", "words"),
+        [
+            ("0/1 nodes are available: 1 Insufficient cpu.",
+             "the only node does not fit: 1 has too little free CPU"),
+            ("0/3 nodes are available: 2 Too many pods, 1 Insufficient memory.",
+             "none of 3 nodes fits: 2 are full of pods, 1 has too little free memory"),
+            ("0/2 nodes are available: 2 node(s) didn't match Pod's node affinity/selector. "
+             "preemption: 0/2 nodes are available",
+             "none of 2 nodes fits: 2 are not of the kind asked for"),
+            ("0/2 nodes are available: 1 node(s) were unschedulable, 1 node(s) had untolerated "
+             "taint {a: b, c}.",
+             "none of 2 nodes fits: 1 is closed to new pods, 1 keeps such pods away (taint a)"),
+            ("0/2 nodes are available: 2 Insufficient rdma/hca.",
+             "none of 2 nodes fits: 2 have too little free rdma/hca"),
+            ("0/2 nodes are available: 2 node(s) had something new.",
+             "none of 2 nodes fits: 2 node(s) had something new"),
+            ("no nodes available to schedule pods", "no nodes available to schedule pods"),
+            ("", ""),
+        ],
+    )  # fmt: skip
+    def test_a_verdict_is_put_in_words(self, message: str, words: str) -> None:
+        assert plain.verdict(message) == words
+
+
+def queue(
+    name: str, capability: str = "", allocated: str = "", parent: str = "", state: str = "Open"
+) -> dict[str, Any]:
+    spec: dict[str, Any] = {"capability": {"nvidia.com/gpu": capability}} if capability else {}
+    spec |= {"parent": parent} if parent else {}
+    status = {"state": state, "allocated": {"nvidia.com/gpu": allocated} if allocated else {}}
+    return {"metadata": {"name": name}, "spec": spec, "status": status}
+
+
+def group(needs: str = "8", phase: str = "Pending", **conditions: str) -> dict[str, Any]:
+    return {
+        "spec": {"minMember": 2, "queue": "team-a", "minResources": {"nvidia.com/gpu": needs}},
+        "status": {
+            "phase": phase,
+            "conditions": [{"type": t, "status": s} for t, s in conditions.items()],
+        },
+    }
+
+
+class TestVolcano:
+    @pytest.mark.parametrize(
+        ("queues", "words"),
+        [
+            ([queue("team-a", "16", "16")], "Queue team-a is at its limit of 16 GPUs."),
+            ([queue("team-a", "16", "12")],
+             "Queue team-a has 4 GPUs left of 16 GPUs, and this needs 8 GPUs."),
+            ([queue("team-a", "4")], "Queue team-a is limited to 4 GPUs, and this needs 8 GPUs."),
+            ([queue("team-a", "64", "0", "dept"), queue("dept", "16", "16")],
+             "Queue dept is at its limit of 16 GPUs."),
+            ([queue("other")], "Queue team-a does not exist."),
+            ([queue("team-a", state="Closed")], "Queue team-a is closed and takes nothing."),
+            ([queue("team-a", "16", "8")], "Waiting in the queue for room for 2 pods."),
+            ([queue("team-a", parent="team-a")], "Waiting in the queue for room for 2 pods."),
+        ],
+    )  # fmt: skip
+    def test_a_queue_without_room_is_named(
+        self, queues: Sequence[Mapping[str, Any]], words: str
+    ) -> None:
+        objects = {"podgroups": [group()], "queues": queues}
+        assert reason("volcano", objects=objects) == words
+
+    def test_what_was_let_in_waits_for_nodes_and_not_for_its_queue(self) -> None:
+        objects = {"podgroups": [group(phase="Inqueue")], "queues": [queue("team-a", "8", "8")]}
+        said = reason("volcano", [pod(TOO_FEW)], objects=objects, room=Room(4, 3))
+        assert said == "Waiting for 4 GPUs, 3 free on 4 nodes."
+        objects["podgroups"] = [group(phase="Inqueue", Unschedulable="True")]
+        assert reason("volcano", objects=objects) == "There is no room for all 2 pods together."
+
+    def test_without_a_group_the_pods_speak(self) -> None:
+        assert reason("volcano") == ""
+        assert "waits for a node" in reason("volcano", [pod(TOO_FEW)])
+
+    def test_the_operator_would_make_the_same_group(self) -> None:
+        """It fills the group that is there from the job: both must say the same."""
+        job, group = Case("PyTorch", SAME, "volcano").objects()
+        policy = job["spec"]["runPolicy"]["schedulingPolicy"]
+        assert group["spec"] == {
+            "minMember": policy["minAvailable"],
+            "queue": policy["queue"],
+            "minResources": policy["minResources"],
+        }
+        assert group["spec"]["minMember"] == 4
+        assert group["metadata"]["name"] == job["metadata"]["name"]
+        # The MPI operator leaves a group alone that its job does not control.
+        assert group["metadata"]["ownerReferences"][0]["controller"] is True
+
+    def test_a_queue_can_be_named(self) -> None:
+        rendered = manifests.render(submission(), "volcano", queue="team-a")
+        policy = rendered["job"]["spec"]["runPolicy"]["schedulingPolicy"]
+        assert policy["queue"] == rendered["dependents"][0]["spec"]["queue"] == "team-a"
+
+
+class TestNative:
+    def test_every_pod_names_the_group_of_all(self) -> None:
+        job, group = Case("PyTorch", SAME, "native").objects()
+        found = [t["spec"]["schedulingGroup"]["podGroupName"] for t in base.templates(job)]
+        assert found == [group["metadata"]["name"]] * 2
+        assert group["spec"]["schedulingPolicy"]["gang"]["minCount"] == 4
+
+    def test_mpi_has_no_field_for_it(self) -> None:
+        (job,) = Case("MPI", SAME, "native").objects()
+        assert all("schedulingGroup" not in t["spec"] for t in base.templates(job))
+
+    def test_the_group_says_that_it_does_not_fit(self) -> None:
+        condition = {"type": "PodGroupScheduled", "status": "False", "message": TOO_FEW}
+        objects = {"podgroups": [{"status": {"conditions": [condition]}}]}
+        assert reason("native", objects=objects).startswith(
+            "There is no room for all pods together: none of 4 nodes fits: 1 keeps"
+        )
+        condition["status"] = "True"
+        assert reason("native", objects=objects) == ""
+
+
+class TestKueue:
+    def test_quota_is_quoted(self) -> None:
+        condition = {
+            "type": "QuotaReserved",
+            "status": "False",
+            "message": "couldn't assign flavors: insufficient unused quota for nvidia.com/gpu.",
+        }
+        objects = {"workloads": [{"status": {"conditions": [condition]}}]}
+        assert reason("kueue", objects=objects) == (
+            "Waiting for quota: couldn't assign flavors: insufficient unused quota for "
+            "nvidia.com/gpu."
+        )
+
+    def test_what_was_admitted_waits_for_nodes(self) -> None:
+        admitted = {"status": {"conditions": [{"type": "Admitted", "status": "True"}]}}
+        objects = {"workloads": [admitted]}
+        assert reason("kueue", [pod(node="n1")], objects=objects) == ""
+        assert "waits for a node" in reason("kueue", [pod(TOO_FEW)], objects=objects)
+
+
+class TestKai:
+    OBJECTS: Mapping[str, Any] = {
+        "podgroups": [
+            {
+                "metadata": {"labels": {"kai.scheduler/node-pool": "b"}},
+                "status": {
+                    "schedulingConditions": [
+                        {"nodePool": "a", "message": "Old news."},
+                        {"nodePool": "b", "reasons": [{"message": "Queue p-1 is over quota."}]},
+                    ]
+                },
+            }
+        ]
+    }
+
+    def test_the_condition_of_its_own_pool_counts(self) -> None:
+        said = reason("kai", [pod(TOO_FEW)], objects=self.OBJECTS)
+        assert said == "Queue p-1 is over quota."
+
+    def test_and_only_while_a_pod_has_no_node(self) -> None:
+        assert reason("kai", [pod(node="n1")], objects=self.OBJECTS) == ""
+
+
+def test_a_scheduler_is_chosen_from_what_a_cluster_serves() -> None:
+    assert schedulers.found(["apps/v1"]) == ("plain",)
+    served = ["scheduling.volcano.sh/v1beta1", "scheduling.k8s.io/v1alpha2", "v1"]
+    assert schedulers.found(served) == ("volcano", "native", "plain")
+    assert schedulers.best(schedulers.found(served)) == "volcano"
+    assert schedulers.best(["native", "plain"]) == "native"
+
+
+def test_what_was_never_proven_is_not_chosen_by_itself() -> None:
+    found = schedulers.found(["scheduling.run.ai/v2alpha2", "kueue.x-k8s.io/v1beta1"])
+    assert found == ("kai", "kueue", "plain")
+    assert schedulers.best(found) == "plain"
+    unproven = [name for name, one in schedulers.ADAPTERS.items() if not one.is_proven]
+    for name in unproven:
+        module = __import__(type(adapter(name)).__module__, fromlist=["__doc__"])
+        assert "Not proven live" in (module.__doc__ or "")
+
+
+@pytest.mark.parametrize(
+    ("quantity", "number"),
+    [("500m", "0.5"), ("2", "2"), (3, "3"), ("1.5Gi", "1610612736"), ("1e3", "1000"), ("?", "0")],
+)
+def test_quantities_are_read(quantity: str | int, number: str) -> None:
+    assert quantities.amount(quantity) == Decimal(number)
+
+
+def test_quantities_are_added() -> None:
+    parts = [(3, {"cpu": "1500m", "memory": "512M", "nvidia.com/gpu": "2"}), (1, {"cpu": "0.25"})]
+    total = quantities.total(parts)
+    assert total == {"cpu": "4750m", "memory": "1536000000", "nvidia.com/gpu": "6"}
