@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gangline.clusters.drivers.local import logs
+from gangline.clusters.drivers import log_files
 from gangline.clusters.drivers.local.shim import log as shim_log
 from gangline.clusters.drivers.local.shim.log import Limits, LogWriter
 
@@ -32,7 +32,7 @@ def texts(data: bytes) -> list[bytes]:
 def read_all(folder: Path, limit: int = 300) -> bytes:
     data, offset = b"", 0
     for _ in range(10_000):
-        chunk = logs.read(folder, offset, limit, ended=True)
+        chunk = log_files.read(folder, offset, limit, ended=True)
         data += chunk.data
         if chunk.end:
             return data
@@ -43,7 +43,7 @@ def read_all(folder: Path, limit: int = 300) -> bytes:
 
 def test_segments_are_named_after_their_first_byte(tmp_path: Path) -> None:
     written(tmp_path, 50, Limits(segment=1000, index_every=200, cap=2**20))
-    found = logs.segments(tmp_path)
+    found = log_files.segments(tmp_path)
     assert len(found) > 2
     assert [s.start for s in found[1:]] == [s.end for s in found[:-1]]
     assert all(s.size <= 1000 for s in found)
@@ -52,7 +52,7 @@ def test_segments_are_named_after_their_first_byte(tmp_path: Path) -> None:
 
 def test_the_cap_keeps_the_first_segment_and_the_newest(tmp_path: Path) -> None:
     written(tmp_path, 500)
-    found = logs.segments(tmp_path)
+    found = log_files.segments(tmp_path)
     assert found[0].start == 0
     assert sum(s.size for s in found) <= SMALL.cap
     read = texts(read_all(tmp_path))
@@ -69,7 +69,7 @@ def test_offsets_stay_valid_when_segments_are_dropped(tmp_path: Path) -> None:
     for number in range(500):
         at = writer.offset
         writer.write(b"stdout", b"line %d\n" % number)
-        chunk = logs.read(tmp_path, at, 300, ended=False)
+        chunk = log_files.read(tmp_path, at, 300, ended=False)
         assert texts(chunk.data) == [b"line %d" % number]
     writer.close()
 
@@ -77,7 +77,7 @@ def test_offsets_stay_valid_when_segments_are_dropped(tmp_path: Path) -> None:
 def test_the_index_names_offsets_of_line_starts(tmp_path: Path) -> None:
     written(tmp_path, 500)
     entries = 0
-    for segment in logs.segments(tmp_path):
+    for segment in log_files.segments(tmp_path):
         content = segment.path.read_bytes()
         for entry in segment.path.with_suffix(".index").read_bytes().splitlines():
             offset, stamp = entry.split(b" ")
@@ -94,17 +94,17 @@ def test_a_writer_goes_on_where_another_stopped(tmp_path: Path) -> None:
 
 def test_reading_from_the_end_starts_with_a_whole_line(tmp_path: Path) -> None:
     written(tmp_path, 20, Limits())
-    chunk = logs.read(tmp_path, -100, 1000, ended=True)
+    chunk = log_files.read(tmp_path, -100, 1000, ended=True)
     assert texts(chunk.data) == [b"line 18", b"line 19"]
-    assert logs.read(tmp_path, -(10**9), 10**6, ended=True).data.startswith(b"2")
+    assert log_files.read(tmp_path, -(10**9), 10**6, ended=True).data.startswith(b"2")
 
 
 def test_a_line_being_written_is_not_given_out(tmp_path: Path) -> None:
     written(tmp_path, 2, Limits())
-    (segment,) = logs.segments(tmp_path)
+    (segment,) = log_files.segments(tmp_path)
     with segment.path.open("ab") as file:
         file.write(b"2026-01-01T00:00:00.000000000Z stdout F half")
-    chunk = logs.read(tmp_path, 0, 1000, ended=False)
+    chunk = log_files.read(tmp_path, 0, 1000, ended=False)
     assert texts(chunk.data) == [b"line 0", b"line 1"]
     assert chunk.next_offset == segment.size
 
@@ -116,7 +116,7 @@ def test_a_link_in_place_of_a_segment_is_not_followed(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / f"{0:020d}.log").symlink_to(secret)
     with pytest.raises(OSError, match="symbolic"):
-        logs.read(folder, 0, 100, ended=True)
+        log_files.read(folder, 0, 100, ended=True)
 
 
 @pytest.mark.parametrize("size", [1, 16_383, 16_384, 16_385, 50_000, 200_000])

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
+from gangline.clusters.drivers import log_files
 from gangline.clusters.drivers.base import LogChunk
-from gangline.clusters.drivers.local import logs
 from gangline.clusters.drivers.local.shim import log as shim
 from gangline.clusters.drivers.local.shim.log import Limits, LogWriter
 from workloads.logs.records import Source
@@ -23,7 +23,7 @@ class WrittenLog:
         self.source = Source(name, self.read)
 
     def read(self, offset: int, limit: int) -> LogChunk:
-        return logs.read(self.folder, offset, limit, ended=self.has_ended)
+        return log_files.read(self.folder, offset, limit, ended=self.has_ended)
 
     def print(self, text: str | bytes, stream: bytes = b"stdout", at: float | None = None) -> None:
         """Write ``text`` as it came out of the process, at a time in seconds."""

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from gangline.clusters.drivers.base import (
+    AttemptRef,
     Observation,
     ObservedState,
     ReplicaObservation,
@@ -17,7 +18,7 @@ from gangline.clusters.drivers.base import (
 )
 from gangline.spec.frameworks import FRAMEWORKS
 
-from . import labels, waiting
+from . import labels
 from .kinds import KINDS, JobKind
 from .pods import MASTER, WORKER, Pod, moment, replica
 
@@ -61,9 +62,6 @@ class Job:
     completed_at: datetime | None
     counts: tuple[tuple[str, int], ...]
     """Replicas by role, the leading one first."""
-    gpus: Mapping[str, int]
-    """GPUs of one replica, by role."""
-    launcher_works: bool
     is_known: bool
     """Its operator has written a status."""
     conditions: Mapping[str, Condition] = field(default_factory=dict)
@@ -96,7 +94,6 @@ def read(raw: Mapping[str, Any], kind: JobKind) -> Job:
     meta, spec, status = (_map(raw.get(key)) for key in ("metadata", "spec", "status"))
     marks, notes = _map(meta.get("labels")), _map(meta.get("annotations"))
     policy = _map(spec.get("runPolicy"))
-    launcher_works = bool(spec.get("runLauncherAsWorker"))
     attempt = str(marks.get(labels.ATTEMPT, ""))
     return Job(
         kind=kind,
@@ -113,9 +110,7 @@ def read(raw: Mapping[str, Any], kind: JobKind) -> Job:
         finalizers=tuple(map(str, meta.get("finalizers") or ())),
         created_at=moment(meta.get("creationTimestamp")),
         completed_at=moment(status.get("completionTime")),
-        counts=_counts(_map(spec.get(kind.replicas)), kind, launcher_works),
-        gpus=_gpus(_map(spec.get(kind.replicas)), kind),
-        launcher_works=launcher_works,
+        counts=_counts(_map(spec.get(kind.replicas)), kind),
         is_known=bool(status.get("conditions")),
         conditions=_conditions(status),
     )
@@ -125,6 +120,19 @@ def kind_of(api_version: str, kind: str) -> JobKind | None:
     """The kind of a job object; None for any other object."""
     found = (k for k in KINDS.values() if k.resource.kind == kind)
     return next((k for k in found if k.resource.api_version == api_version), None)
+
+
+def ref_of(job: Job) -> AttemptRef:
+    """The identity that a job's labels tell, with all that reading it again needs."""
+    return AttemptRef(
+        install=job.install,
+        workload=job.workload,
+        attempt=job.attempt,
+        name=job.name,
+        namespace=job.namespace,
+        rendered={"framework": job.kind.framework},
+        ext_uid=job.uid,
+    )
 
 
 def without_job(workload: str, attempt: int, pods: Sequence[Pod]) -> Observation:
@@ -204,34 +212,25 @@ def _going(
     job: Job, plain: Observation, pods: Sequence[Pod], now: datetime, hints: Mapping[str, str]
 ) -> Observation:
     states = [r.state for r in plain.replicas]
-    if ReplicaState.PENDING in states:
-        reason = _why_pending(job, plain.replicas, pods, now, hints)
+    has_place = [pod.is_scheduled for pod in pods if not pod.is_over]
+    # A launcher that waits for its workers has no pod yet: that is a start, not a queue.
+    if ReplicaState.PENDING in states and not (has_place and all(has_place)):
+        reason = _why_pending(job, pods, now, hints)
         return replace(plain, state=ObservedState.PENDING, reason=reason)
-    if ReplicaState.STARTING in states:
+    if ReplicaState.STARTING in states or ReplicaState.PENDING in states:
         return replace(plain, state=ObservedState.STARTING, reason=_why_starting(pods, hints))
     lost = [r for r in plain.replicas if r.state is ReplicaState.UNKNOWN]
     reason = f"{_name(lost[0])}: {lost[0].reason}" if lost else ""
     return replace(plain, state=ObservedState.RUNNING, reason=reason)
 
 
-def _why_pending(
-    job: Job,
-    seen: Sequence[ReplicaObservation],
-    pods: Sequence[Pod],
-    now: datetime,
-    hints: Mapping[str, str],
-) -> str:
-    waits = [r for r in seen if r.state is ReplicaState.PENDING]
-    gpus = sum(job.gpus.get(r.role, 0) for r in waits)
-    unplaced = [pod for pod in pods if not pod.is_scheduled and not pod.is_over]
-    if said := waiting.first(pod.unscheduled for pod in unplaced):
-        return waiting.in_words(said, pods=len(waits), gpus=gpus)
-    if said := waiting.first((hints.get(job.uid, ""), *(hints.get(p.uid, "") for p in unplaced))):
+def _why_pending(job: Job, pods: Sequence[Pod], now: datetime, hints: Mapping[str, str]) -> str:
+    if said := hints.get(job.uid, ""):
         return said
     age = now - job.created_at if job.created_at else timedelta()
     if not job.is_known and age > SILENT_OPERATOR:
         return f"The {job.kind.operator} has not taken it up; is it running?"
-    return ""
+    return next((pod.unscheduled for pod in pods if pod.unscheduled and not pod.is_over), "")
 
 
 def _why_starting(pods: Sequence[Pod], hints: Mapping[str, str]) -> str:
@@ -250,11 +249,11 @@ def _replicas(job: Job, pods: Sequence[Pod]) -> list[ReplicaObservation]:
         newest[(pod.role, pod.index)] = pod
     found = []
     for role, index, rank in job.places():
-        found_pod = newest.get((role, index))
-        if found_pod is None:
+        stands = newest.get((role, index))
+        if stands is None:
             found.append(ReplicaObservation(role, index, rank, ReplicaState.PENDING))
         else:
-            found.append(replica(found_pod, rank=rank))
+            found.append(replica(stands, rank=rank))
     return found
 
 
@@ -329,28 +328,11 @@ def _pods(count: int) -> str:
     return "1 pod is" if count == 1 else f"{count} pods are"
 
 
-def _counts(
-    specs: Mapping[str, Any], kind: JobKind, launcher_works: bool
-) -> tuple[tuple[str, int], ...]:
+def _counts(specs: Mapping[str, Any], kind: JobKind) -> tuple[tuple[str, int], ...]:
     count = {role: int(_map(spec).get("replicas", 1)) for role, spec in specs.items()}
     masters, workers = count.get(kind.master, 0), count.get(kind.worker, 0)
-    if launcher_works:
-        return ((WORKER, workers + masters),)
     found = ((MASTER, masters), (WORKER, workers))
     return tuple((role, number) for role, number in found if number)
-
-
-def _gpus(specs: Mapping[str, Any], kind: JobKind) -> dict[str, int]:
-    found = {}
-    for key, role in ((kind.master, MASTER), (kind.worker, WORKER)):
-        pod = _map(_map(_map(specs.get(key)).get("template")).get("spec"))
-        found[role] = sum(
-            int(amount)
-            for container in pod.get("containers") or ()
-            for name, amount in _map(_map(container.get("resources")).get("limits")).items()
-            if waiting.is_gpu(name) and str(amount).isdigit()
-        )
-    return found
 
 
 def _conditions(status: Mapping[str, Any]) -> dict[str, Condition]:

@@ -11,11 +11,13 @@ from typing import Any
 from gangline.clusters.drivers.base import ReplicaObservation, ReplicaState
 
 from . import labels
-from .kinds import JobKind
 
 MASTER, WORKER = "master", "worker"
 JOB_NAME = "training.kubeflow.org/job-name"
 INDEX_LABEL = "training.kubeflow.org/replica-index"
+_ROLE_LABELS = ("training.kubeflow.org/replica-type", "training.kubeflow.org/job-role")
+"""The training-operator writes the first on every pod, mpi-operator only the second."""
+_LEADERS = ("master", "chief", "launcher")
 GATED = "SchedulingGated"
 _LONGEST = 300
 _SIGNALS = {
@@ -94,12 +96,12 @@ class Pod:
         return self.phase in ("Succeeded", "Failed")
 
 
-def read(raw: Mapping[str, Any], kind: JobKind, *, launcher_works: bool = False) -> Pod:
-    """``raw`` as the API server sends it. ``launcher_works``: MPI without a master of its own."""
+def read(raw: Mapping[str, Any]) -> Pod:
+    """``raw`` as the API server sends it."""
     meta, spec, status = _map(raw, "metadata"), _map(raw, "spec"), _map(raw, "status")
     marks = _map(meta, "labels")
-    role = role_of(marks, kind, launcher_works=launcher_works)
-    main = _main(spec, kind)
+    role = role_of(marks)
+    main = next((str(c.get("name", "")) for c in _list(spec, "containers")), "")
     seen = next((s for s in _list(status, "containerStatuses") if s.get("name") == main), {})
     state = _map(seen, "state")
     ended = _map(state, "terminated")
@@ -134,16 +136,10 @@ def read(raw: Mapping[str, Any], kind: JobKind, *, launcher_works: bool = False)
     )
 
 
-def role_of(marks: Mapping[str, Any], kind: JobKind, *, launcher_works: bool = False) -> str:
+def role_of(marks: Mapping[str, Any]) -> str:
     """``master``, ``worker`` or nothing, by the labels of the operator."""
-    word = str(marks.get(kind.role_label, "")).lower()
-    if not word:
-        return ""
-    if word == kind.worker.lower():
-        return WORKER
-    if word != kind.master.lower():
-        return ""
-    return WORKER if launcher_works else MASTER
+    word = next((str(marks[label]).lower() for label in _ROLE_LABELS if label in marks), "")
+    return MASTER if word in _LEADERS else WORKER if word == WORKER else ""
 
 
 def replica(pod: Pod, *, rank: int) -> ReplicaObservation:
@@ -244,11 +240,6 @@ def _is_disrupted(status: Mapping[str, Any], conditions: Mapping[Any, Mapping[st
     """https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions"""
     is_target = conditions.get("DisruptionTarget", {}).get("status") == "True"
     return is_target or status.get("reason") in ("Evicted", "Preempted", "NodeLost")
-
-
-def _main(spec: Mapping[str, Any], kind: JobKind) -> str:
-    names = [str(container.get("name", "")) for container in _list(spec, "containers")]
-    return kind.container if kind.container in names else (names or [""])[0]
 
 
 def _first_time(*texts: Any) -> datetime | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from gangline.clusters.drivers import log_files
 from gangline.clusters.drivers.base import (
     AttemptRef,
     Busy,
@@ -30,7 +31,7 @@ from gangline.clusters.drivers.base import (
 )
 from gangline.spec.problems import Problem, Role
 
-from . import capacity, check, guidance, logs, observing, planning, rendering, sandbox, watching
+from . import capacity, check, guidance, observing, planning, rendering, sandbox, watching
 from .run_folder import BadName, RunFolder, all_runs, make_private, replica_name
 from .runtimes import CACHE_NAME, find_runtimes, frameworks_of, how_to_add, offered, probe_runtimes
 from .shim import ending, files, tree
@@ -196,7 +197,7 @@ class LocalDriver:
             return LogChunk(b"", 0, end=True)
         # Whether it has ended is asked first: what it wrote until then is read below.
         ended = not observing.may_write(folder, name, self.boot_id())
-        return logs.read(folder.logs / name, offset, limit, ended=ended)
+        return log_files.read(folder.logs / name, offset, limit, ended=ended)
 
     def _create(self, ref: AttemptRef) -> Result:
         folder = self._folder(ref)

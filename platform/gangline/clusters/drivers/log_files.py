@@ -1,4 +1,7 @@
-"""Reader of the log segments that a shim writes (`shim/log.py`)."""
+"""Reader of archived logs: CRI lines in segments, each named after its first logical offset (R4).
+
+Written by the shims of the local cluster, and by the collector of a Kubernetes cluster.
+"""
 
 import os
 from dataclasses import dataclass

@@ -1,0 +1,217 @@
+"""What the driver changes on a cluster, repeatable, and never on what is not ours.
+
+An object is ours by three labels and its uid. Writes that depend on a read carry the object's
+``resourceVersion``; deletions carry its uid.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gangline.clusters.drivers.base import (
+    AttemptRef,
+    Busy,
+    Done,
+    NotYet,
+    Refused,
+    Result,
+    Unknown,
+)
+
+from . import errors, manifests
+from .client import Answer, Client
+from .namespaces import Namespaces
+from .objects import Doubt, Objects, is_attempt, is_workload
+from .observing import INTENT, RUN, STOP, Job
+from .pods import Pod
+from .resources import CLAIMS, CONFIG_MAPS, SECRETS, Resource
+from .schedulers import ADAPTERS
+
+PATIENCE = 15.0
+"""Seconds in which what is in the way may go before a call gives up; its budget is 30."""
+BRIEF = 8.0
+LOOK_EVERY = 0.2
+TRIES = 4
+_DEPENDENTS = {
+    (r.api_version, r.kind): r
+    for r in (SECRETS, CONFIG_MAPS, CLAIMS, *(r for a in ADAPTERS.values() for r in a.reads))
+}
+
+CatchUp = Callable[[list[Pod]], None]
+"""Fetches what is left of the logs of pods that are about to go, within a short time."""
+
+
+class Effects:
+    """Raises Doubt, and Unreachable as the client does: the caller answers Unknown."""
+
+    def __init__(self, client: Client, objects: Objects, catch_up: CatchUp) -> None:
+        self.client, self.objects, self.catch_up = client, objects, catch_up
+        self._namespaces = Namespaces(client)
+
+    def create(self, ref: AttemptRef) -> Result:
+        """Make the object, held. What an earlier attempt left under the name goes first (R2a)."""
+        kind, namespace = self.objects.place(ref)
+        if kind is None:
+            return Refused("Gangline knows no object for this framework.")
+        body = manifests.job(ref)
+        deadline = time.monotonic() + PATIENCE
+        is_prepared = False
+        while True:
+            answer = self.client.create(kind.resource, namespace, body)
+            if answer.ok:
+                return NotYet()
+            if answer.status == 409:
+                told = self._taken(ref, deadline)
+            elif errors.lacks_namespace(answer) or errors.missing_right(answer):
+                told = errors.result(answer) if is_prepared else None
+                told = told or self._namespaces.prepare(namespace, ref.install)
+                is_prepared = True
+            else:
+                told = errors.result(answer)
+            if told is not None:
+                return told
+
+    def commit(self, ref: AttemptRef) -> Result:
+        """Make what belongs to the job, then let it go. Of a job that was stopped, nothing."""
+        return self._change(ref, self._let_go, only_held=True)
+
+    def resume(self, ref: AttemptRef) -> Result:
+        """Let a stopped job go on as the same attempt."""
+        return self._change(ref, self._let_go, only_held=False)
+
+    def suspend(self, ref: AttemptRef) -> Result:
+        """Let the operator end the pods; the object stays."""
+        for _ in range(TRIES):
+            job = self.objects.job(ref)
+            pods = self._living(ref, job)
+            is_over = job is None or not is_attempt(job, ref) or job.has_ended or job.is_deleting
+            if job is None or is_over or (job.is_suspended and job.intent == STOP):
+                return NotYet() if pods else Done()
+            self.catch_up(pods)
+            answer = self._patch(job, intent=STOP, suspend=True)
+            if answer.ok:
+                return NotYet()
+            if answer.status not in (404, 409):
+                return errors.result(answer)
+        return Unknown("The object kept changing while it was to be stopped.")
+
+    def delete(self, ref: AttemptRef) -> Result:
+        """Delete the object and, through its ownership, everything of it."""
+        jobs = self._own(ref)
+        pods = self._living(ref, jobs[0] if jobs else None)
+        for job in jobs:
+            if job.is_deleting:
+                continue
+            self.catch_up(self.objects.pods(ref, job.namespace))
+            answer = self._delete(job)
+            if not answer.ok and answer.status not in (404, 409):
+                return errors.result(answer)
+        if not pods and self._is_gone(ref, time.monotonic() + BRIEF):
+            return Done()
+        return NotYet()
+
+    def _change(
+        self, ref: AttemptRef, change: Callable[[AttemptRef, Job], Answer | Result], only_held: bool
+    ) -> Result:
+        for _ in range(TRIES):
+            job = self.objects.job(ref)
+            if job is None or not is_attempt(job, ref) or job.is_deleting:
+                return NotYet() if only_held else Refused("It is no longer on the cluster.")
+            if job.has_ended or job.intent == RUN or (only_held and job.intent == STOP):
+                return Done()
+            told = change(ref, job)
+            if not isinstance(told, Answer):
+                return told
+            if told.ok:
+                return NotYet()
+            if told.status not in (404, 409):
+                return errors.result(told)
+        return Unknown("The object kept changing while it was to be let go.")
+
+    def _let_go(self, ref: AttemptRef, job: Job) -> Answer | Result:
+        for body in manifests.dependents(ref, job.uid):
+            resource = _DEPENDENTS[(body["apiVersion"], body["kind"])]
+            answer = self.client.create(resource, job.namespace, body)
+            if answer.status == 409 and not self._is_of(resource, job, body):
+                name = body["metadata"]["name"]
+                return Refused(f"{body['kind']} {name} exists already and is not of this workload.")
+            if not answer.ok and answer.status != 409:
+                return errors.result(answer)
+        return self._patch(job, intent=RUN, suspend=False)
+
+    def _is_of(self, resource: Resource, job: Job, body: Mapping[str, Any]) -> bool:
+        """Whether what bears the dependent's name was made for this very job."""
+        if resource == SECRETS:
+            return True  # never read; its name holds the workload's
+        answer = self.client.get(resource, job.namespace, body["metadata"]["name"])
+        if answer.status == 404:
+            raise Doubt("What belongs to the workload is just being removed.")
+        if not answer.ok:
+            raise Doubt(errors.reading(answer))
+        owners = answer.body.get("metadata", {}).get("ownerReferences") or ()
+        return any(owner.get("uid") == job.uid for owner in owners)
+
+    def _patch(self, job: Job, *, intent: str, suspend: bool) -> Answer:
+        body = {
+            "metadata": {
+                "uid": job.uid,
+                "resourceVersion": job.version,
+                "annotations": {INTENT: intent},
+            },
+            "spec": {"runPolicy": {"suspend": suspend}},
+        }
+        return self.client.patch(job.kind.resource, job.namespace, job.name, body)
+
+    def _delete(self, job: Job) -> Answer:
+        return self.client.delete(job.kind.resource, job.namespace, job.name, uid=job.uid)
+
+    def _taken(self, ref: AttemptRef, deadline: float) -> Result | None:
+        """The name is in use: what that means; None when it is worth another try at once."""
+        job = self.objects.job(ref)
+        if job is None:
+            return None if time.monotonic() < deadline else Busy(2.0, "The name is in use.")
+        if job.install != ref.install or is_attempt(job, ref):
+            return NotYet()  # found, or somebody else's: the next observation says which
+        if not is_workload(job, ref):
+            return Busy(5.0, "Another workload of its name is still on the cluster.")
+        if job.attempt > ref.attempt:
+            return Refused(f"Attempt {job.attempt} of it is on the cluster already.")
+        if job.attempt == ref.attempt:
+            return NotYet()
+        return self._replace(ref, job, deadline)
+
+    def _replace(self, ref: AttemptRef, old: Job, deadline: float) -> Result | None:
+        """Remove the object of an earlier attempt, its logs first."""
+        before = AttemptRef(ref.install, ref.workload, old.attempt, old.name, old.namespace)
+        if not old.is_deleting:
+            self.catch_up(self.objects.pods(before, old.namespace))
+            answer = self._delete(old)
+            if not answer.ok and answer.status not in (404, 409):
+                return errors.result(answer)
+        while time.monotonic() < deadline:
+            raw = self.objects.raw_job(old.kind, old.namespace, old.name)
+            if raw is None or raw["metadata"].get("uid") != old.uid:
+                return None
+            time.sleep(LOOK_EVERY)
+        return Busy(3.0, f"Attempt {old.attempt} is still being removed from the cluster.")
+
+    def _own(self, ref: AttemptRef) -> list[Job]:
+        """The attempt's objects: one, or none; more only if somebody copied one."""
+        kind, namespace = self.objects.place(ref)
+        if kind is None or not namespace or not ref.name:
+            return [job for job in self.objects.search(ref) if is_attempt(job, ref)]
+        job = self.objects.job(ref)
+        return [job] if job is not None and is_attempt(job, ref) else []
+
+    def _living(self, ref: AttemptRef, job: Job | None) -> list[Pod]:
+        namespace = job.namespace if job is not None else ""
+        return [pod for pod in self.objects.pods(ref, namespace) if not pod.is_over]
+
+    def _is_gone(self, ref: AttemptRef, deadline: float) -> bool:
+        """Whether nothing is left, waiting a little for what only has to be collected."""
+        while True:
+            if not self._own(ref) and not self._living(ref, None):
+                return True
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(LOOK_EVERY)

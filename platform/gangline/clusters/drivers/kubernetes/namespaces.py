@@ -1,0 +1,88 @@
+"""The namespace of a project, made on demand, and the right to work in it.
+
+Gangline holds little more than reading on the whole cluster. In a project's namespace it binds
+itself to the shipped ClusterRole, which is all that its right to ``bind`` allows.
+"""
+
+import time
+from typing import Any
+
+from gangline.clusters.drivers.base import Result
+
+from . import errors, labels
+from .client import Client
+from .permissions import PROJECT_ROLE, RBAC
+from .resources import NAMESPACES, Resource
+
+BINDINGS = Resource(RBAC, "v1", "rolebindings", "RoleBinding")
+SELF_REVIEWS = Resource(
+    "authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", namespaced=False
+)
+SETTLE = 0.3
+"""Seconds after which an API server has usually heard of a new binding."""
+
+
+class Namespaces:
+    """Raises Unreachable as the client does."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self._subject: dict[str, Any] | None = None
+
+    def prepare(self, name: str, install: str) -> Result | None:
+        """Make the namespace and the binding; None when both are there."""
+        answer = self.client.get(NAMESPACES, "", name)
+        if answer.status == 404:
+            answer = self.client.apply(NAMESPACES, "", name, _namespace(name, install))
+        if not answer.ok:
+            return errors.result(answer)
+        return self._bind(name, install)
+
+    def _bind(self, namespace: str, install: str) -> Result | None:
+        subject = self._subject or self._who()
+        if subject is None:
+            return None  # held on the whole cluster, or the next refusal says what is missing
+        body = {
+            "apiVersion": BINDINGS.api_version,
+            "kind": BINDINGS.kind,
+            "metadata": {"name": PROJECT_ROLE, "labels": _labels(install)},
+            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": PROJECT_ROLE},
+            "subjects": [subject],
+        }
+        answer = self.client.apply(BINDINGS, namespace, PROJECT_ROLE, body)
+        if answer.ok:
+            time.sleep(SETTLE)
+            return None
+        # Where everything is granted on the whole cluster, the role need not even exist.
+        return None if answer.status in (403, 404) else errors.result(answer)
+
+    def _who(self) -> dict[str, Any] | None:
+        body = {"apiVersion": SELF_REVIEWS.api_version, "kind": SELF_REVIEWS.kind}
+        answer = self.client.request("POST", SELF_REVIEWS.path(), body=body)
+        if not answer.ok:
+            return None
+        user = str(answer.body["status"]["userInfo"].get("username", ""))
+        self._subject = _subject(user)
+        return self._subject
+
+
+def _subject(user: str) -> dict[str, Any] | None:
+    """The identity as RBAC names it."""
+    if not user or user == "system:anonymous":
+        return None
+    parts = user.split(":")
+    if user.startswith("system:serviceaccount:") and len(parts) == 4:
+        return {"kind": "ServiceAccount", "namespace": parts[2], "name": parts[3]}
+    return {"kind": "User", "apiGroup": RBAC, "name": user}
+
+
+def _namespace(name: str, install: str) -> dict[str, Any]:
+    return {
+        "apiVersion": NAMESPACES.api_version,
+        "kind": NAMESPACES.kind,
+        "metadata": {"name": name, "labels": _labels(install)},
+    }
+
+
+def _labels(install: str) -> dict[str, str]:
+    return {labels.MANAGED_BY: labels.MANAGER, labels.INSTALL: install}

@@ -1,0 +1,135 @@
+"""Reads of an attempt's objects: by name where it is known, by label where it is not.
+
+Every read is a quorum read: no ``resourceVersion`` is given.
+https://kubernetes.io/docs/reference/using-api/api-concepts/#the-resourceversion-parameter
+"""
+
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gangline.clusters.drivers.base import AttemptRef
+
+from . import errors, labels, names, observing, pods
+from .client import Answer, Client
+from .kinds import KINDS, JobKind
+from .observing import Job
+from .options import Options
+from .pods import Pod
+from .resources import PODS, Resource
+
+PAGE = 500
+SERVED_SECONDS = 300.0
+
+
+class Doubt(Exception):
+    """The cluster answered, and yet nothing can be told; in words why."""
+
+
+class Objects:
+    """Reads for one cluster. Raises Doubt, and Unreachable as the client does."""
+
+    def __init__(self, client: Client, options: Options) -> None:
+        self.client, self.options = client, options
+        self._served: tuple[float, list[JobKind]] | None = None
+        self._lock = threading.Lock()
+
+    def served(self) -> list[JobKind]:
+        """The kinds of jobs that the cluster knows, asked anew every few minutes."""
+        with self._lock:
+            known = self._served
+        if known is not None and time.monotonic() - known[0] < SERVED_SECONDS:
+            return known[1]
+        plurals: dict[str, set[str]] = {}
+        for root in {kind.resource.root for kind in KINDS.values()}:
+            answer = self.client.request("GET", root)
+            if answer.status != 404 and not answer.ok:
+                raise Doubt(errors.reading(answer))
+            listed = answer.body.get("resources", ()) if answer.ok else ()
+            plurals[root] = {str(resource.get("name")) for resource in listed}
+        found = [k for k in KINDS.values() if k.resource.plural in plurals[k.resource.root]]
+        with self._lock:
+            self._served = (time.monotonic(), found)
+        return found
+
+    def place(self, ref: AttemptRef) -> tuple[JobKind | None, str]:
+        """Kind and namespace of an attempt, as far as ``ref`` tells."""
+        native: Mapping[str, Any] = ref.rendered if isinstance(ref.rendered, Mapping) else {}
+        framework = ref.submission.framework if ref.submission else native.get("framework", "")
+        namespace = ref.namespace or str(native.get("namespace") or "")
+        if not namespace and ref.submission:
+            namespace = names.namespace(self.options.namespace_prefix, ref.submission.project)
+        return KINDS.get(framework), namespace
+
+    def job(self, ref: AttemptRef) -> Job | None:
+        """The object at the attempt's name, whoever made it; None when there is none for certain.
+
+        Where ``ref`` is no more than an identity, the object that bears its labels.
+        """
+        kind, namespace = self.place(ref)
+        if kind is None or not namespace or not ref.name:
+            return next(self.search(ref), None)
+        raw = self.raw_job(kind, namespace, ref.name)
+        return None if raw is None else observing.read(raw, kind)
+
+    def raw_job(self, kind: JobKind, namespace: str, name: str) -> dict[str, Any] | None:
+        """The object with this name as it is; None when there is none for certain."""
+        answer = self.client.get(kind.resource, namespace, name)
+        if answer.ok and isinstance(answer.body, dict):
+            return answer.body
+        if answer.status == 404 and answer.reason == "NotFound":
+            return None
+        if answer.status == 404:
+            raise Doubt(f"The cluster does not know objects of kind {kind.resource.kind}.")
+        raise Doubt(errors.reading(answer))
+
+    def search(self, ref: AttemptRef) -> Iterator[Job]:
+        """Every object that bears the labels of the attempt, in any namespace."""
+        for kind in self.served():
+            for raw in self.every(kind.resource, "", selector(ref)):
+                yield observing.read(raw, kind)
+
+    def pods(self, ref: AttemptRef, namespace: str = "") -> list[Pod]:
+        """The attempt's pods, whatever became of their owner."""
+        namespace = namespace or self.place(ref)[1]
+        return [pods.read(raw) for raw in self.every(PODS, namespace, selector(ref))]
+
+    def every(
+        self, resource: Resource, namespace: str, wanted: str, **query: str
+    ) -> Iterator[dict[str, Any]]:
+        """All objects of a collection, page by page."""
+        page: dict[str, str | int] = {"limit": PAGE, **query}
+        if wanted:
+            page["labelSelector"] = wanted
+        while True:
+            answer = self._page(resource, namespace, page)
+            yield from answer.body.get("items") or ()
+            following = (answer.body.get("metadata") or {}).get("continue")
+            if not following:
+                return
+            page["continue"] = following
+
+    def _page(self, resource: Resource, namespace: str, page: Mapping[str, str | int]) -> Answer:
+        answer = self.client.list(resource, namespace, **page)
+        if not answer.ok or not isinstance(answer.body, dict):
+            raise Doubt(errors.reading(answer))
+        return answer
+
+
+def selector(ref: AttemptRef) -> str:
+    """Selects everything of one attempt."""
+    marks = labels.of(ref)
+    wanted = (labels.INSTALL, labels.WORKLOAD, labels.ATTEMPT)
+    return ",".join(f"{key}={marks[key]}" for key in wanted)
+
+
+def is_workload(job: Job, ref: AttemptRef) -> bool:
+    """Made by this installation for this workload, in whichever attempt."""
+    return job.install == ref.install and job.workload == ref.workload
+
+
+def is_attempt(job: Job, ref: AttemptRef) -> bool:
+    """… and in this attempt; the very object that was seen first, where that is known."""
+    is_same = not ref.ext_uid or job.uid == ref.ext_uid
+    return is_workload(job, ref) and job.attempt == ref.attempt and is_same
