@@ -61,6 +61,12 @@ def driver_for(cluster: Cluster) -> Driver:
     return driver
 
 
+def forget(cluster_id: UUID) -> None:
+    """Let go of the driver of a cluster that is there no more."""
+    with _lock:
+        _drivers.pop(cluster_id, None)
+
+
 def client_for(cluster: Cluster) -> Client:
     """A connection to the API server of a Kubernetes cluster. Raises Unconnectable."""
     try:

@@ -147,10 +147,11 @@ def nodes_in_words(nodes: Objects) -> tuple[Step, dict[str, Any]]:
         {"resource": name, "product": product, "nodes": len(counts), "total": sum(counts)}
         for (name, product), counts in sorted(kinds.items())
     ]
-    detail = {"total": len(nodes), "usable": len(usable), "gpus": gpus}
+    detail: dict[str, Any] = {"total": len(nodes), "usable": len(usable), "gpus": gpus}
     if not usable:
         says = f"None of {len(nodes)} nodes takes pods: they are not ready, or cordoned."
         return Step("Nodes and GPUs", State.WARNING, says, "kubectl get nodes says why."), detail
+    detail["largest"] = _largest(usable)
     words = ", ".join(
         f"{one['total']} × {one['product'] or one['resource']} on {_nodes(one['nodes'])}"
         for one in gpus
@@ -160,6 +161,16 @@ def nodes_in_words(nodes: Objects) -> tuple[Step, dict[str, Any]]:
         f" {bytes_in_words(room.memory)}, {words or 'no GPUs'}."
     )
     return Step("Nodes and GPUs", State.OK, says), detail
+
+
+def _largest(usable: Objects) -> dict[str, Any]:
+    """The most that any one node can give, each for itself."""
+    rooms = [capacity([node]) for node in usable]
+    return {
+        "gpus": max(len(room.gpus) for room in rooms),
+        "cpus": max(room.cpus for room in rooms),
+        "memory": max(room.memory for room in rooms),
+    }
 
 
 def _offer(job: JobKind, served: Served) -> FrameworkOffer:
