@@ -17,6 +17,8 @@ from gangline.lib.paths import RESOURCES
 from . import credentials
 from .drivers.base import Driver, Facts, FrameworkOffer, Runtime
 from .drivers.kubernetes.client import Client
+from .drivers.kubernetes.driver import KubernetesDriver
+from .drivers.kubernetes.options import Options as KubernetesOptions
 from .drivers.local.driver import LocalDriver, Options
 from .drivers.local.shim.log import Limits
 from .models import Cluster
@@ -49,16 +51,24 @@ def register(kind: str, factory: Factory) -> None:
 
 def driver_for(cluster: Cluster) -> Driver:
     """The driver of a cluster, made anew when its configuration changed. Raises Unconnectable."""
-    known = _drivers.get(cluster.pk)
-    if known is not None and known[0] == cluster.config:
+    known, wanted = _drivers.get(cluster.pk), _configuration(cluster)
+    if known is not None and known[0] == wanted:
         return known[1]
     with _lock:
         factory = _factories.get(cluster.kind)
         if factory is None:
             raise Unconnectable(f"Gangline knows no clusters of kind {cluster.kind}.")
         driver = factory(cluster)
-        _drivers[cluster.pk] = (dict(cluster.config), driver)
+        _drivers[cluster.pk] = (wanted, driver)
     return driver
+
+
+def scheduler_of(cluster: Cluster) -> str:
+    """The scheduler that an admin chose, or the best that the last probe found; may be empty."""
+    if chosen := cluster.config.get("scheduler"):
+        return str(chosen)
+    found = cluster.facts.get("detail", {}).get("schedulers", ())
+    return next((str(one["name"]) for one in found if one.get("used")), "")
 
 
 def forget(cluster_id: UUID) -> None:
@@ -137,4 +147,21 @@ def _roots(cluster: Cluster) -> tuple[Path, ...]:
     return (home,) if is_own and home.is_dir() and home != Path(home.anchor) else ()
 
 
+def _configuration(cluster: Cluster) -> dict[str, Any]:
+    """What a driver is made from: another one is made when it changes."""
+    return {**cluster.config, "scheduler": scheduler_of(cluster)}
+
+
+def _kubernetes(cluster: Cluster) -> Driver:
+    return KubernetesDriver(
+        client_for(cluster),
+        KubernetesOptions(
+            namespace_prefix=cluster.config.get("namespacePrefix", "gangline"),
+            scheduler=scheduler_of(cluster),
+            data_dir=settings.GANGLINE.data_dir,
+        ),
+    )
+
+
 register(LOCAL, _local)
+register(KUBERNETES, _kubernetes)

@@ -16,11 +16,22 @@ from gangline.access.grants import can, visible_projects, visible_scopes
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotAllowed
 from gangline.accounts.models import User
+from gangline.clusters import checks
 from gangline.clusters import services as clusters
-from gangline.clusters.models import Cluster
+from gangline.clusters.connections import scheduler_of
+from gangline.clusters.drivers.kubernetes.steps import State, Step
+from gangline.clusters.models import Cluster, Credential
 from gangline.spec.frameworks import FRAMEWORKS
 
+from . import kubernetes
+from .selectors import tenant_scope
+
 KINDS = {"local": "this machine", "kubernetes": "Kubernetes", "slurm": "Slurm"}
+IDENTITIES = {
+    "token": "a token",
+    "certificate": "a client certificate",
+    "in-cluster": "the service account of Gangline’s own pod",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,50 +43,82 @@ class Health:
     shape: str
 
 
+@dataclass(frozen=True, slots=True)
+class StepRow:
+    """A step of the connection check as it is drawn."""
+
+    name: str
+    tone: str
+    icon: str
+    word: str
+    step: Step | None = None
+
+
 HEALTH = {
     "Connected": Health("Connected", "good", "running"),
     "Unreachable": Health("Unreachable", "bad", "no-contact"),
 }
 NOT_YET = Health("Not checked yet", "neutral", "unknown")
+CHECKING = Health("Checking", "info", "initializing")
+LOOKS = {
+    State.OK: ("good", "circle-check", "Good"),
+    State.WARNING: ("warn", "alert-triangle", "Worth knowing"),
+    State.FAILED: ("bad", "circle-x", "Failed"),
+    State.SKIPPED: ("neutral", "circle-off", "Skipped"),
+}
 
 
 @login_required
 @require_safe
 def cluster_list(request: HttpRequest) -> HttpResponse:
-    found = _visible(_user(request)).order_by("name")
+    user = _user(request)
+    found = visible(user).order_by("name")
     rows = [(cluster, HEALTH.get(cluster.health, NOT_YET), _facts(cluster)) for cluster in found]
-    context = {"rows": rows, "state": "ready" if rows else "empty"}
+    context = {
+        "rows": rows,
+        "state": "ready" if rows else "empty",
+        "may_connect": can(user, Permission.CLUSTER_MANAGE, tenant_scope()),
+    }
     return render(request, "clusters/list.html", context)
 
 
 @login_required
 @require_safe
 def cluster_detail(request: HttpRequest, cluster_id: UUID) -> HttpResponse:
-    """One cluster: the connection, the frameworks it offers, its runtimes."""
+    """One cluster: the connection, the frameworks it offers, what it has."""
     user = _user(request)
-    cluster = _one(user, cluster_id)
+    cluster = one(user, cluster_id)
+    may_see = can(user, Permission.CLUSTER_VIEW, cluster.scope)
     context = {
         "cluster": cluster,
         "kind": KINDS.get(cluster.kind, cluster.kind),
         "health": HEALTH.get(cluster.health, NOT_YET),
         "facts": _facts(cluster),
+        "detail": cluster.facts.get("detail", {}),
         "frameworks": [_labelled(one) for one in cluster.facts.get("frameworks", [])],
         "runtimes": cluster.facts.get("runtimes", []),
         "more_runtimes": cluster.facts.get("detail", {}).get("moreRuntimes", ""),
         "may_manage": can(user, Permission.CLUSTER_MANAGE, cluster.scope),
-        "may_see_details": can(user, Permission.CLUSTER_VIEW, cluster.scope),
+        "may_see_details": may_see,
+        "is_kubernetes": checks.is_for(cluster),
+        "scheduler": scheduler_of(cluster),
     }
+    if checks.is_for(cluster) and may_see:
+        context |= _connection(cluster)
     return render(request, "clusters/detail.html", context)
 
 
 @login_required
 @require_POST
 def cluster_check(request: HttpRequest, cluster_id: UUID) -> HttpResponse:
-    """Look at the cluster again, now."""
-    user = _user(request)
-    cluster = _one(user, cluster_id)
-    if not can(user, Permission.CLUSTER_MANAGE, cluster.scope):
+    """Look at the cluster again, now; a check of many steps goes on while its page is shown."""
+    actor = actor_of(request, "form")
+    cluster = one(actor.user, cluster_id)
+    if not can(actor.user, Permission.CLUSTER_MANAGE, cluster.scope):
         raise NotAllowed(Permission.CLUSTER_MANAGE, cluster.scope)
+    if checks.is_for(cluster):
+        kubernetes.check(actor=actor, cluster=cluster)
+        return redirect("cluster-detail", cluster_id=cluster_id)
     clusters.refresh(cluster)
     cluster.refresh_from_db()
     if cluster.health == "Connected":
@@ -85,7 +128,7 @@ def cluster_check(request: HttpRequest, cluster_id: UUID) -> HttpResponse:
     return redirect("cluster-detail", cluster_id=cluster_id)
 
 
-def _visible(user: User) -> QuerySet[Cluster]:
+def visible(user: User) -> QuerySet[Cluster]:
     """Clusters that the person manages, or on which they have a project."""
     return Cluster.objects.select_related("scope").filter(
         Q(scope__in=visible_scopes(user, Permission.CLUSTER_VIEW))
@@ -93,11 +136,47 @@ def _visible(user: User) -> QuerySet[Cluster]:
     )
 
 
-def _one(user: User, cluster_id: UUID) -> Cluster:
-    cluster = _visible(user).filter(pk=cluster_id).first()
+def one(user: User, cluster_id: UUID) -> Cluster:
+    """A cluster that the person may see. Raises Http404 for any other."""
+    cluster = visible(user).filter(pk=cluster_id).first()
     if cluster is None:
         raise Http404
     return cluster
+
+
+def _connection(cluster: Cluster) -> dict[str, Any]:
+    """How Gangline signs in there, and the steps of the last check."""
+    progress = checks.progress(cluster)
+    credential = Credential.objects.filter(cluster=cluster).select_related("added_by").first()
+    context: dict[str, Any] = {
+        "credential": credential,
+        "identity": IDENTITIES.get(credential.identity, "") if credential else "",
+        "progress": progress,
+        "reason_to_stay": kubernetes.reason_to_stay(cluster),
+    }
+    if progress is None:
+        return context
+    rows = [StepRow(step.name, *LOOKS[step.state], step) for step in progress.steps]
+    if progress.is_running:
+        context["health"] = CHECKING
+        rows += [StepRow(name, "neutral", "clock", "To come") for name in progress.to_come]
+    return context | {"steps": rows, "checking": progress.is_running, "said": _said(progress)}
+
+
+def _said(progress: checks.Progress) -> str:
+    """The check in one sentence, for those who cannot see its steps."""
+    if progress.is_running:
+        done, all_of_them = len(progress.steps), len(progress.steps) + len(progress.to_come)
+        return f"Checking: {done} of {all_of_them} steps are done."
+    if progress.broke_off:
+        return "The check broke off before its end. Check again."
+    failed = sum(step.state == State.FAILED for step in progress.steps)
+    warned = sum(step.state == State.WARNING for step in progress.steps)
+    if failed:
+        return f"{failed} of {len(progress.steps)} steps failed."
+    if warned:
+        return f"It works; {warned} {'step is' if warned == 1 else 'steps are'} worth a look."
+    return "Everything is as it should be."
 
 
 def _facts(cluster: Cluster) -> dict[str, Any]:

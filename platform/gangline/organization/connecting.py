@@ -1,0 +1,175 @@
+"""Pages for those who manage clusters: connect one, give another credential, remove it."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from gangline.access.actor import Actor, actor_of
+from gangline.access.grants import can
+from gangline.access.permissions import Permission
+from gangline.access.refusals import NotAllowed
+from gangline.clusters.drivers.kubernetes.kubeconfig import MAKE_ACCOUNT
+from gangline.clusters.drivers.kubernetes.roles import manifests
+from gangline.clusters.models import Cluster
+from gangline.db.clock import db_now
+from gangline.lib.sealing import CannotSeal
+from gangline.web.confirm import Question
+
+from . import intake, kubernetes
+from .intake import Intake, Typed, Wrong
+from .selectors import tenant_scope
+from .services import NameRefused
+from .views import one
+
+WORDS = {
+    intake.KUBECONFIG: ("A kubeconfig", "Paste it or choose the file that kubectl uses."),
+    intake.TOKEN: ("Address and token", "The API server, its authority, a service account."),
+    intake.IN_CLUSTER: ("This very cluster", "The service account of Gangline’s own pod."),
+}
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def cluster_connect(request: HttpRequest) -> HttpResponse:
+    """A new cluster. What is wrong is said all at once, and nothing is stored then."""
+    actor = actor_of(request, "form")
+    if not can(actor.user, Permission.CLUSTER_MANAGE, tenant_scope()):
+        raise NotAllowed(Permission.CLUSTER_MANAGE, tenant_scope())
+    if request.method != "POST":
+        return _page(request, Intake(Typed()))
+    found = _read(request)
+    if found.wrong:
+        return _page(request, found, also=_name_problem(found.typed.name))
+    try:
+        cluster = kubernetes.connect(actor=actor, intake=found)
+    except NameRefused as why:
+        return _page(request, found, also=[Wrong("name", str(why))])
+    except CannotSeal as why:
+        return _page(request, found, also=[Wrong("name", str(why))])
+    return _checked(request, actor, cluster, f"{cluster.name} is connected", found)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def cluster_credential(request: HttpRequest, cluster_id: UUID) -> HttpResponse:
+    """Another credential for a cluster; the old one holds until the new one is accepted."""
+    actor = actor_of(request, "form")
+    cluster = _managed(actor, cluster_id)
+    if request.method != "POST":
+        return _page(request, Intake(Typed(name=cluster.name)), cluster)
+    found = _read(request)
+    if found.access is None:
+        return _page(request, found, cluster)
+    try:
+        kubernetes.replace(actor=actor, cluster=cluster, access=found.access)
+    except CannotSeal as why:
+        return _page(request, found, cluster, also=[Wrong("kubeconfig", str(why))])
+    said = f"{cluster.name} has another credential"
+    return _checked(request, actor, cluster, said, found)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def cluster_remove(request: HttpRequest, cluster_id: UUID) -> HttpResponse:
+    """Ask for the name, then forget the cluster."""
+    actor = actor_of(request, "form")
+    cluster = _managed(actor, cluster_id)
+    why = kubernetes.reason_to_stay(cluster)
+    wrong = ""
+    if request.method == "POST" and not why:
+        if request.POST.get("name", "").strip() == cluster.name:
+            return _removed(request, actor, cluster)
+        wrong = f"This is not the cluster’s name. Write {cluster.name} to remove it."
+    question = Question(
+        title=f"Remove {cluster.name}?",
+        text="Gangline forgets the cluster, its credential, departments and policies. Nothing on"
+        " the cluster itself is touched: namespaces that Gangline made stay there.",
+        verb="Remove the cluster",
+        action=request.path,
+        cancel_url=reverse("cluster-detail", args=[cluster_id]),
+        is_harmful=True,
+    )
+    context = {"question": question, "cluster": cluster, "why": why, "wrong": wrong}
+    status = 409 if why and request.method == "POST" else 422 if wrong else 200
+    return TemplateResponse(request, "clusters/remove.html", context, status=status)
+
+
+@login_required
+@require_safe
+def cluster_role(request: HttpRequest) -> HttpResponse:
+    """The manifest of Gangline's account and roles, to apply on a cluster."""
+    answer = HttpResponse(manifests()["role.yaml"], content_type="application/yaml; charset=utf-8")
+    answer["Content-Disposition"] = 'attachment; filename="role.yaml"'
+    return answer
+
+
+def _read(request: HttpRequest) -> Intake:
+    return intake.read(request.POST, request.FILES.get("file"), now=db_now())
+
+
+def _name_problem(name: str) -> list[Wrong]:
+    """What the service would say of a name, said together with the rest."""
+    if not name:
+        return [Wrong("name", "Name is missing.")]
+    if Cluster.objects.filter(name=name).exists():
+        return [Wrong("name", f"There is already a cluster {name}.")]
+    return []
+
+
+def _removed(request: HttpRequest, actor: Actor, cluster: Cluster) -> HttpResponse:
+    name, address = cluster.name, cluster.pk
+    try:
+        kubernetes.remove(actor=actor, cluster=cluster)
+    except kubernetes.CannotRemove as why:
+        messages.error(request, str(why))
+        return redirect("cluster-detail", cluster_id=address)
+    messages.success(request, f"{name} is removed.")
+    return redirect("cluster-list")
+
+
+def _checked(
+    request: HttpRequest, actor: Actor, cluster: Cluster, said: str, found: Intake
+) -> HttpResponse:
+    """To the cluster's page, where the check goes on."""
+    kubernetes.check(actor=actor, cluster=cluster)
+    chosen = f" as context {found.context}" if len(found.contexts) > 1 else ""
+    messages.success(request, f"{said}{chosen}. Looking at it now.")
+    return redirect("cluster-detail", cluster_id=cluster.pk)
+
+
+def _managed(actor: Actor, cluster_id: UUID) -> Cluster:
+    cluster = one(actor.user, cluster_id)
+    if not can(actor.user, Permission.CLUSTER_MANAGE, cluster.scope):
+        raise NotAllowed(Permission.CLUSTER_MANAGE, cluster.scope)
+    return cluster
+
+
+def _page(
+    request: HttpRequest,
+    found: Intake,
+    cluster: Cluster | None = None,
+    also: list[Wrong] | None = None,
+) -> HttpResponse:
+    wrong = [*(also or []), *found.wrong]
+    open_ways = intake.ways()
+    way = found.typed.way if found.typed.way in open_ways else intake.KUBECONFIG
+    context: dict[str, Any] = {
+        "cluster": cluster,
+        "typed": found.typed,
+        "way": way,
+        "ways": [(name, *WORDS[name]) for name in open_ways],
+        "wrong": wrong,
+        "said": {one.target: [w.text for w in wrong if w.target == one.target] for one in wrong},
+        "contexts": found.contexts,
+        "schedulers": intake.schedulers(),
+        "make_account": MAKE_ACCOUNT,
+        "needs_account": found.needs_account,
+    }
+    return render(request, "clusters/connect.html", context, status=422 if wrong else 200)
