@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 
 from gangline.clusters.drivers.base import Driver, LogChunk, Observation, ObservedState
-from tests.drivers.conformance import INSTALL, DriverConformance, Script
+from tests.drivers.conformance import DriverConformance, Script
 from tests.support.waiting import wait_for
 
 
@@ -24,8 +24,8 @@ class ReadingConformance(DriverConformance):
     def test_what_is_owned_is_listed_with_its_slots(self, driver: Driver) -> None:
         ref = self.created(driver, Script.SLEEP, replicas=2)
         self.running(driver, ref)
-        (owned,) = self.again(driver).list_owned(INSTALL)
-        assert (owned.install, owned.workload, owned.attempt) == (INSTALL, ref.workload, 1)
+        (owned,) = self.again(driver).list_owned(self.install)
+        assert (owned.install, owned.workload, owned.attempt) == (self.install, ref.workload, 1)
         assert owned.name == ref.name
         assert owned.namespace == ref.namespace
         assert owned.placement == ref.placement
@@ -34,7 +34,7 @@ class ReadingConformance(DriverConformance):
         ref = self.created(driver, Script.SLEEP)
         driver.delete(ref)
         self.until(driver, ref, ObservedState.ABSENT)
-        assert list(driver.list_owned(INSTALL)) == []
+        assert list(driver.list_owned(self.install)) == []
 
     def test_another_installation_owns_nothing_here(self, driver: Driver) -> None:
         self.running(driver, self.created(driver, Script.SLEEP))
@@ -44,7 +44,7 @@ class ReadingConformance(DriverConformance):
 
     def test_watching_tells_start_and_end(self, driver: Driver) -> None:
         told: list[ObservedState] = []
-        with _watching(driver, lambda seen: told.append(seen.state)):
+        with _watching(driver, self.install, lambda seen: told.append(seen.state)):
             ref = self.created(driver, Script.SLEEP)
             wait_for(lambda: ObservedState.RUNNING in told, seconds=self.seconds)
             driver.suspend(ref)
@@ -52,7 +52,7 @@ class ReadingConformance(DriverConformance):
         assert told.index(ObservedState.RUNNING) < told.index(ObservedState.SUSPENDED)
 
     def test_watching_gives_signs_of_life(self, driver: Driver) -> None:
-        batches = driver.watch(INSTALL, "")
+        batches = driver.watch(self.install, "")
         found = [next(batches) for _ in range(2)]
         assert found == [[], []]
         _close(batches)
@@ -60,7 +60,7 @@ class ReadingConformance(DriverConformance):
     def test_watching_finds_what_ran_before(self, driver: Driver) -> None:
         ref = self.created(driver, Script.SLEEP)
         self.running(driver, ref)
-        batches = driver.watch(INSTALL, "")
+        batches = driver.watch(self.install, "")
         assert [seen.workload for seen in next(batches)] == [ref.workload]
         _close(batches)
 
@@ -122,8 +122,8 @@ class ReadingConformance(DriverConformance):
 class _watching:  # noqa: N801 - used as a function
     """Follow a driver in a thread for a while."""
 
-    def __init__(self, driver: Driver, tell: Callable[[Observation], None]) -> None:
-        self.driver, self.tell = driver, tell
+    def __init__(self, driver: Driver, install: str, tell: Callable[[Observation], None]) -> None:
+        self.driver, self.install, self.tell = driver, install, tell
         self.over = threading.Event()
         self.began = threading.Event()
 
@@ -138,7 +138,7 @@ class _watching:  # noqa: N801 - used as a function
         assert not self.thread.is_alive()
 
     def _follow(self) -> None:
-        batches = self.driver.watch(INSTALL, "")
+        batches = self.driver.watch(self.install, "")
         for batch in batches:
             self.began.set()
             for seen in batch:

@@ -1,0 +1,59 @@
+"""Lets the pods of one installation on the bed do what a script of the conformance suite says.
+
+The bed's pods run nothing. Each says by an annotation what it would do; here it is done: lines are
+written to its log, and it is told to end.
+"""
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from gangline.clusters.drivers.kubernetes import labels, pods
+from gangline.clusters.drivers.kubernetes.client import Unreachable
+from gangline.clusters.drivers.kubernetes.resources import PODS
+from tests.beds.kubernetes.bed import Bed, BedFailed
+
+SCRIPT = "tests.gangline.dev/script"
+EVERY = 0.1
+
+
+class Kubelet:
+    """A thread for the length of a block."""
+
+    def __init__(self, bed: Bed, install: str) -> None:
+        self.bed, self.install = bed, install
+        self._over = threading.Event()
+        self._done: set[str] = set()
+        self._thread = threading.Thread(target=self._run, name="kubelet", daemon=True)
+
+    def __enter__(self) -> "Kubelet":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join(10)
+
+    def _run(self) -> None:
+        while not self._over.wait(EVERY):
+            try:
+                answer = self.bed.client.list(PODS, labelSelector=labels.selector(self.install))
+                for raw in answer.body.get("items") or () if answer.ok else ():
+                    self._play(raw)
+            except (Unreachable, BedFailed):
+                continue  # the pod went meanwhile, or a test froze the cluster
+
+    def _play(self, raw: Mapping[str, Any]) -> None:
+        pod = pods.read(raw)
+        script = (raw["metadata"].get("annotations") or {}).get(SCRIPT, "")
+        if pod.uid in self._done or not pod.is_running or not script:
+            return
+        self._done.add(pod.uid)
+        where = (pod.namespace, pod.name)
+        if script == "talk":
+            self.bed.write_log(*where, [f"line {number}" for number in range(200)])
+            self.bed.annotate(*where, exit_code=0, run_for="100ms")
+        elif script in ("talk-on", "stubborn"):
+            self.bed.write_log(*where, ["hello"])
+        elif script == "one-fails" and (pod.role, pod.index) == (pods.WORKER, 1):
+            self.bed.annotate(*where, exit_code=3, run_for="100ms")
