@@ -67,7 +67,7 @@ def result(answer: Answer) -> Result:
         return Unknown("The cluster no longer accepts Gangline's login.")
     if status >= 500 and (check := _CHECK_FAILED.search(text)):
         # Nothing was stored: the API server asks its checks before it writes.
-        return Busy(CHECK_AWAY, f"A check of the cluster, {_short(check[1])}, does not answer.")
+        return Busy(CHECK_AWAY, f"{_short(check[1])}, whom the cluster asks, does not answer.")
     if status >= 500:
         return Unknown(f"The cluster answered {status}.")
     if status == 403 and "being terminated" in text:
