@@ -8,6 +8,7 @@ from gangline.access.services import give
 from gangline.accounts.models import User
 from gangline.accounts.services import create_user
 from gangline.clusters.connections import host_id
+from gangline.clusters.drivers.kubernetes.names import namespace
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import measure
 from gangline.config.env import env
@@ -34,6 +35,27 @@ def bootstrap(*, admin: str, project: str = "", local_cluster: bool = False) -> 
         made.append(f"Cluster {this_machine().name}: this machine with this data folder.")
     if project:
         made += _project(project)
+    return made
+
+
+@transaction.atomic
+def add_project(
+    name: str, *, cluster_name: str, department_name: str = "", gpu_quota: int | None = None
+) -> list[str]:
+    """A project on a named cluster; returns what was made. Raises CannotBootstrap, NameRefused."""
+    cluster = Cluster.objects.filter(name=cluster_name).first()
+    if cluster is None:
+        names = ", ".join(Cluster.objects.order_by("name").values_list("name", flat=True))
+        raise CannotBootstrap(
+            f"There is no cluster {cluster_name}. There is: {names or 'none yet'}."
+        )
+    if gpu_quota is not None and gpu_quota < 0:
+        raise CannotBootstrap("The quota of GPUs is 0 or more.")
+    made = list(_in_department(cluster, department_name, name, gpu_quota))
+    if cluster.kind != "local":
+        prefix = cluster.config.get("namespacePrefix", "gangline")
+        space = namespace(prefix, name)
+        made.append(f"It works in the namespace {space}, made with its first training.")
     return made
 
 
@@ -79,9 +101,19 @@ def _project(name: str) -> Iterator[str]:
         )
     if Project.objects.filter(cluster=cluster, name=name).exists():
         return
-    department = cluster.departments.order_by("pk").first()
+    yield from _in_department(cluster, "", name, None)
+
+
+def _in_department(
+    cluster: Cluster, department_name: str, name: str, gpu_quota: int | None
+) -> Iterator[str]:
+    """A project in the named department or the first one, which is made where there is none."""
+    known = cluster.departments.order_by("pk")
+    department = known.filter(name=department_name).first() if department_name else known.first()
     if department is None:
-        department = organization.create_department(actor=None, cluster=cluster, name=DEPARTMENT)
+        department = organization.create_department(
+            actor=None, cluster=cluster, name=department_name or DEPARTMENT
+        )
         yield f"Department {department.name} on {cluster.name}."
-    organization.create_project(actor=None, department=department, name=name)
+    organization.create_project(actor=None, department=department, name=name, gpu_quota=gpu_quota)
     yield f"Project {name} in department {department.name}."

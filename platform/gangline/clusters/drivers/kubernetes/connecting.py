@@ -112,7 +112,7 @@ def identity(answer: Answer) -> Found:
     if answer.status != 201 or not isinstance(who, str) or not _WHO.fullmatch(who):
         says = f"The server answered {answer.status}, not as an API server of Kubernetes does."
         return Found(Step("Identity", State.FAILED, says, "Check the address and the port."))
-    return Found(Step("Identity", State.OK, f"Gangline is {who} there."), who)
+    return Found(Step("Identity", State.OK, f"Gangline signs in as {who}."), who)
 
 
 def version(answer: Answer) -> Found:

@@ -157,7 +157,7 @@ def nodes_in_words(nodes: Objects) -> tuple[Step, dict[str, Any]]:
         for one in gpus
     )
     says = (
-        f"{_nodes(len(usable))} of {len(nodes)} take pods: {room.cpus:g} CPU cores,"
+        f"{len(usable)} of {_nodes(len(nodes))} take pods: {room.cpus:g} CPU cores,"
         f" {bytes_in_words(room.memory)}, {words or 'no GPUs'}."
     )
     return Step("Nodes and GPUs", State.OK, says), detail

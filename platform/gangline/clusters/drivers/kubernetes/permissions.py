@@ -202,11 +202,6 @@ class Verdict:
         """Whether anything is."""
         return bool(self.missing_cluster or self.missing_project)
 
-    @property
-    def words(self) -> str:
-        """``52 were asked for``."""
-        return f"{self.asked} were asked for"
-
 
 Ask = Callable[[Sequence[Question]], Sequence[bool]]
 

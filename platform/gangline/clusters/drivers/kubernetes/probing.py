@@ -15,6 +15,7 @@ from typing import Any
 from gangline.clusters.drivers.base import Capacity, Facts, FrameworkOffer, Health
 
 from . import addresses, connecting, offers, permissions
+from .check import LARGEST
 from .client import Answer, Client, Unreachable
 from .resources import ACCESS_REVIEWS, NODES, STORAGE_CLASSES, Resource
 from .steps import State, Step
@@ -177,7 +178,10 @@ class _Look:
         self.tell(step)
 
     def _nodes(self) -> None:
-        step, self.detail["nodes"] = offers.nodes_in_words(_listed(self.client, NODES, self.until))
+        step, nodes = offers.nodes_in_words(_listed(self.client, NODES, self.until))
+        if largest := nodes.pop("largest", None):
+            self.detail[LARGEST] = largest
+        self.detail["nodes"] = nodes
         self.tell(step)
 
     def _guarded(self, name: str, step: Callable[[], None]) -> None:
@@ -296,4 +300,5 @@ def _of_rights(verdict: permissions.Verdict) -> Step:
             f"Gangline has every right it needs, and more: {', '.join(verdict.excess)}.",
             "Use the account of deploy/kubernetes/role.yaml, which may do no more than it must.",
         )
-    return Step("Permissions", State.OK, f"Gangline has every right it needs ({verdict.words}).")
+    says = f"Gangline has every right it needs; {verdict.asked} were asked for."
+    return Step("Permissions", State.OK, says)

@@ -1,0 +1,35 @@
+"""`gangline-manage project NAME --cluster CLUSTER`: a project, with its department."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from gangline.organization.services import NameRefused
+from gangline.supervisor.installation import DEPARTMENT, CannotBootstrap, add_project
+
+
+class Command(BaseCommand):
+    help = "Make a project on a cluster, and its department where it is new."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name", help="name of the project; on Kubernetes part of its namespace")
+        parser.add_argument("--cluster", required=True, help="name of the cluster")
+        parser.add_argument(
+            "--department", default="", help=f"its department ({DEPARTMENT} or the only one)"
+        )
+        parser.add_argument("--gpus", type=int, default=None, help="soft quota in GPUs")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            made = add_project(
+                options["name"],
+                cluster_name=options["cluster"],
+                department_name=options["department"],
+                gpu_quota=options["gpus"],
+            )
+        except (CannotBootstrap, NameRefused) as refusal:
+            raise CommandError(str(refusal)) from None
+        for line in made:
+            self.stdout.write(line)
