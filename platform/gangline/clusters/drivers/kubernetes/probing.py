@@ -15,7 +15,6 @@ from typing import Any
 from gangline.clusters.drivers.base import Capacity, Facts, FrameworkOffer, Health
 
 from . import addresses, connecting, offers, permissions
-from .check import LARGEST
 from .client import Answer, Client, Unreachable
 from .resources import ACCESS_REVIEWS, NODES, STORAGE_CLASSES, Resource
 from .steps import State, Step
@@ -178,10 +177,7 @@ class _Look:
         self.tell(step)
 
     def _nodes(self) -> None:
-        step, nodes = offers.nodes_in_words(_listed(self.client, NODES, self.until))
-        if largest := nodes.pop("largest", None):
-            self.detail[LARGEST] = largest
-        self.detail["nodes"] = nodes
+        step, self.detail["nodes"] = offers.nodes_in_words(_listed(self.client, NODES, self.until))
         self.tell(step)
 
     def _guarded(self, name: str, step: Callable[[], None]) -> None:
