@@ -21,6 +21,20 @@ stack: ## Start production mode on this machine: PostgreSQL, Redis, two web proc
 	$(BOOTSTRAP) server examples
 	exec $(BIN)/python -m scripts.stack
 
+.PHONY: bed
+bed: ## Start a real Kubernetes with simulated nodes on this machine (WITH="native-gang").
+	$(BOOTSTRAP) server dev
+	exec $(BIN)/python -m tests.beds.kubernetes up
+
+.PHONY: bed-down
+bed-down: ## Stop it.
+	exec $(BIN)/python -m tests.beds.kubernetes down
+
+.PHONY: bed-build
+bed-build: ## Build its programs into the cache, unless they are there (ten minutes on two cores).
+	$(BOOTSTRAP) server dev
+	exec $(BIN)/python -m tests.beds.kubernetes build
+
 ##@ Work on it
 .PHONY: setup
 setup: ## Install everything for development: server, tests, runtime of the examples.

@@ -96,7 +96,8 @@ def _run(session: Session, given: list[str], missing: list[str]) -> tuple[int, d
 def _say_totals(totals: Counter[str], missing: list[str]) -> None:
     if missing:
         print(f"\nLeft out, because it is not installed: {', '.join(missing)}.")
-        print(f"  sudo {' '.join(system_packages.install_command(missing))}")
+        for step in system_packages.how_to_get(missing):
+            print(f"  {step}")
     failed = totals["failed"] + totals["error"]
     skipped = f", {totals['skipped']} skipped" if totals["skipped"] else ""
     print(f"\nTests: {totals['passed']} passed, {failed} failed{skipped}", flush=True)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parent.parent
 SYSTEM_PYTHON = "/usr/bin/python3"
 
 
@@ -24,6 +25,15 @@ class Part:
     name: str
     packages: tuple[str, ...]
     is_there: Callable[[], bool]
+    command: tuple[str, ...] = ()
+    """What builds it, once its packages are installed; run in the root of the work tree."""
+
+    @property
+    def advice(self) -> str:
+        """What to do to get it, as the end of a sentence."""
+        if self.command:
+            return f"run {' '.join(self.command)}"
+        return f"install {' '.join(self.packages)}"
 
 
 def postgres_programs() -> Path | None:
@@ -55,6 +65,16 @@ def _system_python_has_torch() -> bool:
     return Path(SYSTEM_PYTHON).exists() and _succeeds([SYSTEM_PYTHON, "-c", look])
 
 
+def _kubernetes_is_built() -> bool:
+    if os.environ.get("GANGLINE_TEST_KUBECONFIG"):
+        return True
+    if str(ROOT) not in sys.path:
+        sys.path.append(str(ROOT))
+    from tests.beds.kubernetes import building
+
+    return all(map(shutil.which, ("openssl", "setpriv"))) and building.is_built()
+
+
 def _bubblewrap_works() -> bool:
     # Installed is not enough: some machines forbid the namespaces that it makes.
     wrap = ["bwrap", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--unshare-pid"]
@@ -74,6 +94,7 @@ PARTS = {
         Part("mpi", ("openmpi-bin",), _has("mpirun")),
         Part("torch", ("python3-torch", "python3-numpy"), _system_python_has_torch),
         Part("bwrap", ("bubblewrap",), _bubblewrap_works),
+        Part("kubernetes", ("openssl",), _kubernetes_is_built, command=("make", "bed-build")),
     )
 }
 
@@ -89,23 +110,46 @@ def install_command(names: Iterable[str]) -> list[str]:
     return ["apt-get", "install", "--yes", "--no-install-recommends", *packages]
 
 
+def how_to_get(names: Iterable[str]) -> list[str]:
+    """Return the commands that bring these parts here, for a person to run."""
+    packages = [name for name in names if _lacks_packages(PARTS[name])]
+    steps = [f"sudo {' '.join(install_command(packages))}"] if packages else []
+    return steps + [" ".join(PARTS[name].command) for name in names if PARTS[name].command]
+
+
+def _lacks_packages(part: Part) -> bool:
+    # The packages that a part is built or run with are named like their programs.
+    return not part.command or not all(map(shutil.which, part.packages))
+
+
 def can_install() -> bool:
     """Tell whether this process may install Debian packages."""
     return os.geteuid() == 0 and shutil.which("apt-get") is not None
 
 
 def ensure() -> list[str]:
-    """Install what is missing if that is allowed; return the parts that are still missing."""
+    """Install and build what is missing if that is allowed; return what is still missing."""
     missing = missing_parts()
-    if not missing:
-        return []
-    if not can_install():
-        print(f"Not installed here, and only root may install it: {', '.join(missing)}.")
-        print(f"  sudo {' '.join(install_command(missing))}", flush=True)
-        return missing
-    print(f"Installing what the tests need: {', '.join(missing)}.", flush=True)
+    packages = [name for name in missing if _lacks_packages(PARTS[name])]
+    if packages and can_install():
+        _install(packages)
+    elif packages:
+        print(f"Not installed here, and only root may install it: {', '.join(packages)}.")
+        print(f"  sudo {' '.join(install_command(packages))}", flush=True)
+    for name in missing:
+        if PARTS[name].command and not _lacks_packages(PARTS[name]):
+            print(f"Building what the tests need: {name}.", flush=True)
+            subprocess.run(PARTS[name].command, cwd=ROOT, stdin=subprocess.DEVNULL, check=False)
+    still = missing_parts(missing)
+    if "bwrap" in still and shutil.which("bwrap"):
+        print("bubblewrap is installed, but this machine does not let it make namespaces.")
+    return still
+
+
+def _install(names: list[str]) -> None:
+    print(f"Installing what the tests need: {', '.join(names)}.", flush=True)
     quietly = ["-qq", "-o", "DPkg::Lock::Timeout=120", "-o", "Dpkg::Use-Pty=0"]
-    for command in (["apt-get", "update"], install_command(missing)):
+    for command in (["apt-get", "update"], install_command(names)):
         done = subprocess.run(
             [command[0], *quietly, *command[1:]],
             env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"},
@@ -115,11 +159,7 @@ def ensure() -> list[str]:
         )
         if done.returncode != 0:
             print(f"This did not work: {' '.join(command)}", flush=True)
-            break
-    still = missing_parts(missing)
-    if "bwrap" in still and shutil.which("bwrap"):
-        print("bubblewrap is installed, but this machine does not let it make namespaces.")
-    return still
+            return
 
 
 def main() -> int:

@@ -9,9 +9,19 @@ from django.conf import settings
 from django.db import connection
 from pytest_django import DjangoDbBlocker
 
+from tests.beds.kubernetes.fixtures import bed, namespace, own_processes
 from tests.support.servers import browser_context, chromium, page, postgres_server, redis_server
 
-__all__ = ["browser_context", "chromium", "page", "postgres_server", "redis_server"]
+__all__ = [
+    "bed",
+    "browser_context",
+    "chromium",
+    "namespace",
+    "own_processes",
+    "page",
+    "postgres_server",
+    "redis_server",
+]
 
 
 @pytest.fixture(scope="session")

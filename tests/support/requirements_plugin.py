@@ -25,10 +25,11 @@ from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 from scripts import services, system_packages
 
 ROOT = Path(__file__).resolve().parents[2]
-_KEPT = {"GANGLINE_MISSING"}
+_KEPT = {"GANGLINE_MISSING", "GANGLINE_BED_CACHE"}
 _RESULTS = "GANGLINE_TEST_RESULTS"
 # A fixture that starts a program tells as much as a mark.
 _PART_OF_FIXTURE = {
+    "bed": "kubernetes",
     "chromium": "chromium",
     "postgres_server": "postgres",
     "redis_server": "redis",
@@ -67,6 +68,9 @@ def _set_environment() -> None:
     _cleanup.callback(shutil.rmtree, folder, ignore_errors=True)
     os.environ["GANGLINE_DATA_DIR"] = folder
     os.environ["GANGLINE_DEMO"] = "0"
+    if not is_worker:
+        # What parallel processes share.
+        os.environ["GANGLINE_TEST_SESSION"] = folder
     if database:
         os.environ["GANGLINE_DATABASE_URL"] = database
     if "GANGLINE_MISSING" not in os.environ:
@@ -95,7 +99,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if _missing() and os.environ.get("CI") == "true":
         raise pytest.UsageError(
             f"CI must run every test, and these are not installed: {', '.join(_missing())}. "
-            f"Install them with: {' '.join(system_packages.install_command(_missing()))}"
+            f"Get them with: {'; '.join(system_packages.how_to_get(_missing()))}"
         )
 
 
@@ -164,8 +168,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     if _left_out:
         terminalreporter.section("tests that need what is not installed")
         for name, count in sorted(_left_out.items()):
-            packages = " ".join(system_packages.PARTS[name].packages)
-            terminalreporter.line(f"{name}: {count} left out; install {packages}.")
+            terminalreporter.line(
+                f"{name}: {count} left out; {system_packages.PARTS[name].advice}."
+            )
     results = os.environ.get(_RESULTS)
     if results:
         _write_results(Path(results), terminalreporter.stats)

@@ -1,0 +1,89 @@
+"""Start or stop a Kubernetes to try things on, or build its programs.
+
+Usage: `python -m tests.beds.kubernetes up|down|build`. `WITH` in the environment names add-ons,
+separated by spaces; the bed lives in the folder ``bed`` of ``$GANGLINE_DATA_DIR``, or of ``var``.
+"""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+from . import bed, building
+from .components import ADD_ONS, needed
+from .kubeconfigs import USERS
+from .pki import NoCertificates
+from .processes import BedFailed
+
+
+def main(arguments: list[str]) -> int:
+    """Do what the one argument says."""
+    actions = {"up": _up, "down": _down, "build": _build}
+    if len(arguments) != 1 or arguments[0] not in actions:
+        return _refuse(f"Say one of {', '.join(actions)}.")
+    try:
+        return actions[arguments[0]](tuple(os.environ.get("WITH", "").split()))
+    except (BedFailed, building.BuildFailed, NoCertificates, ValueError) as problem:
+        return _refuse(str(problem))
+    except KeyboardInterrupt:
+        return _refuse("\nStopped.")
+
+
+def _build(with_: tuple[str, ...]) -> int:
+    building.build(with_)
+    _say(f"The programs of the bed are in {building.cache_folder()}.")
+    return 0
+
+
+def _up(with_: tuple[str, ...]) -> int:
+    folder = _folder()
+    needed(with_)
+    there = bed.find(folder)
+    if there:
+        assert there.state
+        _say("The bed is running already.")
+        if set(with_) - set(there.state.with_):
+            return _refuse("It was started without these add-ons: `make bed-down` first.")
+    building.build(with_)
+    began = time.monotonic()
+    there = there or bed.start(folder, with_)
+    assert there.state
+    _say(f"Kubernetes is ready, after {time.monotonic() - began:.1f} s, at {there.admin.server}")
+    for user in USERS:
+        rights = "may do everything" if user == "admin" else "has the rights that Gangline asks for"
+        _say(f"  {user + ' kubeconfig':24} {there.folder / user}.kubeconfig   {rights}")
+    for name, process in there.state.processes.items():
+        _say(f"  {name:24} pid {process.pid:<8} {there.folder / 'logs' / name}.log")
+    _say(f"  Add-ons                  {' '.join(there.state.with_) or 'none'}; {_choice()}")
+    _say("  Use it                   paste a kubeconfig into Clusters → Add a cluster")
+    _say("  Stop it                  make bed-down")
+    return 0
+
+
+def _choice() -> str:
+    return f"WITH= takes {', '.join(sorted(ADD_ONS))}"
+
+
+def _down(_: tuple[str, ...]) -> int:
+    began = time.monotonic()
+    was_there = bed.stop(_folder())
+    took = time.monotonic() - began
+    _say(f"The bed is stopped, after {took:.1f} s." if was_there else "No bed is running.")
+    return 0
+
+
+def _folder() -> Path:
+    return bed.ROOT / Path(os.environ.get("GANGLINE_DATA_DIR") or "var").expanduser() / "bed"
+
+
+def _say(sentence: str) -> None:
+    building.say(sentence)
+
+
+def _refuse(sentence: str) -> int:
+    sys.stderr.write(f"{sentence}\n")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

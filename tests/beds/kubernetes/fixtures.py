@@ -1,0 +1,46 @@
+"""Fixtures that give tests a real Kubernetes; loaded by the conftest at the root of the tests."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.beds.kubernetes.bed import Bed, given, running
+
+RUNNING_BED = "GANGLINE_TEST_BED"
+"""Folder of a bed that is used in place of one of the session's own, if it runs: `var/bed`."""
+KUBECONFIG = "GANGLINE_TEST_KUBECONFIG"
+"""A cluster that is used as it is; nothing is started."""
+
+
+@pytest.fixture(scope="session")
+def bed() -> Iterator[Bed]:
+    """The bed of this test session, shared by its parallel processes; started by the first."""
+    folder = _folder()
+    if config := os.environ.get(KUBECONFIG):
+        yield given(Path(config), folder)
+        return
+    with running(folder) as there:
+        yield there
+
+
+@pytest.fixture
+def own_processes(bed: Bed) -> Bed:
+    """The bed, for a test that stops or freezes parts of it: left out on any other cluster."""
+    if bed.state is None:
+        pytest.skip(f"{KUBECONFIG} names a cluster whose processes are nobody's to touch.")
+    return bed
+
+
+@pytest.fixture
+def namespace(bed: Bed) -> Iterator[str]:
+    """A namespace of its own for one test."""
+    with bed.namespace() as name:
+        yield name
+
+
+def _folder() -> Path:
+    if running_bed := os.environ.get(RUNNING_BED):
+        return Path(running_bed).absolute()
+    return Path(os.environ["GANGLINE_TEST_SESSION"]) / "bed"

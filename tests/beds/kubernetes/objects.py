@@ -1,0 +1,209 @@
+"""What is put on a new cluster: definitions, nodes, rules of the pods, webhooks, rights."""
+
+import base64
+import functools
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from gangline.clusters.drivers.kubernetes import resources
+from gangline.clusters.drivers.kubernetes.client import Client
+from gangline.clusters.drivers.kubernetes.resources import Resource
+
+from . import building, pki
+from .commands import Layout
+from .components import COMPONENTS, needed
+from .processes import BedFailed
+
+ROOT = Path(__file__).resolve().parents[3]
+ROLES = ROOT / "deploy" / "kubernetes"
+RESTRICTED_USER = "gangline"
+NODES, GPUS_PER_NODE = 4, 8
+NAMESPACES = ("kubeflow", "mpi-operator")
+ESTABLISHED_SECONDS = 20
+_RBAC, _HOOKS, _KWOK = "rbac.authorization.k8s.io", "admissionregistration.k8s.io", "kwok.x-k8s.io"
+
+
+def _cluster(group: str, version: str, plural: str, kind: str) -> Resource:
+    return Resource(group, version, plural, kind, namespaced=False)
+
+
+STAGES = _cluster(_KWOK, "v1alpha1", "stages", "Stage")
+LOGS = Resource(_KWOK, "v1alpha1", "logs", "Logs")
+SERVICES = Resource("", "v1", "services", "Service")
+SERVICE_ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount")
+LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease")
+_KINDS = {
+    resource.kind: resource
+    for resource in (
+        *(resources.NAMESPACES, resources.NODES, resources.SECRETS, resources.DEFINITIONS),
+        *(resources.CONFIG_MAPS, resources.STORAGE_CLASSES),
+        *(STAGES, SERVICES, SERVICE_ACCOUNTS),
+        _cluster(_RBAC, "v1", "clusterroles", "ClusterRole"),
+        _cluster(_RBAC, "v1", "clusterrolebindings", "ClusterRoleBinding"),
+        Resource(_RBAC, "v1", "roles", "Role"),
+        Resource(_RBAC, "v1", "rolebindings", "RoleBinding"),
+        _cluster(_HOOKS, "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration"),
+        _cluster(_HOOKS, "v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration"),
+        _cluster("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass"),
+    )
+}
+
+Object = Mapping[str, Any]
+
+
+def install(client: Client, layout: Layout) -> None:
+    """Put everything on the cluster that the bed's processes expect. Raises BedFailed."""
+    found = [one for part in needed(layout.with_) for one in building.manifests(part)]
+    definitions = [one for one in found if one["kind"] == "CustomResourceDefinition"]
+    stages = [one for one in found if one["kind"] == "Stage"]
+    _apply(client, [*(_namespace(name) for name in NAMESPACES), *definitions])
+    _await_established(client, definitions)
+    rules = yaml.safe_load_all((Path(__file__).parent / "stages.yaml").read_text())
+    _apply(client, [*_nodes(), *stages, *rules, _STORAGE_CLASS, *_training_operator(layout)])
+    grant(client)
+
+
+def grant(client: Client, folder: Path = ROLES) -> None:
+    """Give the restricted user what Gangline's own role has, and nothing more."""
+    path = folder / "role.yaml"
+    if not path.exists():
+        return
+    shipped = [one for one in yaml.safe_load_all(path.read_text()) if one]
+    first = [one for one in shipped if one["kind"] == "Namespace"]
+    bindings = [one for one in shipped if one["kind"].endswith("Binding")]
+    _apply(client, first)
+    _apply(client, [*(one for one in shipped if one not in first), *map(_for_user, bindings)])
+
+
+def _for_user(binding: dict[str, Any]) -> dict[str, Any]:
+    """The same binding for the bed's user in place of the service account."""
+    name = f"{binding['metadata']['name']}-{RESTRICTED_USER}-of-the-bed"
+    user = {"apiGroup": _RBAC, "kind": "User", "name": RESTRICTED_USER}
+    return binding | {"metadata": binding["metadata"] | {"name": name}, "subjects": [user]}
+
+
+def apply(client: Client, body: Object) -> None:
+    """Make one object as it is said here. Raises BedFailed."""
+    resource = _KINDS[body["kind"]]
+    metadata = body["metadata"]
+    answer = client.apply(resource, metadata.get("namespace", ""), metadata["name"], body)
+    if not answer.ok:
+        said = answer.message or answer.body
+        raise BedFailed(f"{body['kind']} {metadata['name']} was refused: {said}")
+
+
+def _apply(client: Client, bodies: Iterable[Object]) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(functools.partial(apply, client), bodies))
+
+
+def _await_established(client: Client, definitions: Iterable[Object]) -> None:
+    """Until then the API server answers 404 for objects of these kinds."""
+    waiting = {one["metadata"]["name"] for one in definitions}
+    deadline = time.monotonic() + ESTABLISHED_SECONDS
+    while waiting:
+        for item in client.list(resources.DEFINITIONS).body["items"]:
+            conditions = item.get("status", {}).get("conditions") or []
+            if any(c["type"] == "Established" and c["status"] == "True" for c in conditions):
+                waiting.discard(item["metadata"]["name"])
+        if time.monotonic() > deadline:
+            raise BedFailed(f"Not established in time: {', '.join(sorted(waiting))}.")
+        time.sleep(0.05)
+
+
+def _namespace(name: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+_STORAGE_CLASS = {
+    "apiVersion": "storage.k8s.io/v1",
+    "kind": "StorageClass",
+    "metadata": {"name": "local"},
+    "provisioner": "kubernetes.io/no-provisioner",
+    "volumeBindingMode": "WaitForFirstConsumer",
+}
+
+
+def _nodes() -> Iterator[dict[str, Any]]:
+    """Machines with GPUs, two in each zone."""
+    for number in range(1, NODES + 1):
+        name = f"gpu-node-{number}"
+        room = {
+            "cpu": "64",
+            "memory": "512Gi",
+            "ephemeral-storage": "1Ti",
+            "pods": "110",
+            "nvidia.com/gpu": str(GPUS_PER_NODE),
+        }
+        yield {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {
+                "name": name,
+                "annotations": {"kwok.x-k8s.io/node": "fake"},
+                "labels": {
+                    "kubernetes.io/hostname": name,
+                    "kubernetes.io/os": "linux",
+                    "kubernetes.io/arch": "amd64",
+                    "topology.kubernetes.io/zone": "zone-a" if number <= NODES / 2 else "zone-b",
+                    "nvidia.com/gpu.count": str(GPUS_PER_NODE),
+                    "nvidia.com/gpu.memory": "81920",
+                    "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3",
+                    "kai.scheduler/node-pool": "default",
+                },
+            },
+            "status": {"capacity": room, "allocatable": room},
+        }
+
+
+def _training_operator(layout: Layout) -> Iterator[dict[str, Any]]:
+    """Certificate, address and rules of its webhook, which runs outside the cluster.
+
+    The API server itself looks up an ExternalName, and still checks the name of the service.
+    """
+    files = pki.webhook_files()
+    name, namespace = "training-operator", "kubeflow"
+    port = layout.ports["training-operator-webhook"]
+    yield {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": f"{name}-webhook-cert", "namespace": namespace},
+        "data": {key: _base64(text) for key, text in files.items()},
+    }
+    yield {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"type": "ExternalName", "externalName": "localhost"},
+    }
+    shipped = building.manifests(COMPONENTS[name])
+    hooks: Any = next(one for one in shipped if one["kind"] == "ValidatingWebhookConfiguration")
+    yield hooks | {
+        "metadata": {"name": f"validator.{name}.kubeflow.org"},
+        "webhooks": [
+            hook
+            | {
+                "clientConfig": {
+                    "caBundle": _base64(files["ca.crt"]),
+                    "service": {
+                        "name": name,
+                        "namespace": namespace,
+                        "port": port,
+                        "path": hook["clientConfig"]["service"]["path"],
+                    },
+                }
+            }
+            for hook in hooks["webhooks"]
+            # Nobody serves this kind here.
+            if "paddlejob" not in hook["name"]
+        ],
+    }
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()

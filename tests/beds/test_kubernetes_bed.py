@@ -1,0 +1,174 @@
+"""The test bed is a real Kubernetes: its own parts say so."""
+
+import threading
+from typing import Any
+
+import pytest
+
+from gangline.clusters.drivers.kubernetes import resources
+from gangline.clusters.drivers.kubernetes.client import Client
+from gangline.clusters.drivers.kubernetes.kinds import KINDS
+from tests.beds.kubernetes.bed import Bed
+from tests.beds.kubernetes.jobs import conditions, job
+from tests.beds.kubernetes.objects import GPUS_PER_NODE, LOGS, NODES, STAGES
+from tests.beds.kubernetes.readiness import is_ready
+from tests.support.waiting import wait_for
+
+PYTORCH, MPI = KINDS["PyTorch"].resource, KINDS["MPI"].resource
+THREE = {"Master": 1, "Worker": 2}
+
+
+def create(bed: Bed, namespace: str, body: dict[str, object], framework: str = "PyTorch") -> str:
+    made = bed.client.create(KINDS[framework].resource, namespace, body)
+    assert made.status == 201, made.message
+    return str(made.body["metadata"]["uid"])
+
+
+def until(bed: Bed, namespace: str, name: str, condition: str, framework: str = "PyTorch") -> None:
+    wait_for(
+        lambda: condition in conditions(bed, framework, namespace, name),
+        seconds=30,
+        what=f"{name} to be {condition}",
+    )
+
+
+def pods(bed: Bed, namespace: str) -> dict[str, Any]:
+    items = bed.client.list(resources.PODS, namespace).body["items"]
+    return {item["metadata"]["name"]: item["status"] for item in items}
+
+
+def test_every_part_is_ready_and_says_who_it_is(own_processes: Bed) -> None:
+    bed = own_processes
+    assert bed.state
+    assert list(bed.processes) == [
+        *("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"),
+        *("kwok", "training-operator", "mpi-operator"),
+    ]
+    for name, process in bed.processes.items():
+        assert process.is_alive, name
+        assert is_ready(name, bed.state.layout), name
+    version = bed.client.request("GET", "/version").body
+    assert version["gitVersion"] == "v1.36.3"
+    assert 0 < bed.state.seconds < 120
+
+
+def test_nodes_have_gpus_and_are_ready(bed: Bed) -> None:
+    nodes = bed.client.list(resources.NODES).body["items"]
+    assert len(nodes) == NODES
+    for node in nodes:
+        assert node["status"]["allocatable"]["nvidia.com/gpu"] == str(GPUS_PER_NODE)
+        ready = [c["status"] for c in node["status"]["conditions"] if c["type"] == "Ready"]
+        assert ready == ["True"]
+
+
+def test_a_pytorchjob_runs_and_succeeds_by_its_annotations(bed: Bed, namespace: str) -> None:
+    create(bed, namespace, job("PyTorch", "digits", THREE, gpus=8))
+    until(bed, namespace, "digits", "Running")
+    names = {"digits-master-0", "digits-worker-0", "digits-worker-1"}
+    wait_for(lambda: {p["phase"] for p in pods(bed, namespace).values()} == {"Running"})
+    assert set(pods(bed, namespace)) == names
+    for name in names:
+        bed.annotate(namespace, name, exit_code=0, run_for="100ms")
+    until(bed, namespace, "digits", "Succeeded")
+
+
+def test_a_job_whose_master_ends_with_3_fails(bed: Bed, namespace: str) -> None:
+    rule: dict[str, object] = {"exit_code": 3, "run_for": "100ms", "reason": "OOMKilled"}
+    create(bed, namespace, job("PyTorch", "fails", THREE, behaviour={"Master": rule}))
+    until(bed, namespace, "fails", "Failed")
+    (status,) = pods(bed, namespace)["fails-master-0"]["containerStatuses"]
+    assert status["state"]["terminated"]["exitCode"] == 3
+    assert status["state"]["terminated"]["reason"] == "OOMKilled"
+
+
+def test_an_mpijob_runs_with_its_launcher(bed: Bed, namespace: str) -> None:
+    body = job("MPI", "ring", {"Launcher": 1, "Worker": 2})
+    create(bed, namespace, body, "MPI")
+    until(bed, namespace, "ring", "Running", "MPI")
+    workers = [name for name in pods(bed, namespace) if "worker" in name]
+    launchers = [name for name in pods(bed, namespace) if "launcher" in name]
+    assert (len(workers), len(launchers)) == (2, 1)
+    bed.annotate(namespace, launchers[0], exit_code=0, run_for="100ms")
+    until(bed, namespace, "ring", "Succeeded", "MPI")
+
+
+def test_the_operators_webhook_refuses_a_wrong_container(bed: Bed, namespace: str) -> None:
+    answer = bed.client.create(PYTORCH, namespace, job("PyTorch", "wrong", THREE, container="x"))
+    assert answer.status == 403
+    assert "validator.pytorchjob.training-operator.kubeflow.org" in answer.message
+    assert "must have at least one container with name pytorch" in answer.message
+
+
+@pytest.mark.parametrize(
+    ("start", "phase", "field", "word"),
+    [
+        ("image-pull-error", "Pending", "waiting", "ImagePullBackOff"),
+        ("not-ready", "Running", "running", ""),
+    ],
+)
+def test_a_pod_starts_badly_when_told(
+    bed: Bed, namespace: str, start: str, phase: str, field: str, word: str
+) -> None:
+    body = job("PyTorch", "bad", {"Master": 1}, behaviour={"Master": {"start": start}})
+    create(bed, namespace, body)
+
+    def status() -> Any:
+        return pods(bed, namespace).get("bad-master-0", {})
+
+    wait_for(lambda: status().get("containerStatuses"), seconds=20)
+    assert status()["phase"] == phase
+    (container,) = status()["containerStatuses"]
+    assert container["ready"] is False
+    assert container["state"][field].get("reason", "") == word
+
+
+def test_a_container_restarts_in_place_when_told(bed: Bed, namespace: str) -> None:
+    create(bed, namespace, job("PyTorch", "again", {"Master": 1}))
+    until(bed, namespace, "again", "Running")
+    bed.annotate(namespace, "again-master-0", restarts=2)
+
+    def restarts() -> object:
+        (container,) = pods(bed, namespace)["again-master-0"]["containerStatuses"]
+        return container["restartCount"]
+
+    wait_for(lambda: restarts() == 2, seconds=20)
+    assert pods(bed, namespace)["again-master-0"]["phase"] == "Running"
+
+
+def test_logs_are_read_and_followed_through_the_api_server(bed: Bed, namespace: str) -> None:
+    create(bed, namespace, job("PyTorch", "talks", {"Master": 1}))
+    until(bed, namespace, "talks", "Running")
+    pod = "talks-master-0"
+    bed.write_log(namespace, pod, ["epoch 1 loss 0.5", "epoch 2 loss 0.25"])
+    path = resources.PODS.path(namespace, pod, "log")
+    wait_for(lambda: bed.client.request("GET", path).ok, what="the log to be served")
+    assert bed.client.request("GET", path).body == "epoch 1 loss 0.5\nepoch 2 loss 0.25\n"
+    last = bed.client.request("GET", path, query={"tailLines": 1, "timestamps": True}).body
+    assert last.endswith("Z epoch 2 loss 0.25\n")
+    threading.Timer(0.5, bed.write_log, [namespace, pod, ["epoch 3 loss 0.1"]]).start()
+    with bed.client.stream(path, query={"follow": True}, silence=10) as (status, pieces):
+        assert status == 200
+        seen = b""
+        for piece in pieces:
+            seen += piece
+            if b"epoch 3" in seen:
+                break
+    assert seen.decode().splitlines()[-1] == "epoch 3 loss 0.1"
+
+
+def test_a_foreground_deletion_leaves_nothing(bed: Bed, namespace: str) -> None:
+    uid = create(bed, namespace, job("PyTorch", "goes", THREE))
+    until(bed, namespace, "goes", "Running")
+    assert bed.client.delete(PYTORCH, namespace, "goes", uid=uid).status == 200
+    wait_for(lambda: bed.client.get(PYTORCH, namespace, "goes").status == 404, seconds=30)
+    assert pods(bed, namespace) == {}
+    services = resources.Resource("", "v1", "services", "Service")
+    assert bed.client.list(services, namespace).body["items"] == []
+
+
+def test_the_restricted_user_may_do_nothing_that_its_role_does_not_say(bed: Bed) -> None:
+    client = Client(bed.restricted)
+    assert client.list(resources.SECRETS, "kube-system").status == 403
+    assert client.list(STAGES).status == 403
+    assert client.list(LOGS).status == 403
+    client.close()
