@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from gangline.clusters.drivers.local.driver import LocalDriver
+from gangline.policies.services import save
 from tests.support.api import ApiClient
 from tests.support.world import World
 
@@ -36,5 +37,19 @@ def test_a_default_of_a_field_that_the_cluster_cannot_do_is_no_obstacle(
 ) -> None:
     unsupported: dict[str, Any] = {"terminationGracePeriodSeconds": REASON}
     monkeypatch.setattr(LocalDriver, "unsupported", unsupported)
+    answer = researcher.post("workloads/distributed", world.spec_body())
+    assert answer.status_code == 202, answer.content
+
+
+def test_a_policy_for_clusters_of_several_kinds_is_no_obstacle(
+    world: World, researcher: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its default is not used here, and nobody could take it back."""
+    monkeypatch.setattr(LocalDriver, "unsupported", {"compute.cpuCoreLimit": REASON})
+    save(
+        actor=None,
+        scope=world.vision.scope,
+        text="defaults:\n  worker:\n    compute:\n      cpuCoreLimit: 2\n",
+    )
     answer = researcher.post("workloads/distributed", world.spec_body())
     assert answer.status_code == 202, answer.content

@@ -14,7 +14,11 @@ import pytest
 from gangline.clusters import connections
 from gangline.clusters.drivers.base import AttemptRef, Submission
 from gangline.clusters.drivers.kubernetes import manifests, mapping
+from gangline.clusters.drivers.kubernetes.access import Access
+from gangline.clusters.drivers.kubernetes.client import Client
+from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
 from gangline.clusters.drivers.kubernetes.kinds import KINDS as JOB_KINDS
+from gangline.clusters.drivers.kubernetes.options import Options
 from gangline.clusters.drivers.local import planning, rendering
 from gangline.clusters.drivers.local.driver import LocalDriver
 from gangline.clusters.drivers.local.shim.log import Limits
@@ -33,14 +37,7 @@ class HasTables(Protocol):
     unsupported: Mapping[str, str]
 
 
-class KubernetesTables:
-    """What is looked at of the Kubernetes driver."""
-
-    mapped = mapping.MAPPED
-    unsupported = mapping.UNSUPPORTED
-
-
-DRIVERS: dict[str, type[HasTables]] = {"local": LocalDriver, "kubernetes": KubernetesTables}
+DRIVERS: dict[str, type[HasTables]] = {"local": LocalDriver, "kubernetes": KubernetesDriver}
 FIELDS = dict(catalogue(WorkerSpec)) | dict(catalogue(ReplicaSpec))
 NEW = SpecField("spotInstances", Kind.INTEGER, Ui("Spot", section="general"))
 WHOLE_WORKLOAD = frozenset(catalogue(WorkerSpec).keys() - catalogue(ReplicaSpec).keys())
@@ -90,6 +87,8 @@ def lopsided(fields: Mapping[str, SpecField], folder: Path, kind: str = "local")
 
 
 def _samples(field: SpecField) -> tuple[Any, Any]:
+    if field.kind is Kind.CHOICE and field.path not in CHOSEN:
+        return field.choices[0], field.choices[1]
     return CHOSEN.get(field.path) or SAMPLES[field.kind]
 
 
@@ -132,7 +131,8 @@ def _planned(path: str, value: Any, folder: Path) -> str:
 def _manifest(path: str, value: Any, folder: Path) -> str:
     """The job as the API server would get it, each role's pod by its name."""
     submission = _submission(path, value)
-    rendered = json.loads(json.dumps(manifests.render(submission, "plain")))
+    driver = KubernetesDriver(Client(Access("https://nowhere.invalid")), Options())
+    rendered = json.loads(json.dumps(driver.render(submission)))
     ref = AttemptRef("install-a", "w-1", 1, "gang", "ns", submission, rendered)
     job = manifests.job(ref)
     del job["metadata"]["annotations"][manifests.SPEC_HASH]  # follows everything that was said

@@ -161,3 +161,32 @@ def test_inputs_survive_being_stored() -> None:
         {"labels": (Row("r1", {"name": "a"}, "you", "a", removed=True),)},
     )
     assert RoleInputs.from_json(inputs.to_json()) == inputs
+
+
+class TestWhatTheClusterDoesNotHave:
+    """Fields of other kinds of clusters are in the way, until they hold something."""
+
+    REASON = "Nothing is pulled here."
+    PULL = "worker.imagePullPolicy"
+
+    def shown(self, inputs: RoleInputs, problems: list[Problem]) -> dict[str, Any]:
+        made = form(unsupported={"imagePullPolicy": self.REASON, "labels": self.REASON})
+        sections = made.sections(inputs, problems)
+        return {field.path: field for section in sections for field in section.fields}
+
+    def test_they_are_left_out(self) -> None:
+        found = self.shown(RoleInputs(), [])
+        assert self.PULL not in found
+        assert "worker.labels" not in found
+        assert "worker.image" in found
+
+    def test_what_was_typed_for_another_cluster_is_shown_with_the_reason(self) -> None:
+        inputs = RoleInputs({"imagePullPolicy": Typed("Always")}, {"labels": (Row("r1", {}),)})
+        found = self.shown(inputs, [])
+        assert found[self.PULL].unavailable == self.REASON
+        assert found[self.PULL].text == "Always"
+        assert found["worker.labels"].unavailable == self.REASON
+
+    def test_a_problem_is_never_hidden(self) -> None:
+        problem = Problem(Role.WORKER, "imagePullPolicy", "required", "is required")
+        assert self.shown(RoleInputs(), [problem])[self.PULL].errors

@@ -308,7 +308,8 @@ def _unsupported(driver: Driver, resolution: Resolution) -> Iterator[Problem]:
     for qualified, effective in resolution.effective.items():
         role, _, path = qualified.partition(".")
         reason = driver.unsupported.get(path)
-        is_said = effective.source not in ("default", "workers")
+        # A policy may hold for clusters of several kinds.
+        is_said = not effective.source.startswith(("default", "workers", "policy ", "fixed by "))
         if reason and is_said and effective.value not in (None, [], {}):
             message = f"cannot be used on this cluster: {_as_clause(reason)}"
             yield Problem(

@@ -85,12 +85,24 @@ class RoleForm:
         views: dict[str, list[FieldView]] = {}
         drawing = _Drawing(self, inputs, self.inherited, self.said(inputs))
         for spec in _in_order(self.fields):
+            if spec.path in self.unsupported and not self._is_told(spec, inputs, by_path):
+                continue
             view = drawing.field(spec, by_path.get(spec.path, []))
             views.setdefault(spec.ui.section, []).append(view)
         return tuple(
             SectionView(f"{self.role}-{name}", limits.capital(name), fields)
             for name, fields in views.items()
         )
+
+    def _is_told(
+        self, spec: SpecField, inputs: RoleInputs, problems: Mapping[str, Sequence[Problem]]
+    ) -> bool:
+        """Whether a field that the cluster does not have must be shown so that it can be cleared.
+
+        It holds a text of another cluster's time, or something is wrong with it.
+        """
+        typed = spec.path in inputs.scalars or spec.path in inputs.lists
+        return typed or bool(problems.get(spec.path))
 
     @property
     def _workload_role(self) -> Role | None:

@@ -138,6 +138,14 @@ class ReplicaSpec(SpecModel):
         ),
         Guarded(),
     ] = None
+    image_pull_policy: Annotated[
+        Literal["Always", "IfNotPresent", "Never"] | None,
+        Ui(
+            "Image pull policy",
+            help="When a node fetches the image. Empty: Always for latest, else IfNotPresent.",
+            section="environment",
+        ),
+    ] = None
     command: Annotated[
         Command | None,
         Ui(

@@ -27,6 +27,7 @@ NAMESPACE, OWNER = "gangline-vision", "0b5c7a4e-1d5c-4d0e-9d67-4b1f6e6a2f10"
 
 WORKER: Mapping[str, Any] = {
     "image": "registry.local/ddp:1.4",
+    "imagePullPolicy": "IfNotPresent",
     "command": "python 'train it.py'",
     "args": "--epochs 10 --note $(GANGLINE_REPLICA)",
     "workingDir": "/workspace",
@@ -45,6 +46,7 @@ WORKER: Mapping[str, Any] = {
 }
 OWN_OF_MASTER: Mapping[str, Any] = {
     "image": "registry.local/leader:2",
+    "imagePullPolicy": "Always",
     "args": "--lead",
     "compute.gpuDevicesRequest": 0,
     "compute.cpuCoreRequest": 0.25,

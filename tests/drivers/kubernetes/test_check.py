@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 
 from gangline.clusters.drivers.base import Facts
-from gangline.clusters.drivers.kubernetes.check import LARGEST, check
+from gangline.clusters.drivers.kubernetes.check import check
 from gangline.clusters.drivers.kubernetes.guidance import field_notes
 from gangline.spec.problems import Problem, Role
 from gangline.spec.reserved import metadata_key_problem, variable_name_problem
 from tests.drivers.kubernetes.goldens import DIFFERENCES, NONE, SAME, submission
 
-NODES = Facts("v1.36.3", detail={LARGEST: {"gpus": 8, "cpus": 64.0, "memory": 512 * 2**30}})
+LARGEST = {"gpus": 8, "cpus": 64.0, "memory": 512 * 2**30}
+NODES = Facts("v1.36.3", detail={"nodes": {"largest": LARGEST}})
 
 
 def problems(
@@ -86,7 +87,7 @@ def test_no_pod_may_be_larger_than_every_node() -> None:
 
 
 def test_a_cluster_without_gpus_says_so() -> None:
-    facts = Facts("v1.36.3", detail={LARGEST: {"gpus": 0}})
+    facts = Facts("v1.36.3", detail={"nodes": {"largest": {"gpus": 0}}})
     (problem,) = problems(mode=NONE, facts=facts)
     assert problem.message == "must be 0: no node of the cluster has GPUs that pods can ask for"
 

@@ -16,9 +16,6 @@ from . import environment, names
 from .guidance import LAUNCH_EXAMPLE, runs
 from .kinds import KINDS
 
-LARGEST = "largest_node"
-"""In the facts' detail: ``{"gpus": 8, "cpus": 64.0, "memory": 549755813888}``, each the most that
-any one node can give to pods. Nothing is refused where it is missing."""
 LOCAL_SCHEME = "local://"
 
 
@@ -92,8 +89,11 @@ def _variables(role: Role, values: Mapping[str, Any], framework: Framework) -> I
 def _size(
     role: Role, values: Mapping[str, Any], facts: Facts, *, with_gpus: bool
 ) -> Iterator[Problem]:
-    """Only what can never be: one pod that no node of the cluster could hold, were it empty."""
-    largest: Mapping[str, Any] = facts.detail.get(LARGEST) or {}
+    """Only what can never be: one pod that no node of the cluster could hold, were it empty.
+
+    What a probe has not counted is taken on trust.
+    """
+    largest: Mapping[str, Any] = (facts.detail.get("nodes") or {}).get("largest") or {}
     gpus, cpus = values.get("compute.gpuDevicesRequest"), values.get("compute.cpuCoreRequest")
     if with_gpus and (most := largest.get("gpus")) is not None and gpus and gpus > most:
         message = f"must be at most {most}: no node of the cluster has more GPUs"

@@ -30,6 +30,7 @@ def cores(number: float) -> str:
 # Once for each role.
 ROLE: Table = {
     "image": To("container|image"),
+    "imagePullPolicy": To("container|imagePullPolicy"),
     "command": To("container|command", split_command),
     "args": To("container|args", split_command),
     "workingDir": To("container|workingDir"),

@@ -43,7 +43,10 @@ LATE: Mapping[str, str] = {
 }
 """Fields that arrive as this part of the ``AttemptRef``, once slots were given out (R7)."""
 MAPPED = paths(ROLE, GANG) | LATE.keys()
-UNSUPPORTED: Mapping[str, str] = {}
+UNSUPPORTED: Mapping[str, str] = {
+    "imagePullPolicy": "A runtime of this machine is there already: nothing is pulled.",
+}
+"""The reason for each field that means nothing to processes of this machine."""
 
 
 def render(submission: Submission) -> dict[str, Any]:
