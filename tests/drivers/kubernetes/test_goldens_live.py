@@ -1,0 +1,98 @@
+"""The real API server, with the operators' webhooks, judges every golden manifest: a dry run."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+
+from gangline.clusters.drivers.kubernetes.client import Answer
+from gangline.clusters.drivers.kubernetes.kinds import KINDS
+from gangline.clusters.drivers.kubernetes.resources import Resource
+from gangline.clusters.drivers.kubernetes.schedulers import ADAPTERS
+from tests.beds.kubernetes.bed import Bed
+from tests.drivers.kubernetes import goldens
+from tests.drivers.kubernetes.goldens import SAME, Case
+
+pytestmark = pytest.mark.needs_kubernetes
+CASES = list(goldens.cases())
+RESOURCES = {
+    (resource.api_version, resource.kind): resource
+    for resource in (
+        *(kind.resource for kind in KINDS.values()),
+        *(resource for adapter in ADAPTERS.values() for resource in adapter.reads),
+    )
+}
+Send = Callable[[dict[str, Any]], Answer]
+
+
+@pytest.fixture
+def send(bed: Bed, namespace: str) -> Send:
+    """Create an object in a namespace of the test's own, for show."""
+
+    def dry_run(made: dict[str, Any]) -> Answer:
+        made["metadata"]["namespace"] = namespace
+        return bed.client.create(_resource(made), namespace, made, dry_run=True)
+
+    return dry_run
+
+
+def _resource(made: dict[str, Any]) -> Resource:
+    return RESOURCES[(made["apiVersion"], made["kind"])]
+
+
+def _read(case: Case) -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all(case.path.read_text()))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_job_is_taken_and_nothing_of_it_is_dropped(case: Case, send: Send) -> None:
+    job = _read(case)[0]
+    answer = send(job)
+    assert answer.ok, answer.message
+    assert _missing(job, answer.body) == []
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_what_belongs_to_it_is_taken(case: Case, bed: Bed, send: Send) -> None:
+    others = _read(case)[1:]
+    for made in others:
+        if bed.client.request("GET", _resource(made).root).status == 404:
+            pytest.skip(f"This cluster does not serve {made['apiVersion']}.")
+        answer = send(made)
+        assert answer.ok, answer.message
+        assert _missing(made, answer.body) == []
+
+
+def test_an_unknown_field_is_refused(send: Send) -> None:
+    """The control: a slip in a manifest would be found above."""
+    job = _read(Case("PyTorch", SAME, "plain"))[0]
+    job["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["comand"] = []
+    answer = send(job)
+    assert answer.status == 400
+    assert "comand" in answer.message
+
+
+def test_the_webhook_of_the_operator_is_asked(send: Send) -> None:
+    """The control: no schema knows that XGBoost needs a master."""
+    job = _read(Case("XGBoost", SAME, "plain"))[0]
+    del job["spec"]["xgbReplicaSpecs"]["Master"]
+    answer = send(job)
+    assert not answer.ok
+    assert "validator.xgboostjob.training-operator.kubeflow.org" in answer.message
+
+
+def _missing(sent: Any, got: Any, path: str = "") -> list[str]:
+    """Places in ``sent`` that are not alike in ``got``; what the server adds does not matter."""
+    if isinstance(sent, dict):
+        if not isinstance(got, dict):
+            return [path]
+        return [
+            place for key in sent for place in _missing(sent[key], got.get(key), f"{path}.{key}")
+        ]
+    if isinstance(sent, list):
+        if not isinstance(got, list) or len(got) != len(sent):
+            return [path]
+        pairs = enumerate(zip(sent, got, strict=True))
+        return [place for n, (one, other) in pairs for place in _missing(one, other, f"{path}.{n}")]
+    return [] if sent == got else [path]
