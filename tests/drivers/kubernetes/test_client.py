@@ -21,6 +21,7 @@ from gangline.clusters.drivers.kubernetes.client import Client, Unreachable
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.jobs import job
+from tests.support.waiting import wait_for
 
 MAPS = resources.CONFIG_MAPS
 PYTORCH = KINDS["PyTorch"].resource
@@ -100,7 +101,7 @@ def test_a_deletion_names_the_object_and_spares_its_successor(
     assert (spared.status, spared.reason) == (409, "Conflict")
     assert client.get(MAPS, namespace, "one").ok
     assert client.delete(MAPS, namespace, "one", uid=uid).ok
-    assert client.get(MAPS, namespace, "one").status == 404
+    wait_for(lambda: client.get(MAPS, namespace, "one").status == 404)
 
 
 def test_one_connection_serves_many_requests(
@@ -174,7 +175,7 @@ def test_a_frozen_api_server_ends_a_watch_and_a_request_in_time(
                 client.request("GET", "/version", read_seconds=1)
             with closing(Client(bed.admin)) as other:
                 began = time.monotonic()
-                with pytest.raises(Unreachable, match="did not answer in 5 s"):
+                with pytest.raises(Unreachable, match="did not answer in time"):
                     other.request("GET", "/version", read_seconds=1)
                 assert time.monotonic() - began < 7
         finally:

@@ -81,8 +81,8 @@ class Client:
         self._pool = urllib3.PoolManager(
             maxsize=16,
             ssl_context=_tls(access),
+            # OpenSSL checks the certificate against it; urllib3's own check stays out of the way.
             server_hostname=access.tls_server_name or None,
-            assert_hostname=access.tls_server_name or None,
             retries=urllib3.Retry(False),
         )
         if reach is not None:
@@ -262,27 +262,35 @@ def _parsed(data: bytes) -> Any:
         return data.decode("utf-8", "replace")
 
 
+_WORDS: tuple[tuple[type[BaseException], str], ...] = (
+    (ssl.SSLCertVerificationError, "The certificate of {server} cannot be trusted: {why}."),
+    (ssl.SSLError, "{server} does not speak TLS as expected."),
+    (urllib3.exceptions.NameResolutionError, "The name in {server} is not known."),
+    (urllib3.exceptions.NewConnectionError, ""),  # a time-out by its class: its cause knows better
+    (
+        urllib3.exceptions.ConnectTimeoutError,
+        f"{{server}} did not answer in {CONNECT_SECONDS:.0f} s.",
+    ),
+    (urllib3.exceptions.ReadTimeoutError, "{server} did not answer in time."),
+    (ConnectionRefusedError, "{server} refuses connections: nothing listens there."),
+)
+
+
 def _in_words(error: BaseException, access: Access) -> str:
     """A category, never the text of an unknown server."""
-    server = access.server
-    cause: BaseException | None = error
-    while cause is not None:
-        match cause:
-            case AddressRefused():
-                return str(cause)
-            case ssl.SSLCertVerificationError():
-                return f"The certificate of {server} cannot be trusted: {cause.verify_message}."
-            case ssl.SSLError():
-                return f"{server} does not speak TLS as expected."
-            case urllib3.exceptions.NameResolutionError():
-                return f"The name in {server} is not known."
-            case urllib3.exceptions.ConnectTimeoutError():
-                return f"{server} did not answer in {CONNECT_SECONDS:.0f} s."
-            case urllib3.exceptions.ReadTimeoutError():
-                return f"{server} took the request and did not answer in time."
-            case ConnectionRefusedError():
-                return f"{server} refuses connections: nothing listens there."
-            case _:
-                cause = cause.__cause__ or cause.__context__ or getattr(cause, "reason", None)
-                cause = cause if isinstance(cause, BaseException) else None
-    return f"The connection to {server} broke."
+    for cause in _causes(error):
+        if isinstance(cause, AddressRefused):
+            return str(cause)
+        words = next((words for kind, words in _WORDS if isinstance(cause, kind)), "")
+        if words:
+            why = getattr(cause, "verify_message", "")
+            return words.format(server=access.server, why=why)
+    return f"The connection to {access.server} broke."
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error and what lies behind it, the nearest first."""
+    cause: object = error
+    while isinstance(cause, BaseException):
+        yield cause
+        cause = cause.__cause__ or cause.__context__ or getattr(cause, "reason", None)
