@@ -1,0 +1,189 @@
+"""Credentials of clusters: sealed, bound to their cluster, and turned over to new keys."""
+
+import json
+import threading
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+from django.db import close_old_connections, connection
+
+from gangline.clusters import connections, credentials
+from gangline.clusters.drivers.kubernetes.access import Access
+from gangline.clusters.models import Cluster, Credential
+from gangline.lib.sealing import KeyFile, Keyring, key_of
+from gangline.organization import services
+from tests.support.certificates import jwt
+
+SECRET = jwt(sub="system:serviceaccount:gangline:gangline", exp=4_000_000_000)
+ACCESS = Access("https://192.0.2.7:6443", token=SECRET)
+
+
+@pytest.fixture(autouse=True)
+def own_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "sealing.keys"
+    monkeypatch.setattr(
+        settings, "GANGLINE", settings.GANGLINE.model_copy(update={"keys_file": path})
+    )
+    KeyFile(path).add()
+    return path
+
+
+def cluster(name: str = "lab") -> Cluster:
+    services.found(name="Test")
+    return services.create_cluster(actor=None, name=name, kind="kubernetes")
+
+
+def keys(*words: str) -> str:
+    out = StringIO()
+    call_command("keys", *words, stdout=out)
+    return out.getvalue()
+
+
+def everything_stored() -> str:
+    """All rows of all tables, as text."""
+    with connection.cursor() as cursor:
+        rows: list[Any] = []
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f'SELECT * FROM "{table}"')
+            rows += cursor.fetchall()
+    return repr(rows)
+
+
+def test_the_secret_is_nowhere_in_the_database(db: None) -> None:
+    lab = cluster()
+    stored = credentials.store(lab, ACCESS, by=None)
+    assert stored.identity_name == "service account gangline/gangline"
+    assert len(stored.fingerprint) == 16
+    assert SECRET not in everything_stored()
+    assert SECRET.split(".")[1] not in everything_stored()
+    assert credentials.access_of(lab) == ACCESS
+
+
+def test_a_credential_moved_to_another_cluster_is_refused(db: None) -> None:
+    lab, other = cluster(), cluster("other")
+    stored = credentials.store(lab, ACCESS, by=None)
+    credentials.store(other, ACCESS, by=None)
+    Credential.objects.filter(cluster=other).update(sealed=stored.sealed)
+    with pytest.raises(credentials.NoCredential, match="sealed for something else"):
+        credentials.access_of(other)
+    with pytest.raises(connections.Unconnectable, match="give the credential again"):
+        connections.client_for(other)
+
+
+def test_another_credential_makes_another_driver(db: None) -> None:
+    lab = cluster()
+    credentials.store(lab, ACCESS, by=None)
+    first = connections.driver_for(lab)
+    assert connections.driver_for(Cluster.objects.get(pk=lab.pk)) is first
+    credentials.store(lab, Access("https://192.0.2.8:6443", token="other"), by=None)
+    assert connections.driver_for(Cluster.objects.get(pk=lab.pk)) is not first
+
+
+def test_a_lost_key_file_is_said(db: None, own_keys: Path) -> None:
+    lab = cluster()
+    credentials.store(lab, ACCESS, by=None)
+    own_keys.unlink()
+    with pytest.raises(credentials.NoCredential, match="Put the key file back"):
+        credentials.access_of(lab)
+
+
+def test_keys_are_turned_over_by_commands(db: None) -> None:
+    clusters = [cluster(f"lab-{n}") for n in range(5)]
+    for one in clusters:
+        credentials.store(one, ACCESS, by=None)
+    old = credentials.key_file().keyring().current
+    new = keys("add").split()[2]
+    with pytest.raises(CommandError, match=f"5 credentials are sealed with {old}"):
+        keys("retire", old)
+    assert f"{new}  seals  0" in keys("list")
+    # Stopped in the middle and begun again: nothing is done twice.
+    progress = credentials.reseal()
+    assert [next(progress), next(progress)] == [1, 2]
+    progress.close()
+    assert "3 credentials are sealed anew" in keys("rotate")
+    assert credentials.counts() == {new: 5}
+    keys("retire", old)
+    assert old not in keys("list")
+    assert [credentials.access_of(one) for one in clusters] == [ACCESS] * 5
+
+
+def test_a_replaced_credential_is_not_overwritten_by_rotation(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab = cluster()
+    credentials.store(lab, ACCESS, by=None)
+    keys("add")
+    other = Access("https://192.0.2.8:6443", token="other")
+    real = Keyring.resealed
+
+    def meanwhile(ring: Keyring, context: str, sealed: str) -> str:
+        credentials.store(lab, other, by=None)
+        return real(ring, context, sealed)
+
+    monkeypatch.setattr(Keyring, "resealed", meanwhile)
+    assert list(credentials.reseal()) == [0]
+    assert credentials.access_of(lab) == other
+
+
+def test_rotating_twice_while_others_read(transactional_db: None) -> None:
+    clusters = [cluster(f"lab-{n}") for n in range(12)]
+    for number, one in enumerate(clusters):
+        credentials.store(one, Access("https://192.0.2.7", token=f"token-{number}"), by=None)
+    stop, wrong, reads = threading.Event(), [], [0]
+
+    def read() -> None:
+        try:
+            while not stop.is_set():
+                for number, one in enumerate(clusters):
+                    if credentials.access_of(one).token != f"token-{number}":
+                        wrong.append(number)
+                    reads[0] += 1
+        except Exception as error:
+            wrong.append(repr(error))
+            raise
+        finally:
+            close_old_connections()
+            connection.close()
+
+    threads = [threading.Thread(target=read) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in range(2):
+            old = credentials.key_file().keyring().current
+            credentials.key_file().add()
+            list(credentials.reseal())
+            credentials.retire(old)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert not wrong
+    assert reads[0] > len(clusters)
+    assert {key_of(row.sealed) for row in Credential.objects.all()} == {
+        credentials.key_file().keyring().current
+    }
+
+
+def test_the_key_is_not_among_the_settings(db: None, own_keys: Path) -> None:
+    key = own_keys.read_text().strip().split(":")[1]
+    assert key not in json.dumps(settings.GANGLINE.model_dump(), default=str)
+
+
+def test_a_project_can_be_made_on_a_cluster(db: None) -> None:
+    lab, out = cluster(), StringIO()
+    call_command("project", "vision", "--cluster", "lab", "--department", "research", stdout=out)
+    assert out.getvalue().splitlines() == [
+        "Department research on lab.",
+        "Project vision in department research.",
+        "It works in the namespace gangline-vision, made with its first training.",
+    ]
+    assert lab.projects.get().department.name == "research"
+    with pytest.raises(CommandError, match=r"There is no cluster nowhere\. There is: lab"):
+        call_command("project", "x", "--cluster", "nowhere")
+    with pytest.raises(CommandError, match="already a project vision"):
+        call_command("project", "vision", "--cluster", "lab")
