@@ -103,7 +103,7 @@ def test_keys_are_turned_over_by_commands(db: None) -> None:
     # Stopped in the middle and begun again: nothing is done twice.
     progress = credentials.reseal()
     assert [next(progress), next(progress)] == [1, 2]
-    progress.close()
+    del progress
     assert "3 credentials are sealed anew" in keys("rotate")
     assert credentials.counts() == {new: 5}
     keys("retire", old)
@@ -133,7 +133,8 @@ def test_rotating_twice_while_others_read(transactional_db: None) -> None:
     clusters = [cluster(f"lab-{n}") for n in range(12)]
     for number, one in enumerate(clusters):
         credentials.store(one, Access("https://192.0.2.7", token=f"token-{number}"), by=None)
-    stop, wrong, reads = threading.Event(), [], [0]
+    stop, reads = threading.Event(), [0]
+    wrong: list[object] = []
 
     def read() -> None:
         try:

@@ -92,7 +92,7 @@ class _Look:
         self.ask_rights = ask_rights
         self.until = time.monotonic() + BUDGET
         self.steps: list[Step] = []
-        self.version = ""
+        self.version, self.is_complete = "", False
         self.offers: tuple[FrameworkOffer, ...] = ()
         self.detail: dict[str, Any] = {}
 
@@ -118,15 +118,20 @@ class _Look:
         self._guarded("Scheduler", lambda: self._scheduler(served))
         self._guarded("Storage classes", self._storage)
         self._guarded("Nodes and GPUs", self._nodes)
+        self.is_complete = True
 
     def health(self) -> Health:
-        """The cluster answers when the first four steps did not fail."""
+        """The cluster answers when the first four steps did not fail.
+
+        Half a look is no news: the facts of an earlier one hold.
+        """
         failed = [step for step in self.steps if step.state == State.FAILED]
         names = {step.name for step in self.steps}
         if not names >= REQUIRED or any(step.name in REQUIRED for step in failed):
             return Health(False, failed[0].sentence if failed else "The check did not end.")
         facts = Facts(f"Kubernetes {self.version}", self.offers, (), self.detail)
-        return Health(True, failed[0].sentence if failed else "", facts)
+        why = failed[0].sentence if failed else ""
+        return Health(True, why, facts if self.is_complete else None)
 
     def _certificate(self, connection: socket.socket) -> None:
         self.tell(connecting.certificate(self.client, connection))
