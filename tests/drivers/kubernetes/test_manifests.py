@@ -1,6 +1,9 @@
 """What a submission becomes on a cluster: golden files, and the promises behind them."""
 
 import json
+import os
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +11,7 @@ import pytest
 import yaml
 
 from gangline.clusters.drivers.base import AttemptRef
-from gangline.clusters.drivers.kubernetes import labels, manifests
+from gangline.clusters.drivers.kubernetes import labels, launching, manifests
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from tests.drivers.kubernetes import goldens
 from tests.drivers.kubernetes.goldens import DIFFERENCES, NONE, SAME, Case, ref_of, submission
@@ -201,13 +204,47 @@ class TestMpi:
         assert container(found["Worker"])["args"] == ["-De", "-f", "/home/mpi/.sshd_config"]
         assert container(found["Launcher"])["command"] == ["mpirun", "python", "train.py"]
 
-    def test_the_launcher_begins_when_all_workers_are_there(self) -> None:
-        """It has one try; and nothing may wait for a pod that is made only later."""
+    def test_launcher_and_workers_are_placed_together(self) -> None:
         job, group = Case("MPI", SAME, "volcano").objects()
-        assert job["spec"]["launcherCreationPolicy"] == "WaitForWorkersReady"
         assert job["spec"]["slotsPerWorker"] == 1
-        assert group["spec"]["minMember"] == 3
-        assert job["spec"]["runPolicy"]["schedulingPolicy"]["minAvailable"] == 3
+        assert group["spec"]["minMember"] == 4
+        assert job["spec"]["runPolicy"]["schedulingPolicy"]["minAvailable"] == 4
+
+    def test_the_launcher_waits_in_its_own_image_without_gpus(self) -> None:
+        found = roles("MPI", DIFFERENCES)
+        (first,) = found["Launcher"]["template"]["spec"]["initContainers"]
+        assert first["image"] == container(found["Launcher"])["image"]
+        assert first["command"][-2:] == ["ddp", "3"]
+        assert first["resources"] == container(found["Launcher"])["resources"]
+        assert "args" not in first
+        assert "initContainers" not in found["Worker"]["template"]["spec"]
+
+    def test_it_waits_until_every_worker_answers(self, tmp_path: Path) -> None:
+        """The real script; an `ssh` that finds each worker at the third look and is not let in."""
+        looks = tmp_path / "looks"
+        ssh = tmp_path / "ssh"
+        ssh.write_text(
+            "#!/bin/sh\n"
+            f'for host; do case $host in *-worker-*) echo "$host" >> {looks} ;; esac; done\n'
+            f"case $(grep -c . {looks}) in\n"
+            '  1) echo "ssh: Could not resolve hostname ddp: Name or service not known" >&2 ;;\n'
+            '  2) echo "ssh: connect to host ddp port 22: Connection refused" >&2 ;;\n'
+            '  *) echo "Permission denied (publickey)." >&2 ;;\n'
+            "esac\n"
+            "exit 255\n"
+        )
+        ssh.chmod(0o755)
+        command = launching.waits_for_workers({}, "ddp", 2)["command"]
+        path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+        done = subprocess.run(command, env=path, timeout=20, check=True, capture_output=True)
+        assert done.stderr == b""
+        assert looks.read_text().split() == [*["ddp-worker-0.ddp"] * 3, "ddp-worker-1.ddp"]
+
+    def test_an_image_without_ssh_does_not_wait_for_ever(self, tmp_path: Path) -> None:
+        shell = shutil.which("sh")
+        assert shell is not None
+        command = [shell, *launching.waits_for_workers({}, "ddp", 2)["command"][1:]]
+        subprocess.run(command, env={"PATH": str(tmp_path)}, timeout=10, check=True)
 
     def test_the_number_of_ranks_is_known_to_the_command(self) -> None:
         found = variables(roles("MPI", SAME)["Launcher"])

@@ -159,11 +159,16 @@ class TestNative:
         assert all("schedulingGroup" not in t["spec"] for t in base.templates(job))
 
     def test_the_group_says_that_it_does_not_fit(self) -> None:
-        condition = {"type": "PodGroupScheduled", "status": "False", "message": TOO_FEW}
+        message = "0/1 placements are available, first placement status: pod group is unschedulable"
+        condition = {"type": "PodGroupScheduled", "status": "False", "message": message}
         objects = {"podgroups": [{"status": {"conditions": [condition]}}]}
-        assert reason("native", objects=objects).startswith(
-            "There is no room for all pods together: none of 4 nodes fits: 1 keeps"
-        )
+        waits = [pod("pod group is unschedulable, waiting for minCount pods from a gang")] * 3
+        said = reason("native", waits, objects=objects, room=Room(4, 8))
+        assert said == "Waiting for 12 GPUs, 8 free on 4 nodes."
+        for room in (Room(4, 12), None):  # enough, but not where they are needed
+            said = reason("native", waits, objects=objects, room=room)
+            assert said == "There is no room for all 3 pods together."
+        assert reason("native", objects=objects) == "There is no room for all pods together."
         condition["status"] = "True"
         assert reason("native", objects=objects) == ""
 

@@ -15,7 +15,7 @@ from gangline.clusters.drivers.mapping import apply
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
 from gangline.spec.types import split_command
 
-from . import environment, labels, mapping, quantities, schedulers
+from . import environment, labels, launching, mapping, quantities, schedulers
 from .environment import MASTER, WORKER
 from .kinds import KINDS, JobKind
 from .schedulers import Gang
@@ -155,13 +155,16 @@ def _pod(
     if (gpus := native.get("gpus")) and not (launches and role == MASTER):
         limits = container.setdefault("resources", {}).setdefault("limits", {})
         limits[gpu] = str(gpus)
-    spec = {
+    spec: Object = {
         # Programs get no credential of the cluster, nor a variable for each Service in it.
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         **native.get("pod", {}),
         "containers": [container],
     }
+    if launches and role == MASTER:
+        first = launching.waits_for_workers(container, submission.name, submission.num_workers)
+        spec["initContainers"] = [first]
     marks = {key: native[key] for key in ("labels", "annotations") if key in native}
     return {"metadata": marks, "spec": spec}
 
@@ -184,11 +187,10 @@ def _of_kind(submission: Submission, kind: JobKind, pods: Mapping[str, Object]) 
         case "TF" if submission.configuration == WORKERS_ONLY:
             return {"successPolicy": "AllWorkers"}
         case "MPI":
-            # The launcher has one try: it begins when every worker can be reached.
             return {
                 "slotsPerWorker": 1,
                 "mpiImplementation": "OpenMPI",
-                "launcherCreationPolicy": "WaitForWorkersReady",
+                "launcherCreationPolicy": "AtStartup",
             }
         case _:
             return {}
@@ -200,13 +202,11 @@ def _has_gpus(template: Object) -> bool:
 
 
 def _gang(submission: Submission, pods: Mapping[str, Object], queue: str) -> Gang:
-    trains = FRAMEWORKS[submission.framework].master_trains
     counts = {WORKER: submission.num_workers, MASTER: 1}
     return Gang(
         name=submission.name,
         framework=submission.framework,
-        # A launcher that is made later cannot be waited for.
-        pods=sum(counts[role] for role in pods if trains or role == WORKER),
+        pods=sum(counts[role] for role in pods),
         resources=quantities.total(
             (counts[role], quantities.requested(container))
             for role, template in pods.items()

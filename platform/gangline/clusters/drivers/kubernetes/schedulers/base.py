@@ -21,7 +21,7 @@ class Gang:
     name: str
     framework: str
     pods: int
-    """Replicas that begin at once; under MPI the launcher comes after the workers."""
+    """Replicas, masters and launchers counted."""
     resources: Mapping[str, str]
     """Quantities that all pods ask for together, by resource."""
     queue: str = ""

@@ -8,7 +8,7 @@ https://kubernetes.io/docs/concepts/scheduling-eviction/gang-scheduling/
 from gangline.clusters.drivers.kubernetes.resources import Resource
 
 from .base import Gang, Object, Waiting, condition, sentence, templates
-from .plain import of_pods, verdict
+from .plain import of_pods, short_of_gpus, unplaced
 
 POD_GROUPS = Resource("scheduling.k8s.io", "v1alpha2", "podgroups", "PodGroup")
 WITHOUT = frozenset({"MPI"})
@@ -42,11 +42,9 @@ class Native:
         ]
 
     def pending_reason(self, waiting: Waiting) -> str:
-        if reason := of_pods(waiting):
-            return sentence(reason)
         group = next(iter(waiting.objects.get(POD_GROUPS.plural, ())), {})
-        scheduled = condition(group, "PodGroupScheduled")
-        if scheduled.get("status") != "False":
-            return ""
-        why = verdict(str(scheduled.get("message") or ""))
-        return sentence(f"there is no room for all pods together{f': {why}' if why else ''}")
+        if condition(group, "PodGroupScheduled").get("status") != "False":
+            return sentence(of_pods(waiting))
+        # Neither the group nor its pods say more than that they wait for each other.
+        together = f"there is no room for all {len(waiting.pods) or ''} pods together"
+        return sentence(short_of_gpus(unplaced(waiting), waiting.room) or together)

@@ -5,17 +5,16 @@ https://kubernetes.io/docs/concepts/scheduling-eviction/kube-scheduler/
 
 import re
 from collections.abc import Iterator, Mapping
-from decimal import Decimal
 from typing import Any
 
 from gangline.clusters.drivers.kubernetes import quantities
 from gangline.clusters.drivers.kubernetes.resources import Resource
 
-from .base import Gang, Object, Waiting, condition, sentence
+from .base import Gang, Object, Objects, Room, Waiting, condition, sentence
 
 _VERDICT = re.compile(r"0/([0-9]+) nodes are available: (.*?)(?:\. |\.?\Z)", re.DOTALL)
 _PART = re.compile(r"([0-9]+) (.+)", re.DOTALL)
-_LACKING = re.compile(r"Insufficient (\S+)")
+_LACKING = re.compile(r"Insufficient ([^\s,.]+(?:\.[^\s,.]+)*)")
 _TAINT = re.compile(r"node\(s\) had untolerated taint(?:\(s\)|s)? ?(?:\{([^}:]*)[^}]*\})?")
 _CAUSES = (
     ("didn't match Pod's node affinity/selector", "not of the kind asked for"),
@@ -48,35 +47,51 @@ class Plain:
 
 def of_pods(waiting: Waiting) -> str:
     """What the pods without a node say: "2 of 3 pods wait for a node; …". Empty: all have one."""
-    unplaced = [pod for pod in waiting.pods if not pod.get("spec", {}).get("nodeName")]
-    if not unplaced:
+    waits = unplaced(waiting)
+    if not waits:
         return ""
-    pods = f"{len(unplaced)} of {len(waiting.pods)} pods" if len(waiting.pods) > 1 else "its pod"
-    verb = "waits" if len(unplaced) == 1 else "wait"
-    message = next(filter(None, map(_message, unplaced)), "")
-    if "Insufficient" in message and (short := missing_gpus(unplaced, waiting, message)):
+    pods = f"{len(waits)} of {len(waiting.pods)} pods" if len(waiting.pods) > 1 else "its pod"
+    verb = "waits" if len(waits) == 1 else "wait"
+    message = next(filter(None, map(_message, waits)), "")
+    if _lacks_gpus(message) and (short := _for_gpus(waits, waiting.room)):
         return short
     why = verdict(message)
     return f"{pods} {verb} for a node{f'; {why}' if why else ''}"
 
 
-def missing_gpus(unplaced: list[Mapping[str, Any]], waiting: Waiting, message: str) -> str:
-    """ "waiting for 8 GPUs, 3 free on 4 nodes", where GPUs are what is missing and counted."""
-    asked: dict[str, Decimal] = {}
-    for pod in unplaced:
-        for container in pod.get("spec", {}).get("containers", ()):
-            for resource, quantity in quantities.requested(container).items():
-                asked[resource] = asked.get(resource, Decimal(0)) + quantities.amount(quantity)
-    gpus = sum(
-        number
-        for resource, number in asked.items()
-        if quantities.is_gpu(resource) and f"Insufficient {resource}" in message
-    )
-    if not gpus or waiting.room is None:
+def unplaced(waiting: Waiting) -> list[Mapping[str, Any]]:
+    """Pods that have no node yet."""
+    return [pod for pod in waiting.pods if not pod.get("spec", {}).get("nodeName")]
+
+
+def short_of_gpus(pods: Objects, room: Room | None) -> str:
+    """The same as below where the GPUs that are free would not do for all these pods."""
+    return _for_gpus(pods, room) if room is not None and _gpus(pods) > room.gpus else ""
+
+
+def _for_gpus(pods: Objects, room: Room | None) -> str:
+    """ "waiting for 8 GPUs, 3 free on 4 nodes", where they were counted."""
+    gpus = _gpus(pods)
+    if not gpus or room is None:
         return ""
-    nodes = f"{waiting.room.nodes} {'node' if waiting.room.nodes == 1 else 'nodes'}"
-    wanted = quantities.in_words("nvidia.com/gpu", Decimal(gpus))
-    return f"waiting for {wanted}, {waiting.room.gpus} free on {nodes}"
+    nodes = f"{room.nodes} {'node' if room.nodes == 1 else 'nodes'}"
+    return f"waiting for {gpus} {'GPU' if gpus == 1 else 'GPUs'}, {room.gpus} free on {nodes}"
+
+
+def _gpus(pods: Objects) -> int:
+    return int(
+        sum(
+            quantities.amount(quantity)
+            for pod in pods
+            for container in pod.get("spec", {}).get("containers", ())
+            for resource, quantity in quantities.requested(container).items()
+            if quantities.is_gpu(resource)
+        )
+    )
+
+
+def _lacks_gpus(message: str) -> bool:
+    return any(quantities.is_gpu(resource) for resource in _LACKING.findall(message))
 
 
 def verdict(message: str) -> str:
