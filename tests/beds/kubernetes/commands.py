@@ -4,25 +4,18 @@ Everything listens on the loopback address. Flags:
 https://kubernetes.io/docs/reference/command-line-tools-reference/ and https://kwok.sigs.k8s.io/
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Sequence
 
-from . import building
-from .pki import Pki
+from . import add_on_commands, building
+from .layout import MORE_REQUESTS, Command, Layout
 
 NATIVE_GANG = "native-gang"
 SERVICE_RANGE = "10.96.0.0/16"
 CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
-OPERATORS = ("kwok", "training-operator", "mpi-operator")
-PORTS = (
-    *("etcd", "etcd-peers", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok"),
-    *("training-operator", "training-operator-metrics", "training-operator-webhook"),
-)
-"""Names of the ports that are chosen when a bed starts."""
+_OPERATORS = ("kwok", "training-operator", "mpi-operator")
+_ADD_ONS = {"volcano": ("vc-controller-manager", "vc-scheduler"), "jobset": ("jobset",)}
 _GANG_GATES = "GenericWorkload=true,GangScheduling=true,TopologyAwareWorkloadScheduling=true"
 _GANG_API = "scheduling.k8s.io/v1alpha2"
-_FAST = ("--kube-api-qps=200", "--kube-api-burst=400")
 _WITHOUT = (
     *("node-ipam-controller", "node-route-controller", "service-lb-controller"),
     *("cloud-node-lifecycle-controller", "persistentvolume-attach-detach-controller"),
@@ -34,37 +27,10 @@ _SIMULATED = (
 _SCHEMES = ("pytorchjob", "tfjob", "xgboostjob", "jaxjob")
 
 
-@dataclass(frozen=True)
-class Layout:
-    """Where one bed has its files and ports, and what it was made with."""
-
-    folder: Path
-    pki: Pki
-    ports: Mapping[str, int]
-    with_: Sequence[str] = ()
-    flags: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """More flags, by the names of processes; the last one of a name counts."""
-
-    @property
-    def server(self) -> str:
-        return f"https://127.0.0.1:{self.ports['kube-apiserver']}"
-
-    @property
-    def admin(self) -> str:
-        """Path of the administrator's kubeconfig."""
-        return str(self.folder / "admin.kubeconfig")
-
-
-@dataclass(frozen=True)
-class Command:
-    """One process: its arguments, what it adds to the environment, where it says it is ready."""
-
-    arguments: tuple[str, ...]
-    ready: str = ""
-    """Address that answers 200; empty when it is told in another way."""
-    environment: Mapping[str, str] = field(default_factory=dict)
-    isolated: bool = False
-    """Whether it wants a network of its own, for a port that it does not let us choose."""
+def operators(with_: Sequence[str] = ()) -> tuple[str, ...]:
+    """Names of the processes besides the control plane, in the order in which they start."""
+    added = (name for add_on in with_ for name in _ADD_ONS.get(add_on, ()))
+    return (*_OPERATORS, *added)
 
 
 def command(name: str, layout: Layout) -> Command:
@@ -154,7 +120,7 @@ def _controller_manager(layout: Layout) -> Command:
             f"--controllers={','.join(['*', *(f'-{name}' for name in _WITHOUT)])}",
             # A frozen control plane must not make the nodes fail.
             "--node-monitor-grace-period=1h",
-            *_FAST,
+            *MORE_REQUESTS,
         ),
         ready=f"https://127.0.0.1:{layout.ports['kube-controller-manager']}/healthz",
     )
@@ -167,7 +133,7 @@ def _scheduler(layout: Layout) -> Command:
             *_kubeconfigs(layout),
             *_serving(layout, "kube-scheduler"),
             "--leader-elect=false",
-            *_FAST,
+            *MORE_REQUESTS,
             *gang,
         ),
         ready=f"https://127.0.0.1:{layout.ports['kube-scheduler']}/healthz",
@@ -203,7 +169,8 @@ def _training_operator(layout: Layout) -> Command:
             f"--health-probe-bind-address=127.0.0.1:{probes}",
             f"--webhook-server-port={layout.ports['training-operator-webhook']}",
             "--controller-threads=4",
-            *_FAST,
+            *MORE_REQUESTS,
+            *(["--gang-scheduler-name=volcano"] if "volcano" in layout.with_ else []),
         ),
         ready=f"http://127.0.0.1:{probes}/readyz",
         environment={"KUBECONFIG": layout.admin},
@@ -211,7 +178,12 @@ def _training_operator(layout: Layout) -> Command:
 
 
 def _mpi_operator(layout: Layout) -> Command:
-    arguments = (f"--kubeConfig={layout.admin}", "--lock-namespace=mpi-operator", *_FAST)
+    arguments = (
+        f"--kubeConfig={layout.admin}",
+        "--lock-namespace=mpi-operator",
+        *MORE_REQUESTS,
+        *(["--gang-scheduling=volcano"] if "volcano" in layout.with_ else []),
+    )
     # Its health check is on port 8080 of all addresses, and nothing can change that.
     return Command(arguments, isolated=True)
 
@@ -224,4 +196,5 @@ _MAKERS = {
     "kwok": _kwok,
     "training-operator": _training_operator,
     "mpi-operator": _mpi_operator,
+    **add_on_commands.MAKERS,
 }

@@ -78,11 +78,34 @@ COMPONENTS = {
             "github.com/kubeflow/mpi-operator",
             ("manifests/base/kubeflow.org_mpijobs.yaml",),
         ),
+        Component(
+            "volcano",
+            {
+                "vc-scheduler": "volcano.sh/volcano/cmd/scheduler",
+                "vc-controller-manager": "volcano.sh/volcano/cmd/controller-manager",
+            },
+            "volcano.sh/volcano",
+            # Those of jobflow too: without them the queues stay closed.
+            ("config/crd/*/bases/*.yaml",),
+        ),
+        Component(
+            "jobset",
+            {"jobset": "sigs.k8s.io/jobset"},
+            "sigs.k8s.io/jobset",
+            (
+                "config/components/crd/bases/*.yaml",
+                "config/components/webhook/manifests.yaml",
+            ),
+        ),
     )
 }
 
 ALWAYS = ("etcd", "kubernetes", "kwok", "training-operator", "mpi-operator")
-ADD_ONS: dict[str, tuple[str, ...]] = {"native-gang": ()}
+ADD_ONS: dict[str, tuple[str, ...]] = {
+    "jobset": ("jobset",),
+    "native-gang": (),
+    "volcano": ("volcano",),
+}
 """What `WITH` may name, and the components that each needs beyond those of every bed."""
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from gangline.clusters.drivers.kubernetes.access import Access
 
-from .commands import Layout
+from .layout import Layout
 
 USERS = ("admin", "gangline")
 """The first may do everything; the second what Gangline's own role says."""

@@ -1,6 +1,5 @@
 """What is put on a new cluster: definitions, nodes, rules of the pods, webhooks, rights."""
 
-import base64
 import functools
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,16 +13,22 @@ from gangline.clusters.drivers.kubernetes import resources
 from gangline.clusters.drivers.kubernetes.client import Client
 from gangline.clusters.drivers.kubernetes.resources import Resource
 
-from . import building, pki
-from .commands import Layout
-from .components import COMPONENTS, needed
+from . import building, webhooks
+from .components import needed
+from .layout import Layout
 from .processes import BedFailed
 
 ROOT = Path(__file__).resolve().parents[3]
 ROLES = ROOT / "deploy" / "kubernetes"
 RESTRICTED_USER = "gangline"
 NODES, GPUS_PER_NODE = 4, 8
-NAMESPACES = ("kubeflow", "mpi-operator")
+NAMESPACES = {
+    "training-operator": "kubeflow",
+    "mpi-operator": "mpi-operator",
+    "volcano": "volcano-system",
+    "jobset": "jobset-system",
+}
+"""Where each component expects what is its own."""
 ESTABLISHED_SECONDS = 20
 _RBAC, _HOOKS, _KWOK = "rbac.authorization.k8s.io", "admissionregistration.k8s.io", "kwok.x-k8s.io"
 
@@ -58,13 +63,16 @@ Object = Mapping[str, Any]
 
 def install(client: Client, layout: Layout) -> None:
     """Put everything on the cluster that the bed's processes expect. Raises BedFailed."""
-    found = [one for part in needed(layout.with_) for one in building.manifests(part)]
+    parts = needed(layout.with_)
+    found = [one for part in parts for one in building.manifests(part)]
+    spaces = [_namespace(NAMESPACES[part.name]) for part in parts if part.name in NAMESPACES]
+    hooks = [one for part in parts for one in webhooks.objects(part.name, layout)]
     definitions = [one for one in found if one["kind"] == "CustomResourceDefinition"]
     stages = [one for one in found if one["kind"] == "Stage"]
-    _apply(client, [*(_namespace(name) for name in NAMESPACES), *definitions])
+    _apply(client, [*spaces, *definitions])
     _await_established(client, definitions)
     rules = yaml.safe_load_all((Path(__file__).parent / "stages.yaml").read_text())
-    _apply(client, [*_nodes(), *stages, *rules, _STORAGE_CLASS, *_training_operator(layout)])
+    _apply(client, [*_nodes(), *stages, *rules, _STORAGE_CLASS, *hooks])
     grant(client)
 
 
@@ -159,51 +167,3 @@ def _nodes() -> Iterator[dict[str, Any]]:
             },
             "status": {"capacity": room, "allocatable": room},
         }
-
-
-def _training_operator(layout: Layout) -> Iterator[dict[str, Any]]:
-    """Certificate, address and rules of its webhook, which runs outside the cluster.
-
-    The API server itself looks up an ExternalName, and still checks the name of the service.
-    """
-    files = pki.webhook_files()
-    name, namespace = "training-operator", "kubeflow"
-    port = layout.ports["training-operator-webhook"]
-    yield {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": f"{name}-webhook-cert", "namespace": namespace},
-        "data": {key: _base64(text) for key, text in files.items()},
-    }
-    yield {
-        "apiVersion": "v1",
-        "kind": "Service",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": {"type": "ExternalName", "externalName": "localhost"},
-    }
-    shipped = building.manifests(COMPONENTS[name])
-    hooks: Any = next(one for one in shipped if one["kind"] == "ValidatingWebhookConfiguration")
-    yield hooks | {
-        "metadata": {"name": f"validator.{name}.kubeflow.org"},
-        "webhooks": [
-            hook
-            | {
-                "clientConfig": {
-                    "caBundle": _base64(files["ca.crt"]),
-                    "service": {
-                        "name": name,
-                        "namespace": namespace,
-                        "port": port,
-                        "path": hook["clientConfig"]["service"]["path"],
-                    },
-                }
-            }
-            for hook in hooks["webhooks"]
-            # Nobody serves this kind here.
-            if "paddlejob" not in hook["name"]
-        ],
-    }
-
-
-def _base64(text: str) -> str:
-    return base64.b64encode(text.encode()).decode()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from . import isolating
-from .commands import Command, Layout
+from .layout import Command, Layout
 
 STOP_SECONDS = 15
 HEALTH_PORT = 8080

@@ -4,8 +4,9 @@ import contextlib
 
 from gangline.clusters.drivers.kubernetes.client import Client, Unreachable
 
-from .commands import Layout, command
+from .commands import command
 from .kubeconfigs import access
+from .layout import Layout
 from .objects import LEASES
 from .processes import answers
 

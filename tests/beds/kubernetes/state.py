@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from .commands import Layout
+from .layout import Layout
 from .pki import Pki
 from .processes import Identity
 

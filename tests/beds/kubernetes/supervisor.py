@@ -24,8 +24,9 @@ from gangline.clusters.drivers.kubernetes.client import Client
 from scripts.services import free_port
 
 from . import objects, pki
-from .commands import CONTROL_PLANE, OPERATORS, PORTS, command
+from .commands import CONTROL_PLANE, command, operators
 from .kubeconfigs import access, write_kubeconfigs
+from .layout import PORTS
 from .processes import BedFailed, Identity, end_of, spawn
 from .readiness import forget_leader, is_ready
 from .state import State
@@ -56,9 +57,10 @@ class Supervisor:
             self._start(name)
         with contextlib.closing(Client(access(self.layout, "admin"))) as client:
             objects.install(client, self.layout)
-        for name in OPERATORS:
+        more = operators(self.layout.with_)
+        for name in more:
             self._start(name)
-        for name in (*others, *OPERATORS):
+        for name in (*others, *more):
             self._await(name)
         self.state.seconds = round(time.monotonic() - began, 1)
         self.state.write()
