@@ -21,6 +21,7 @@ from gangline.clusters.drivers.base import (
     Observation,
     ObservedState,
 )
+from gangline.clusters.drivers.kubernetes import logs
 from gangline.clusters.drivers.kubernetes.client import Client
 from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
 from gangline.clusters.drivers.kubernetes.options import Options
@@ -50,8 +51,12 @@ class TestKubernetes(ReadingConformance):
     tells_stopped_ends = False  # the pods are gone, and what they knew with them
 
     @pytest.fixture
-    def driver(self, bed: Bed, tmp_path: Path) -> Iterator[Driver]:
+    def driver(
+        self, bed: Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> Iterator[Driver]:
         """A driver beside a watch that fetches the logs, as in production."""
+        # The bed's kubelet, unlike a real one, does not end the stream of a pod that has ended.
+        monkeypatch.setattr(logs, "SILENCE", 2.0)
         self.install = f"install-{secrets.token_hex(4)}"
         self.bed = bed
         driver = KubernetesDriver(Client(bed.restricted), Options(data_dir=tmp_path))
