@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import connection
 from pytest_django import DjangoDbBlocker
 
-from tests.beds.kubernetes.fixtures import bed, namespace, own_processes
+from tests.beds.kubernetes.fixtures import bed, namespace, own_processes, turns_on_the_bed
 from tests.support.servers import browser_context, chromium, page, postgres_server, redis_server
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "page",
     "postgres_server",
     "redis_server",
+    "turns_on_the_bed",
 ]
 
 

@@ -1,5 +1,6 @@
 """Fixtures that give tests a real Kubernetes; loaded by the conftest at the root of the tests."""
 
+import fcntl
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +28,7 @@ def bed() -> Iterator[Bed]:
 
 @pytest.fixture
 def own_processes(bed: Bed) -> Bed:
-    """The bed, for a test that stops or freezes parts of it: left out on any other cluster."""
+    """The bed, alone, for a test that stops or freezes parts of it; left out on other clusters."""
     if bed.state is None:
         pytest.skip(f"{KUBECONFIG} names a cluster whose processes are nobody's to touch.")
     return bed
@@ -38,6 +39,19 @@ def namespace(bed: Bed) -> Iterator[str]:
     """A namespace of its own for one test."""
     with bed.namespace() as name:
         yield name
+
+
+@pytest.fixture(autouse=True)
+def turns_on_the_bed(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Let no test of a parallel process use the bed while one has it alone."""
+    if "bed" not in request.fixturenames:
+        yield
+        return
+    alone = "own_processes" in request.fixturenames
+    _folder().mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (_folder() / "turns.lock").open("w") as turns:
+        fcntl.flock(turns, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
+        yield
 
 
 def _folder() -> Path:
