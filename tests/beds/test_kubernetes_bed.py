@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gangline.clusters.drivers.kubernetes import resources
-from gangline.clusters.drivers.kubernetes.client import Client
+from gangline.clusters.drivers.kubernetes.client import Client, Unreachable
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.jobs import conditions, job
@@ -172,3 +172,41 @@ def test_the_restricted_user_may_do_nothing_that_its_role_does_not_say(bed: Bed)
     assert client.list(STAGES).status == 403
     assert client.list(LOGS).status == 403
     client.close()
+
+
+def test_an_api_server_that_was_killed_comes_back_with_everything(
+    own_processes: Bed, namespace: str
+) -> None:
+    bed = own_processes
+    uid = create(bed, namespace, job("PyTorch", "stays", {"Master": 1}))
+    bed.kill("kube-apiserver")
+    assert not bed.processes["kube-apiserver"].is_alive
+    with pytest.raises(Unreachable):
+        bed.client.get(PYTORCH, namespace, "stays")
+    bed.restart("kube-apiserver")
+    assert bed.client.get(PYTORCH, namespace, "stays").body["metadata"]["uid"] == uid
+    until(bed, namespace, "stays", "Running")
+
+
+def test_an_operator_that_was_restarted_works_at_once(own_processes: Bed, namespace: str) -> None:
+    bed = own_processes
+    before = bed.processes["mpi-operator"]
+    bed.restart("mpi-operator")
+    assert bed.processes["mpi-operator"] != before
+    create(bed, namespace, job("MPI", "later", {"Launcher": 1, "Worker": 1}), "MPI")
+    until(bed, namespace, "later", "Running", "MPI")
+
+
+def test_while_an_operator_is_down_its_webhook_refuses_and_then_takes_again(
+    own_processes: Bed, namespace: str
+) -> None:
+    bed = own_processes
+    bed.kill("training-operator")
+    try:
+        answer = bed.client.create(PYTORCH, namespace, job("PyTorch", "waits", THREE))
+        assert answer.status == 500
+        assert "failed calling webhook" in answer.message
+    finally:
+        bed.restart("training-operator")
+    create(bed, namespace, job("PyTorch", "waits", THREE))
+    until(bed, namespace, "waits", "Running")
