@@ -52,9 +52,11 @@ SAMPLES: dict[Kind, tuple[Any, Any]] = {
     Kind.COMMAND: ("one", "two"),
     Kind.ITEMIZED: ([{"name": "A", "value": "1"}], [{"name": "A", "value": "2"}]),
 }
-CHOSEN = {
+TOLERATION = {"name": "A", "key": "dedicated", "operator": "Equal", "effect": "Any"}
+CHOSEN: dict[str, tuple[Any, Any]] = {
     "image": ("local://one", "local://two"),
     "distributedFramework": ("PyTorch", "XGBoost"),
+    "tolerations": ([{**TOLERATION, "value": "1"}], [{**TOLERATION, "value": "2"}]),
 }
 
 

@@ -190,3 +190,56 @@ class TestWhatTheClusterDoesNotHave:
     def test_a_problem_is_never_hidden(self) -> None:
         problem = Problem(Role.WORKER, "imagePullPolicy", "required", "is required")
         assert self.shown(RoleInputs(), [problem])[self.PULL].errors
+
+
+class TestItemsWithChoices:
+    """A list whose items have more than a name and a value: choices, and what may stay empty."""
+
+    ROW = "worker.tolerations~r1"
+    TYPED = {
+        f"{ROW}.name": "gpus",
+        f"{ROW}.key": "nvidia.com/gpu",
+        f"{ROW}.operator": "Exists",
+        f"{ROW}.value": "",
+        f"{ROW}.effect": "NoSchedule",
+        f"{ROW}.seconds": "",
+    }
+
+    def row(self, inputs: RoleInputs) -> Any:
+        sections = form().sections(inputs)
+        (field,) = [f for s in sections for f in s.fields if f.path == "worker.tolerations"]
+        (item,) = field.items
+        return item
+
+    def test_what_was_left_empty_is_not_said(self) -> None:
+        made = form()
+        data = posted(**{"worker.tolerations~rows": ["", "r1"]}, **self.TYPED)
+        said = made.said(made.read(data, RoleInputs()).inputs)
+        assert said.problems == []
+        assert said.values["worker.tolerations"]["value"] == [
+            {
+                "name": "gpus",
+                "key": "nvidia.com/gpu",
+                "operator": "Exists",
+                "effect": "NoSchedule",
+            }
+        ]
+
+    def test_seconds_are_a_number(self) -> None:
+        made = form()
+        data = posted(
+            **{"worker.tolerations~rows": ["", "r1"]},
+            **self.TYPED | {f"{self.ROW}.effect": "NoExecute", f"{self.ROW}.seconds": "soon"},
+        )
+        (problem,) = made.said(made.read(data, RoleInputs()).inputs).problems
+        assert problem.path == "tolerations.0.seconds"
+
+    def test_choices_are_offered_and_nothing_typed_is_lost(self) -> None:
+        item = self.row(RoleInputs(lists={"tolerations": (Row("r1", {"operator": "Lt"}),)}))
+        cells = {cell.id.rpartition("-")[2]: cell for cell in item.cells}
+        assert item.layout == "many"
+        assert [(o.value, o.selected) for o in cells["operator"].options] == [
+            ("Equal", False), ("Exists", False), ("Lt", True),
+        ]  # fmt: skip
+        assert next((o.word, o.selected) for o in cells["effect"].options) == ("Effect", True)
+        assert cells["key"].options == ()

@@ -80,6 +80,11 @@ class ItemView:
     errors: tuple[str, ...] = ()
 
     @property
+    def layout(self) -> str:
+        """How its cells stand: two beside each other, or several in lines of three."""
+        return "two" if len(self.cells) < 3 else "many"
+
+    @property
     def item_name(self) -> str:
         """What its buttons call it."""
         return self.key or "this row"

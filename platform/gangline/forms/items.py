@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from gangline.forms.fields import Cell, Chip, ItemView, dom_id
+from gangline.forms.fields import Cell, Chip, ItemView, Option, dom_id
 from gangline.forms.posted import InheritedItem, item_row_id
 from gangline.forms.raw import Row
-from gangline.spec.catalogue import SpecField
+from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.problems import Problem
 
 
@@ -111,6 +111,7 @@ def _view(
             placeholder=attribute.ui.placeholder,
             readonly=bool(locked_by) or bool(key and attribute.path == spec.item_key),
             wrong=any(_is_about(p, attribute.path) for p in problems),
+            options=_options(attribute, texts.get(attribute.path, "")),
             described_by=described,
         )
         for attribute in spec.items
@@ -124,6 +125,15 @@ def _view(
         locked_by=locked_by,
         errors=tuple(p.sentence for p in problems),
     )
+
+
+def _options(attribute: SpecField, text: str) -> tuple[Option, ...]:
+    """The choices of a cell; what is no choice stays, so that nothing is lost."""
+    if attribute.kind is not Kind.CHOICE:
+        return ()
+    first = () if text else (Option("", attribute.label, True),)
+    strange = (Option(text, text, True),) if text and text not in attribute.choices else ()
+    return (*first, *(Option(c, c, c == text) for c in attribute.choices), *strange)
 
 
 def _is_about(problem: Problem, attribute: str) -> bool:

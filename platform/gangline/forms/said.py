@@ -86,6 +86,8 @@ def _item(found: Said, role: Role, spec: SpecField, row: Row, index: int) -> dic
     item: dict[str, Any] = {}
     for attribute in spec.items:
         text = row.texts.get(attribute.path, "")
+        if not text and not attribute.required:
+            continue
         try:
             item[attribute.path] = parse_text(attribute, text)
         except Unparsable as error:

@@ -21,6 +21,7 @@ from .base import (
     WorkloadLevel,
     refused,
 )
+from .placement import Toleration
 from .reserved import AnnotationValue, LabelValue, MetadataKey, VariableName
 from .types import (
     AbsolutePath,
@@ -186,6 +187,18 @@ class ReplicaSpec(SpecModel):
         ItemKey("name"),
     ] = None
     compute: Compute = Field(default_factory=Compute)
+    tolerations: Annotated[
+        list[Toleration] | None,
+        Field(max_length=32),
+        Ui(
+            "Tolerations",
+            help="Lets pods run on nodes that a taint keeps free for others.",
+            section="compute",
+            flag="toleration",
+            item="toleration",
+        ),
+        ItemKey("name"),
+    ] = None
     labels: Annotated[
         list[Label] | None,
         Field(max_length=32),

@@ -40,6 +40,17 @@ WORKER: Mapping[str, Any] = {
     "compute.cpuCoreLimit": 4,
     "compute.cpuMemoryRequest": "512M",
     "compute.cpuMemoryLimit": "2Gi",
+    "tolerations": [
+        {"name": "gpus", "key": "nvidia.com/gpu", "operator": "Exists", "effect": "Any"},
+        {
+            "name": "ours",
+            "key": "dedicated",
+            "operator": "Equal",
+            "value": "training",
+            "effect": "NoExecute",
+            "seconds": 300,
+        },
+    ],
     "labels": [{"name": "team", "value": "vision"}],
     "annotations": [{"name": "user.gangline.dev/purpose", "value": "ablation of\nthe warm-up"}],
     "terminationGracePeriodSeconds": 45,

@@ -261,3 +261,17 @@ def test_a_scheduler_is_named_in_every_role_or_in_none(scheduler: str) -> None:
 def test_the_command_that_the_message_names_writes_these_files() -> None:
     assert goldens.COMMAND.split()[-1] == goldens.__name__
     assert Path(goldens.__file__).parent == goldens.FOLDER.parent
+
+
+def test_a_toleration_as_kubernetes_writes_it() -> None:
+    pod = roles("PyTorch", SAME)["Master"]["template"]["spec"]
+    assert pod["tolerations"] == [
+        {"key": "nvidia.com/gpu", "operator": "Exists"},
+        {
+            "key": "dedicated",
+            "operator": "Equal",
+            "value": "training",
+            "effect": "NoExecute",
+            "tolerationSeconds": 300,
+        },
+    ]

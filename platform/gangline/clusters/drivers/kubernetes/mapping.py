@@ -20,6 +20,21 @@ def _pairs(items: list[dict[str, Any]]) -> dict[str, str]:
     return {str(item["name"]): str(item.get("value") or "") for item in items}
 
 
+def _tolerations(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [_toleration(item) for item in items]
+
+
+def _toleration(item: Mapping[str, Any]) -> dict[str, Any]:
+    made: dict[str, Any] = {"key": item["key"], "operator": item["operator"]}
+    if item["operator"] == "Equal":
+        made["value"] = item.get("value") or ""
+    if item["effect"] != "Any":  # no effect at all tolerates every one
+        made["effect"] = item["effect"]
+    if item.get("seconds") is not None:
+        made["tolerationSeconds"] = item["seconds"]
+    return made
+
+
 def cores(number: float) -> str:
     """Cores as a quantity: 2 → ``2``, 0.5 → ``500m``, the finest that Kubernetes knows."""
     thousandths = max(1, round(number * 1000))
@@ -40,6 +55,7 @@ ROLE: Table = {
     "compute.cpuCoreLimit": To("container|resources|limits|cpu", cores),
     "compute.cpuMemoryRequest": To("container|resources|requests|memory"),
     "compute.cpuMemoryLimit": To("container|resources|limits|memory"),
+    "tolerations": To("pod|tolerations", _tolerations),
     "labels": To("labels", _pairs),
     "annotations": To("annotations", _pairs),
 }

@@ -44,6 +44,7 @@ LATE: Mapping[str, str] = {
 """Fields that arrive as this part of the ``AttemptRef``, once slots were given out (R7)."""
 MAPPED = paths(ROLE, GANG) | LATE.keys()
 UNSUPPORTED: Mapping[str, str] = {
+    "tolerations": "This machine has no other nodes, and none of them is tainted.",
     "imagePullPolicy": "A runtime of this machine is there already: nothing is pulled.",
 }
 """The reason for each field that means nothing to processes of this machine."""
