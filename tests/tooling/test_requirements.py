@@ -1,5 +1,6 @@
 """What is not installed is named and left out; in CI it is a failure."""
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -76,12 +77,29 @@ def test_without_root_the_exact_command_is_printed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(system_packages, "can_install", lambda: False)
-    monkeypatch.setattr(system_packages, "missing_parts", lambda: ["redis", "torch"])
+    monkeypatch.setattr(system_packages, "missing_parts", lambda *_: ["redis", "torch"])
     assert system_packages.ensure() == ["redis", "torch"]
     assert (
         "sudo apt-get install --yes --no-install-recommends "
         "python3-numpy python3-torch redis-server\n" in capsys.readouterr().out
     )
+
+
+def test_what_is_built_needs_no_root(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    built = tmp_path / "built"
+    part = dataclasses.replace(
+        system_packages.PARTS["kubernetes"], is_there=built.exists, command=("touch", str(built))
+    )
+    monkeypatch.setattr(system_packages, "PARTS", {"kubernetes": part})
+    monkeypatch.setattr(system_packages, "can_install", lambda: False)
+    assert system_packages.missing_parts(["kubernetes"]) == ["kubernetes"]
+    monkeypatch.setattr(
+        system_packages, "missing_parts", lambda *_: [] if built.exists() else ["kubernetes"]
+    )
+    assert system_packages.ensure() == []
+    assert "Building what the tests need: kubernetes." in capfd.readouterr().out
 
 
 def test_in_ci_the_test_command_refuses_to_leave_anything_out(
