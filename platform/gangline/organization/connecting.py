@@ -53,7 +53,7 @@ def cluster_connect(request: HttpRequest) -> HttpResponse:
         return _page(request, found, also=[Wrong("name", str(why))])
     except CannotSeal as why:
         return _page(request, found, also=[Wrong("name", str(why))])
-    return _checked(request, actor, cluster, f"{cluster.name} is connected", found)
+    return _checked(request, actor, cluster, f"{cluster.name} is saved", found)
 
 
 @login_required

@@ -5,7 +5,7 @@ Three ways lead to one access: a kubeconfig, an address with a token, or the pod
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -50,7 +50,9 @@ class Intake:
     contexts: tuple[str, ...] = ()
     context: str = ""
     """The context of the kubeconfig that was taken."""
-    needs_account: bool = field(default=False)
+    server: str = ""
+    """The address where it is well-formed, whatever else is wrong."""
+    needs_account: bool = False
     """A refusal is answered best by a service account: the page shows how to make one."""
 
     @property
@@ -85,11 +87,10 @@ def read(post: Mapping[str, Any], uploaded: Any, *, now: datetime) -> Intake:
     )
     found = _by_way(typed, post, uploaded, now)
     wrong = [*_settings(typed), *found.wrong]
-    if found.access is not None:
-        at = "kubeconfig" if typed.way == KUBECONFIG else "server"
-        wrong += _where(found.access, at)
+    if found.server:
+        wrong += _where(found.server, "kubeconfig" if typed.way == KUBECONFIG else "server")
     access = None if wrong else found.access
-    return Intake(typed, access, tuple(wrong), found.contexts, found.context, found.needs_account)
+    return replace(found, access=access, wrong=tuple(wrong))
 
 
 def _by_way(typed: Typed, post: Mapping[str, Any], uploaded: Any, now: datetime) -> Intake:
@@ -101,7 +102,7 @@ def _by_way(typed: Typed, post: Mapping[str, Any], uploaded: Any, now: datetime)
     if access is None:
         says = "Choose one of the ways that are shown."
         return Intake(typed, None, (Wrong("way-kubeconfig", says),))
-    return Intake(typed, access)
+    return Intake(typed, access, server=access.server)
 
 
 def _kubeconfig(typed: Typed, post: Mapping[str, Any], uploaded: Any, now: datetime) -> Intake:
@@ -120,7 +121,9 @@ def _kubeconfig(typed: Typed, post: Mapping[str, Any], uploaded: Any, now: datet
         for one in parsed.refusals
     )
     needs = any("service account" in one.instead for one in parsed.refusals)
-    return Intake(typed, parsed.access, wrong, parsed.contexts, parsed.context, needs)
+    return Intake(
+        typed, parsed.access, wrong, parsed.contexts, parsed.context, parsed.server, needs
+    )
 
 
 def _token(typed: Typed, post: Mapping[str, Any], now: datetime) -> Intake:
@@ -140,7 +143,9 @@ def _token(typed: Typed, post: Mapping[str, Any], now: datetime) -> Intake:
     except identities.Unfit as why:
         wrong.append(Wrong("token", f"Token {why}."))
     access = Access(typed.server.rstrip("/"), typed.authority.strip(), token=token)
-    return Intake(typed, None if wrong else access, tuple(wrong), needs_account=not token)
+    server = "" if any(one.target == "server" for one in wrong) else typed.server
+    fit = None if wrong else access
+    return Intake(typed, fit, tuple(wrong), server=server, needs_account=not token)
 
 
 def _settings(typed: Typed) -> Iterator[Wrong]:
@@ -151,9 +156,9 @@ def _settings(typed: Typed) -> Iterator[Wrong]:
         yield Wrong("prefix", says)
 
 
-def _where(access: Access, target: str) -> Iterator[Wrong]:
+def _where(url: str, target: str) -> Iterator[Wrong]:
     """Whether the address may be dialled, as its name resolves now."""
-    server = addresses.parse(access.server)
+    server = addresses.parse(url)
     try:
         credentials.reach().vetted(server.host, server.port)
     except addresses.AddressRefused as why:

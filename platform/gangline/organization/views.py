@@ -1,5 +1,6 @@
 """Pages of clusters: what each has, what it offers and why something is off."""
 
+import shlex
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -152,6 +153,7 @@ def _connection(cluster: Cluster) -> dict[str, Any]:
         "credential": credential,
         "identity": IDENTITIES.get(credential.identity, "") if credential else "",
         "progress": progress,
+        "make_project": f"gangline-manage project NAME --cluster {shlex.quote(cluster.name)}",
         "reason_to_stay": kubernetes.reason_to_stay(cluster),
     }
     if progress is None:

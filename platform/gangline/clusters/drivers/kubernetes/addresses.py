@@ -33,7 +33,9 @@ _METADATA = {
         "fd20:ce::254",
     )
 }
-ADMIT = "Add its network to GANGLINE_CLUSTER_ADDRESSES if an API server is really there."
+_LOOPBACK, _LINK_LOCAL = "this machine itself (loopback)", "a link-local address"
+_ADMISSIBLE = {_LOOPBACK, _LINK_LOCAL}
+ADMIT = "If an API server is really there, add its network to GANGLINE_CLUSTER_ADDRESSES."
 
 
 class AddressRefused(OSError):
@@ -68,7 +70,8 @@ class Reach:
         if any(address in network for network in self.admitted):
             return ""
         kind = _kind(address)
-        return f"{text} is {kind}; no cluster is reached there. {ADMIT}" if kind else ""
+        advice = f" {ADMIT}" if kind in _ADMISSIBLE else ""
+        return f"{text} is {kind}: Gangline does not connect there.{advice}" if kind else ""
 
     def vetted(self, host: str, port: int) -> list[str]:
         """The addresses of ``host``, all of them allowed. Raises AddressRefused."""
@@ -202,9 +205,9 @@ def _kind(address: Address) -> str:
     if address.is_unspecified or str(address).startswith("0."):
         return "no machine's address"
     if address.is_loopback:
-        return "this machine itself (loopback)"
+        return _LOOPBACK
     if address.is_link_local:
-        return "a link-local address"
+        return _LINK_LOCAL
     if address.is_multicast:
         return "a multicast address"
     return "a reserved address" if address.is_reserved else ""

@@ -24,7 +24,8 @@ _SERVER_NAME = re.compile(r"[A-Za-z0-9.:*-]{1,253}")
 
 MAKE_ACCOUNT = """\
 kubectl apply -f role.yaml
-kubectl -n gangline create token gangline --duration=8760h"""
+kubectl -n gangline create token gangline \\
+  --duration=8760h"""
 """What to run where the cluster is known, for a token that Gangline may keep."""
 _ACCOUNT = "Make a service account for Gangline and give its token instead."
 
@@ -76,6 +77,8 @@ class Parsed:
     refusals: tuple[Refusal, ...] = ()
     contexts: tuple[str, ...] = ()
     context: str = ""
+    server: str = ""
+    """The address, where it is well-formed, also beside refusals: it can be judged further."""
 
 
 def parse(text: str | bytes, *, context: str = "", now: datetime) -> Parsed:
@@ -94,7 +97,8 @@ def parse(text: str | bytes, *, context: str = "", now: datetime) -> Parsed:
         return Parsed(None, tuple(refusals), names)
     found = _Found(entries, chosen, refusals)
     access = found.access(now)
-    return Parsed(None if refusals else access, tuple(refusals), names, chosen)
+    server = access.server if access and not any(check_server(access.server)) else ""
+    return Parsed(None if refusals else access, tuple(refusals), names, chosen, server)
 
 
 def check_server(server: str) -> Iterator[str]:

@@ -1,0 +1,310 @@
+"""Connecting a cluster by the page: what is accepted, what is refused, and what is never shown."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+
+from gangline.access.services import give
+from gangline.audit.models import AuditEntry
+from gangline.clusters import checks, connections, credentials
+from gangline.clusters.models import Cluster, ConnectionCheck, Credential
+from gangline.organization import services
+from gangline.organization.models import Scope
+from tests.support.api_server import Script, answering
+from tests.support.certificates import data, kubeconfig, pair
+from tests.support.world import World, make_world
+
+SECRET = "s3cr3t-CANARY-t0ken"
+CONNECT = "/clusters/connect"
+Post = Callable[..., Any]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Clusters on loopback are admitted, keys are the test's own; every check ends before it."""
+    changes = {"cluster_addresses": ("127.0.0.0/8",), "data_dir": tmp_path, "keys_file": None}
+    known = type(settings.GANGLINE).model_validate(settings.GANGLINE.model_dump() | changes)
+    monkeypatch.setattr(settings, "GANGLINE", known)
+    yield
+    for thread in threading.enumerate():
+        if thread.name.startswith("check-"):
+            thread.join(30)
+
+
+@pytest.fixture
+def world(transactional_db: None) -> World:
+    return make_world()
+
+
+@pytest.fixture
+def post(world: World) -> Post:
+    """Posts as an administrator, or as somebody else."""
+
+    def send(address: str = CONNECT, person: str = "administrator", **fields: Any) -> Any:
+        client = Client()
+        client.force_login(world.people[person])
+        return client.post(address, fields)
+
+    return send
+
+
+def typed(config: Any = None, **fields: Any) -> dict[str, Any]:
+    text = json.dumps(kubeconfig(user={"token": SECRET}) if config is None else config)
+    return {"name": "lab", "way": "kubeconfig", "kubeconfig": text, **fields}
+
+
+def by_token(**fields: Any) -> dict[str, Any]:
+    return {
+        "name": "lab", "way": "token", "server": "https://127.0.0.1:9", "token": SECRET, **fields
+    }  # fmt: skip
+
+
+def nothing_stored() -> bool:
+    return not (
+        Cluster.objects.filter(kind="kubernetes").exists()
+        or Credential.objects.exists()
+        or ConnectionCheck.objects.exists()
+        or Scope.objects.filter(name="lab").exists()
+    )
+
+
+def seen(world: World, address: str, person: str = "administrator") -> str:
+    client = Client()
+    client.force_login(world.people[person])
+    return client.get(address).content.decode()
+
+
+def test_a_cluster_is_connected_looked_at_and_shown(world: World, post: Post) -> None:
+    script = Script(groups={"kubeflow.org": {"v1": ["pytorchjobs"]}})
+    with answering(script) as access:
+        authority = access.certificate_authority
+        answer = post(**by_token(server=access.server, authority=authority))
+        lab = Cluster.objects.get(name="lab")
+        assert answer.status_code == 302
+        assert answer["Location"] == f"/clusters/{lab.pk}"
+        wait()
+    page = seen(world, f"/clusters/{lab.pk}")
+    assert 'data-step="Version" data-state="ok"' in page
+    assert "Kubernetes 1.36.4" in page
+    assert "MPIJob is not there: mpi-operator is not installed." in page
+    assert "a token" in page
+    assert Credential.objects.get(cluster=lab).fingerprint in page
+    assert "by administrator" in page
+    assert SECRET not in page
+    assert SECRET not in seen(world, "/settings")
+    assert [(one.action, one.result) for one in AuditEntry.objects.filter(object_name="lab")] == [
+        ("cluster.create", "ok"),
+        ("cluster.credential", "ok"),
+        ("cluster.check", "ok"),
+    ]
+    assert SECRET not in repr(list(AuditEntry.objects.values()))
+    assert connections.driver_for(lab).kind == "kubernetes"
+
+
+def test_a_cluster_that_does_not_answer_is_stored_with_the_reason(world: World, post: Post) -> None:
+    post(**by_token())
+    wait()
+    lab = Cluster.objects.get(name="lab")
+    assert lab.health == "Unreachable"
+    assert lab.health_reason == "127.0.0.1 port 9 refuses connections: nothing listens there."
+    last = AuditEntry.objects.filter(object_name="lab").latest("pk")
+    assert (last.action, last.result, last.reason) == ("cluster.check", "denied", lab.health_reason)
+
+
+OLD = pair("old", begins=-9, ends=-3)
+
+
+@pytest.mark.parametrize(
+    ("fields", "sentence"),
+    [
+        (typed(kubeconfig(user={"token": None, "exec": {"command": "aws"}})),
+         "users[0].user.exec runs a program (aws) to log in."),
+        (typed(kubeconfig(user={"token": None, "tokenFile": "/etc/passwd"})),
+         "users[0].user.tokenFile names a file"),
+        (typed(kubeconfig({"server": "https://169.254.169.254"})),
+         "API server: 169.254.169.254 is where clouds give out"),
+        (typed(kubeconfig({"server": "https://[::1]:6443"})), "this machine itself (loopback)"),
+        (typed(kubeconfig({"certificate-authority-data": data(OLD.certificate)})),
+         "certificate-authority-data expired on"),
+        (typed(kubeconfig({"server": "https://absent.invalid"})),
+         "The name absent.invalid is not known here."),
+        ({"name": "lab", "way": "kubeconfig", "kubeconfig": "x" * 70_000},
+         "The file has 69 KiB; a kubeconfig has at most 64."),
+        ({"name": "lab", "way": "kubeconfig", "kubeconfig": "a: ["}, "this is not valid YAML"),
+        ({"name": "lab", "way": "kubeconfig"}, "Paste a kubeconfig, or choose its file."),
+        ({"name": "lab", "way": "telepathy"}, "Choose one of the ways that are shown."),
+        ({"name": "lab", "way": "in-cluster"}, "Choose one of the ways that are shown."),
+        (by_token(server="http://10.0.0.1"), "API server must begin with https://"),
+        (by_token(server="https://u:CANARY@10.0.0.1"), "must not hold a user name or password"),
+        (by_token(authority="CANARY"), "Certificate authority is not a PEM text"),
+        (by_token(token=""), "Token is missing."),
+        (by_token(token="a b"), "Token must be one line"),
+        (by_token(prefix="Not a prefix"), "Prefix must be 1 to 20 small letters"),
+        (by_token(scheduler="magic"), "Choose one of the schedulers that are shown."),
+        (by_token(name=""), "visible characters"),
+        (by_token(name="this-machine"), "There is already a cluster this-machine."),
+    ],
+)  # fmt: skip
+def test_what_is_refused_is_said_and_nothing_is_stored(
+    post: Post, fields: dict[str, Any], sentence: str
+) -> None:
+    answer = post(**fields)
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert sentence in page.replace("&#x27;", "'")
+    assert "Nothing was stored." in page
+    assert SECRET not in page
+    assert nothing_stored()
+
+
+def test_what_was_typed_is_kept_but_for_secrets(post: Post) -> None:
+    page = post(
+        **by_token(server="https://10.0.0.1:6443", prefix="lab-x", token=f"{SECRET} x")
+    ).content.decode()
+    for text in ('value="lab"', 'value="https://10.0.0.1:6443"', 'value="lab-x"'):
+        assert text in page
+    assert SECRET not in page
+
+
+def test_everything_wrong_is_said_at_once(post: Post) -> None:
+    page = post(**by_token(name="", server="", token="", prefix="-")).content.decode()
+    assert "There are 4 problems" in page
+
+
+def test_a_file_may_be_sent_in_place_of_a_text(world: World, post: Post) -> None:
+    text = json.dumps(kubeconfig({"server": "https://127.0.0.1:9"}, {"token": SECRET}))
+    file = SimpleUploadedFile("config", text.encode())
+    assert post(name="lab", way="kubeconfig", file=file).status_code == 302
+    wait()
+    assert credentials.access_of(Cluster.objects.get(name="lab")).token == SECRET
+    file = SimpleUploadedFile("config", b"x" * 200_000)
+    page = post(name="two", way="kubeconfig", file=file).content.decode()
+    assert "a kubeconfig has at most 64" in page
+    huge = SimpleUploadedFile("config", b"x" * (2 << 20))
+    assert post(name="two", way="kubeconfig", file=huge).status_code == 413
+    assert not Cluster.objects.filter(name="two").exists()
+
+
+def test_of_several_contexts_one_is_chosen_and_named(world: World, post: Post) -> None:
+    config = kubeconfig({"server": "https://127.0.0.1:9"})
+    config["contexts"].append({"name": "play", "context": {"cluster": "lab", "user": "me"}})
+    del config["current-context"]
+    page = post(**typed(config)).content.decode()
+    assert "The file has work, play." in page
+    assert post(**typed(config), context="play").status_code == 302
+    wait()
+
+
+def test_without_a_key_file_nothing_is_stored(
+    post: Post, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = settings.GANGLINE.model_copy(update={"keys_file": tmp_path / "absent"})
+    monkeypatch.setattr(settings, "GANGLINE", named)
+    page = post(**by_token()).content.decode()
+    assert "gangline-manage keys add" in page
+    assert nothing_stored()
+
+
+@pytest.mark.parametrize("person", ["head", "project_administrator-vision", "researcher-vision"])
+def test_only_those_who_manage_clusters_may_connect(world: World, post: Post, person: str) -> None:
+    assert post(person=person, **by_token()).status_code == 403
+    assert nothing_stored()
+    assert CONNECT not in seen(world, "/clusters", person)
+
+
+def test_others_see_the_cluster_and_not_how_gangline_signs_in(world: World, post: Post) -> None:
+    post(**by_token())
+    wait()
+    lab = Cluster.objects.get(name="lab")
+    department = services.create_department(actor=None, cluster=lab, name="research")
+    project = services.create_project(actor=None, department=department, name="far")
+    person = world.people["stranger"]
+    give(actor=None, user=person, role="researcher", scope=project.scope)
+    page = seen(world, f"/clusters/{lab.pk}", "stranger")
+    assert "Capacity" in page
+    for hidden in ("Credential", "127.0.0.1:9", "Check again", "Remove", "Connection check"):
+        assert hidden not in page
+    for address in ("credential", "remove", "check"):
+        answer = post(f"/clusters/{lab.pk}/{address}", person="stranger", **by_token())
+        assert answer.status_code == 403
+
+
+def test_a_credential_is_replaced_and_the_old_one_forgotten(world: World, post: Post) -> None:
+    post(**by_token())
+    wait()
+    lab = Cluster.objects.get(name="lab")
+    before = Credential.objects.get(cluster=lab)
+    address = f"/clusters/{lab.pk}/credential"
+    refused = post(address, **by_token(token="not one line"))
+    assert refused.status_code == 422
+    assert Credential.objects.get(cluster=lab).sealed == before.sealed
+    assert post(address, **by_token(token="another")).status_code == 302
+    wait()
+    assert credentials.access_of(Cluster.objects.get(pk=lab.pk)).token == "another"
+    assert Credential.objects.count() == 1
+
+
+def test_a_cluster_with_projects_stays_and_without_goes(world: World, post: Post) -> None:
+    post(**by_token())
+    wait()
+    lab = Cluster.objects.get(name="lab")
+    department = services.create_department(actor=None, cluster=lab, name="research")
+    project = services.create_project(actor=None, department=department, name="far")
+    address = f"/clusters/{lab.pk}/remove"
+    answer = post(address, name="lab")
+    assert answer.status_code == 409
+    assert "lab still has the project far." in answer.content.decode()
+    scope = project.scope
+    project.delete()
+    scope.delete()
+    wrong = post(address, name="Lab")
+    assert wrong.status_code == 422
+    assert "This is not the cluster’s name." in wrong.content.decode()
+    assert Cluster.objects.filter(name="lab").exists()
+    assert post(address, name="lab").status_code == 302
+    assert nothing_stored()
+    assert not Scope.objects.filter(name="research", parent__name="lab").exists()
+    assert AuditEntry.objects.filter(action="cluster.remove", object_name="lab").exists()
+    assert not lab.scope_id or not Scope.objects.filter(pk=lab.scope_id).exists()
+
+
+def test_this_machine_is_not_removed(world: World, post: Post) -> None:
+    for project in (world.vision, world.nlp):
+        project.delete()
+    answer = post(f"/clusters/{world.cluster.pk}/remove", name="this-machine")
+    assert answer.status_code == 302
+    assert Cluster.objects.filter(pk=world.cluster.pk).exists()
+
+
+def test_a_check_that_was_overtaken_writes_nothing(world: World, post: Post) -> None:
+    post(**by_token())
+    wait()
+    lab = Cluster.objects.get(name="lab")
+    row = ConnectionCheck.objects.get(cluster=lab)
+    ConnectionCheck.objects.filter(pk=row.pk).update(steps=[], ended_at=None)
+    checks.look(lab, lab.pk, lambda health: None)
+    row.refresh_from_db()
+    assert (row.steps, row.ended_at) == ([], None)
+
+
+def test_the_role_is_there_to_be_taken(world: World) -> None:
+    client = Client()
+    client.force_login(world.people["administrator"])
+    answer = client.get("/clusters/role.yaml")
+    assert b"kind: ClusterRole" in answer.content
+    assert "attachment" in answer["Content-Disposition"]
+
+
+def wait() -> None:
+    """Let every check that goes on come to its end."""
+    for thread in threading.enumerate():
+        if thread.name.startswith("check-"):
+            thread.join(30)
+            assert not thread.is_alive()
