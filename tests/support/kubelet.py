@@ -1,7 +1,7 @@
 """Lets the pods of one installation on the bed do what a script of the conformance suite says.
 
-The bed's pods run nothing. Each says by an annotation what it would do; here it is done: lines are
-written to its log, and it is told to end.
+The bed's pods run nothing. What one would do is read from its command, ``behave talk``; here it is
+done: lines are written to its log, and it is told to end. Any other command sleeps.
 """
 
 import threading
@@ -13,8 +13,8 @@ from gangline.clusters.drivers.kubernetes.client import Unreachable
 from gangline.clusters.drivers.kubernetes.resources import PODS
 from tests.beds.kubernetes.bed import Bed, BedFailed
 
-SCRIPT = "tests.gangline.dev/script"
 EVERY = 0.1
+ENDS = {"succeed": 0, "fail": 3}
 
 
 class Kubelet:
@@ -45,7 +45,7 @@ class Kubelet:
 
     def _play(self, raw: Mapping[str, Any]) -> None:
         pod = pods.read(raw)
-        script = (raw["metadata"].get("annotations") or {}).get(SCRIPT, "")
+        script = _script(raw)
         if pod.uid in self._done or not pod.is_running or not script:
             return
         self._done.add(pod.uid)
@@ -53,7 +53,18 @@ class Kubelet:
         if script == "talk":
             self.bed.write_log(*where, [f"line {number}" for number in range(200)])
             self.bed.annotate(*where, exit_code=0, run_for="100ms")
-        elif script in ("talk-on", "stubborn"):
+        elif script in ENDS:
+            self.bed.annotate(*where, exit_code=ENDS[script], run_for="100ms")
+        elif script == "stubborn":
+            self.bed.annotate(*where, stop_after="2s")
+            self.bed.write_log(*where, ["deaf"])
+        elif script == "talk-on":
             self.bed.write_log(*where, ["hello"])
         elif script == "one-fails" and (pod.role, pod.index) == (pods.WORKER, 1):
             self.bed.annotate(*where, exit_code=3, run_for="100ms")
+
+
+def _script(raw: Mapping[str, Any]) -> str:
+    """``talk``, of a pod with the command ``behave talk``."""
+    words = list(raw["spec"]["containers"][0].get("command") or ())
+    return words[words.index("behave") + 1] if "behave" in words[:-1] else ""

@@ -11,6 +11,7 @@ from gangline.clusters.drivers.base import Observation, ObservedState, ReplicaOb
 from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
+from gangline.spec.frameworks import FRAMEWORKS
 from workloads import work_bell
 from workloads.models import Attempt, CreateState, Desired, Outcome, Replica, Workload
 from workloads.services import events, retries, status
@@ -277,7 +278,7 @@ def _store_replicas(
     attempt: Attempt, observed: Sequence[ReplicaObservation], workload: Workload
 ) -> None:
     known = {(r.role, r.index): r for r in Replica.objects.filter(attempt=attempt)}
-    gpus = {(p["role"], p["index"]): len(p["gpus"]) for p in attempt.placement or ()}
+    gpus = _gpus(attempt, workload)
     fresh: list[Replica] = []
     moved: list[Replica] = []
     for seen in observed:
@@ -285,7 +286,7 @@ def _store_replicas(
         row = known.get((seen.role, seen.index))
         if row is None:
             row = Replica(attempt=attempt, role=seen.role, index=seen.index)
-            row.gpus = gpus.get((seen.role, seen.index), 0)
+            row.gpus = gpus(seen.role, seen.index)
             fresh.append(row)
         elif any(getattr(row, name) != value for name, value in values.items()):
             moved.append(row)
@@ -294,6 +295,22 @@ def _store_replicas(
     Replica.objects.bulk_create(fresh)
     if moved:
         Replica.objects.bulk_update(moved, _REPLICA_FIELDS)
+
+
+def _gpus(attempt: Attempt, workload: Workload) -> Callable[[str, int], int]:
+    """GPUs of a replica: those it was given or, where the cluster gives them, those asked for."""
+    if attempt.placement is not None:
+        placed = {(p["role"], p["index"]): len(p["gpus"]) for p in attempt.placement}
+        return lambda role, index: placed.get((role, index), 0)
+
+    def asked(role: str, index: int) -> int:
+        known = FRAMEWORKS.get(workload.framework)
+        if role == "master" and known is not None and not known.master_trains:
+            return 0  # a launcher trains nothing
+        said = attempt.effective.get(f"{role}.compute.gpuDevicesRequest", {})
+        return int(said.get("value") or 0)
+
+    return asked
 
 
 def _replica_values(seen: ReplicaObservation) -> dict[str, object]:

@@ -72,8 +72,9 @@ def _ended_with(replica: Replica) -> str:
 
 
 def _waiting(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
-    if attempt.observed_reason and attempt.create_state == "seen":
-        return Told(sentence(attempt.observed_reason))
+    if attempt.create_state == "seen":
+        why = sentence(attempt.observed_reason) or "The cluster is looking for a place for it."
+        return Told(why, "It starts as soon as there is room.")
     if attempt.impossible:
         return Told(attempt.wait_reason, "Copy & edit it to ask for less, or enlarge the cluster.")
     if attempt.trouble:
@@ -94,7 +95,8 @@ def _creating(workload: Workload, attempt: Attempt, replicas: Sequence[Replica])
 
 def _ready(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
     ready = sum(r.state == "Running" for r in replicas)
-    return Told(f"{ready} of {_pods(workload.pods_total)} ready.")
+    why = sentence(attempt.observed_reason)
+    return Told(f"{ready} of {_pods(workload.pods_total)} ready. {why}".strip())
 
 
 def _running(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:

@@ -219,26 +219,37 @@ class _Work:
         now = db_now()
         match result:
             case Busy():
-                pause = seconds_in_words(result.retry_after)
-                self._tell_trouble(f"The cluster asked to slow down; next try in {pause}.")
-                return _After(now + timedelta(seconds=result.retry_after))
+                return self._busy(action, result, now)
             case Refused():
                 return self._refused(action, result.reason, now)
             case Unknown():
                 return self._failed(now)
         return _After(now, answered=action == Action.CREATE)
 
+    def _busy(self, action: Action, busy: Busy, now: datetime) -> _After:
+        """Not now, and nothing was done: a create need not be waited for."""
+        why = sentence(busy.reason) or "The cluster asked to slow down."
+        pause = seconds_in_words(busy.retry_after)
+        with claims.fenced(self.held) as workload:
+            rows = Attempt.objects.filter(pk=self.attempt.pk)
+            if action == Action.CREATE:
+                rows.filter(create_state=CreateState.SENT).update(create_state=CreateState.NONE)
+            rows.update(trouble=f"{why[:-1]}; next try in {pause}."[:400])
+            status.settle(workload, now=now)
+        return _After(now + timedelta(seconds=busy.retry_after))
+
     def _refused(self, action: Action, reason: str, now: datetime) -> _After:
-        """The cluster will not: a create ends there, anything else is shown and tried later."""
+        """The cluster will not: a start ends there, anything else is shown and tried later."""
         clean = sentence(reason)
         if action == Action.RESUME:
             return self._conclude(Outcome.STOPPED)
-        if action != Action.CREATE:
+        if action not in (Action.CREATE, Action.COMMIT):
             self._tell_trouble(f"The cluster refused it: {clean}")
             return _After(now + timedelta(seconds=REFUSED_PAUSE), failed=True)
         with claims.fenced(self.held) as workload:
             attempt = locked(Attempt.objects.all()).get(pk=self.attempt.pk)
-            attempt.create_state = CreateState.NONE
+            if action == Action.CREATE:
+                attempt.create_state = CreateState.NONE
             attempt.observed_reason = clean[:400]
             retries.conclude(
                 workload=workload, attempt=attempt, outcome=Outcome.FAILED, now=now, may_retry=False
@@ -253,6 +264,7 @@ class _Work:
             if not attempt.outcome and workload.attempt_no == attempt.no:
                 if attempt.create_state == CreateState.SENT:
                     attempt.create_state = CreateState.GONE
+                if attempt.create_state != CreateState.SEEN:
                     retries.bury(attempt, now)
                 retries.conclude(workload=workload, attempt=attempt, outcome=outcome, now=now)
                 status.settle(workload, now=now)

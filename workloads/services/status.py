@@ -121,7 +121,6 @@ def _shown(
     ended_at = (attempt.ended_at or workload.ended_at or now) if is_over else None
     ran = ended_at - started_at if ended_at and started_at else None
     told = reasons.tell(workload=workload, attempt=attempt, phase=phase, replicas=replicas, ran=ran)
-    lives = not is_over and attempt.placement is not None and not attempt.outcome
     return {
         "phase": phase,
         "status": status,
@@ -132,7 +131,7 @@ def _shown(
         "phase_since": workload.phase_since if workload.status == status and workload.seq else now,
         "observed_at": attempt.read_started_at or workload.observed_at,
         "pods_ready": _pods_ready(status, workload.pods_total, replicas),
-        "gpus_in_use": sum(len(p["gpus"]) for p in attempt.placement or ()) if lives else 0,
+        "gpus_in_use": 0 if is_over else _gpus_in_use(attempt, replicas),
         "started_at": started_at,
         "ended_at": ended_at,
     }
@@ -143,6 +142,15 @@ def _pods_ready(status: str, total: int, replicas: Sequence[Replica]) -> int:
     if status == "Completed":
         return total
     return 0 if status in ENDED else sum(r.state == "Running" for r in replicas)
+
+
+def _gpus_in_use(attempt: Attempt, replicas: Sequence[Replica]) -> int:
+    """GPUs held: by our own admission, or by the pods that a cluster has given a node."""
+    if attempt.outcome:
+        return 0
+    if attempt.placement is not None:
+        return sum(len(replica["gpus"]) for replica in attempt.placement)
+    return sum(r.gpus for r in replicas if r.state in ("Starting", "Running"))
 
 
 def _first_start(attempt: Attempt) -> datetime | None:

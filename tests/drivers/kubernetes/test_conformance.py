@@ -26,24 +26,15 @@ from gangline.clusters.drivers.kubernetes.client import Client
 from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
 from gangline.clusters.drivers.kubernetes.options import Options
 from gangline.clusters.drivers.kubernetes.resources import NAMESPACES
-from tests.beds.kubernetes.bed import Bed, rules
+from tests.beds.kubernetes.bed import Bed
 from tests.drivers.conformance import Script
 from tests.drivers.conformance_reading import ReadingConformance
-from tests.support.kubelet import SCRIPT, Kubelet
+from tests.support.kubelet import Kubelet
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.needs_kubernetes
 
 IMAGE = "registry.example/training:1"
-BEHAVIOUR: dict[Script, dict[str, str]] = {
-    Script.SLEEP: {},
-    Script.SUCCEED: rules(exit_code=0, run_for="100ms"),
-    Script.FAIL: rules(exit_code=3, run_for="100ms"),
-    Script.TALK: {SCRIPT: "talk"},
-    Script.TALK_ON: {SCRIPT: "talk-on"},
-    Script.STUBBORN: {SCRIPT: "stubborn"} | rules(stop_after="2s"),
-    Script.ONE_FAILS: {SCRIPT: "one-fails"},
-}
 
 
 class TestKubernetes(ReadingConformance):
@@ -51,9 +42,7 @@ class TestKubernetes(ReadingConformance):
     tells_stopped_ends = False  # the pods are gone, and what they knew with them
 
     @pytest.fixture
-    def driver(
-        self, bed: Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> Iterator[Driver]:
+    def driver(self, bed: Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
         """A driver beside a watch that fetches the logs, as in production."""
         # The bed's kubelet, unlike a real one, does not end the stream of a pod that has ended.
         monkeypatch.setattr(logs, "SILENCE", 2.0)
@@ -71,8 +60,8 @@ class TestKubernetes(ReadingConformance):
         return KubernetesDriver(Client(self.bed.restricted), driver.options)
 
     def values(self, script: Script) -> dict[str, object]:
-        notes = [{"name": name, "value": value} for name, value in BEHAVIOUR[script].items()]
-        return {"image": IMAGE, "command": "train", "annotations": notes}
+        word = script.name.lower().replace("_", "-")
+        return {"image": IMAGE, "command": f"behave {word}"}
 
     def ref(
         self,
@@ -120,6 +109,7 @@ class TestKubernetes(ReadingConformance):
     def test_a_stopped_one_goes_on_as_the_same_attempt(self, driver: Driver) -> None:
         ref = self.created(driver, Script.TALK_ON)
         first = self.running(driver, ref)
+        wait_for(lambda: self._lines(driver, ref) == 1, seconds=self.seconds)
         driver.suspend(ref)
         self.over(driver, ref)
         driver.resume(ref)

@@ -1,0 +1,166 @@
+"""A Kubernetes cluster of an installation under test, with the embedded parts at work on it."""
+
+import secrets
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import connections as database_connections
+
+from gangline.access.actor import Actor
+from gangline.access.services import give
+from gangline.accounts.models import User
+from gangline.clusters import credentials
+from gangline.clusters.drivers.kubernetes.kinds import KINDS
+from gangline.clusters.drivers.kubernetes.resources import CONFIG_MAPS, NAMESPACES, PODS, Resource
+from gangline.clusters.models import Cluster
+from gangline.clusters.services import refresh
+from gangline.organization import services
+from gangline.organization.models import Project
+from tests.beds.kubernetes.bed import Bed
+from tests.support.kubelet import Kubelet
+from tests.support.waiting import wait_for
+from workloads import refs
+from workloads.models import Workload
+from workloads.services import submission
+from workloads.services.asking import SubmissionRequest
+from workloads.watching.ticker import Ticker
+from workloads.watching.watcher import Watchers
+
+IMAGE = "registry.example/training:1"
+SERVICES = Resource("", "v1", "services", "Service")
+
+
+@dataclass
+class KubernetesEngine:
+    """One cluster, one project on it, and an administrator who submits."""
+
+    bed: Bed
+    cluster: Cluster
+    project: Project
+    owner: User
+    install: str
+    made: list[Workload] = field(default_factory=list)
+
+    @property
+    def namespace(self) -> str:
+        return f"{self.cluster.config['namespacePrefix']}-{self.project.name}"
+
+    def submit(
+        self,
+        name: str,
+        *,
+        framework: str = "PyTorch",
+        workers: int = 2,
+        behave: str = "sleep",
+        said: Mapping[str, Any] | None = None,
+    ) -> Workload:
+        """Submit as a person does; `tests.support.kubelet` lets the pods ``behave``."""
+        values: dict[str, Any] = {
+            "image": IMAGE,
+            "command": f"{'mpirun ' if framework == 'MPI' else ''}behave {behave}",
+            "numWorkers": workers,
+            **(said or {}),
+        }
+        request = SubmissionRequest(
+            name=name,
+            project_id=self.project.pk,
+            cluster_id=self.cluster.pk,
+            framework=framework,
+            configuration="workersAndMaster" if framework == "MPI" else "workersOnly",
+            master="same" if framework == "MPI" else "none",
+            said={
+                f"worker.{path}": {"value": value, "from": "you"} for path, value in values.items()
+            },
+        )
+        done = submission.submit(actor=Actor(self.owner, "api"), request=request)
+        self.made.append(done.workload)
+        return done.workload
+
+    def until(self, workload: Workload, status: str, *, seconds: float = 40) -> Workload:
+        """Wait for this word in the workload's row."""
+
+        def look() -> bool:
+            workload.refresh_from_db()
+            return workload.status == status
+
+        try:
+            wait_for(look, seconds=seconds)
+        except AssertionError:
+            told = f"{workload.status}: {workload.reason} {workload.next_reason}"
+            raise AssertionError(f"{workload.name} is not {status} but {told}") from None
+        return workload
+
+    def object(self, workload: Workload) -> dict[str, Any] | None:
+        """The job object of a workload, as the API server has it now."""
+        kind = KINDS[workload.framework]
+        answer = self.bed.client.get(kind.resource, self.namespace, workload.name)
+        return answer.body if answer.ok else None
+
+    def left(self) -> dict[str, int]:
+        """How many objects of each kind bear this installation's label, or a job's."""
+        found: dict[str, int] = {}
+        for resource in (*(k.resource for k in KINDS.values()), PODS, SERVICES, CONFIG_MAPS):
+            answer = self.bed.client.list(resource, self.namespace)
+            items = [
+                item
+                for item in (answer.body.get("items") or () if answer.ok else ())
+                if item["metadata"]["name"] != "kube-root-ca.crt"
+            ]
+            if items:
+                found[resource.plural] = len(items)
+        return found
+
+
+def make(bed: Bed, owner: User) -> KubernetesEngine:
+    """Found an installation whose cluster is the bed, as the user of the shipped roles."""
+    services.found(name="Test")
+    cluster = services.create_cluster(actor=None, name="bed", kind="kubernetes")
+    cluster.config = {"namespacePrefix": f"t{secrets.token_hex(3)}"}
+    cluster.save(update_fields=["config"])
+    credentials.store(cluster, bed.restricted, by=None)
+    refresh(cluster)
+    assert cluster.health == "Connected", cluster.health_reason
+    department = services.create_department(actor=None, cluster=cluster, name="research")
+    project = services.create_project(actor=None, department=department, name="vision")
+    give(actor=None, user=owner, role="researcher", scope=project.scope)
+    return KubernetesEngine(bed, cluster, project, owner, refs.installation_id())
+
+
+@contextmanager
+def at_work(engine: KubernetesEngine) -> Iterator[threading.Event]:
+    """Ticker and watchers in threads, and pods that do what their scripts say."""
+    stop = threading.Event()
+
+    def run(part: Ticker | Watchers) -> None:
+        try:
+            part.run(stop)
+        finally:
+            database_connections.close_all()
+
+    parts: list[Callable[[], None]] = [lambda: run(Ticker()), lambda: run(Watchers())]
+    threads = [threading.Thread(target=part) for part in parts]
+    with Kubelet(engine.bed, engine.install):
+        for thread in threads:
+            thread.start()
+        try:
+            yield stop
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join(40)
+
+
+def remove(engine: KubernetesEngine) -> None:
+    """Remove the project's namespace and all that is in it."""
+    client = engine.bed.client
+    answer = client.get(NAMESPACES, "", engine.namespace)
+    if not answer.ok:
+        return
+    for kind in KINDS.values():
+        for item in client.list(kind.resource, engine.namespace).body.get("items") or ():
+            meta = item["metadata"]
+            client.delete(kind.resource, engine.namespace, meta["name"], uid=meta["uid"])
+    client.delete(NAMESPACES, "", engine.namespace, uid=answer.body["metadata"]["uid"])

@@ -1,0 +1,199 @@
+"""Workloads on a real Kubernetes, from the submission to the object, its pods, and back."""
+
+import ipaddress
+from collections.abc import Iterator
+
+import pytest
+from pytest_django import Settings
+
+from gangline.accounts.services import create_user
+from gangline.clusters.connections import driver_for
+from gangline.clusters.drivers.kubernetes import logs
+from gangline.clusters.drivers.kubernetes.kinds import KINDS
+from tests.beds.kubernetes.bed import Bed
+from tests.support import kubernetes_engine
+from tests.support.engine import current_attempt
+from tests.support.kubernetes_engine import KubernetesEngine
+from tests.support.waiting import wait_for
+from workloads import refs
+from workloads.models import Event, Outcome, Replica
+from workloads.services import events, intents, retries
+
+pytestmark = pytest.mark.needs_kubernetes
+
+
+@pytest.fixture
+def engine(
+    bed: Bed, transactional_db: None, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> Iterator[KubernetesEngine]:
+    # The bed's kubelet, unlike a real one, does not end the stream of a pod that has ended.
+    monkeypatch.setattr(logs, "SILENCE", 2.0)
+    loopback = (ipaddress.ip_network("127.0.0.0/8"),)
+    settings.GANGLINE = settings.GANGLINE.model_copy(update={"cluster_addresses": loopback})
+    made = kubernetes_engine.make(bed, create_user(username="researcher"))
+    try:
+        with kubernetes_engine.at_work(made):
+            yield made
+    finally:
+        kubernetes_engine.remove(made)
+
+
+def test_a_training_runs_on_the_cluster_and_completes(engine: KubernetesEngine) -> None:
+    workload = engine.submit("digits", behave="talk")
+    engine.until(workload, "Completed")
+    attempt = current_attempt(workload)
+    raw = engine.object(workload)
+    assert raw is not None
+    assert raw["kind"] == "PyTorchJob"
+    assert raw["metadata"]["uid"] == attempt.ext_uid
+    pods = Replica.objects.filter(attempt=attempt).order_by("rank")
+    assert [(p.name, p.state, p.exit_code, bool(p.node)) for p in pods] == [
+        ("worker-0", "Succeeded", 0, True),
+        ("worker-1", "Succeeded", 0, True),
+    ]
+    assert attempt.started_at is not None
+    assert workload.reason.startswith("Finished in ")
+    driver, ref = driver_for(workload.cluster), refs.attempt_ref(workload, attempt)
+    for name in ("worker-0", "worker-1"):
+        wait_for(lambda n=name: driver.read_log(ref, n, 2**40, 10).end, seconds=20)  # type: ignore[misc]
+        text = driver.read_log(ref, name, 0, 2**20).data
+        assert [line.split(b" ", 3)[3] for line in text.splitlines()] == [
+            b"line %d" % number for number in range(200)
+        ]
+
+
+def test_a_failure_is_tried_again_as_another_object_and_then_told(
+    engine: KubernetesEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retries, "FIRST_PAUSE", 0.5)
+    workload = engine.submit("fails", behave="fail", said={"backoffLimit": 1})
+    engine.until(workload, "Failed", seconds=60)
+    first, second = workload.attempts.order_by("no")
+    assert (first.outcome, second.outcome) == (Outcome.FAILED, Outcome.FAILED)
+    assert first.ext_uid != second.ext_uid
+    raw = engine.object(workload)
+    assert raw is not None
+    assert raw["metadata"]["uid"] == second.ext_uid
+    assert workload.reason == "worker-0 failed first: Exited with code 3."
+
+
+def test_one_worker_that_fails_is_the_cause(engine: KubernetesEngine) -> None:
+    workload = engine.submit("one-fails", workers=3, behave="one-fails")
+    engine.until(workload, "Failed")
+    assert workload.reason == "worker-1: Exited with code 3."
+    states = Replica.objects.filter(attempt__workload=workload).order_by("rank")
+    assert [pod.state for pod in states] == ["Stopped", "Failed", "Stopped"]
+
+
+def test_a_stop_keeps_the_object_and_run_goes_on_with_it(engine: KubernetesEngine) -> None:
+    workload = engine.submit("sleeps", behave="talk-on")
+    engine.until(workload, "Running")
+    uid = current_attempt(workload).ext_uid
+    intents.stop(workload_id=workload.pk, by="researcher")
+    engine.until(workload, "Stopped")
+    assert "pods" not in engine.left()
+    intents.resume(workload_id=workload.pk, by="researcher")
+    engine.until(workload, "Running")
+    attempt = current_attempt(workload)
+    assert (attempt.no, attempt.ext_uid) == (1, uid)
+    driver, ref = driver_for(workload.cluster), refs.attempt_ref(workload, attempt)
+    wait_for(lambda: driver.read_log(ref, "worker-0", 0, 2**16).data.count(b"hello") == 2)
+
+
+def test_a_deletion_leaves_nothing_and_the_name_is_free(engine: KubernetesEngine) -> None:
+    workload = engine.submit("goes")
+    engine.until(workload, "Running")
+    intents.delete(workload_id=workload.pk, by="researcher")
+    _gone(engine, workload.pk)
+    assert engine.left() == {}
+    again = engine.submit("goes")
+    engine.until(again, "Running")
+
+
+def test_the_launcher_and_the_workers_of_mpi(engine: KubernetesEngine) -> None:
+    workload = engine.submit(
+        "mpi",
+        framework="MPI",
+        behave="talk-on",
+        said={"compute.gpuDevicesRequest": 1},
+    )
+    engine.until(workload, "Running")
+    pods = Replica.objects.filter(attempt__workload=workload)
+    assert sorted((p.name, p.state, p.gpus) for p in pods) == [
+        ("master-0", "Running", 0),
+        ("worker-0", "Running", 1),
+        ("worker-1", "Running", 1),
+    ]
+    assert workload.gpus_in_use == 2
+    intents.stop(workload_id=workload.pk, by="researcher")
+    engine.until(workload, "Stopped")
+    intents.resume(workload_id=workload.pk, by="researcher")
+    engine.until(workload, "Running")
+    intents.delete(workload_id=workload.pk, by="researcher")
+    _gone(engine, workload.pk)
+    wait_for(lambda: engine.left() == {}, seconds=10, what="nothing left")
+
+
+def test_a_gang_without_room_waits_and_says_for_what(engine: KubernetesEngine) -> None:
+    workload = engine.submit("large", workers=9, said={"compute.gpuDevicesRequest": 8})
+    engine.until(workload, "Pending")
+
+    def told() -> bool:
+        workload.refresh_from_db()
+        return "GPUs" in workload.reason
+
+    wait_for(told, seconds=20, what="a reason")
+    assert workload.reason.startswith("Waiting for ")
+    assert "free on 4 nodes" in workload.reason
+
+
+def test_what_somebody_else_removes_is_lost_and_not_made_again(engine: KubernetesEngine) -> None:
+    workload = engine.submit("removed")
+    engine.until(workload, "Running")
+    raw = engine.object(workload)
+    assert raw is not None
+    kind = KINDS["PyTorch"]
+    meta = raw["metadata"]
+    engine.bed.client.delete(kind.resource, engine.namespace, meta["name"], uid=meta["uid"])
+    engine.until(workload, "Failed")
+    assert workload.reason == "Removed outside the dashboard."
+    assert current_attempt(workload).outcome == Outcome.LOST
+    assert engine.object(workload) is None
+
+
+def test_an_object_of_others_with_its_name_is_left_alone(engine: KubernetesEngine) -> None:
+    first = engine.submit("first")  # makes the namespace
+    engine.until(first, "Running")
+    kind = KINDS["PyTorch"]
+    theirs = engine.object(first)
+    assert theirs is not None
+    foreign = {
+        "apiVersion": theirs["apiVersion"],
+        "kind": theirs["kind"],
+        "metadata": {"name": "taken", "namespace": engine.namespace},
+        "spec": theirs["spec"],
+    }
+    assert engine.bed.client.create(kind.resource, engine.namespace, foreign).ok
+    before = engine.bed.client.get(kind.resource, engine.namespace, "taken").body
+    workload = engine.submit("taken")
+    engine.until(workload, "Failed")
+    assert workload.reason == "Its name is used on the cluster by an object that is not ours."
+    after = engine.bed.client.get(kind.resource, engine.namespace, "taken").body
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+    assert after["spec"] == before["spec"]
+
+
+def test_what_was_made_by_the_same_process_is_not_adopted(engine: KubernetesEngine) -> None:
+    workload = engine.submit("refused")
+    engine.until(workload, "Running")
+    kinds = Event.objects.filter(workload=workload).values_list("kind", flat=True)
+    assert events.ADOPTED not in kinds
+
+
+def _gone(engine: KubernetesEngine, pk: object) -> None:
+    def look() -> bool:
+        workload = next(w for w in engine.made if w.pk == pk)
+        workload.refresh_from_db()
+        return workload.deleted_at is not None
+
+    wait_for(look, seconds=40, what="the deletion")
