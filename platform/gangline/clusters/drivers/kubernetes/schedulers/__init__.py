@@ -1,37 +1,7 @@
-"""What schedules pods on a cluster, each behind one interface.
-
-``adapter`` gives one by name; ``found`` and ``best`` choose from what a cluster serves.
-"""
-
-from collections.abc import Collection, Mapping
-from types import MappingProxyType
+"""What schedules pods on a cluster, each behind one interface."""
 
 from .base import Gang, Room, SchedulerAdapter, Waiting
-from .kai import Kai
-from .kueue import Kueue
-from .native import Native
-from .plain import Plain
-from .volcano import Volcano
+from .choosing import ADAPTERS, PLAIN, adapter, best, found
 
-__all__ = ["ADAPTERS", "PLAIN", "Gang", "Room", "SchedulerAdapter", "Waiting"]
-__all__ += ["adapter", "best", "found"]
-
-PLAIN = Plain.name
-_IN_ORDER: tuple[SchedulerAdapter, ...] = (Volcano(), Native(), Kai(), Kueue(), Plain())
-ADAPTERS: Mapping[str, SchedulerAdapter] = MappingProxyType({one.name: one for one in _IN_ORDER})
-"""By name; those that do most come first."""
-
-
-def adapter(name: str) -> SchedulerAdapter:
-    """The adapter of this name. Raises KeyError for one that this version does not know."""
-    return ADAPTERS[name]
-
-
-def found(versions: Collection[str]) -> tuple[str, ...]:
-    """Names of the schedulers that a cluster has, from the group versions that it serves."""
-    return tuple(one.name for one in _IN_ORDER if not one.api or one.api in versions)
-
-
-def best(names: Collection[str]) -> str:
-    """The scheduler to use where nobody chose one; never one that was not proven live."""
-    return next((n for n, one in ADAPTERS.items() if one.is_proven and n in names), PLAIN)
+__all__ = ["ADAPTERS", "PLAIN", "Gang", "Room", "SchedulerAdapter", "Waiting", "adapter"]
+__all__ += ["best", "found"]
