@@ -25,7 +25,7 @@ from gangline.clusters.models import Cluster, Credential
 from gangline.spec.frameworks import FRAMEWORKS
 
 from . import kubernetes
-from .selectors import tenant_scope
+from .models import ScopeKind
 
 KINDS = {"local": "this machine", "kubernetes": "Kubernetes", "slurm": "Slurm"}
 IDENTITIES = {
@@ -78,7 +78,9 @@ def cluster_list(request: HttpRequest) -> HttpResponse:
     context = {
         "rows": rows,
         "state": "ready" if rows else "empty",
-        "may_connect": can(user, Permission.CLUSTER_MANAGE, tenant_scope()),
+        "may_connect": visible_scopes(user, Permission.CLUSTER_MANAGE)
+        .filter(kind=ScopeKind.TENANT)
+        .exists(),
     }
     return render(request, "clusters/list.html", context)
 

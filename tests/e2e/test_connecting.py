@@ -1,0 +1,130 @@
+"""A real cluster is connected in a browser, as the restricted user with the shipped role."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import Page, expect
+
+from gangline.clusters import connections
+from gangline.clusters.drivers.kubernetes.probing import NAMES
+from gangline.clusters.models import Cluster
+from tests.beds.kubernetes.bed import Bed
+from tests.support.certificates import kubeconfig
+
+Opener = Callable[..., Page]
+ADMIN = "administrator"
+PROBLEMS = "problem-summary"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    changes = {"cluster_addresses": ("127.0.0.0/8",), "data_dir": tmp_path, "keys_file": None}
+    known = type(settings.GANGLINE).model_validate(settings.GANGLINE.model_dump() | changes)
+    monkeypatch.setattr(settings, "GANGLINE", known)
+    yield
+    for thread in threading.enumerate():
+        if thread.name.startswith("check-"):
+            thread.join(30)
+
+
+def connect(page: Page, name: str, text: str) -> None:
+    page.goto("/clusters/connect")
+    page.locator("#name").fill(name)
+    page.locator("#kubeconfig").fill(text)
+    page.get_by_role("button", name="Connect").click()
+
+
+def step(page: Page, name: str, state: str) -> None:
+    expect(page.locator(f"[data-step='{name}'][data-state={state}]")).to_be_visible(timeout=40_000)
+
+
+def test_a_cluster_is_connected_and_its_steps_are_seen(
+    open_page: Opener, bed: Bed, axe: Callable[[Page], list[str]]
+) -> None:
+    page = open_page(ADMIN)
+    loads: list[str] = []
+    page.goto("/clusters")
+    page.get_by_role("link", name="Connect a cluster").click()
+    assert axe(page) == []
+    page.on("domcontentloaded", lambda loaded: loads.append(loaded.url))
+    page.locator("#name").fill("lab")
+    page.locator("#kubeconfig").fill(bed.kubeconfig("gangline"))
+    page.get_by_role("button", name="Connect").click()
+    step(page, NAMES[-1], "ok")
+    expect(page.locator("#cluster-body[data-checking=no]")).to_be_visible()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Connected")
+    assert len(loads) == 1, "the steps came without another load of the page"
+    for name in ("Reachability", "Certificate", "Identity", "Version", "Clock", "Permissions"):
+        step(page, name, "ok")
+    expect(page.locator(".facts-list").first).to_contain_text("Kubernetes 1.")
+    expect(page.get_by_text("Signs in with")).to_be_visible()
+    assert bed.restricted.token not in page.content()
+    assert axe(page) == []
+    lab = Cluster.objects.get(name="lab")
+    assert connections.facts_of(lab).detail["nodes"]["usable"] > 0
+    assert lab.capacity["admission"] == "theirs"
+
+    page.get_by_role("link", name="Replace the credential").click()
+    page.locator("#kubeconfig").fill(bed.kubeconfig("admin"))
+    page.get_by_role("button", name="Replace the credential").click()
+    step(page, "Permissions", "warning")
+    page.get_by_role("link", name="Remove").click()
+    page.get_by_label("Name of the cluster").fill("lab")
+    page.get_by_role("button", name="Remove the cluster").click()
+    expect(page.get_by_test_id("page-clusters")).to_be_visible()
+    expect(page.get_by_text("lab is removed.")).to_be_visible()
+
+
+def test_without_scripts(open_page: Opener, bed: Bed) -> None:
+    page = open_page(ADMIN, java_script_enabled=False)
+    page.goto("/clusters/connect")
+    expect(page.locator("#server")).to_be_hidden()
+    page.locator("#way-token").check()
+    expect(page.locator("#kubeconfig")).to_be_hidden()
+    page.locator("#name").fill("lab")
+    page.locator("#server").fill(bed.restricted.server)
+    page.locator("#authority").fill(bed.restricted.certificate_authority)
+    page.locator("#token").fill("wrong")
+    page.get_by_role("button", name="Connect").click()
+    for _ in range(40):
+        if page.locator("#cluster-body[data-checking=no]").count():
+            break
+        page.wait_for_timeout(250)
+        page.reload()
+    step(page, "Identity", "failed")
+    expect(page.get_by_text("does not accept the credential").first).to_be_visible()
+    page.get_by_role("link", name="Replace the credential").click()
+    page.locator("#way-token").check()
+    page.locator("#server").fill(bed.restricted.server)
+    page.locator("#authority").fill(bed.restricted.certificate_authority)
+    page.locator("#token").fill(bed.restricted.token)
+    page.get_by_role("button", name="Replace the credential").click()
+    for _ in range(40):
+        if page.locator("#cluster-body[data-checking=no]").count():
+            break
+        page.wait_for_timeout(250)
+        page.reload()
+    step(page, "Permissions", "ok")
+
+
+def test_what_is_refused_leads_to_its_field_on_a_phone(
+    open_page: Opener, axe: Callable[[Page], list[str]]
+) -> None:
+    page = open_page(ADMIN, viewport={"width": 390, "height": 844})
+    bad = kubeconfig({"server": "https://169.254.169.254"}, {"token": None, "exec": {}})
+    connect(page, "lab", json.dumps(bad))
+    summary = page.get_by_test_id(PROBLEMS)
+    expect(summary).to_be_focused()
+    expect(summary).to_contain_text("users[0].user.exec runs a program to log in.")
+    expect(summary).to_contain_text("169.254.169.254 is where clouds give out")
+    assert page.locator("#name").input_value() == "lab"
+    assert page.locator("#kubeconfig").input_value() == ""
+    summary.get_by_role("link").first.click()
+    expect(page.locator("#kubeconfig")).to_be_focused()
+    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    assert axe(page) == []
+    assert not Cluster.objects.filter(name="lab").exists()
