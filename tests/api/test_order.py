@@ -53,3 +53,15 @@ def test_a_policy_for_clusters_of_several_kinds_is_no_obstacle(
     )
     answer = researcher.post("workloads/distributed", world.spec_body())
     assert answer.status_code == 202, answer.content
+
+
+def test_fields_of_another_kind_of_cluster_are_refused_unless_they_ask_for_nothing(
+    world: World, researcher: ApiClient
+) -> None:
+    compute = {"cpuCoreRequest": 0.5, "largeShmRequest": False, "extendedResources": []}
+    answer = researcher.post("workloads/distributed", world.spec_body(compute=compute))
+    assert answer.status_code == 202, answer.content
+    body = world.spec_body(name="other", compute={"largeShmRequest": True}, nodeType="dgx")
+    answer = researcher.post("workloads/distributed", body)
+    refused = {p["path"] for p in answer.json()["problems"] if p["rule"] == "unsupported"}
+    assert refused == {"compute.largeShmRequest", "nodeType"}

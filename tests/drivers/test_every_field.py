@@ -56,6 +56,10 @@ TOLERATION = {"name": "A", "key": "dedicated", "operator": "Equal", "effect": "A
 CHOSEN: dict[str, tuple[Any, Any]] = {
     "image": ("local://one", "local://two"),
     "distributedFramework": ("PyTorch", "XGBoost"),
+    "compute.extendedResources": (
+        [{"resource": "rdma/hca", "quantity": "1"}],
+        [{"resource": "rdma/hca", "quantity": "2"}],
+    ),
     "tolerations": ([{**TOLERATION, "value": "1"}], [{**TOLERATION, "value": "2"}]),
 }
 

@@ -65,3 +65,53 @@ def test_an_attribute_that_is_missing_is_asked_for() -> None:
 def test_two_tolerations_of_one_name_are_one_too_many() -> None:
     (problem,) = problems("tolerations", [GPUS, GPUS])
     assert (problem.path, problem.rule) == ("tolerations.1.name", "unique")
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("compute.largeShmRequest", True),
+        ("nodeType", "p5.48xlarge"),
+        ("priorityClass", "very-high"),
+        ("compute.extendedResources", [{"resource": "rdma/hca", "quantity": "8"}]),
+        ("compute.extendedResources", [{"resource": "nvidia.com/mig-1g.10gb", "quantity": "1"}]),
+    ],
+)
+def test_what_a_cluster_can_have_is_taken(path: str, value: Any) -> None:
+    assert problems(path, value) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        ("nodeType", "", "must have 1 to 63"),
+        ("nodeType", "a b", "must have 1 to 63"),
+        ("priorityClass", "system-node-critical", "for the cluster itself"),
+        ("priorityClass", "High", "must be the name of a priority class"),
+        ("compute.largeShmRequest", "yes", "must be true or false"),
+    ],
+)
+def test_what_no_cluster_can_have_is_refused(path: str, value: Any, words: str) -> None:
+    (problem,) = problems(path, value)
+    assert problem.path == path
+    assert words in problem.message
+
+
+@pytest.mark.parametrize(
+    ("resource", "quantity", "attribute", "words"),
+    [
+        ("nvidia.com/gpu", "1", "resource", "ask for GPU devices"),
+        ("cpu", "1", "resource", "of a device plugin"),
+        ("kubernetes.io/batch-cpu", "1", "resource", "of a device plugin"),
+        ("rdma/hca", "0", "quantity", "a whole number above 0"),
+        ("rdma/hca", "1.5", "quantity", "a whole number above 0"),
+        ("rdma/hca", "1k", "quantity", "a whole number above 0"),
+    ],
+)
+def test_a_resource_that_pods_cannot_ask_for_so_is_refused(
+    resource: str, quantity: str, attribute: str, words: str
+) -> None:
+    said = [{"resource": resource, "quantity": quantity}]
+    (problem,) = problems("compute.extendedResources", said)
+    assert problem.path == f"compute.extendedResources.0.{attribute}"
+    assert words in problem.message

@@ -310,7 +310,8 @@ def _unsupported(driver: Driver, resolution: Resolution) -> Iterator[Problem]:
         reason = driver.unsupported.get(path)
         # A policy may hold for clusters of several kinds.
         is_said = not effective.source.startswith(("default", "workers", "policy ", "fixed by "))
-        if reason and is_said and effective.value not in (None, [], {}):
+        # Who says no to it asks for nothing.
+        if reason and is_said and effective.value not in (None, False, [], {}):
             message = f"cannot be used on this cluster: {_as_clause(reason)}"
             yield Problem(
                 Role(role), path, "unsupported", message, effective.value, accepted="no value"

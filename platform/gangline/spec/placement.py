@@ -38,6 +38,41 @@ QualifiedKey = Annotated[
 ]
 
 
+def _resource_problem(text: str) -> str | None:
+    domain, slash, name = text.partition("/")
+    if not slash or not _KEY.fullmatch(text) or domain.endswith("kubernetes.io"):
+        return "must be a resource of a device plugin, such as rdma/hca"
+    return "must not be GPUs: ask for GPU devices" if name == "gpu" else None
+
+
+def _count_problem(text: str) -> str | None:
+    return None if re.fullmatch(r"[1-9][0-9]{0,8}", text) else "must be a whole number above 0"
+
+
+def _class_problem(text: str) -> str | None:
+    if text.startswith("system-"):
+        return "must not start with “system-”: such classes are for the cluster itself"
+    if re.fullmatch(r"[a-z0-9](?:[-.a-z0-9]{0,61}[a-z0-9])?", text):
+        return None
+    return "must be the name of a priority class: lowercase letters, digits, “-” and “.”"
+
+
+def _node_type_problem(text: str) -> str | None:
+    if re.fullmatch(r"[A-Za-z0-9](?:[-._A-Za-z0-9]{0,61}[A-Za-z0-9])?", text):
+        return None
+    return "must have 1 to 63 letters, digits, “-”, “_” or “.”, with a letter or digit at both ends"
+
+
+NodeType = Annotated[
+    str, Field(max_length=63), Format("node-type", "a type such as p5.48xlarge", _node_type_problem)
+]
+PriorityClassName = Annotated[
+    str,
+    Field(max_length=63),
+    Format("priority-class", "the name of a priority class of the cluster", _class_problem),
+]
+
+
 class Toleration(SpecModel):
     """https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/"""
 
@@ -65,3 +100,20 @@ class Toleration(SpecModel):
         if value is not None and info.data.get("effect") not in (None, "NoExecute"):
             raise refused("must be empty: only the effect NoExecute ends pods", "no value")
         return value
+
+
+class ExtendedResource(SpecModel):
+    """https://kubernetes.io/docs/tasks/configure-pod-container/extended-resource/"""
+
+    resource: Annotated[
+        str,
+        Field(max_length=317),
+        Format("extended-resource", "a resource such as rdma/hca", _resource_problem),
+        Ui("Resource", placeholder="rdma/hca"),
+    ]
+    quantity: Annotated[
+        str,
+        Field(max_length=9),
+        Format("count", "a whole number such as 1", _count_problem),
+        Ui("Quantity", placeholder="1"),
+    ]

@@ -21,7 +21,7 @@ from .base import (
     WorkloadLevel,
     refused,
 )
-from .placement import Toleration
+from .placement import ExtendedResource, NodeType, PriorityClassName, Toleration
 from .reserved import AnnotationValue, LabelValue, MetadataKey, VariableName
 from .types import (
     AbsolutePath,
@@ -124,6 +124,26 @@ class Compute(SpecModel):
         ),
         AtLeast("cpuMemoryRequest"),
     ] = None
+    large_shm_request: Annotated[
+        bool | None,
+        Ui(
+            "Large shared memory",
+            help="Lets /dev/shm grow up to the memory limit instead of 64 MB.",
+            section="compute",
+        ),
+    ] = None
+    extended_resources: Annotated[
+        list[ExtendedResource] | None,
+        Field(max_length=16),
+        Ui(
+            "Extended resources",
+            help="What device plugins of the nodes offer beside GPUs, for each pod.",
+            section="compute",
+            flag="extended-resource",
+            item="extended resource",
+        ),
+        ItemKey("resource"),
+    ] = None
 
 
 class ReplicaSpec(SpecModel):
@@ -187,6 +207,15 @@ class ReplicaSpec(SpecModel):
         ItemKey("name"),
     ] = None
     compute: Compute = Field(default_factory=Compute)
+    node_type: Annotated[
+        NodeType | None,
+        Ui(
+            "Node type",
+            help="Only nodes whose label node.kubernetes.io/instance-type has this value.",
+            section="compute",
+            placeholder="p5.48xlarge",
+        ),
+    ] = None
     tolerations: Annotated[
         list[Toleration] | None,
         Field(max_length=32),
@@ -242,6 +271,16 @@ class WorkerSpec(ReplicaSpec):
         Field(ge=1, le=9999),
         Ui("Number of workers", section="compute", unit="pods", flag="workers"),
         Default(1),
+        WorkloadLevel(),
+    ] = None
+    priority_class: Annotated[
+        PriorityClassName | None,
+        Ui(
+            "Priority class",
+            help="A PriorityClass of the cluster. Empty: the cluster's own default.",
+            section="general",
+            placeholder="high",
+        ),
         WorkloadLevel(),
     ] = None
     termination_grace_period_seconds: Annotated[

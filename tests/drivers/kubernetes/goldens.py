@@ -40,6 +40,9 @@ WORKER: Mapping[str, Any] = {
     "compute.cpuCoreLimit": 4,
     "compute.cpuMemoryRequest": "512M",
     "compute.cpuMemoryLimit": "2Gi",
+    "compute.largeShmRequest": True,
+    "compute.extendedResources": [{"resource": "rdma/hca", "quantity": "1"}],
+    "nodeType": "p5.48xlarge",
     "tolerations": [
         {"name": "gpus", "key": "nvidia.com/gpu", "operator": "Exists", "effect": "Any"},
         {
@@ -54,12 +57,16 @@ WORKER: Mapping[str, Any] = {
     "labels": [{"name": "team", "value": "vision"}],
     "annotations": [{"name": "user.gangline.dev/purpose", "value": "ablation of\nthe warm-up"}],
     "terminationGracePeriodSeconds": 45,
+    "priorityClass": "high",
 }
 OWN_OF_MASTER: Mapping[str, Any] = {
     "image": "registry.local/leader:2",
     "imagePullPolicy": "Always",
     "args": "--lead",
     "compute.gpuDevicesRequest": 0,
+    "compute.largeShmRequest": False,
+    "compute.extendedResources": [],
+    "nodeType": "c7i.xlarge",
     "compute.cpuCoreRequest": 0.25,
     "compute.cpuMemoryRequest": "256M",
 }

@@ -114,7 +114,7 @@ def test_a_field_goes_where_kubernetes_has_it() -> None:
     assert (found["image"], found["workingDir"]) == ("registry.local/ddp:1.4", "/workspace")
     assert found["resources"] == {
         "requests": {"cpu": "1500m", "memory": "512M"},
-        "limits": {"cpu": "4", "memory": "2Gi", "nvidia.com/gpu": "2"},
+        "limits": {"cpu": "4", "memory": "2Gi", "nvidia.com/gpu": "2", "rdma/hca": "1"},
     }
 
 
@@ -275,3 +275,45 @@ def test_a_toleration_as_kubernetes_writes_it() -> None:
             "tolerationSeconds": 300,
         },
     ]
+
+
+class TestPlacement:
+    """Fields that only a cluster has."""
+
+    def test_shared_memory_grows_up_to_the_limit(self) -> None:
+        worker = roles("PyTorch", SAME)["Worker"]
+        (mount,) = container(worker)["volumeMounts"]
+        (volume,) = worker["template"]["spec"]["volumes"]
+        assert (mount["mountPath"], mount["name"]) == ("/dev/shm", volume["name"])
+        assert volume["emptyDir"] == {"medium": "Memory", "sizeLimit": "2Gi"}
+
+    def test_without_a_limit_the_node_is_the_limit(self) -> None:
+        (replica,) = roles("JAX", NONE, compute__cpuMemoryLimit=None).values()
+        (volume,) = replica["template"]["spec"]["volumes"]
+        assert volume["emptyDir"] == {"medium": "Memory"}
+
+    @pytest.mark.parametrize("said", [False, None])
+    def test_nobody_who_did_not_ask_gets_it(self, said: bool | None) -> None:
+        (replica,) = roles("JAX", NONE, compute__largeShmRequest=said).values()
+        assert "volumes" not in replica["template"]["spec"]
+        assert "volumeMounts" not in container(replica)
+
+    def test_a_node_type_is_required_of_the_node(self) -> None:
+        found = roles("PyTorch", DIFFERENCES)
+        for role, wanted in (("Worker", "p5.48xlarge"), ("Master", "c7i.xlarge")):
+            affinity = found[role]["template"]["spec"]["affinity"]["nodeAffinity"]
+            (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"][
+                "nodeSelectorTerms"
+            ]
+            assert term["matchExpressions"] == [
+                {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": [wanted]}
+            ]
+
+    def test_every_role_has_the_priority_of_the_workload(self) -> None:
+        found = roles("MPI", DIFFERENCES)
+        assert {r["template"]["spec"]["priorityClassName"] for r in found.values()} == {"high"}
+
+    def test_extended_resources_are_each_roles_own(self) -> None:
+        found = roles("PyTorch", DIFFERENCES)
+        assert container(found["Worker"])["resources"]["limits"]["rdma/hca"] == "1"
+        assert "rdma/hca" not in container(found["Master"])["resources"]["limits"]

@@ -135,11 +135,17 @@ class TestVolcano:
             "minMember": policy["minAvailable"],
             "queue": policy["queue"],
             "minResources": policy["minResources"],
+            "priorityClassName": policy["priorityClass"],
         }
         assert group["spec"]["minMember"] == 4
         assert group["metadata"]["name"] == job["metadata"]["name"]
         # The MPI operator leaves a group alone that its job does not control.
         assert group["metadata"]["ownerReferences"][0]["controller"] is True
+
+    def test_without_a_priority_none_is_named(self) -> None:
+        rendered = manifests.render(submission(priorityClass=None), "volcano")
+        assert "priorityClassName" not in rendered["dependents"][0]["spec"]
+        assert "priorityClass" not in rendered["job"]["spec"]["runPolicy"]["schedulingPolicy"]
 
     def test_a_queue_can_be_named(self) -> None:
         rendered = manifests.render(submission(), "volcano", queue="team-a")

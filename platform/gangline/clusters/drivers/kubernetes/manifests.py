@@ -24,6 +24,7 @@ FORM = "gangline.dev/kubernetes/v1"
 SPEC_HASH = "gangline.dev/spec-hash"
 GPU = "nvidia.com/gpu"
 SSH_SERVER = "sshd"
+SHARED_MEMORY = "shared-memory"
 
 Object = dict[str, Any]
 
@@ -152,9 +153,9 @@ def _pod(
         own=container.get("env", []),
     )
     # A launcher trains nothing, and its operator hides the GPUs from it.
-    if (gpus := native.get("gpus")) and not (launches and role == MASTER):
-        limits = container.setdefault("resources", {}).setdefault("limits", {})
-        limits[gpu] = str(gpus)
+    gpus = 0 if launches and role == MASTER else native.get("gpus", 0)
+    if more := {**({gpu: str(gpus)} if gpus else {}), **native.get("extended", {})}:
+        container.setdefault("resources", {}).setdefault("limits", {}).update(more)
     spec: Object = {
         # Programs get no credential of the cluster, nor a variable for each Service in it.
         "automountServiceAccountToken": False,
@@ -162,11 +163,21 @@ def _pod(
         **native.get("pod", {}),
         "containers": [container],
     }
+    if native.get("large_shm"):
+        _add_shared_memory(spec, container)
     if launches and role == MASTER:
         first = launching.waits_for_workers(container, submission.name, submission.num_workers)
         spec["initContainers"] = [first]
     marks = {key: native[key] for key in ("labels", "annotations") if key in native}
     return {"metadata": marks, "spec": spec}
+
+
+def _add_shared_memory(spec: Object, container: Object) -> None:
+    """What is kept there counts as memory of the container, which ends at its limit."""
+    limit = container.get("resources", {}).get("limits", {}).get("memory")
+    room = {"medium": "Memory", **({"sizeLimit": limit} if limit else {})}
+    spec["volumes"] = [{"name": SHARED_MEMORY, "emptyDir": room}]
+    container["volumeMounts"] = [{"name": SHARED_MEMORY, "mountPath": "/dev/shm"}]  # noqa: S108
 
 
 def _without_command(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -213,4 +224,5 @@ def _gang(submission: Submission, pods: Mapping[str, Object], queue: str) -> Gan
             for container in template["spec"]["containers"]
         ),
         queue=queue,
+        priority=str(submission.worker.get("priorityClass") or ""),
     )

@@ -1,7 +1,8 @@
 """Where each field of the spec goes in a pod of Kubernetes.
 
 `manifests` makes the pods from what these tables write: ``container`` and ``pod`` are parts of a
-pod's spec, ``labels`` and ``annotations`` its metadata.
+pod's spec, ``labels`` and ``annotations`` its metadata; ``gpus``, ``extended`` and ``large_shm``
+are put in their places there.
 https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/
 """
 
@@ -11,6 +12,9 @@ from typing import Any
 from gangline.clusters.drivers.mapping import Table, To, paths
 from gangline.spec.types import split_command
 
+NODE_TYPE = "node.kubernetes.io/instance-type"
+"""https://kubernetes.io/docs/reference/labels-annotations-taints/"""
+
 
 def _variables(items: list[dict[str, Any]]) -> list[dict[str, str]]:
     return [{"name": str(item["name"]), "value": str(item.get("value") or "")} for item in items]
@@ -18,6 +22,16 @@ def _variables(items: list[dict[str, Any]]) -> list[dict[str, str]]:
 
 def _pairs(items: list[dict[str, Any]]) -> dict[str, str]:
     return {str(item["name"]): str(item.get("value") or "") for item in items}
+
+
+def _resources(items: list[dict[str, Any]]) -> dict[str, str]:
+    return {str(item["resource"]): str(item["quantity"]) for item in items}
+
+
+def _affinity(node_type: str) -> dict[str, Any]:
+    wanted = {"key": NODE_TYPE, "operator": "In", "values": [node_type]}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": [wanted]}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
 
 
 def _tolerations(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -55,12 +69,18 @@ ROLE: Table = {
     "compute.cpuCoreLimit": To("container|resources|limits|cpu", cores),
     "compute.cpuMemoryRequest": To("container|resources|requests|memory"),
     "compute.cpuMemoryLimit": To("container|resources|limits|memory"),
+    "compute.largeShmRequest": To("large_shm"),
+    "compute.extendedResources": To("extended", _resources),
+    "nodeType": To("pod|affinity", _affinity),
     "tolerations": To("pod|tolerations", _tolerations),
     "labels": To("labels", _pairs),
     "annotations": To("annotations", _pairs),
 }
 # Once for the workload; into the pods of every role.
-GANG: Table = {"terminationGracePeriodSeconds": To("pod|terminationGracePeriodSeconds")}
+GANG: Table = {
+    "terminationGracePeriodSeconds": To("pod|terminationGracePeriodSeconds"),
+    "priorityClass": To("pod|priorityClassName"),
+}
 SHAPE = frozenset({"distributedFramework", "numWorkers"})
 """What kind of object it becomes and how many replicas of a role there are."""
 MAPPED = paths(ROLE, GANG) | SHAPE

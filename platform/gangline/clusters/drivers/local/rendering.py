@@ -44,6 +44,10 @@ LATE: Mapping[str, str] = {
 """Fields that arrive as this part of the ``AttemptRef``, once slots were given out (R7)."""
 MAPPED = paths(ROLE, GANG) | LATE.keys()
 UNSUPPORTED: Mapping[str, str] = {
+    "compute.largeShmRequest": "Processes of this machine share its /dev/shm as it is.",
+    "compute.extendedResources": "This machine gives out CPUs, memory and GPUs only.",
+    "nodeType": "This machine is the only node.",
+    "priorityClass": "This machine starts workloads in the order of their creation.",
     "tolerations": "This machine has no other nodes, and none of them is tainted.",
     "imagePullPolicy": "A runtime of this machine is there already: nothing is pulled.",
 }

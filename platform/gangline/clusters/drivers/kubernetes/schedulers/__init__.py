@@ -3,5 +3,14 @@
 from .base import Gang, Room, SchedulerAdapter, Waiting
 from .choosing import ADAPTERS, PLAIN, adapter, best, found
 
-__all__ = ["ADAPTERS", "PLAIN", "Gang", "Room", "SchedulerAdapter", "Waiting", "adapter"]
-__all__ += ["best", "found"]
+__all__ = [
+    "ADAPTERS",
+    "PLAIN",
+    "Gang",
+    "Room",
+    "SchedulerAdapter",
+    "Waiting",
+    "adapter",
+    "best",
+    "found",
+]

@@ -26,6 +26,8 @@ class Gang:
     """Quantities that all pods ask for together, by resource."""
     queue: str = ""
     """Queue of the scheduler that the cluster's settings name; empty: the adapter's own default."""
+    priority: str = ""
+    """Name of a PriorityClass; every pod has it already."""
 
 
 @dataclass(frozen=True, slots=True)

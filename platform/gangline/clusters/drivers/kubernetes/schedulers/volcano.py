@@ -33,18 +33,15 @@ class Volcano:
         schedule_with(job, "volcano")
         for template in templates(job):
             mark(template, "annotations", **{"scheduling.k8s.io/group-name": gang.name})
-        job["spec"]["runPolicy"]["schedulingPolicy"] = {
-            "minAvailable": gang.pods,
-            "queue": gang.queue or DEFAULT_QUEUE,
-            "minResources": dict(gang.resources),
-        }
+        policy = {"minAvailable": gang.pods, **_wanted(gang)}
+        if gang.priority:
+            policy["priorityClass"] = gang.priority
+        job["spec"]["runPolicy"]["schedulingPolicy"] = policy
 
     def objects(self, gang: Gang) -> list[Object]:
-        spec = {
-            "minMember": gang.pods,
-            "queue": gang.queue or DEFAULT_QUEUE,
-            "minResources": dict(gang.resources),
-        }
+        spec = {"minMember": gang.pods, **_wanted(gang)}
+        if gang.priority:
+            spec["priorityClassName"] = gang.priority
         return [
             {
                 "apiVersion": POD_GROUPS.api_version,
@@ -61,6 +58,10 @@ class Volcano:
             return sentence(of_pods(waiting))
         queued = _queue_reason(group, waiting.objects.get(QUEUES.plural, ()))
         return sentence(queued or of_pods(waiting) or _gang_reason(group))
+
+
+def _wanted(gang: Gang) -> dict[str, Any]:
+    return {"queue": gang.queue or DEFAULT_QUEUE, "minResources": dict(gang.resources)}
 
 
 def _queue_reason(group: Mapping[str, Any], queues: Sequence[Mapping[str, Any]]) -> str:
