@@ -121,5 +121,5 @@ def test_a_jobset_runs_and_its_webhook_refuses_a_wrong_one(tmp_path: Path) -> No
         wait_for(lambda: phases(bed, namespace) == ["Running"] * 2, seconds=30)
         wrong = body | {"metadata": {"name": "x" * 60}}
         answer = bed.client.create(JOB_SETS, namespace, wrong)
-        assert answer.status == 403
+        assert answer.status == 422
         assert "vjobset.kb.io" in answer.message

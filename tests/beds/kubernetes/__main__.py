@@ -39,16 +39,16 @@ def _up(with_: tuple[str, ...]) -> int:
     folder = _folder()
     needed(with_)
     there = bed.find(folder)
-    if there:
-        assert there.state
-        _say("The bed is running already.")
-        if set(with_) - set(there.state.with_):
-            return _refuse("It was started without these add-ons: `make bed-down` first.")
-    building.build(with_)
+    if there and there.state and set(with_) - set(there.state.with_):
+        return _refuse("A bed is running without these add-ons: `make bed-down` first.")
+    if there is None:
+        building.build(with_)
     began = time.monotonic()
+    took = "already" if there else "after {:.1f} s"
     there = there or bed.start(folder, with_)
     assert there.state
-    _say(f"Kubernetes is ready, after {time.monotonic() - began:.1f} s, at {there.admin.server}")
+    took = took.format(time.monotonic() - began)
+    _say(f"Kubernetes is ready, {took}, at {there.admin.server}")
     for user in USERS:
         rights = "may do everything" if user == "admin" else "has the rights that Gangline asks for"
         _say(f"  {user + ' kubeconfig':24} {there.folder / user}.kubeconfig   {rights}")

@@ -243,12 +243,16 @@ def stop(folder: Path) -> bool:
     return was_there
 
 
-def given(path: Path, folder: Path) -> Bed:
-    """A cluster that is there: both users are the one of this kubeconfig. Raises BedFailed."""
+def given(admin: Path, restricted: Path, folder: Path) -> Bed:
+    """A cluster that is there, by two kubeconfigs. Raises BedFailed."""
+    return Bed(folder, _access_of(admin), _access_of(restricted))
+
+
+def _access_of(path: Path) -> Access:
     found = parse(path.read_text(), now=datetime.datetime.now(datetime.UTC))
     if found.access is None:
         raise BedFailed(f"{path}: {' '.join(map(str, found.refusals))}")
-    return Bed(folder, found.access, found.access)
+    return found.access
 
 
 def _start(

@@ -13,6 +13,8 @@ RUNNING_BED = "GANGLINE_TEST_BED"
 """Folder of a bed that is used in place of one of the session's own, if it runs: `var/bed`."""
 KUBECONFIG = "GANGLINE_TEST_KUBECONFIG"
 """A cluster that is used as it is; nothing is started."""
+RESTRICTED = "GANGLINE_TEST_RESTRICTED_KUBECONFIG"
+"""The same cluster as a user with the rights of Gangline's role; unless said, as the same user."""
 
 
 @pytest.fixture(scope="session")
@@ -20,7 +22,7 @@ def bed() -> Iterator[Bed]:
     """The bed of this test session, shared by its parallel processes; started by the first."""
     folder = _folder()
     if config := os.environ.get(KUBECONFIG):
-        yield given(Path(config), folder)
+        yield given(Path(config), Path(os.environ.get(RESTRICTED) or config), folder)
         return
     with running(folder) as there:
         yield there
