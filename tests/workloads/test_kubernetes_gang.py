@@ -74,7 +74,7 @@ def test_a_failure_is_tried_again_as_another_object_and_then_told(
     raw = engine.object(workload)
     assert raw is not None
     assert raw["metadata"]["uid"] == second.ext_uid
-    assert workload.reason == "worker-0 failed first: Exited with code 3."
+    assert workload.reason.endswith("Exited with code 3.")
 
 
 def test_one_worker_that_fails_is_the_cause(engine: KubernetesEngine) -> None:

@@ -1,14 +1,16 @@
 """Stop, run, run again, retry, delete and auto-deletion, carried out on the faulty cluster."""
 
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
-from gangline.clusters.drivers.base import ObservedState
+from gangline.clusters.drivers.base import AttemptRef, Observation, ObservedState
 from gangline.db import clock
 from gangline.db.clock import db_now
-from tests.drivers.faulty import Fault
+from tests.drivers.faulty import Fault, FaultyDriver
 from tests.support.engine import Engine, current_attempt
 from tests.support.truth import assert_world
 from tests.support.waiting import wait_for
@@ -199,8 +201,38 @@ def test_a_busy_cluster_is_left_alone_for_as_long_as_it_asks(engine: Engine) -> 
     workload.refresh_from_db()
     assert workload.due_at is not None
     assert (workload.due_at - db_now()).total_seconds() == pytest.approx(7, abs=2)
-    assert workload.reason == "The cluster asked to slow down; next try in 7 s."
+    assert workload.reason == "Too many requests; next try in 7 s."
     assert workload.fail_count == 0
+
+
+def test_what_a_busy_cluster_did_not_make_is_made_without_waiting_for_it(engine: Engine) -> None:
+    """Nothing can be on its way: the next try need not wait until it could have landed."""
+    engine.truth.plan("create", Fault.BUSY, seconds=0.1)
+    workload = engine.workload()
+    reconcile(workload.pk)
+    assert current_attempt(workload).create_state == "none"
+    began = time.monotonic()
+    _until(workload, "Running")
+    assert time.monotonic() - began < engine.truth.in_flight_max
+    assert len(engine.truth.effects("create")) == 1
+
+
+def test_a_release_that_is_refused_ends_the_attempt(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = FaultyDriver._look
+
+    def held(driver: FaultyDriver, ref: AttemptRef) -> Observation:
+        seen = look(driver, ref)
+        is_there = seen.state is not ObservedState.ABSENT
+        return replace(seen, state=ObservedState.HELD) if is_there else seen
+
+    monkeypatch.setattr(FaultyDriver, "_look", held)
+    engine.truth.plan("commit", Fault.REFUSED, text="exceeded quota: claims")
+    workload = engine.workload(backoff_limit=3)
+    _until(workload, "Failed")
+    assert workload.reason == "exceeded quota: claims."
+    assert (workload.attempt_no, current_attempt(workload).create_state) == (1, "seen")
 
 
 def test_a_deletion_frees_the_name_once_the_cluster_has_nothing(engine: Engine) -> None:
