@@ -44,11 +44,10 @@ def _up(with_: tuple[str, ...]) -> int:
     if there is None:
         building.build(with_)
     began = time.monotonic()
-    took = "already" if there else "after {:.1f} s"
+    says = "Kubernetes is running at {}" if there else "Kubernetes is ready after {1:.1f} s at {0}"
     there = there or bed.start(folder, with_)
     assert there.state
-    took = took.format(time.monotonic() - began)
-    _say(f"Kubernetes is ready, {took}, at {there.admin.server}")
+    _say(says.format(there.admin.server, time.monotonic() - began))
     for user in USERS:
         rights = "may do everything" if user == "admin" else "has the rights that Gangline asks for"
         _say(f"  {user + ' kubeconfig':24} {there.folder / user}.kubeconfig   {rights}")

@@ -22,12 +22,12 @@ from typing import IO
 
 from gangline.clusters.drivers.kubernetes import resources
 from gangline.clusters.drivers.kubernetes.access import Access
-from gangline.clusters.drivers.kubernetes.client import Answer, Client
+from gangline.clusters.drivers.kubernetes.client import Client
 from gangline.clusters.drivers.kubernetes.kubeconfig import parse
 
-from . import building, kubeconfigs, supervisor
+from . import building, kubeconfigs, pod_logs, supervisor
 from .components import needed
-from .objects import LOGS, SERVICE_ACCOUNTS
+from .objects import SERVICE_ACCOUNTS, must
 from .processes import BedFailed, Identity, end_of
 from .readiness import is_ready
 from .state import State
@@ -75,7 +75,7 @@ class Bed:
         """A new namespace in which pods can be made; it is deleted at the end, without waiting."""
         name = f"{prefix}-{secrets.token_hex(4)}"
         body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-        made = _must(self.client.create(resources.NAMESPACES, "", body))
+        made = must(self.client.create(resources.NAMESPACES, "", body))
         try:
             # Without it, the API server refuses every pod.
             _wait(lambda: self.client.get(SERVICE_ACCOUNTS, name, "default").ok, 20, "namespace")
@@ -87,7 +87,7 @@ class Bed:
     def annotate(self, namespace: str, pod: str, **values: object) -> None:
         """Change how a live pod behaves; see ``rules``."""
         body = {"metadata": {"annotations": rules(**values)}}
-        _must(self.client.patch(resources.PODS, namespace, pod, body))
+        must(self.client.patch(resources.PODS, namespace, pod, body))
 
     def write_log(
         self,
@@ -102,40 +102,11 @@ class Bed:
         """Append lines to the log of a pod's container, the first one unless said.
 
         ``at`` is the time of the first line, now unless said; each line is a microsecond later.
-        https://github.com/kubernetes/design-proposals-archive/blob/main/node/kubelet-cri-logging.md
         """
-        container = container or self._first_container(namespace, pod)
         folder = self.folder / "pods" / namespace / pod
-        path = folder / f"{container}.log"
-        is_new = not path.exists()
-        folder.mkdir(parents=True, exist_ok=True)
-        moment = at or datetime.datetime.now(datetime.UTC)
-        written = []
-        for number, line in enumerate(lines):
-            stamp = moment + datetime.timedelta(microseconds=number)
-            written.append(f"{stamp:%Y-%m-%dT%H:%M:%S.%f}000Z {stream} F {line}\n")
-        with path.open("a", encoding="utf-8") as log:
-            log.write("".join(written))
-        if is_new:
-            self._serve_logs(namespace, pod, folder)
-        return path
-
-    def _first_container(self, namespace: str, pod: str) -> str:
-        spec = _must(self.client.get(resources.PODS, namespace, pod)).body["spec"]
-        return str(spec["containers"][0]["name"])
-
-    def _serve_logs(self, namespace: str, pod: str, folder: Path) -> None:
-        logs = [
-            {"containers": [path.stem], "logsFile": str(path), "follow": True}
-            for path in sorted(folder.glob("*.log"))
-        ]
-        body = {
-            "apiVersion": LOGS.api_version,
-            "kind": LOGS.kind,
-            "metadata": {"name": pod, "namespace": namespace},
-            "spec": {"logs": logs},
-        }
-        _must(self.client.apply(LOGS, namespace, pod, body))
+        return pod_logs.write(
+            self.client, folder, namespace, pod, lines, container=container, at=at, stream=stream
+        )
 
     def freeze(self, name: str) -> None:
         """Stop a process where it is, as a machine that hangs would."""
@@ -309,12 +280,6 @@ def _await_end(state: State) -> None:
         raise BedFailed("The bed does not end.")
     for process in _supervisors:
         process.poll()
-
-
-def _must(answer: Answer) -> Answer:
-    if not answer.ok:
-        raise BedFailed(f"The cluster said {answer.status}: {answer.message or answer.body}")
-    return answer
 
 
 def _wait(condition: Callable[[], object], seconds: float, what: str) -> None:

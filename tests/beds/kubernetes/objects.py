@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from gangline.clusters.drivers.kubernetes import resources
-from gangline.clusters.drivers.kubernetes.client import Client
+from gangline.clusters.drivers.kubernetes.client import Answer, Client
 from gangline.clusters.drivers.kubernetes.resources import Resource
 
 from . import building, webhooks
@@ -93,6 +93,13 @@ def _for_user(binding: dict[str, Any]) -> dict[str, Any]:
     name = f"{binding['metadata']['name']}-{RESTRICTED_USER}-of-the-bed"
     user = {"apiGroup": _RBAC, "kind": "User", "name": RESTRICTED_USER}
     return binding | {"metadata": binding["metadata"] | {"name": name}, "subjects": [user]}
+
+
+def must(answer: Answer) -> Answer:
+    """The answer, if it is a good one. Raises BedFailed."""
+    if not answer.ok:
+        raise BedFailed(f"The cluster said {answer.status}: {answer.message or answer.body}")
+    return answer
 
 
 def apply(client: Client, body: Object) -> None:

@@ -1,8 +1,11 @@
 """Start processes that end with their parent, know them again later, and end them."""
 
+import contextlib
 import os
+import random
 import shutil
 import signal
+import socket
 import ssl
 import subprocess
 import time
@@ -144,6 +147,22 @@ def listener_on(port: int) -> str:
                 return "a process of another user"
             return f"process {connection.pid} ({psutil.Process(connection.pid).name()})"
     return ""
+
+
+def free_ports(number: int) -> list[int]:
+    """Ports of the loopback address that are free now.
+
+    They lie below those that the system gives to outgoing connections, so none of these takes one
+    before its process does.
+    """
+    found: list[int] = []
+    for port in random.sample(range(20_000, 32_000), 10 * number):
+        with contextlib.closing(socket.socket()) as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            found.append(port)
+        if len(found) == number:
+            return found
+    raise BedFailed(f"There are no {number} free ports on this machine.")
 
 
 def answers(url: str, *, authority: Path, token: str) -> bool:

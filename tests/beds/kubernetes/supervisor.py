@@ -21,13 +21,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gangline.clusters.drivers.kubernetes.client import Client
-from scripts.services import free_port
 
 from . import objects, pki
 from .commands import CONTROL_PLANE, command, operators
 from .kubeconfigs import access, write_kubeconfigs
 from .layout import PORTS
-from .processes import BedFailed, Identity, end_of, spawn
+from .processes import BedFailed, Identity, end_of, free_ports, spawn
 from .readiness import forget_leader, is_ready
 from .state import State
 
@@ -123,7 +122,7 @@ def prepare(folder: Path, with_: tuple[str, ...], *, while_used: bool) -> State:
         stored = json.loads((folder / FLAGS).read_text())
         flags = {name: tuple(values) for name, values in stored.items()}
     pki.make(folder / "pki")
-    ports = {name: free_port() for name in PORTS}
+    ports = dict(zip(PORTS, free_ports(len(PORTS)), strict=True))
     state = State(folder, Identity.of(os.getpid()), ports, with_, flags, while_used)
     write_kubeconfigs(state.layout)
     state.write()
