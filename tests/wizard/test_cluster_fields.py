@@ -1,0 +1,57 @@
+"""Fields that only some kinds of clusters have: out of the way on the others."""
+
+import pytest
+
+from gangline.clusters.drivers.local.driver import LocalDriver
+from tests.support.forms import Filler
+from workloads.models import Workload
+
+LIST = "worker.tolerations"
+ONLY_ELSEWHERE = sorted(LocalDriver.unsupported)
+
+
+@pytest.fixture
+def ready(filler: Filler) -> Filler:
+    filler.fill()
+    return filler
+
+
+@pytest.fixture
+def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a cluster that has every field."""
+    monkeypatch.setattr(LocalDriver, "unsupported", {})
+
+
+@pytest.mark.parametrize("path", ONLY_ELSEWHERE)
+def test_a_laptop_shows_no_field_that_it_does_not_have(ready: Filler, path: str) -> None:
+    assert not ready.get("workers").page.has(data_testid=f"f-worker.{path}")
+    assert ready.get("workers").page.has(data_testid="f-worker.image")
+
+
+@pytest.mark.parametrize("path", ONLY_ELSEWHERE)
+def test_a_cluster_that_has_it_shows_it(ready: Filler, everywhere: None, path: str) -> None:
+    assert ready.get("workers").page.has(data_testid=f"f-worker.{path}")
+
+
+def test_a_toleration_is_filled_in_and_sent(ready: Filler, everywhere: None) -> None:
+    ready.post("workers", go=f"add:{LIST}")
+    page = ready.get("workers").page
+    row = [value for name, value in page.fields() if name == f"{LIST}~rows" and value][-1]
+    assert page.value(f"{LIST}~{row}.operator") == ""  # nothing is chosen for anybody
+    typed = {"name": "gpus", "key": "nvidia.com/gpu", "operator": "Exists", "effect": "Any"}
+    ready.post("workers", {f"{LIST}~{row}.{name}": text for name, text in typed.items()})
+    assert ready.get("workers").page.value(f"{LIST}~{row}.effect") == "Any"
+    ready.post("review", go="create")
+    assert Workload.objects.get().said[LIST]["value"] == [typed]
+
+
+def test_what_was_chosen_elsewhere_is_shown_with_the_reason_and_can_be_cleared(
+    ready: Filler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(LocalDriver, "unsupported", {})
+        ready.post("workers", {"worker.nodeType": "dgx"})
+    page = ready.get("workers").page
+    assert "the only node" in page.one(data_testid="f-worker.nodeType").text
+    ready.post("workers", {"worker.nodeType": ""})
+    assert not ready.get("workers").page.has(data_testid="f-worker.nodeType")
