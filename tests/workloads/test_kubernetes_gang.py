@@ -10,6 +10,7 @@ from gangline.accounts.services import create_user
 from gangline.clusters.connections import driver_for
 from gangline.clusters.drivers.kubernetes import logs
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
+from gangline.clusters.drivers.kubernetes.resources import PODS
 from tests.beds.kubernetes.bed import Bed
 from tests.support import kubernetes_engine
 from tests.support.engine import current_attempt
@@ -83,6 +84,28 @@ def test_one_worker_that_fails_is_the_cause(engine: KubernetesEngine) -> None:
     assert workload.reason == "worker-1: Exited with code 3."
     states = Replica.objects.filter(attempt__workload=workload).order_by("rank")
     assert [pod.state for pod in states] == ["Stopped", "Failed", "Stopped"]
+
+
+def test_a_pod_that_the_cluster_moves_away_costs_no_try(
+    engine: KubernetesEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(retries, "FIRST_PAUSE", 0.5)
+    workload = engine.submit("moved")
+    engine.until(workload, "Running")
+    evicted = {
+        "phase": "Failed",
+        "reason": "Evicted",
+        "message": "The node was low on resource: memory. ",
+    }
+    pods = (engine.namespace, "moved-worker-1", {"status": evicted}, "status")
+    assert engine.bed.client.patch(PODS, *pods).ok
+    wait_for(lambda: current_attempt(workload).no == 2, seconds=20)
+    assert workload.attempts.get(no=1).observed_reason == (
+        "worker-1: Moved away by the cluster: The node was low on resource: memory."
+    )
+    assert current_attempt(workload).cause == "moved"
+    engine.until(workload, "Running")
+    assert retries.tries_since_intent(workload) == 1
 
 
 def test_a_stop_keeps_the_object_and_run_goes_on_with_it(engine: KubernetesEngine) -> None:

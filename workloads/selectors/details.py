@@ -107,7 +107,13 @@ class Timeline:
     stretches: Sequence[Stretch]
 
 
-_CAUSES = {"submit": "", "retry": "retry", "resume": "started again", "rerun": "run again"}
+_CAUSES = {
+    "submit": "",
+    "retry": "retry",
+    "moved": "moved",
+    "resume": "started again",
+    "rerun": "run again",
+}
 
 
 def timeline(attempt: Attempt) -> Timeline:

@@ -205,7 +205,7 @@ class _Step:
         _store_replicas(attempt, seen.replicas, self.workload)
         if seen.state.is_terminal:
             attempt.ended_at = seen.ended_at or self.now
-            self._end(retries.ended_as(attempt))
+            self._end(retries.ended_as(attempt), is_moved=seen.is_moved)
         elif is_over(seen, self.workload.cluster):
             attempt.ended_at = seen.ended_at or self.now
             self._end(self._stopped_or_lost())
@@ -260,7 +260,7 @@ class _Step:
         self.attempt.unknown_since = None
         self.attempt.trouble = ""
 
-    def _end(self, outcome: Outcome, *, may_retry: bool = True) -> None:
+    def _end(self, outcome: Outcome, *, may_retry: bool = True, is_moved: bool = False) -> None:
         if self._is_current:
             retries.conclude(
                 workload=self.workload,
@@ -268,6 +268,7 @@ class _Step:
                 outcome=outcome,
                 now=self.now,
                 may_retry=may_retry,
+                is_moved=is_moved,
             )
         else:
             self.attempt.outcome = outcome

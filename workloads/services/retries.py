@@ -13,6 +13,8 @@ from workloads.services.reasons import failure, seconds_in_words, times_in_words
 FIRST_PAUSE = 10.0
 LONGEST_PAUSE = 300.0
 USER_CAUSES = ("submit", "resume", "rerun")
+MOVED = "moved"
+"""Cause of an attempt that follows one which the cluster took away: it is no further try (R2a)."""
 
 
 def pause_seconds(retries: int) -> float:
@@ -27,10 +29,12 @@ def conclude(
     outcome: Outcome,
     now: datetime,
     may_retry: bool = True,
+    is_moved: bool = False,
 ) -> None:
     """End the current attempt for good and start what follows, in the caller's transaction.
 
-    The caller holds the workload's row and settles it afterwards.
+    ``is_moved``: it failed because its cluster took its place away. The caller holds the
+    workload's row and settles it afterwards.
     """
     attempt.outcome = outcome
     attempt.ended_at = attempt.ended_at or now
@@ -42,7 +46,10 @@ def conclude(
         free_slots_later(workload)
     workload.fail_count = 0
     workload.rung_until = None
-    workload.due_at = _follow_up(workload, attempt, outcome, now, may_retry)
+    if is_moved and outcome == Outcome.FAILED and workload.desired == Desired.RUNNING:
+        workload.due_at = _move(workload, attempt, now)
+    else:
+        workload.due_at = _follow_up(workload, attempt, outcome, now, may_retry)
     workload.save(update_fields=["fail_count", "rung_until", "due_at", "attempt_no"])
 
 
@@ -112,8 +119,9 @@ def tries_since_intent(workload: Workload) -> int:
     """Tries since a person last asked for a run."""
     attempts = Attempt.objects.filter(workload=workload).order_by("-no")
     causes = list(attempts.values_list("cause", flat=True)[:200])
-    asked = (number for number, cause in enumerate(causes, start=1) if cause in USER_CAUSES)
-    return next(asked, len(causes))
+    tries = [cause for cause in causes if cause != MOVED]
+    asked = (number for number, cause in enumerate(tries, start=1) if cause in USER_CAUSES)
+    return next(asked, len(tries))
 
 
 def _follow_up(
@@ -144,6 +152,20 @@ def _retry(workload: Workload, attempt: Attempt, tries: int, now: datetime) -> d
     following.wait_reason = (
         f"Failed {times_in_words(tries)}; attempt {tries + 1} of {workload.backoff_limit + 1} "
         f"starts in {seconds_in_words(pause)}."
+    )
+    following.save(update_fields=["next_try_at", "wait_reason"])
+    return following.next_try_at
+
+
+def _move(workload: Workload, attempt: Attempt, now: datetime) -> datetime:
+    """The same try in another place."""
+    causes = Attempt.objects.filter(workload=workload).order_by("-no").values_list("cause")
+    moves = next((n for n, (cause,) in enumerate(causes[:20]) if cause != MOVED), 20)
+    pause = pause_seconds(moves)
+    following = again(workload=workload, attempt=attempt, cause=MOVED, now=now)
+    following.next_try_at = now + timedelta(seconds=pause)
+    following.wait_reason = (
+        f"The cluster took its place away; it starts again in {seconds_in_words(pause)}."
     )
     following.save(update_fields=["next_try_at", "wait_reason"])
     return following.next_try_at

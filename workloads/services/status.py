@@ -16,6 +16,7 @@ from workloads.services.phases import Situation, derive_phase
 from workloads.statuses import ENDED, STATUSES, status_of
 
 _SEVERITY = {"Failed": "error", "Cannot start": "error", "Degraded": "warning"}
+_GOES_ON = ("retry", "moved")
 # These move without anything that a page shows having changed.
 _SILENT = frozenset({"observed_at"})
 
@@ -116,7 +117,7 @@ def _shown(
     started_at = None if is_new_run and not is_over else workload.started_at
     if attempt.started_at and (started_at is None or started_at < _run_began(attempt, workload)):
         started_at = attempt.started_at
-    if started_at is None and attempt.cause == "retry":
+    if started_at is None and attempt.cause in _GOES_ON:
         started_at = _first_start(attempt)
     ended_at = (attempt.ended_at or workload.ended_at or now) if is_over else None
     ran = ended_at - started_at if ended_at and started_at else None
@@ -157,7 +158,7 @@ def _first_start(attempt: Attempt) -> datetime | None:
     """Start of the tries before this one, when the first of them was over before it was seen."""
     rows = Attempt.objects.filter(workload_id=attempt.workload_id, no__lt=attempt.no)
     for cause, started_at in rows.order_by("-no").values_list("cause", "started_at"):
-        if started_at is not None or cause != "retry":
+        if started_at is not None or cause not in _GOES_ON:
             return started_at
     return None
 

@@ -272,3 +272,10 @@ def test_pods_without_a_job_are_not_absent() -> None:
 )
 def test_an_odd_pod_is_read_as_far_as_it_goes(odd: dict[str, Any]) -> None:
     assert pods.read(odd).role == ""
+
+
+def test_only_a_cause_that_the_cluster_took_away_is_moved() -> None:
+    away = pod(0, phase="Failed", status={"reason": "Preempted", "message": "Preempted by x."})
+    assert look(job(true=["Failed"]), away).is_moved
+    own = pod(1, phase="Failed", state=ended(1, seconds=-5))
+    assert not look(job(true=["Failed"]), away, own).is_moved

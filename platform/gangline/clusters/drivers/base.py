@@ -134,6 +134,8 @@ class Observation:
     ended_at: datetime | None = None
     first_failure: str = ""
     """``worker-2``: the replica that failed first, the cause of a Failed attempt."""
+    is_moved: bool = False
+    """It failed because the cluster took its place away; no fault of its own (R2a)."""
     read_monotonic: float | None = field(default=None, compare=False)
     """``time.monotonic()`` just before the read, set by ``watch``, whose reads begin unseen."""
 

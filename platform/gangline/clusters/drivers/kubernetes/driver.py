@@ -4,6 +4,7 @@ Gangline hands out no slots here: the cluster's scheduler does. An attempt is ma
 (``Held``), released by ``commit``, and stopped by suspending it again.
 """
 
+import logging
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -46,6 +47,8 @@ from .options import Options
 from .pending import Pending
 from .pods import MASTER, WORKER, Pod
 from .watching import Listener, Watch
+
+log = logging.getLogger(__name__)
 
 SLOW_START = timedelta(seconds=10)
 """A pod that has its node and has not begun after so long is worth a look at its events."""
@@ -113,12 +116,11 @@ class KubernetesDriver:
         return self._answer(self._effects.delete, ref)
 
     def list_owned(self, install: str) -> Iterator[AttemptRef]:
-        wanted = labels.selector(install)
-        for kind in self.objects.served():
-            for raw in self.objects.every(kind.resource, "", wanted):
-                job = observing.read(raw, kind)
-                if job.workload:
-                    yield observing.ref_of(job)
+        """What can be told; an outage ends it early, and a watch tells everything again."""
+        try:
+            yield from self._owned(install)
+        except (Doubt, Unreachable) as why:
+            log.warning("what this installation owns cannot be listed: %s", why)
 
     def watch(self, install: str, cursor: str) -> Iterator[Sequence[Observation]]:
         return self._watch(install)
@@ -129,6 +131,13 @@ class KubernetesDriver:
             return LogChunk(b"", 0, end=True)
         place = logs.folder(data_dir, ref.workload, ref.attempt, replica)
         return logs.read(place, offset, limit)
+
+    def _owned(self, install: str) -> Iterator[AttemptRef]:
+        for kind in self.objects.served():
+            for raw in self.objects.every(kind.resource, "", labels.selector(install)):
+                job = observing.read(raw, kind)
+                if job.workload:
+                    yield observing.ref_of(job)
 
     def _watch(self, install: str) -> Generator[Sequence[Observation], None, None]:
         listener: Listener = Listener()

@@ -166,13 +166,13 @@ def observe(
     if job.is_deleting:
         return replace(plain, state=ObservedState.TERMINATING, reason=_deleting(job, living))
     if job.has_ended:
-        return _ended(job, plain, living)
+        return _ended(job, plain, pods, living)
     if job.is_suspended:
         return _suspended(job, plain, living, hints or {})
     return _going(job, plain, pods, now, hints or {})
 
 
-def _ended(job: Job, plain: Observation, living: Sequence[Pod]) -> Observation:
+def _ended(job: Job, plain: Observation, pods: Sequence[Pod], living: Sequence[Pod]) -> Observation:
     failed = job.has_failed
     why = _failure(job, plain) if failed else ""
     if living:
@@ -186,6 +186,7 @@ def _ended(job: Job, plain: Observation, living: Sequence[Pod]) -> Observation:
         reason=why,
         replicas=_settled(plain.replicas, words),
         ended_at=_ended_at(job, plain.replicas),
+        is_moved=failed and _is_moved(plain.first_failure, pods),
     )
 
 
@@ -285,6 +286,11 @@ def _first_failure(pods: Sequence[Pod], seen: Sequence[ReplicaObservation]) -> s
         return ""
     first = min(failed, key=lambda r: (_seconds(r.ended_at), r.signal is not None, r.rank))
     return _name(first)
+
+
+def _is_moved(first_failure: str, pods: Sequence[Pod]) -> bool:
+    """Whether the cause is a pod that the cluster took away; the others follow from it."""
+    return any(pod.disrupted and pod.replica == first_failure for pod in pods)
 
 
 def _failure(job: Job, plain: Observation) -> str:

@@ -137,7 +137,10 @@ class Reflector:
         began, heard = time.monotonic(), 0
         self._heard_at = began
         try:
-            with self.client.stream(self.resource.path(), query=query) as (status, pieces):
+            with self.client.stream(self.resource.path(), query=query, silence=SILENCE_SECONDS) as (
+                status,
+                pieces,
+            ):
                 if status != 200:
                     self._refused(Answer(status, _parsed(b"".join(pieces))))
                     return

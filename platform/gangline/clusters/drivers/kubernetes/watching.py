@@ -259,18 +259,19 @@ class Watch:
 
     def _due(self) -> Iterator[Observation]:
         """What is told though no stream told it: reasons, repetitions, what could not be judged."""
-        now, looks = time.monotonic(), LOOKS_AT_ONCE
-        for key in [key for key, at in self._later.items() if at <= now][:looks]:
+        now = time.monotonic()
+        for key in [key for key, at in self._later.items() if at <= now][:LOOKS_AT_ONCE]:
             del self._later[key]
             if (seen := self._judge(key, now)) is not None:
                 yield from self._news(key, seen)
+        waiting = [item for item in self._known.items() if self._wants_reason(item[1], now)]
+        waiting.sort(key=lambda item: item[1].looked_at)
+        for key, known in waiting[:LOOKS_AT_ONCE]:
+            yield from self._news(key, self._look(known))
         for key, known in list(self._known.items()):
             if known.is_finished or known.seen is None:
                 continue
-            if self._wants_reason(known, now) and looks:
-                looks -= 1
-                yield from self._news(key, self._look(known))
-            elif now - known.told_at >= REPEAT_EVERY:
+            if now - known.told_at >= REPEAT_EVERY:
                 seen = self._judge(key, self.store.heard_at)
                 if seen is not None:
                     yield from self._news(key, seen)

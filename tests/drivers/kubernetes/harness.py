@@ -1,0 +1,136 @@
+"""Attempts on the bed for the driver's own tests, made as the user of the shipped roles."""
+
+import json
+import secrets
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gangline.clusters.drivers.base import (
+    AttemptRef,
+    Observation,
+    ObservedState,
+    Submission,
+)
+from gangline.clusters.drivers.kubernetes.access import Access
+from gangline.clusters.drivers.kubernetes.client import Answer, Client, Unreachable
+from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
+from gangline.clusters.drivers.kubernetes.kinds import KINDS
+from gangline.clusters.drivers.kubernetes.options import Options
+from gangline.clusters.drivers.kubernetes.resources import NAMESPACES
+from tests.beds.kubernetes.bed import Bed
+from tests.support.waiting import wait_for
+
+JOBS = KINDS["PyTorch"].resource
+
+
+class LossyClient(Client):
+    """The real client over a network that does what a test says, request by request."""
+
+    fault: Callable[[str, str, Callable[[], Answer]], Answer] | None = None
+    """Gets method, path and the request itself, which it may make, or not."""
+
+    def request(self, method: str, path: str, **more: Any) -> Answer:
+        def really() -> Answer:
+            return super(LossyClient, self).request(method, path, **more)
+
+        return self.fault(method, path, really) if self.fault else really()
+
+
+def lost(times: int, method: str) -> Callable[[str, str, Callable[[], Answer]], Answer]:
+    """The answers to the next ``times`` requests of this kind get lost after their effect."""
+    left = [times]
+
+    def act(which: str, path: str, really: Callable[[], Answer]) -> Answer:
+        answer = really()
+        if which == method and left[0]:
+            left[0] -= 1
+            raise Unreachable("The connection broke.")
+        return answer
+
+    return act
+
+
+@dataclass
+class Ground:
+    """One namespace of the bed and one installation; ``driver`` is what is tested."""
+
+    bed: Bed
+    driver: KubernetesDriver
+    client: LossyClient
+    install: str
+    namespace: str
+    made: list[AttemptRef] = field(default_factory=list)
+
+    def ref(self, name: str = "gang", *, workers: int = 1, **changes: Any) -> AttemptRef:
+        """An attempt that is not created yet."""
+        submission = Submission(
+            name=name,
+            project="vision",
+            framework="PyTorch",
+            configuration="workersOnly",
+            num_workers=workers,
+            worker={"image": "registry.example/training:1", "command": "train"},
+            master=None,
+        )
+        values: dict[str, Any] = {
+            "install": self.install,
+            "workload": str(uuid.uuid4()),
+            "attempt": 1,
+            "name": name,
+            "namespace": self.namespace,
+            "submission": submission,
+            "rendered": json.loads(json.dumps(self.driver.render(submission))),
+        }
+        return AttemptRef(**(values | changes))
+
+    def until(self, ref: AttemptRef, state: ObservedState, seconds: float = 30) -> Observation:
+        def reached() -> Observation | None:
+            seen = self.driver.observe(ref)
+            return seen if seen.state is state else None
+
+        found = wait_for(reached, seconds=seconds, what=f"{state} of {ref.name}")
+        assert found is not None
+        return found
+
+    def running(self, ref: AttemptRef) -> Observation:
+        """Make, release, wait."""
+        self.driver.create(ref)
+        self.driver.commit(ref)
+        return self.until(ref, ObservedState.RUNNING)
+
+    def raw(self, name: str = "gang") -> dict[str, Any] | None:
+        """The object as it is, as administrator."""
+        answer = self.bed.client.get(JOBS, self.namespace, name)
+        return answer.body if answer.ok else None
+
+
+@contextmanager
+def ground(bed: Bed, data_dir: Path) -> Iterator[Ground]:
+    """A driver and a place for it; in the end nothing is left."""
+    client = LossyClient(bed.restricted)
+    place = f"test-{secrets.token_hex(4)}"
+    driver = KubernetesDriver(client, Options(data_dir=data_dir))
+    try:
+        yield Ground(bed, driver, client, f"install-{secrets.token_hex(4)}", place)
+    finally:
+        answer = bed.client.get(NAMESPACES, "", place)
+        if answer.ok:
+            bed.client.delete(NAMESPACES, "", place, uid=answer.body["metadata"]["uid"])
+
+
+def stranger(bed: Bed) -> Access:
+    """A service account that may do nothing."""
+    path = "/api/v1/namespaces/default/serviceaccounts/default/token"
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    answer = bed.client.request("POST", path, body=body)
+    assert answer.ok, answer.message
+    return Access(
+        bed.admin.server,
+        certificate_authority=bed.admin.certificate_authority,
+        tls_server_name=bed.admin.tls_server_name,
+        token=answer.body["status"]["token"],
+    )
