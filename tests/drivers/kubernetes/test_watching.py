@@ -44,8 +44,11 @@ class Told(Sink):
         self.heard = 0
         self.troubles: list[str] = []
 
-    def listed(self, resource: Resource, objects: list[Raw], read_at: float) -> None:
-        self.there = {item["metadata"]["uid"]: item for item in objects}
+    def cut(self, resource: Resource, raw: Raw) -> Raw:
+        return raw
+
+    def listed(self, resource: Resource, kept: list[Raw], read_at: float) -> None:
+        self.there = {item["metadata"]["uid"]: item for item in kept}
         self.lists += 1
 
     def changed(self, resource: Resource, raw: Raw, read_at: float) -> None:
@@ -81,26 +84,32 @@ def store() -> Store:
     return Store({KIND.resource: KIND}, Listener())
 
 
+def lists(held: Store, resource: Resource, objects: list[Raw], read_at: float) -> None:
+    """As a reflector lists."""
+    cut = [held.cut(resource, raw) for raw in objects]
+    held.listed(resource, [thing for thing in cut if thing is not None], read_at)
+
+
 def test_what_is_missing_from_a_list_is_gone() -> None:
     held = store()
-    held.listed(JOBS, [made.job()], 1.0)
-    held.listed(PODS, [made.pod(0), made.pod(1)], 1.0)
+    lists(held, JOBS, [made.job()], 1.0)
+    lists(held, PODS, [made.pod(0), made.pod(1)], 1.0)
     assert held.take(0) == {KEY: 1.0}
-    held.listed(PODS, [made.pod(1)], 5.0)
+    lists(held, PODS, [made.pod(1)], 5.0)
     assert held.take(0) == {KEY: 5.0}
     job, pods = held.of(KEY)
     assert job is not None
     assert [pod.name for pod in pods] == ["gang-worker-1"]
-    held.listed(JOBS, [], 6.0)
+    lists(held, JOBS, [], 6.0)
     assert held.of(KEY)[0] is None
     assert held.take(0) == {KEY: 6.0}
 
 
 def test_a_list_without_news_is_no_news() -> None:
     held = store()
-    held.listed(JOBS, [made.job()], 1.0)
+    lists(held, JOBS, [made.job()], 1.0)
     assert held.take(0) == {KEY: 1.0}
-    held.listed(JOBS, [made.job()], 2.0)
+    lists(held, JOBS, [made.job()], 2.0)
     assert held.take(0) == {}
 
 
@@ -119,10 +128,19 @@ def test_a_pod_of_the_same_name_and_another_uid_is_another_pod() -> None:
     assert {pod.uid for pod in held.of(KEY)[1]} == {"pod-worker-0", "second"}
 
 
-@pytest.mark.parametrize("odd", [{"metadata": {"labels": []}}, {"metadata": {"uid": 3}}, {}])
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"metadata": {"labels": []}},
+        {"metadata": {"uid": 3}},
+        {},
+        {"spec": {"pytorchReplicaSpecs": {"Worker": {"replicas": "many"}}}},
+        {"status": {"conditions": [3]}},
+    ],
+)
 def test_f57_an_odd_object_is_left_out_and_the_rest_goes_on(odd: dict[str, Any]) -> None:
     held = store()
-    held.listed(JOBS, [odd, made.job()], 1.0)
+    lists(held, JOBS, [odd, made.job()], 1.0)
     assert held.of(KEY)[0] is not None
 
 

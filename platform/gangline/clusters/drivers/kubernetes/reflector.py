@@ -32,8 +32,12 @@ Raw = dict[str, Any]
 class Sink:
     """What a reflector tells; called from its own thread."""
 
-    def listed(self, resource: Resource, objects: list[Raw], read_at: float) -> None:
-        """Everything that is there; what is not in it is gone."""
+    def cut(self, resource: Resource, raw: Raw) -> Any:
+        """What to keep of an object; None to leave it out. A whole list of them is too large."""
+        raise NotImplementedError
+
+    def listed(self, resource: Resource, kept: list[Any], read_at: float) -> None:
+        """Everything that is there, cut; what is not in it is gone."""
         raise NotImplementedError
 
     def changed(self, resource: Resource, raw: Raw, read_at: float) -> None:
@@ -102,7 +106,7 @@ class Reflector:
 
     def _list(self) -> None:
         read_at, version = time.monotonic(), ""
-        objects: list[Raw] = []
+        kept: list[Any] = []
         page: dict[str, str | int] = {"limit": PAGE, "labelSelector": self.selector}
         while True:
             answer = self.client.list(self.resource, "", **page)
@@ -113,7 +117,8 @@ class Reflector:
                 return
             meta = answer.body.get("metadata") or {}
             version = version or str(meta.get("resourceVersion", ""))
-            objects += answer.body.get("items") or ()
+            items = answer.body.get("items") or ()
+            kept += [self.sink.cut(self.resource, raw) for raw in items]
             if self._stop.is_set():
                 return
             if not meta.get("continue"):
@@ -122,7 +127,7 @@ class Reflector:
         self.lists += 1
         self._version, self._failures = version, 0
         self._list_due = time.monotonic() + random.uniform(*RELIST_SECONDS)  # noqa: S311
-        self.sink.listed(self.resource, objects, read_at)
+        self.sink.listed(self.resource, [one for one in kept if one is not None], read_at)
 
     def _watch(self) -> None:
         left = max(5.0, self._list_due - time.monotonic())

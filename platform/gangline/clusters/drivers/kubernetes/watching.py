@@ -116,19 +116,28 @@ class Store(Sink):
         never = datetime.max.replace(tzinfo=UTC)
         return min(jobs, key=lambda job: job.created_at or never, default=None), found
 
-    def listed(self, resource: Resource, objects: list[Raw], read_at: float) -> None:
-        fresh = {str((raw.get("metadata") or {}).get("uid", "")): raw for raw in objects}
+    def cut(self, resource: Resource, raw: Raw) -> Job | Pod | None:
+        try:
+            kind = self.kinds.get(resource)
+            return pods.read(raw) if kind is None else observing.read(raw, kind)
+        except (AttributeError, KeyError, TypeError, ValueError) as why:
+            log.warning("an object of %s is left out: %r", resource.plural, why)
+            return None
+
+    def listed(self, resource: Resource, kept: list[Job | Pod], read_at: float) -> None:
+        fresh = {thing.uid for thing in kept}
         with self.changes:
-            held = self._held(resource)
-            for uid in held - fresh.keys():
+            for uid in self._held(resource) - fresh:
                 self._drop(resource, uid, read_at)
-            for raw in fresh.values():
-                self._put(resource, raw, read_at)
+            for thing in kept:
+                self._put(thing, read_at)
             self._hear(resource)
 
     def changed(self, resource: Resource, raw: Raw, read_at: float) -> None:
+        thing = self.cut(resource, raw)
         with self.changes:
-            self._put(resource, raw, read_at)
+            if thing is not None:
+                self._put(thing, read_at)
             self._hear(resource)
 
     def gone(self, resource: Resource, raw: Raw, read_at: float) -> None:
@@ -155,14 +164,7 @@ class Store(Sink):
             return set(self.pods)
         return {uid for uid, job in self.jobs.items() if job.kind.resource == resource}
 
-    def _put(self, resource: Resource, raw: Raw, read_at: float) -> None:
-        try:
-            thing = (
-                pods.read(raw) if resource == PODS else observing.read(raw, self.kinds[resource])
-            )
-        except (AttributeError, KeyError, TypeError, ValueError) as why:
-            log.warning("an object of %s is left out: %r", resource.plural, why)
-            return
+    def _put(self, thing: Job | Pod, read_at: float) -> None:
         key = (thing.workload, thing.attempt)
         if isinstance(thing, Pod):
             if self.pods.get(thing.uid) == thing:
