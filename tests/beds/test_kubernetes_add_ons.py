@@ -73,7 +73,10 @@ def test_a_gang_that_does_not_fit_waits_whole_in_volcano_and_then_runs(volcano: 
 @pytest.mark.needs_kubernetes
 def test_a_gang_that_does_not_fit_waits_whole_in_kubernetes_itself(tmp_path: Path) -> None:
     """Slow, because it starts a bed. https://kubernetes.io/docs/concepts/scheduling-eviction/gang-scheduling/"""
-    with running(tmp_path / "bed", ["native-gang"]) as bed, bed.namespace() as namespace:
+    flags = {"kube-apiserver": ["--default-watch-cache-size=50"]}
+    with running(tmp_path / "bed", ["native-gang"], flags) as bed, bed.namespace() as namespace:
+        server = bed.processes["kube-apiserver"]
+        assert flags["kube-apiserver"][0] in Path(f"/proc/{server.pid}/cmdline").read_text()
         uids = {}
         for name, workers in (("first", 3), ("second", 2)):
             group = {

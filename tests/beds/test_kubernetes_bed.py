@@ -1,6 +1,8 @@
 """The test bed is a real Kubernetes: its own parts say so."""
 
+import dataclasses
 import threading
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -10,7 +12,7 @@ from gangline.clusters.drivers.kubernetes.client import Client, Unreachable
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.jobs import conditions, job
-from tests.beds.kubernetes.objects import GPUS_PER_NODE, LOGS, NODES, STAGES
+from tests.beds.kubernetes.objects import GPUS_PER_NODE, LOGS, NODES, SERVICE_ACCOUNTS, STAGES
 from tests.beds.kubernetes.readiness import is_ready
 from tests.support.waiting import wait_for
 
@@ -167,11 +169,22 @@ def test_a_foreground_deletion_leaves_nothing(bed: Bed, namespace: str) -> None:
 
 
 def test_the_restricted_user_may_do_nothing_that_its_role_does_not_say(bed: Bed) -> None:
-    client = Client(bed.restricted)
-    assert client.list(resources.SECRETS, "kube-system").status == 403
-    assert client.list(STAGES).status == 403
-    assert client.list(LOGS).status == 403
-    client.close()
+    with closing(Client(bed.restricted)) as client:
+        assert client.list(resources.NODES).ok
+        assert client.list(resources.SECRETS, "kube-system").status == 403
+        assert client.list(STAGES).status == 403
+        assert client.list(LOGS).status == 403
+
+
+def test_a_token_of_ganglines_service_account_has_the_same_rights(bed: Bed) -> None:
+    asks = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    path = SERVICE_ACCOUNTS.path("gangline", "gangline", "token")
+    token = bed.client.request("POST", path, body=asks).body["status"]["token"]
+    with closing(Client(dataclasses.replace(bed.admin, token=token))) as client:
+        assert client.list(resources.NODES).ok
+        refused = client.list(resources.SECRETS, "kube-system")
+    assert refused.status == 403
+    assert "system:serviceaccount:gangline:gangline" in refused.message
 
 
 def test_an_api_server_that_was_killed_comes_back_with_everything(

@@ -35,7 +35,7 @@ from .state import State
 __all__ = ["ROOT", "Bed", "BedFailed", "rules", "running", "start", "stop"]
 
 ROOT = Path(__file__).resolve().parents[3]
-START_SECONDS = 120
+START_SECONDS = 300
 PREFIX = "bed.gangline.dev/"
 _supervisors: list[subprocess.Popen[bytes]] = []
 """Started here. They may outlive us: another process may use the same bed."""

@@ -3,7 +3,9 @@
 The cache lies outside the work tree: ``$GANGLINE_BED_CACHE``, or ``gangline/beds/kubernetes`` in
 ``$XDG_CACHE_HOME`` or ``~/.cache``. A component's folder there bears the hash of all that decides
 what comes out: wrapper module, build flags, Go version. What is there is never built again; the
-whole cache may be deleted at any time. Standard library only, but for reading YAML while building.
+whole cache may be deleted at any time. ``$GANGLINE_BED_GOFLAGS`` may hold more flags for Go, such
+as ``-p=1`` on a busy machine; they do not change what comes out. Standard
+library only, but for reading YAML while building.
 """
 
 import contextlib
@@ -14,7 +16,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -128,7 +129,10 @@ def _only_one(component: Component, say: Say) -> Iterator[None]:
 
 def _make(go: Path, component: Component, name: str, say: Say) -> None:
     """Make one file beside its place and move it there: a half-made one is never found."""
-    scratch = Path(tempfile.mkdtemp(prefix=".building-", dir=cache_folder()))
+    scratch = cache_folder() / f".building-{folder_of(component).name}"
+    # One that was killed may have left it; a living one would hold the lock.
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir()
     try:
         made = scratch / name
         if name == MANIFESTS:

@@ -29,7 +29,7 @@ NAMESPACES = {
     "jobset": "jobset-system",
 }
 """Where each component expects what is its own."""
-ESTABLISHED_SECONDS = 20
+ESTABLISHED_SECONDS = 120
 _RBAC, _HOOKS, _KWOK = "rbac.authorization.k8s.io", "admissionregistration.k8s.io", "kwok.x-k8s.io"
 
 
@@ -73,12 +73,13 @@ def install(client: Client, layout: Layout) -> None:
     _await_established(client, definitions)
     rules = yaml.safe_load_all((Path(__file__).parent / "stages.yaml").read_text())
     _apply(client, [*_nodes(), *stages, *rules, _STORAGE_CLASS, *hooks])
-    grant(client)
+    grant(client, ROLES / "role.yaml")
+    if "volcano" in layout.with_:
+        grant(client, ROLES / "role-volcano-queues.yaml")
 
 
-def grant(client: Client, folder: Path = ROLES) -> None:
-    """Give the restricted user what Gangline's own role has, and nothing more."""
-    path = folder / "role.yaml"
+def grant(client: Client, path: Path) -> None:
+    """Give the restricted user what a role of Gangline's has, and nothing more."""
     if not path.exists():
         return
     shipped = [one for one in yaml.safe_load_all(path.read_text()) if one]
@@ -119,16 +120,20 @@ def _apply(client: Client, bodies: Iterable[Object]) -> None:
 
 def _await_established(client: Client, definitions: Iterable[Object]) -> None:
     """Until then the API server answers 404 for objects of these kinds."""
-    waiting = {one["metadata"]["name"] for one in definitions}
+    waiting = [_defined(one) for one in definitions]
     deadline = time.monotonic() + ESTABLISHED_SECONDS
     while waiting:
-        for item in client.list(resources.DEFINITIONS).body["items"]:
-            conditions = item.get("status", {}).get("conditions") or []
-            if any(c["type"] == "Established" and c["status"] == "True" for c in conditions):
-                waiting.discard(item["metadata"]["name"])
-        if time.monotonic() > deadline:
-            raise BedFailed(f"Not established in time: {', '.join(sorted(waiting))}.")
-        time.sleep(0.05)
+        waiting = [one for one in waiting if not client.list(one, limit=1).ok]
+        if waiting and time.monotonic() > deadline:
+            names = ", ".join(one.plural for one in waiting)
+            raise BedFailed(f"The API server does not serve in time: {names}.")
+        time.sleep(0.1)
+
+
+def _defined(definition: Object) -> Resource:
+    spec = definition["spec"]
+    version = next(one["name"] for one in spec["versions"] if one["served"])
+    return Resource(spec["group"], version, spec["names"]["plural"], spec["names"]["kind"])
 
 
 def _namespace(name: str) -> dict[str, Any]:

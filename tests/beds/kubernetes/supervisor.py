@@ -30,7 +30,7 @@ from .processes import BedFailed, Identity, end_of, free_ports, spawn
 from .readiness import forget_leader, is_ready
 from .state import State
 
-READY_SECONDS = 60
+READY_SECONDS = 120
 LOOK_SECONDS = 0.1
 USERS, DOWN, FLAGS, PROBLEM = "users", "down", "flags.json", "problem"
 
