@@ -16,7 +16,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 import urllib3
-from kubernetes import client as official
 
 from .access import Access
 from .addresses import AddressRefused, Reach, guard
@@ -74,6 +73,10 @@ class Client:
 
     def __init__(self, access: Access, reach: Reach | None = None) -> None:
         self.access, self.reach = access, reach
+        # Here, and not above: pages know of clusters and need not wait for this library.
+        from kubernetes import client as official
+
+        self._failed = official.ApiException
         configuration = official.Configuration(host=access.server.rstrip("/"))
         configuration.verify_ssl = True
         configuration.proxy = None
@@ -211,7 +214,7 @@ class Client:
                 body=dict(body) if body is not None else None,
                 _request_timeout=(CONNECT_SECONDS, read_seconds),
             )
-        except (official.ApiException, urllib3.exceptions.HTTPError, OSError) as error:
+        except (self._failed, urllib3.exceptions.HTTPError, OSError) as error:
             # The first is what the official client makes of a TLS failure.
             raise Unreachable(_in_words(error, self.access)) from error
         response = answer.response
