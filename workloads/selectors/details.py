@@ -6,12 +6,13 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Prefetch, prefetch_related_objects
+from django.db.models import OuterRef, Prefetch, Subquery, prefetch_related_objects
 
 from gangline.access.grants import visible_projects
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotVisible
 from gangline.accounts.models import User
+from gangline.clusters.drivers.base import ObservedState
 from gangline.spec.catalogue import SpecField, catalogue
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.problems import Role
@@ -43,7 +44,12 @@ def list_row(workload: Workload) -> listing.ListRow:
 
 def attempts(workload: Workload) -> list[Attempt]:
     """The newest attempts, newest first; asked of the database once per workload object."""
-    newest = Attempt.objects.filter(no__gt=workload.attempt_no - MAX_ATTEMPTS).order_by("-no")
+    begun = Replica.objects.filter(attempt=OuterRef("pk"), started_at__isnull=False)
+    newest = (
+        Attempt.objects.filter(no__gt=workload.attempt_no - MAX_ATTEMPTS)
+        .annotate(first_pod_at=Subquery(begun.order_by("started_at").values("started_at")[:1]))
+        .order_by("-no")
+    )
     prefetch_related_objects([workload], Prefetch("attempts", newest))
     return list(workload.attempts.all())
 
@@ -107,6 +113,7 @@ class Timeline:
     stretches: Sequence[Stretch]
 
 
+_UNPLACED = (ObservedState.HELD, ObservedState.PENDING)
 _CAUSES = {
     "submit": "",
     "retry": "retry",
@@ -117,16 +124,17 @@ _CAUSES = {
 
 
 def timeline(attempt: Attempt) -> Timeline:
-    """Waiting, starting, running and the end of ``attempt``, from its own times."""
+    """Waiting, starting, running and the end of one of `attempts`, from its own times."""
     cause = _CAUSES.get(attempt.cause, attempt.cause)
     title = f"Attempt {attempt.no}" + (f", {cause}" if cause else "")
     return Timeline(attempt, title, list(_stretches(attempt)))
 
 
 def _stretches(attempt: Attempt) -> Iterator[Stretch]:
+    placed = _placed_at(attempt)
     marks = [
-        ("waited" if attempt.sent_at else "waiting", "warn", attempt.created_at),
-        ("starting", "info", attempt.sent_at),
+        ("waited" if placed or attempt.started_at else "waiting", "warn", attempt.created_at),
+        ("starting", "info", placed),
         ("running", "good", attempt.started_at),
     ]
     known = [(word, tone, at) for word, tone, at in marks if at is not None]
@@ -137,6 +145,17 @@ def _stretches(attempt: Attempt) -> Iterator[Stretch]:
         if is_last and attempt.outcome == "Failed":
             tone = "bad"
         yield Stretch(word, tone, begins, following)
+
+
+def _placed_at(attempt: Attempt) -> datetime | None:
+    """When its waiting was over: told by our own admission, or by the first pod that began."""
+    if attempt.placement is not None:
+        return attempt.sent_at
+    if attempt.observed_state in _UNPLACED and not attempt.outcome:
+        return None
+    begun: datetime | None = getattr(attempt, "first_pod_at", None)
+    # The cluster's clock may be behind, and tells whole seconds.
+    return max(begun, attempt.created_at) if begun else None
 
 
 @dataclass(frozen=True, slots=True)
