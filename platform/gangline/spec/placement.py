@@ -79,12 +79,12 @@ class Toleration(SpecModel):
     name: Annotated[ItemName, Ui("Name", placeholder="Name, such as gpu nodes")]
     key: Annotated[QualifiedKey, Ui("Key", placeholder="Key, such as dedicated")]
     operator: Annotated[Literal["Equal", "Exists"], Ui("Operator")]
-    value: Annotated[LabelValue | None, Ui("Value", placeholder="Value, for Equal")] = None
+    value: Annotated[LabelValue | None, Ui("Value", placeholder="Value")] = None
     effect: Annotated[Literal["NoSchedule", "NoExecute", "PreferNoSchedule", "Any"], Ui("Effect")]
     seconds: Annotated[
         int | None,
         Field(ge=1, le=LONGEST_SECONDS),
-        Ui("Seconds", placeholder="Seconds, for NoExecute"),
+        Ui("Seconds", placeholder="Seconds"),
     ] = None
 
     @field_validator("value")

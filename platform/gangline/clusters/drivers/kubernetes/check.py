@@ -119,7 +119,8 @@ def _size(
         )
     memory = str(values.get("compute.cpuMemoryRequest") or "0")
     if (most := largest.get("memory")) is not None and quantity_bytes(memory) > most:
-        message = f"must be at most {bytes_in_words(most)}: no node of the cluster has more memory for pods"
+        words = bytes_in_words(most)
+        message = f"must be at most {words}: no node of the cluster has more memory for pods"
         yield _problem(
             role,
             "compute.cpuMemoryRequest",

@@ -1,0 +1,43 @@
+"""The fields of clusters in a real browser: rows of several cells, wide and on a phone."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from gangline.clusters.drivers.local.driver import LocalDriver
+
+Opener = Callable[..., Page]
+LIST = "worker.tolerations"
+
+
+@pytest.fixture(autouse=True)
+def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a cluster that has every field."""
+    monkeypatch.setattr(LocalDriver, "unsupported", {})
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_a_toleration_is_added_and_kept(
+    open_page: Opener, axe: Callable[[Page], list[str]], width: int
+) -> None:
+    page = open_page(viewport={"width": width, "height": 900})
+    page.goto("/workloads/new")
+    page.locator('[name="workload.name"]').fill("placed")
+    page.get_by_role("button", name="Continue to workers").click()
+    page.wait_for_url("**/workers*")
+    page.get_by_role("button", name="Add toleration").click()
+    row = page.get_by_test_id(f"f-{LIST}").locator(".rows-item")
+    expect(row).to_have_count(1)
+    row.get_by_label("Key, toleration 1").fill("nvidia.com/gpu")
+    row.get_by_label("Operator, toleration 1").select_option("Exists")
+    row.get_by_label("Effect, toleration 1").select_option("NoSchedule")
+    row.get_by_label("Name, toleration 1").fill("gpus")
+    page.locator("[name='worker.imagePullPolicy']").select_option("Always")
+    wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    assert wide <= 0
+    assert axe(page) == []
+    expect(page.locator("[data-saved]")).to_contain_text("Saved")
+    page.reload()
+    expect(row.get_by_label("Operator, toleration 1")).to_have_value("Exists")
+    expect(page.locator("[name='worker.imagePullPolicy']")).to_have_value("Always")
