@@ -41,7 +41,7 @@ ROWS: dict[str, tuple[dict[str, Any], Sequence[dict[str, Any]], ObservedState]] 
     "one pod is missing, the others have their nodes": (
         job(true=["Created"]),
         (pod(0),),
-        S.STARTING,
+        S.PENDING,
     ),
     "an image is pulled": (
         job(true=["Created"]),

@@ -213,9 +213,8 @@ def _going(
     job: Job, plain: Observation, pods: Sequence[Pod], now: datetime, hints: Mapping[str, str]
 ) -> Observation:
     states = [r.state for r in plain.replicas]
-    has_place = [pod.is_scheduled for pod in pods if not pod.is_over]
-    # A launcher that waits for its workers has no pod yet: that is a start, not a queue.
-    if ReplicaState.PENDING in states and not (has_place and all(has_place)):
+    waits = [r for r in plain.replicas if r.state is ReplicaState.PENDING]
+    if waits and not _is_launcher_to_come(job, waits, pods):
         reason = _why_pending(job, pods, now, hints)
         return replace(plain, state=ObservedState.PENDING, reason=reason)
     if ReplicaState.STARTING in states or ReplicaState.PENDING in states:
@@ -223,6 +222,15 @@ def _going(
     lost = [r for r in plain.replicas if r.state is ReplicaState.UNKNOWN]
     reason = f"{_name(lost[0])}: {lost[0].reason}" if lost else ""
     return replace(plain, state=ObservedState.RUNNING, reason=reason)
+
+
+def _is_launcher_to_come(
+    job: Job, waits: Sequence[ReplicaObservation], pods: Sequence[Pod]
+) -> bool:
+    """A launcher that is made once its workers answer: that is a start, and not a queue."""
+    trains = FRAMEWORKS[job.kind.framework].master_trains
+    is_made = any(pod.role == MASTER for pod in pods)
+    return not trains and not is_made and all(r.role == MASTER for r in waits)
 
 
 def _why_pending(job: Job, pods: Sequence[Pod], now: datetime, hints: Mapping[str, str]) -> str:
