@@ -4,6 +4,7 @@ Usage: `python -m scripts.screenshots [name …]`. A fresh installation with the
 runs the sample and a few more workloads; each screen is taken in both themes at 1440 and 390 px.
 """
 
+import json
 import os
 import re
 import shutil
@@ -18,6 +19,8 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from scripts import system_packages
 from scripts.palette import shrink
+from tests.beds.kubernetes.bed import running
+from tests.support.certificates import kubeconfig
 from tests.support.installation import embedded
 from tests.support.product import ADMINISTRATOR, GPUS, Product
 from tests.support.servers import BROWSER_FLAGS
@@ -81,7 +84,7 @@ def main(names: list[str]) -> int:
             old.unlink()
     with _browser() as browser, _product(browser) as product:
         camera = Camera(names, browser.new_page())
-        for screens in (_before_anything, _the_form, _workloads, _places):
+        for screens in (_before_anything, _the_form, _workloads, _places, _kubernetes):
             screens(product, camera)
             product.close_windows()
     size = sum(path.stat().st_size for path in TARGET.glob("*.png"))
@@ -103,7 +106,8 @@ def _browser() -> Iterator[Browser]:
 def _product(browser: Browser) -> Iterator[Product]:
     folder = Path(tempfile.mkdtemp(prefix="gangline-screens-")) / "data"
     try:
-        with embedded(folder, GANGLINE_LOCAL_GPUS=str(GPUS)) as site:
+        settings = {"GANGLINE_LOCAL_GPUS": str(GPUS), "GANGLINE_CLUSTER_ADDRESSES": "127.0.0.0/8"}
+        with embedded(folder, **settings) as site:
             (folder / "runtimes").symlink_to(RUNTIMES)
             site.start()
             product = Product(site, browser)
@@ -273,6 +277,27 @@ def _places(product: Product, camera: Camera) -> None:
     camera.take(page, "settings")
     page.goto("/workloads/00000000-0000-4000-8000-000000000000")
     camera.take(page, "not-found")
+
+
+def _kubernetes(product: Product, camera: Camera) -> None:
+    """A real cluster is connected: the form, what it refuses, the check, and the way out."""
+    if not camera.wants("cluster-connect", "cluster-refused", "cluster-kubernetes"):
+        return
+    page = product.window(user=ADMINISTRATOR)
+    page.goto("/clusters/connect")
+    camera.take(page, "cluster-connect")
+    refused = kubeconfig({"proxy-url": "http://proxy:3128"}, {"exec": {"command": "aws"}})
+    page.locator("#name").fill("lab")
+    page.locator("#kubeconfig").fill(json.dumps(refused))
+    page.get_by_role("button", name="Connect").click()
+    expect(page.get_by_test_id("problem-summary")).to_be_visible()
+    camera.take(page, "cluster-refused")
+    with running(product.site.folder.parent / "bed") as bed:
+        page.locator("#kubeconfig").fill(bed.kubeconfig("gangline"))
+        page.get_by_role("button", name="Connect").click()
+        expect(page.locator("#cluster-body[data-checking=no]")).to_be_visible(timeout=40_000)
+        page.reload()  # without the message
+        camera.take(page, "cluster-kubernetes")
 
 
 if __name__ == "__main__":
