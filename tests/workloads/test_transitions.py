@@ -235,6 +235,20 @@ def test_a_release_that_is_refused_ends_the_attempt(
     assert (workload.attempt_no, current_attempt(workload).create_state) == (1, "seen")
 
 
+def test_a_stop_that_never_arrived_is_forgotten_when_a_run_is_wanted_again(engine: Engine) -> None:
+    workload = engine.workload()
+    _until(workload, "Running")
+    engine.truth.plan("suspend", Fault.ERROR_BEFORE)
+    intents.stop(workload_id=workload.pk, by="researcher")
+    reconcile(workload.pk)
+    intents.resume(workload_id=workload.pk, by="researcher")
+    _until(workload, "Resuming")
+    clock.shift(timedelta(seconds=61))
+    _until(workload, "Running")
+    assert current_attempt(workload).stop_sent_at is None
+    assert len(engine.truth.effects("suspend")) == 0
+
+
 def test_a_deletion_frees_the_name_once_the_cluster_has_nothing(engine: Engine) -> None:
     workload = engine.workload()
     _until(workload, "Running")

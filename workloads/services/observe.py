@@ -22,6 +22,9 @@ BATCH = 200
 NEVER_SEEN_SECONDS = 60.0
 """After so long without any answer about a sent create its state is Unknown."""
 
+STOP_LOST_SECONDS = 60.0
+"""So long after a stop of which nothing shows, though a run is wanted again, it never arrived."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stamped:
@@ -198,6 +201,8 @@ class _Step:
         attempt.observed_reason = seen.reason[:400]
         attempt.incomplete = seen.incomplete
         attempt.first_failure = attempt.first_failure or seen.first_failure[:40]
+        if self._stop_was_lost():
+            attempt.stop_sent_at = None
         if seen.state == ObservedState.RUNNING:
             attempt.started_at = attempt.started_at or seen.started_at or self.now
         elif seen.state.is_terminal:
@@ -212,6 +217,13 @@ class _Step:
         else:
             attempt.save()
         return True
+
+    def _stop_was_lost(self) -> bool:
+        sent = self.attempt.stop_sent_at
+        is_on = self.seen.state in (ObservedState.PENDING, ObservedState.RUNNING)
+        if sent is None or not is_on or self.workload.desired != Desired.RUNNING:
+            return False
+        return self.read_at - sent > timedelta(seconds=STOP_LOST_SECONDS)
 
     def _stopped_or_lost(self) -> Outcome:
         is_asked_for = self.attempt.stop_sent_at or self.workload.desired != Desired.RUNNING
