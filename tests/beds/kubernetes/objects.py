@@ -1,6 +1,7 @@
 """What is put on a new cluster: definitions, nodes, rules of the pods, webhooks, rights."""
 
 import functools
+import json
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,7 @@ from gangline.clusters.drivers.kubernetes.resources import Resource
 from . import building, webhooks
 from .components import needed
 from .layout import Layout
-from .processes import BedFailed
+from .processes import BedFailed, fetch
 
 ROOT = Path(__file__).resolve().parents[3]
 ROLES = ROOT / "deploy" / "kubernetes"
@@ -29,7 +30,7 @@ NAMESPACES = {
     "jobset": "jobset-system",
 }
 """Where each component expects what is its own."""
-ESTABLISHED_SECONDS = 120
+DISCOVERED_SECONDS = 120
 _RBAC, _HOOKS, _KWOK = "rbac.authorization.k8s.io", "admissionregistration.k8s.io", "kwok.x-k8s.io"
 
 
@@ -70,7 +71,7 @@ def install(client: Client, layout: Layout) -> None:
     definitions = [one for one in found if one["kind"] == "CustomResourceDefinition"]
     stages = [one for one in found if one["kind"] == "Stage"]
     _apply(client, [*spaces, *definitions])
-    _await_established(client, definitions)
+    _await_discovery(layout, definitions)
     rules = yaml.safe_load_all((Path(__file__).parent / "stages.yaml").read_text())
     _apply(client, [*_nodes(), *stages, *rules, _STORAGE_CLASS, *hooks])
     grant(client, ROLES / "role.yaml")
@@ -118,22 +119,41 @@ def _apply(client: Client, bodies: Iterable[Object]) -> None:
         list(pool.map(functools.partial(apply, client), bodies))
 
 
-def _await_established(client: Client, definitions: Iterable[Object]) -> None:
-    """Until then the API server answers 404 for objects of these kinds."""
-    waiting = [_defined(one) for one in definitions]
-    deadline = time.monotonic() + ESTABLISHED_SECONDS
-    while waiting:
-        waiting = [one for one in waiting if not client.list(one, limit=1).ok]
-        if waiting and time.monotonic() > deadline:
-            names = ", ".join(one.plural for one in waiting)
+def _await_discovery(layout: Layout, definitions: Iterable[Object]) -> None:
+    """Until then an operator may find that its own kinds do not exist, and end."""
+    waiting = {_kind_of(one) for one in definitions}
+    deadline = time.monotonic() + DISCOVERED_SECONDS
+    while waiting := waiting - _discovered(layout):
+        if time.monotonic() > deadline:
+            names = ", ".join(sorted(plural for _, _, plural in waiting))
             raise BedFailed(f"The API server does not serve in time: {names}.")
         time.sleep(0.1)
 
 
-def _defined(definition: Object) -> Resource:
+def _kind_of(definition: Object) -> tuple[str, str, str]:
     spec = definition["spec"]
     version = next(one["name"] for one in spec["versions"] if one["served"])
-    return Resource(spec["group"], version, spec["names"]["plural"], spec["names"]["kind"])
+    return spec["group"], version, spec["names"]["plural"]
+
+
+def _discovered(layout: Layout) -> set[tuple[str, str, str]]:
+    """Groups, versions and plurals of what the API server says it serves, in one answer.
+
+    https://kubernetes.io/docs/concepts/overview/kubernetes-api/#aggregated-discovery
+    """
+    pki = layout.pki
+    answer = fetch(
+        f"{layout.server}/apis",
+        authority=pki.path("ca.crt"),
+        token=pki.token("admin"),
+        accept="application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList",
+    )
+    return {
+        (group["metadata"]["name"], version["version"], resource["resource"])
+        for group in json.loads(answer or b'{"items": []}')["items"]
+        for version in group["versions"]
+        for resource in version.get("resources", [])
+    }
 
 
 def _namespace(name: str) -> dict[str, Any]:

@@ -167,16 +167,22 @@ def free_ports(number: int) -> list[int]:
 
 def answers(url: str, *, authority: Path, token: str) -> bool:
     """Whether an address answers 200 right now."""
-    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
-    context = ssl.create_default_context(cafile=str(authority)) if url[:5] == "https" else None
+    return fetch(url, authority=authority, token=token) is not None
+
+
+def fetch(url: str, *, authority: Path, token: str, accept: str = "*/*") -> bytes | None:
+    """What an address answers with 200 right now; None for anything else."""
+    headers = {"Authorization": f"Bearer {token}", "Accept": accept}
     handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
-    if context:
+    if url.startswith("https"):
+        context = ssl.create_default_context(cafile=str(authority))
         handlers.append(urllib.request.HTTPSHandler(context=context))
+    opener = urllib.request.build_opener(*handlers)
     try:
-        with urllib.request.build_opener(*handlers).open(request, timeout=2) as answer:
-            return bool(answer.status == 200)
+        with opener.open(urllib.request.Request(url, headers=headers), timeout=2) as answer:
+            return bytes(answer.read()) if answer.status == 200 else None
     except (urllib.error.URLError, OSError, ValueError):
-        return False
+        return None
 
 
 def end_of(log: Path, characters: int = 2000) -> str:
