@@ -308,3 +308,26 @@ def wait() -> None:
         if thread.name.startswith("check-"):
             thread.join(30)
             assert not thread.is_alive()
+
+
+def test_in_a_pod_its_own_account_may_be_used(
+    world: World, post: Post, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The token is read from its file at every request: the kubelet replaces it."""
+    assert 'value="in-cluster"' not in seen(world, CONNECT)
+    (tmp_path / "token").write_text("first\n")
+    with answering(Script()) as access:
+        (tmp_path / "ca.crt").write_text(access.certificate_authority)
+        monkeypatch.setattr(credentials, "MOUNTED", tmp_path)
+        monkeypatch.setattr(credentials, "IN_CLUSTER", access.server)
+        assert 'value="in-cluster"' in seen(world, CONNECT)
+        assert post(name="lab", way="in-cluster").status_code == 302
+        wait()
+    lab = Cluster.objects.get(name="lab")
+    assert lab.health == "Connected"
+    assert Credential.objects.get(cluster=lab).identity == "in-cluster"
+    client = connections.client_for(lab)
+    assert client._token() == "first"
+    (tmp_path / "token").write_text("second\n")
+    assert client._token() == "second"
+    assert "the service account of Gangline’s own pod" in seen(world, f"/clusters/{lab.pk}")

@@ -24,8 +24,8 @@ _SERVER_NAME = re.compile(r"[A-Za-z0-9.:*-]{1,253}")
 
 MAKE_ACCOUNT = """\
 kubectl apply -f role.yaml
-kubectl -n gangline create token gangline \\
-  --duration=8760h"""
+kubectl -n gangline create token \\
+  gangline --duration=8760h"""
 """What to run where the cluster is known, for a token that Gangline may keep."""
 _ACCOUNT = "Make a service account for Gangline and give its token instead."
 
