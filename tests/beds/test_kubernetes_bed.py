@@ -3,9 +3,12 @@
 import dataclasses
 import threading
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
+from kubernetes import client as official
+from kubernetes import stream
 
 from gangline.clusters.drivers.kubernetes import resources
 from gangline.clusters.drivers.kubernetes.client import Client, Unreachable
@@ -156,6 +159,40 @@ def test_logs_are_read_and_followed_through_the_api_server(bed: Bed, namespace: 
             if b"epoch 3" in seen:
                 break
     assert seen.decode().splitlines()[-1] == "epoch 3 loss 0.1"
+
+
+def test_a_command_is_run_in_a_pod_through_the_api_server(
+    own_processes: Bed, namespace: str, tmp_path: Path
+) -> None:
+    bed = own_processes
+    create(bed, namespace, job("PyTorch", "asks", {"Master": 1}))
+    until(bed, namespace, "asks", "Running")
+    (tmp_path / "answer").write_text("42")
+    bed.serve_exec(namespace, "asks-master-0", tmp_path)
+    configuration = official.Configuration(host=bed.admin.server)
+    configuration.ssl_ca_cert = str(bed.folder / "pki" / "ca.crt")
+    configuration.api_key = {"authorization": f"Bearer {bed.admin.token}"}
+    with official.ApiClient(configuration) as api:
+        pods_api = official.CoreV1Api(api)
+
+        def said() -> str:
+            try:
+                channel = stream.stream(
+                    pods_api.connect_get_namespaced_pod_exec,
+                    "asks-master-0",
+                    namespace,
+                    command=["cat", "answer"],
+                    stdout=True,
+                    _preload_content=False,
+                )
+            except official.ApiException:
+                return ""  # the simulated kubelet has not heard of it yet
+            channel.run_forever(timeout=10)
+            text = str(channel.read_all())
+            channel.sock.shutdown()
+            return text
+
+        wait_for(lambda: said() == "42", seconds=20, every=0.3)
 
 
 def test_a_foreground_deletion_leaves_nothing(bed: Bed, namespace: str) -> None:

@@ -27,7 +27,7 @@ from gangline.clusters.drivers.kubernetes.kubeconfig import parse
 
 from . import building, kubeconfigs, pod_logs, supervisor
 from .components import needed
-from .objects import SERVICE_ACCOUNTS, must
+from .objects import EXECS, SERVICE_ACCOUNTS, must
 from .processes import BedFailed, Identity, end_of
 from .readiness import is_ready
 from .state import State
@@ -107,6 +107,19 @@ class Bed:
         return pod_logs.write(
             self.client, folder, namespace, pod, lines, container=container, at=at, stream=stream
         )
+
+    def serve_exec(self, namespace: str, pod: str, folder: Path) -> None:
+        """Let commands be run in the pod. They really run, on this machine, in ``folder``.
+
+        Each as the user that runs the bed. https://kwok.sigs.k8s.io/docs/user/kwok-configuration-for-exec/
+        """
+        body = {
+            "apiVersion": EXECS.api_version,
+            "kind": EXECS.kind,
+            "metadata": {"name": pod, "namespace": namespace},
+            "spec": {"execs": [{"local": {"workDir": str(folder)}}]},
+        }
+        must(self.client.apply(EXECS, namespace, pod, body))
 
     def freeze(self, name: str) -> None:
         """Stop a process where it is, as a machine that hangs would."""

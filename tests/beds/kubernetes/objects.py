@@ -40,6 +40,7 @@ def _cluster(group: str, version: str, plural: str, kind: str) -> Resource:
 
 STAGES = _cluster(_KWOK, "v1alpha1", "stages", "Stage")
 LOGS = Resource(_KWOK, "v1alpha1", "logs", "Logs")
+EXECS = Resource(_KWOK, "v1alpha1", "execs", "Exec")
 SERVICES = Resource("", "v1", "services", "Service")
 SERVICE_ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount")
 LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease")

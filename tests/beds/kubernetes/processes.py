@@ -1,6 +1,7 @@
 """Start processes that end with their parent, know them again later, and end them."""
 
 import contextlib
+import http.client
 import os
 import random
 import shutil
@@ -181,7 +182,7 @@ def fetch(url: str, *, authority: Path, token: str, accept: str = "*/*") -> byte
     try:
         with opener.open(urllib.request.Request(url, headers=headers), timeout=2) as answer:
             return bytes(answer.read()) if answer.status == 200 else None
-    except (urllib.error.URLError, OSError, ValueError):
+    except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError):
         return None
 
 
