@@ -16,6 +16,7 @@ from gangline.clusters.drivers.kubernetes.access import Access
 from gangline.clusters.models import Cluster, Credential
 from gangline.lib.sealing import KeyFile, Keyring, key_of
 from gangline.organization import services
+from gangline.supervisor import doctor
 from tests.support.certificates import jwt
 
 SECRET = jwt(sub="system:serviceaccount:gangline:gangline", exp=4_000_000_000)
@@ -188,3 +189,20 @@ def test_a_project_can_be_made_on_a_cluster(db: None) -> None:
         call_command("project", "x", "--cluster", "nowhere")
     with pytest.raises(CommandError, match="already a project vision"):
         call_command("project", "vision", "--cluster", "lab")
+
+
+def test_the_doctor_looks_at_the_keys(db: None, own_keys: Path) -> None:
+    def said() -> list[tuple[str, str]]:
+        return [(one.grade, one.says) for one in doctor.findings() if one.what == "Keys"]
+
+    assert said() == []
+    credentials.store(cluster(), ACCESS, by=None)
+    assert said() == [("ok", f"{own_keys} opens every credential.")]
+    own_keys.chmod(0o644)
+    assert said() == [("error", f"{own_keys} is open to others.")]
+    own_keys.unlink()
+    [(grade, says)] = said()
+    assert grade == "error"
+    assert "is not there" in says
+    KeyFile(own_keys).add()
+    assert said() == [("error", "1 of 1 credentials are sealed with a key that is gone.")]

@@ -10,9 +10,11 @@ from typing import Literal
 
 from django.db import DatabaseError, connection
 
+from gangline.clusters import credentials
 from gangline.clusters.drivers.local import sandbox
 from gangline.config.env import env
 from gangline.db.clock import db_now
+from gangline.lib.sealing import CannotSeal
 from gangline.lib.sizes import bytes_in_words
 from gangline.supervisor import lockfile, schema
 
@@ -199,6 +201,26 @@ def _migrations() -> Iterator[Finding]:
         yield Finding("ok", "Schema", "Up to date")
 
 
+def _keys() -> Iterator[Finding]:
+    """Whether the credentials of clusters can be opened; silent while there are none."""
+    if schema.pending() or not (counts := credentials.counts()):
+        return
+    file = credentials.key_file()
+    try:
+        known, mode = set(file.keyring().keys), file.path.stat().st_mode & 0o077
+    except CannotSeal as why:
+        yield Finding("error", "Keys", str(why))
+        return
+    lost = sum(number for kid, number in counts.items() if kid not in known)
+    if lost:
+        says = f"{lost} of {sum(counts.values())} credentials are sealed with a key that is gone."
+        yield Finding("error", "Keys", says, f"Put {file.path} back, or give them again.")
+    elif mode:
+        yield Finding("error", "Keys", f"{file.path} is open to others.", f"chmod 600 {file.path}")
+    else:
+        yield Finding("ok", "Keys", f"{file.path} opens every credential.")
+
+
 def _clock() -> Iterator[Finding]:
     try:
         before = datetime.now(UTC)
@@ -284,6 +306,7 @@ _CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     _server,
     _addresses,
     _database,
+    _keys,
     _clock,
     _redis,
 )
