@@ -106,8 +106,8 @@ class TestVolcano:
              "Queue dept is at its limit of 16 GPUs."),
             ([queue("other")], "Queue team-a does not exist."),
             ([queue("team-a", state="Closed")], "Queue team-a is closed and takes nothing."),
-            ([queue("team-a", "16", "8")], "Waiting in the queue for room for 2 pods."),
-            ([queue("team-a", parent="team-a")], "Waiting in the queue for room for 2 pods."),
+            ([queue("team-a", "16", "8")], "Waiting in the queue for 8 GPUs."),
+            ([queue("team-a", parent="team-a")], "Waiting in the queue for 8 GPUs."),
         ],
     )  # fmt: skip
     def test_a_queue_without_room_is_named(
@@ -118,10 +118,33 @@ class TestVolcano:
 
     def test_what_was_let_in_waits_for_nodes_and_not_for_its_queue(self) -> None:
         objects = {"podgroups": [group(phase="Inqueue")], "queues": [queue("team-a", "8", "8")]}
-        said = reason("volcano", [pod(TOO_FEW)], objects=objects, room=Room(4, 3))
-        assert said == "Waiting for 4 GPUs, 3 free on 4 nodes."
-        objects["podgroups"] = [group(phase="Inqueue", Unschedulable="True")]
-        assert reason("volcano", objects=objects) == "There is no room for all 2 pods together."
+        said = reason("volcano", [pod(TOO_FEW)] * 2, objects=objects, room=Room(4, 3))
+        assert said == "Waiting for 8 GPUs, 3 free on 4 nodes."
+        assert "too few free GPUs" in reason("volcano", [pod(TOO_FEW)], objects=objects)
+
+    @pytest.mark.parametrize("phase", ["Pending", "Inqueue"])
+    def test_a_gang_that_fits_nowhere_says_so_once(self, phase: str) -> None:
+        """Its pods say only that their group is not ready."""
+        waits = [pod("pod group is not ready, 2 Pending, 2 minAvailable; Pending: 2 Unschedulable")]
+        objects = {"podgroups": [group(phase=phase, Unschedulable="True")], "queues": []}
+        for room, words in (
+            (None, "There is no room for all 2 pods together."),
+            (Room(4, 8), "There is no room for all 2 pods together."),  # not where it is needed
+            (Room(4, 7), "Waiting for 8 GPUs, 7 free on 4 nodes."),
+        ):
+            assert reason("volcano", waits * 2, objects=objects, room=room) == words
+
+    def test_before_there_are_pods_the_group_is_asked(self) -> None:
+        objects = {"podgroups": [group()], "queues": [queue("team-a", "16", "0")]}
+        said = reason("volcano", objects=objects, room=Room(4, 3))
+        assert said == "Waiting for 8 GPUs, 3 free on 4 nodes."
+        objects["podgroups"][0]["spec"]["minResources"] = {"cpu": "4"}
+        assert reason("volcano", objects=objects) == "Waiting in the queue for room for 2 pods."
+
+    def test_a_gang_that_runs_waits_for_nothing(self) -> None:
+        """The condition of its waiting stays."""
+        runs = group(phase="Running", Unschedulable="True")
+        assert reason("volcano", [pod(node="n1")], objects={"podgroups": [runs]}) == ""
 
     def test_without_a_group_the_pods_speak(self) -> None:
         assert reason("volcano") == ""
@@ -167,14 +190,16 @@ class TestNative:
     def test_the_group_says_that_it_does_not_fit(self) -> None:
         message = "0/1 placements are available, first placement status: pod group is unschedulable"
         condition = {"type": "PodGroupScheduled", "status": "False", "message": message}
-        objects = {"podgroups": [{"status": {"conditions": [condition]}}]}
+        gang = {"schedulingPolicy": {"gang": {"minCount": 3}}}
+        objects = {"podgroups": [{"spec": gang, "status": {"conditions": [condition]}}]}
         waits = [pod("pod group is unschedulable, waiting for minCount pods from a gang")] * 3
         said = reason("native", waits, objects=objects, room=Room(4, 8))
         assert said == "Waiting for 12 GPUs, 8 free on 4 nodes."
         for room in (Room(4, 12), None):  # enough, but not where they are needed
             said = reason("native", waits, objects=objects, room=room)
             assert said == "There is no room for all 3 pods together."
-        assert reason("native", objects=objects) == "There is no room for all pods together."
+        assert reason("native", objects=objects) == "There is no room for all 3 pods together."
+        assert reason("native", [pod(node="n1")] * 3, objects=objects) == ""
         condition["status"] = "True"
         assert reason("native", objects=objects) == ""
 

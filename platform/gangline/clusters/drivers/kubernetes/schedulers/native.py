@@ -8,7 +8,7 @@ https://kubernetes.io/docs/concepts/scheduling-eviction/gang-scheduling/
 from gangline.clusters.drivers.kubernetes.resources import Resource
 
 from .base import Gang, Object, Waiting, condition, sentence, templates
-from .plain import of_pods, short_of_gpus, unplaced
+from .plain import gang_reason, gpus_of, of_pods, unplaced
 
 POD_GROUPS = Resource("scheduling.k8s.io", "v1alpha2", "podgroups", "PodGroup")
 WITHOUT = frozenset({"MPI"})
@@ -45,6 +45,8 @@ class Native:
         group = next(iter(waiting.objects.get(POD_GROUPS.plural, ())), {})
         if condition(group, "PodGroupScheduled").get("status") != "False":
             return sentence(of_pods(waiting))
-        # Neither the group nor its pods say more than that they wait for each other.
-        together = f"there is no room for all {len(waiting.pods) or ''} pods together"
-        return sentence(short_of_gpus(unplaced(waiting), waiting.room) or together)
+        if waiting.pods and not unplaced(waiting):
+            return ""
+        members = group.get("spec", {}).get("schedulingPolicy", {}).get("gang", {})
+        count = int(members.get("minCount") or len(waiting.pods))
+        return sentence(gang_reason(waiting, count, gpus_of(unplaced(waiting))))

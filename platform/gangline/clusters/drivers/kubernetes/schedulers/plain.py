@@ -53,8 +53,8 @@ def of_pods(waiting: Waiting) -> str:
     pods = f"{len(waits)} of {len(waiting.pods)} pods" if len(waiting.pods) > 1 else "its pod"
     verb = "waits" if len(waits) == 1 else "wait"
     message = next(filter(None, map(_message, waits)), "")
-    if _lacks_gpus(message) and (short := _for_gpus(waits, waiting.room)):
-        return short
+    if waiting.room is not None and _lacks_gpus(message) and (gpus := gpus_of(waits)):
+        return _for_gpus(gpus, waiting.room)
     why = verdict(message)
     return f"{pods} {verb} for a node{f'; {why}' if why else ''}"
 
@@ -64,21 +64,23 @@ def unplaced(waiting: Waiting) -> list[Mapping[str, Any]]:
     return [pod for pod in waiting.pods if not pod.get("spec", {}).get("nodeName")]
 
 
-def short_of_gpus(pods: Objects, room: Room | None) -> str:
-    """The same as below where the GPUs that are free would not do for all these pods."""
-    return _for_gpus(pods, room) if room is not None and _gpus(pods) > room.gpus else ""
+def gang_reason(waiting: Waiting, members: int, gpus: int) -> str:
+    """Of ``members`` that are placed together or not at all, and ask for ``gpus`` in all.
+
+    Schedulers of gangs say no more of such pods than that they wait for each other.
+    """
+    if waiting.room is not None and gpus > waiting.room.gpus:
+        return _for_gpus(gpus, waiting.room)
+    return f"there is no room for all {members} pods together"
 
 
-def _for_gpus(pods: Objects, room: Room | None) -> str:
-    """ "waiting for 8 GPUs, 3 free on 4 nodes", where they were counted."""
-    gpus = _gpus(pods)
-    if not gpus or room is None:
-        return ""
+def _for_gpus(gpus: int, room: Room) -> str:
     nodes = f"{room.nodes} {'node' if room.nodes == 1 else 'nodes'}"
     return f"waiting for {gpus} {'GPU' if gpus == 1 else 'GPUs'}, {room.gpus} free on {nodes}"
 
 
-def _gpus(pods: Objects) -> int:
+def gpus_of(pods: Objects) -> int:
+    """GPUs that these pods ask for together."""
     return int(
         sum(
             quantities.amount(quantity)

@@ -12,7 +12,7 @@ from gangline.clusters.drivers.kubernetes import quantities
 from gangline.clusters.drivers.kubernetes.resources import Resource
 
 from .base import Gang, Object, Waiting, condition, mark, schedule_with, sentence, templates
-from .plain import of_pods
+from .plain import gang_reason, of_pods
 
 POD_GROUPS = Resource("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup")
 QUEUES = Resource("scheduling.volcano.sh", "v1beta1", "queues", "Queue", namespaced=False)
@@ -54,10 +54,11 @@ class Volcano:
 
     def pending_reason(self, waiting: Waiting) -> str:
         group = next(iter(waiting.objects.get(POD_GROUPS.plural, ())), None)
-        if group is None:
+        phase = (group or {}).get("status", {}).get("phase") or "Pending"
+        if group is None or phase not in ("Pending", "Inqueue"):
             return sentence(of_pods(waiting))
-        queued = _queue_reason(group, waiting.objects.get(QUEUES.plural, ()))
-        return sentence(queued or of_pods(waiting) or _gang_reason(group))
+        queues = waiting.objects.get(QUEUES.plural, ()) if phase == "Pending" else ()
+        return sentence(_queue_reason(group, queues) or _gang_reason(group, waiting))
 
 
 def _wanted(gang: Gang) -> dict[str, Any]:
@@ -67,8 +68,6 @@ def _wanted(gang: Gang) -> dict[str, Any]:
 def _queue_reason(group: Mapping[str, Any], queues: Sequence[Mapping[str, Any]]) -> str:
     """Which queue of the chain has no room: Volcano itself says nothing of it."""
     spec = group.get("spec", {})
-    if group.get("status", {}).get("phase", "Pending") != "Pending":
-        return ""
     by_name = {queue["metadata"]["name"]: queue for queue in queues}
     name = spec.get("queue") or DEFAULT_QUEUE
     if by_name and name not in by_name:
@@ -108,8 +107,17 @@ def _limit_reason(name: str, queue: Mapping[str, Any], wanted: Mapping[str, Any]
     return ""
 
 
-def _gang_reason(group: Mapping[str, Any]) -> str:
-    members = group.get("spec", {}).get("minMember", 0)
-    if condition(group, "Unschedulable").get("status") == "True":
-        return f"there is no room for all {members} pods together"
+def _gang_reason(group: Mapping[str, Any], waiting: Waiting) -> str:
+    spec = group.get("spec", {})
+    members = int(spec.get("minMember") or 1)
+    wanted = spec.get("minResources") or {}
+    gpus = int(sum(quantities.amount(wanted[name]) for name in wanted if quantities.is_gpu(name)))
+    is_short = waiting.room is not None and gpus > waiting.room.gpus
+    if is_short or condition(group, "Unschedulable").get("status") == "True":
+        return gang_reason(waiting, members, gpus)
+    # The operator makes the pods once the queue has let the group in.
+    if waiting.pods:
+        return of_pods(waiting)
+    if gpus:
+        return f"waiting in the queue for {gpus} {'GPU' if gpus == 1 else 'GPUs'}"
     return f"waiting in the queue for room for {members} {'pod' if members == 1 else 'pods'}"
