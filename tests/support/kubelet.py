@@ -23,7 +23,8 @@ class Kubelet:
     def __init__(self, bed: Bed, install: str) -> None:
         self.bed, self.install = bed, install
         self._over = threading.Event()
-        self._done: set[str] = set()
+        self._done: dict[str, tuple[str, str]] = {}
+        """Namespace and name of each pod that has played its part, by its uid."""
         self._thread = threading.Thread(target=self._run, name="kubelet", daemon=True)
 
     def __enter__(self) -> "Kubelet":
@@ -38,18 +39,26 @@ class Kubelet:
         while not self._over.wait(EVERY):
             try:
                 answer = self.bed.client.list(PODS, labelSelector=labels.selector(self.install))
-                for raw in answer.body.get("items") or () if answer.ok else ():
-                    self._play(raw)
+                if answer.ok:
+                    self._look(answer.body["items"])
             except (Unreachable, BedFailed):
                 continue  # the pod went meanwhile, or a test froze the cluster
+
+    def _look(self, items: list[dict[str, Any]]) -> None:
+        there = {raw["metadata"]["uid"] for raw in items}
+        for uid in self._done.keys() - there:
+            # The bed keeps logs by the pod's name, and another pod may come to bear it.
+            for path in (self.bed.folder / "pods").joinpath(*self._done.pop(uid)).glob("*.log"):
+                path.write_bytes(b"")
+        for raw in items:
+            self._play(raw)
 
     def _play(self, raw: Mapping[str, Any]) -> None:
         pod = pods.read(raw)
         script = _script(raw)
         if pod.uid in self._done or not pod.is_running or not script:
             return
-        self._done.add(pod.uid)
-        where = (pod.namespace, pod.name)
+        where = self._done[pod.uid] = (pod.namespace, pod.name)
         if script == "talk":
             self.bed.write_log(*where, [f"line {number}" for number in range(200)])
             self.bed.annotate(*where, exit_code=0, run_for="100ms")
