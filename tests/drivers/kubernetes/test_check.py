@@ -166,3 +166,8 @@ class TestNotes:
         note = field_notes(framework="TF", role=Role.WORKER, has_own_master=False)["command"]
         assert not note.is_required
         assert "the image’s own" in note.help
+
+    @pytest.mark.parametrize(("framework", "told"), [("MPI", True), ("PyTorch", False)])
+    def test_what_mpirun_passes_on_is_told(self, framework: str, told: bool) -> None:
+        notes = field_notes(framework=framework, role=Role.WORKER, has_own_master=False)
+        assert ("environmentVariables" in notes) == told

@@ -11,6 +11,10 @@ _SSH_WORKERS = (
     "Workers run an SSH server, through which the launcher starts the ranks. Only a command that "
     "starts sshd itself replaces it."
 )
+_BY_MPIRUN = (
+    "$(NAME) in a value stands for another variable. Ranks on other pods receive those that "
+    "mpirun is told to pass on, as in mpirun -x NCCL_DEBUG."
+)
 
 
 def field_notes(*, framework: str, role: Role, has_own_master: bool) -> Mapping[str, FieldNote]:
@@ -20,7 +24,7 @@ def field_notes(*, framework: str, role: Role, has_own_master: bool) -> Mapping[
     image = "A container image that the nodes of the cluster can pull."
     if launches:
         image += " It needs an SSH server and Open MPI."
-    return {
+    notes = {
         "image": FieldNote(help=image, is_required=role is Role.WORKER),
         "command": FieldNote(
             help=_SSH_WORKERS if launches and not runs_here else _command_help(launches),
@@ -29,6 +33,9 @@ def field_notes(*, framework: str, role: Role, has_own_master: bool) -> Mapping[
         ),
         "workingDir": FieldNote(help="Where the command starts. Empty: as the image has it."),
     }
+    if launches:
+        notes["environmentVariables"] = FieldNote(help=_BY_MPIRUN)
+    return notes
 
 
 def _command_help(launches: bool) -> str:
