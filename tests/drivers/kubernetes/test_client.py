@@ -5,6 +5,7 @@ import http.server
 import json
 import socket
 import ssl
+import subprocess
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -17,7 +18,7 @@ import pytest
 
 from gangline.clusters.drivers.kubernetes import resources
 from gangline.clusters.drivers.kubernetes.access import Access
-from gangline.clusters.drivers.kubernetes.client import Client, Unreachable
+from gangline.clusters.drivers.kubernetes.client import Client, Unreachable, trusting
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.jobs import job
@@ -204,6 +205,27 @@ def test_a_client_certificate_signs_in_and_touches_no_disk(
     assert list(tmp_path.iterdir()) == []
     left = [str(path.readlink()) for path in Path("/proc/self/fd").iterdir() if path.is_symlink()]
     assert not [name for name in left if "memfd:gangline" in name]
+
+
+def test_a_sealed_key_is_an_error_and_no_question_at_the_terminal(bed: Bed, tmp_path: Path) -> None:
+    names = ("-keyout", "sealed.key", "-out", "sealed.crt", "-subj", "/CN=kim")
+    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-passout", "pass:secret", *names]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+    sealed = dataclasses.replace(
+        bed.admin,
+        token="",
+        client_certificate=(tmp_path / "sealed.crt").read_text(),
+        client_key=(tmp_path / "sealed.key").read_text(),
+    )
+    with pytest.raises(ssl.SSLError):
+        Client(sealed)
+
+
+def test_certificates_are_checked_but_not_for_more_than_clusters_have(bed: Bed) -> None:
+    context = trusting(bed.admin)
+    assert context.verify_mode == ssl.CERT_REQUIRED
+    assert context.check_hostname
+    assert not context.verify_flags & ssl.VERIFY_X509_STRICT
 
 
 def test_an_authority_that_is_not_the_clusters_is_not_trusted(bed: Bed, tmp_path: Path) -> None:

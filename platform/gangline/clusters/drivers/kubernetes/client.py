@@ -235,11 +235,17 @@ class Client:
             ) from error
 
 
-def _tls(access: Access) -> ssl.SSLContext:
+def trusting(access: Access) -> ssl.SSLContext:
+    """Trusts the authority that the access names, or the system's; shows no certificate itself."""
     context = ssl.create_default_context(cadata=access.certificate_authority or None)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     # Python 3.13 sets it, and the authorities of many clusters are not made that strictly.
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return context
+
+
+def _tls(access: Access) -> ssl.SSLContext:
+    context = trusting(access)
     if access.client_certificate:
         # The ssl module reads files only; these two live in memory and have no name.
         with _in_memory(access.client_certificate) as chain, _in_memory(access.client_key) as key:

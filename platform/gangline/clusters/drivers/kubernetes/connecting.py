@@ -15,7 +15,7 @@ from typing import Any
 from cryptography import x509
 
 from . import addresses
-from .client import CONNECT_SECONDS, Answer, Client
+from .client import CONNECT_SECONDS, Answer, Client, trusting
 from .identities import moment
 from .kubeconfig import MAKE_ACCOUNT
 from .resources import Resource
@@ -70,7 +70,7 @@ def certificate(client: Client, connection: socket.socket) -> Step:
     server = addresses.parse(access.server)
     name = access.tls_server_name or server.host
     try:
-        context = ssl.create_default_context(cadata=access.certificate_authority or None)
+        context = trusting(access)
         with connection, context.wrap_socket(connection, server_hostname=name) as shaken:
             found = _certificate(shaken)
     except ssl.SSLCertVerificationError as error:
