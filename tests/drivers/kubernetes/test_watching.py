@@ -4,6 +4,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -205,6 +206,22 @@ def test_a_watch_that_is_not_allowed_says_so_and_does_not_hammer(place: Ground, 
         time.sleep(1)
     (trouble,) = told.troubles
     assert trouble.startswith("Gangline may not list pytorchjobs (kubeflow.org): ")
+
+
+@pytest.mark.needs_kubernetes
+def test_a_kind_that_may_not_be_followed_does_not_hold_up_the_others(
+    place: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "FIRST_LIST", 1.0)
+    ref = place.ref()
+    place.driver.create(ref)
+    forbidden = replace(KINDS["JAX"], resource=Resource("apps", "v1", "deployments", "Deployment"))
+    watch = watching.Watch(place.client, place.install, [KIND, forbidden], place.driver.observe)
+    batches = watch.batches()
+    told = [seen for _ in range(3) for seen in next(batches)]
+    batches.close()  # type: ignore[attr-defined]
+    assert [seen.workload for seen in told] == [ref.workload]
+    assert "deployments" in watch.store.troubles
 
 
 @pytest.mark.needs_kubernetes

@@ -1,8 +1,7 @@
 """Fetches the logs of all pods through the API server before they go, and reads what was fetched.
 
-Each pod is followed from its first line. There are fewer threads than pods may be: where pods wait
-for one, every follower gives its pod up after a while and takes the next, and goes on later from
-the last line that it had. https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/
+Each pod is followed from its first line, by a thread. Of more pods than there are threads, what is
+new is read in turns instead. https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/
 """
 
 import logging
@@ -26,8 +25,8 @@ log = logging.getLogger(__name__)
 FOLLOWERS = 64
 SILENCE = 15.0
 """A follower that hears nothing for so long asks anew: streams die silently when logs rotate."""
-TURN = 5.0
-"""Seconds after which a follower makes room where pods wait for one."""
+READS_PER_SECOND = 50.0
+"""How many logs are read where there are too many pods to follow each."""
 AGAIN, AGAIN_AFTER_TROUBLE = 0.5, 3.0
 CATCH_UP = 4.0
 LAST_TRIES = 4
@@ -124,11 +123,6 @@ class Collector:
                 self._changed.wait(1.0 if ready is None else min(1.0, ready.not_before - now))
         return None
 
-    def _others_wait(self) -> bool:
-        now = time.monotonic()
-        with self._changed:
-            return any(not k.is_taken and k.not_before <= now for k in self._pods.values())
-
     def _turn(self, taken: _Followed) -> bool:
         """Follow one pod for a while; True when its log is complete."""
         pod = taken.pod
@@ -140,12 +134,15 @@ class Collector:
                 taken.not_before = time.monotonic() + AGAIN_AFTER_TROUBLE
                 return False
             was_over, was_gone = pod.is_over, taken.is_gone
-            outcome = self._fetch(taken, into, follow=not was_over and not was_gone)
+            in_turns = len(self._pods) > self._most
+            outcome = self._fetch(taken, into, follow=not (was_over or was_gone or in_turns))
             is_over = self._is_complete(taken, outcome, was_over=was_over, was_gone=was_gone)
             if is_over:
                 into.end()
             else:
                 pause = AGAIN_AFTER_TROUBLE if outcome == "broken" else AGAIN
+                if in_turns:
+                    pause = max(pause, len(self._pods) / READS_PER_SECOND)
                 taken.not_before = time.monotonic() + pause
         return is_over
 
@@ -160,16 +157,19 @@ class Collector:
         return taken.failures >= LAST_TRIES
 
     def _fetch(self, taken: _Followed, into: Archive, *, follow: bool) -> str:
-        """``read``: to the end; ``silent``, ``broken``, ``refused``, ``missing`` otherwise."""
-        until = time.monotonic() + TURN
+        """``read``: to the end; ``stopped``, ``broken``, ``refused``, ``missing`` otherwise."""
         try:
             for lines in _lines(self.client, taken.pod, into, follow=follow):
                 into.add(lines)
-                if self._stop or (time.monotonic() > until and self._others_wait()):
-                    return "silent"
+                if self._stop:
+                    return "stopped"
         except _Refused as refused:
             return "missing" if refused.status == 404 else "refused"
         except Unreachable:
+            return "broken"
+        except OSError as why:
+            # A full disk, most likely; what is missing is fetched once there is room.
+            log.warning("the log of pod %s cannot be kept: %s", taken.pod.name, why.strerror)
             return "broken"
         return "read"
 

@@ -94,9 +94,14 @@ class Store(Sink):
         with self.changes:
             return min(self._heard.values(), default=float("-inf"))
 
-    def has_listed(self, resources: Sequence[Resource]) -> bool:
+    def is_ready(self, resources: Sequence[Resource], *, patient: bool) -> bool:
+        """Whether enough was listed to judge by. A kind that may not be followed is not waited for
+        for ever; without the pods nothing can be said of any."""
         with self.changes:
-            return all(resource.plural in self._heard for resource in resources)
+            missing = [r for r in resources if r.plural not in self._heard]
+            if patient or PODS in missing:
+                return not missing
+            return all(resource.plural in self.troubles for resource in missing)
 
     def take(self, seconds: float) -> dict[Key, float]:
         """Attempts that changed, with the time of the news; waits for some up to ``seconds``."""
@@ -225,12 +230,12 @@ class Watch:
                 reflector.stop()
 
     def _run(self) -> Iterator[list[Observation]]:
-        until = time.monotonic() + FIRST_LIST
-        while not self.store.has_listed(self._resources):
+        until, is_patient = time.monotonic() + FIRST_LIST, True
+        while not self.store.is_ready(self._resources, patient=is_patient):
             with self.store.changes:
                 self.store.changes.wait(0.2)
             if time.monotonic() > until:
-                until = time.monotonic() + SIGN_OF_LIFE
+                until, is_patient = time.monotonic() + SIGN_OF_LIFE, False
                 yield []
         while True:
             yield from self._cut(self._changed(self.store.take(0.0)))
