@@ -1,0 +1,142 @@
+"""Logs fetched from a real API server: every line once, and before the pods go."""
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from gangline.clusters.drivers.base import AttemptRef, ObservedState
+from gangline.clusters.drivers.kubernetes import logs, pods
+from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
+from gangline.clusters.drivers.kubernetes.logs import Collector
+from gangline.clusters.drivers.kubernetes.options import Options
+from gangline.clusters.drivers.kubernetes.resources import PODS
+from tests.beds.kubernetes.bed import Bed
+from tests.drivers.kubernetes.harness import Ground, ground
+from tests.support.waiting import wait_for
+
+pytestmark = pytest.mark.needs_kubernetes
+
+
+@pytest.fixture
+def place(bed: Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ground]:
+    # The bed's kubelet, unlike a real one, does not end the stream of a pod that has ended.
+    monkeypatch.setattr(logs, "SILENCE", 1.0)
+    with ground(bed, tmp_path) as made:
+        yield made
+
+
+@contextlib.contextmanager
+def followed(place: Ground) -> Iterator[None]:
+    """A watch with its collector, for a while."""
+    over = threading.Event()
+
+    def follow() -> None:
+        batches = place.driver.watch(place.install, "")
+        for _ in batches:
+            if over.is_set():
+                break
+        batches.close()  # type: ignore[attr-defined]
+
+    thread = threading.Thread(target=follow, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join(15)
+
+
+def say(place: Ground, first: int, last: int, pod: str = "gang-worker-0") -> None:
+    place.bed.write_log(place.namespace, pod, [f"line {n}" for n in range(first, last)])
+
+
+def texts(place: Ground, ref: AttemptRef, replica: str = "worker-0") -> list[bytes]:
+    data = place.driver.read_log(ref, replica, 0, 2**20).data
+    return [line.split(b" ", 3)[3] for line in data.splitlines()]
+
+
+def lines(count: int) -> list[bytes]:
+    return [b"line %d" % number for number in range(count)]
+
+
+def test_a_collector_goes_on_where_another_one_ended(place: Ground) -> None:
+    ref = place.ref()
+    place.running(ref)
+    say(place, 0, 100)
+    with followed(place):
+        wait_for(lambda: texts(place, ref) == lines(100), seconds=20)
+        say(place, 100, 120)
+        wait_for(lambda: texts(place, ref) == lines(120), seconds=20)
+    say(place, 120, 200)
+    with followed(place):
+        wait_for(lambda: len(texts(place, ref)) >= 200, seconds=20)
+        say(place, 200, 201)
+        wait_for(lambda: len(texts(place, ref)) >= 201, seconds=20)
+    assert texts(place, ref) == lines(201)
+
+
+def test_two_collectors_at_once_write_each_line_once(place: Ground) -> None:
+    ref = place.ref()
+    place.running(ref)
+    with followed(place), followed(place):
+        for first in range(0, 100, 20):
+            say(place, first, first + 20)
+            wait_for(lambda n=first: len(texts(place, ref)) >= n + 20, seconds=20)  # type: ignore[misc]
+    assert texts(place, ref) == lines(100)
+
+
+def test_one_follower_serves_several_pods(place: Ground, tmp_path: Path) -> None:
+    ref = place.ref(workers=3)
+    place.running(ref)
+    for worker in range(3):
+        say(place, 0, 50, f"gang-worker-{worker}")
+    collector = Collector(place.client, tmp_path, followers=1)
+    try:
+        for raw in place.bed.client.list(PODS, place.namespace).body["items"]:
+            collector.tell(pods.read(raw))
+        for worker in range(3):
+            name = f"worker-{worker}"
+            wait_for(lambda n=name: texts(place, ref, n) == lines(50), seconds=20)  # type: ignore[misc]
+    finally:
+        collector.stop()
+
+
+@pytest.mark.parametrize("end", [KubernetesDriver.suspend, KubernetesDriver.delete])
+def test_what_nobody_has_fetched_is_fetched_before_the_pods_go(
+    place: Ground, end: Callable[[KubernetesDriver, AttemptRef], object]
+) -> None:
+    ref = place.ref()
+    place.running(ref)
+    say(place, 0, 300)
+    end(place.driver, ref)
+    assert texts(place, ref) == lines(300)
+
+
+def test_the_logs_of_an_attempt_are_fetched_before_the_next_takes_its_place(
+    place: Ground,
+) -> None:
+    ref = place.ref()
+    place.running(ref)
+    say(place, 0, 10)
+    place.bed.annotate(place.namespace, "gang-worker-0", exit_code=1, run_for="100ms")
+    place.until(ref, ObservedState.FAILED)
+    second = AttemptRef(
+        ref.install,
+        ref.workload,
+        2,
+        ref.name,
+        ref.namespace,
+        submission=ref.submission,
+        rendered=ref.rendered,
+    )
+    place.driver.create(second)
+    assert texts(place, ref) == lines(10)
+    assert place.driver.read_log(ref, "worker-0", 0, 10**6).end
+
+
+def test_without_a_place_for_logs_there_are_none(place: Ground) -> None:
+    driver = KubernetesDriver(place.client, Options())
+    assert driver.read_log(place.ref(), "worker-0", 0, 100).end
