@@ -99,6 +99,10 @@ def test_a_cluster_is_connected_looked_at_and_shown(world: World, post: Post) ->
     assert "by administrator" in page
     assert SECRET not in page
     assert SECRET not in seen(world, "/settings")
+    listed = Client().get("/api/v1/clusters", headers=world.headers("administrator"))
+    assert "lab" in listed.content.decode()
+    for hidden in (SECRET, "BEGIN CERTIFICATE", "sealed"):
+        assert hidden not in listed.content.decode()
     assert [(one.action, one.result) for one in AuditEntry.objects.filter(object_name="lab")] == [
         ("cluster.create", "ok"),
         ("cluster.credential", "ok"),

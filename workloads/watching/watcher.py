@@ -28,6 +28,8 @@ STANDBY_SECONDS = 2.0
 PAUSE_SECONDS = 1.0
 LOOK_SECONDS = 2.0
 PROBE_SECONDS = 30.0
+CURRENT_SECONDS = 5.0
+"""After which a watch sees that its cluster has another credential, or is there no more."""
 
 
 def lease_name(cluster_id: UUID) -> str:
@@ -126,11 +128,15 @@ class Watcher:
         self._adopt(driver, install, stop)
         self.is_leading = True
         # A watch begins with everything that is there, so nothing falls in between.
-        batches = driver.watch(install, "")
+        batches, checked = driver.watch(install, ""), time.monotonic()
         try:
             for batch in batches:
                 if stop.is_set():
                     return
+                if time.monotonic() - checked > CURRENT_SECONDS:
+                    if not self._is_current(driver):
+                        return
+                    checked = time.monotonic()
                 if not self._lease.keep():
                     raise LeaseLost(self._lease.name)
                 close_old_connections()
@@ -139,6 +145,13 @@ class Watcher:
         finally:
             if isinstance(batches, Generator):
                 batches.close()
+
+    def _is_current(self, driver: Driver) -> bool:
+        """Whether one would connect in the same way today. Raises Cluster.DoesNotExist."""
+        try:
+            return driver_for(Cluster.objects.get(pk=self.cluster_id)) is driver
+        except Unconnectable:
+            return False
 
     def _adopt(self, driver: Driver, install: str, stop: threading.Event) -> None:
         """Learn what is there before anything new is done (§8.5)."""

@@ -94,9 +94,10 @@ def look(cluster: Cluster, run: uuid.UUID, after: After) -> None:
     steps: list[Step] = []
 
     def tell(step: Step) -> None:
-        close_old_connections()
         steps.append(step)
         own.update(steps=[one.as_json() for one in steps])
+        # The next step may take seconds: no connection is held while a cluster is waited for.
+        close_old_connections()
 
     try:
         client = client_for(cluster)

@@ -1,0 +1,87 @@
+"""A watch ends when its cluster gets another credential, or is there no more."""
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from gangline.clusters import connections
+from gangline.clusters.drivers.base import Observation
+from gangline.clusters.models import Cluster
+from gangline.organization import services
+from tests.support.waiting import wait_for
+from workloads.watching import watcher as watching
+from workloads.watching.watcher import Watcher
+
+KIND = "quiet"
+
+
+class Quiet:
+    """A cluster on which nothing ever happens; counts its watches."""
+
+    made: list["Quiet"]
+
+    def __init__(self) -> None:
+        Quiet.made.append(self)
+        self.watched = threading.Event()
+
+    def list_owned(self, install: str) -> Iterator[Any]:
+        return iter(())
+
+    def watch(self, install: str, cursor: str) -> Iterator[Sequence[Observation]]:
+        self.watched.set()
+        while True:
+            yield ()
+            time.sleep(0.02)
+
+
+@pytest.fixture
+def quiet(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[Cluster, threading.Thread]]:
+    """A cluster, and the thread that watches it."""
+    Quiet.made = []
+    monkeypatch.setattr(watching, "CURRENT_SECONDS", 0.05)
+    monkeypatch.setattr(connections, "_factories", dict(connections._factories))
+    connections.register(KIND, lambda cluster: Quiet())  # type: ignore[arg-type,return-value]
+    services.found(name="Test")
+    cluster = services.create_cluster(actor=None, name="quiet", kind=KIND)
+    stop = threading.Event()
+
+    def watch() -> None:
+        try:
+            Watcher(cluster.pk).run(stop)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    wait_for(lambda: bool(Quiet.made) and Quiet.made[-1].watched.is_set(), seconds=20)
+    try:
+        yield cluster, thread
+    finally:
+        stop.set()
+        thread.join(20)
+        assert not thread.is_alive()
+
+
+def test_another_credential_is_taken_by_a_watch_that_goes_on(
+    quiet: tuple[Cluster, threading.Thread],
+) -> None:
+    cluster, thread = quiet
+    assert len(Quiet.made) == 1
+    cluster.config = {"credential": "another"}
+    cluster.save()
+    wait_for(lambda: len(Quiet.made) == 2 and Quiet.made[1].watched.is_set(), seconds=20)
+    assert thread.is_alive()
+
+
+def test_a_removed_cluster_is_not_watched(quiet: tuple[Cluster, threading.Thread]) -> None:
+    cluster, thread = quiet
+    cluster.delete()
+    connections.forget(cluster.pk)
+    thread.join(20)
+    assert not thread.is_alive()
