@@ -90,6 +90,7 @@ class _Look:
     def __init__(self, client: Client, scheduler: str, tell: Tell, ask_rights: bool) -> None:
         self.client, self.scheduler, self._tell = client, scheduler, tell
         self.ask_rights = ask_rights
+        self.names = [name for name in NAMES if ask_rights or name != "Permissions"]
         self.until = time.monotonic() + BUDGET
         self.steps: list[Step] = []
         self.version, self.is_complete = "", False
@@ -202,7 +203,7 @@ class _Look:
         try:
             return _request(self.client, self.until, method, path, body)
         except Unreachable as why:
-            name = NAMES[len(self.steps)]
+            name = self.names[len(self.steps)]
             self.tell(Step(name, State.FAILED, str(why), "Check again."))
             raise _Stop from why
 
