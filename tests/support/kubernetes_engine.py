@@ -19,6 +19,7 @@ from gangline.clusters.models import Cluster
 from gangline.clusters.services import refresh
 from gangline.organization import services
 from gangline.organization.models import Project
+from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, WORKERS_ONLY
 from tests.beds.kubernetes.bed import Bed
 from tests.support.kubelet import Kubelet
 from tests.support.waiting import wait_for
@@ -53,11 +54,17 @@ class KubernetesEngine:
         name: str,
         *,
         framework: str = "PyTorch",
+        configuration: str = "",
         workers: int = 2,
         behave: str = "sleep",
         said: Mapping[str, Any] | None = None,
     ) -> Workload:
-        """Submit as a person does; `tests.support.kubelet` lets the pods ``behave``."""
+        """Submit as a person does; `tests.support.kubelet` lets the pods ``behave``.
+
+        ``configuration``: workers only, where the framework has that, unless said.
+        """
+        has = FRAMEWORKS[framework].configurations
+        configuration = configuration or (WORKERS_ONLY if WORKERS_ONLY in has else has[0])
         values: dict[str, Any] = {
             "image": IMAGE,
             "command": f"{'mpirun ' if framework == 'MPI' else ''}behave {behave}",
@@ -69,8 +76,8 @@ class KubernetesEngine:
             project_id=self.project.pk,
             cluster_id=self.cluster.pk,
             framework=framework,
-            configuration="workersAndMaster" if framework == "MPI" else "workersOnly",
-            master="same" if framework == "MPI" else "none",
+            configuration=configuration,
+            master="same" if configuration == WORKERS_AND_MASTER else "none",
             said={
                 f"worker.{path}": {"value": value, "from": "you"} for path, value in values.items()
             },

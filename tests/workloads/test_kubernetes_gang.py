@@ -11,6 +11,7 @@ from gangline.clusters.connections import driver_for
 from gangline.clusters.drivers.kubernetes import logs
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from gangline.clusters.drivers.kubernetes.resources import PODS
+from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER
 from tests.beds.kubernetes.bed import Bed
 from tests.support import kubernetes_engine
 from tests.support.engine import current_attempt
@@ -61,6 +62,54 @@ def test_a_training_runs_on_the_cluster_and_completes(engine: KubernetesEngine) 
         assert [line.split(b" ", 3)[3] for line in text.splitlines()] == [
             b"line %d" % number for number in range(200)
         ]
+
+
+@pytest.mark.parametrize(
+    ("framework", "configuration"),
+    [
+        (framework.name, configuration)
+        for framework in FRAMEWORKS.values()
+        for configuration in framework.configurations
+    ],
+)
+def test_every_framework_runs_in_each_of_its_configurations(
+    engine: KubernetesEngine, framework: str, configuration: str
+) -> None:
+    workload = engine.submit(
+        "any", framework=framework, configuration=configuration, behave="succeed"
+    )
+    engine.until(workload, "Completed")
+    raw = engine.object(workload)
+    assert raw is not None
+    kind = KINDS[framework]
+    assert (raw["apiVersion"], raw["kind"]) == (kind.resource.api_version, kind.resource.kind)
+    pods = Replica.objects.filter(attempt__workload=workload).order_by("role", "index")
+    masters = ["master-0"] if configuration == WORKERS_AND_MASTER else []
+    assert [pod.name for pod in pods] == [*masters, "worker-0", "worker-1"]
+    assert {pod.state for pod in pods} <= {"Succeeded", "Stopped"}
+    assert pods[0].state == "Succeeded"
+
+
+def test_what_is_submitted_while_the_cluster_is_away_runs_when_it_is_back(
+    engine: KubernetesEngine, own_processes: Bed
+) -> None:
+    """F-32, in small: nothing is lost, the page says what is missing, and the stop comes first."""
+    runs = engine.submit("runs")
+    engine.until(runs, "Running")
+    own_processes.kill("kube-apiserver")
+    try:
+        late = engine.submit("late", behave="succeed")
+        intents.stop(workload_id=runs.pk, by="researcher")
+        wait_for(lambda: current_attempt(late).trouble, seconds=20)
+        late.refresh_from_db()
+        assert late.status == "Creating"
+        runs.refresh_from_db()
+        assert runs.status == "Stopping"
+    finally:
+        own_processes.restart("kube-apiserver")
+    engine.until(runs, "Stopped", seconds=90)
+    engine.until(late, "Completed", seconds=90)
+    assert late.attempts.count() == 1
 
 
 def test_a_failure_is_tried_again_as_another_object_and_then_told(
