@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from gangline.clusters.drivers.kubernetes.jobs import INTENT
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
-from gangline.clusters.drivers.kubernetes.observing import INTENT
 
 NOW = datetime(2026, 11, 22, 10, 0, 0, tzinfo=UTC)
 MARKS = {

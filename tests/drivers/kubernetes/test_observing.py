@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gangline.clusters.drivers.base import Observation, ObservedState, ReplicaState
-from gangline.clusters.drivers.kubernetes import observing, pods
+from gangline.clusters.drivers.kubernetes import jobs, observing, pods
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from tests.drivers.kubernetes.raw import NOW, at, ended, job, pod, unscheduled
 
@@ -21,7 +21,7 @@ def look(
 ) -> Observation:
     kind = KINDS[framework]
     found = [pods.read(each) for each in its]
-    return observing.observe(observing.read(raw, kind), found, now=NOW, hints=hints)
+    return observing.observe(jobs.read(raw, kind), found, now=NOW, hints=hints)
 
 
 def states(seen: Observation) -> list[ReplicaState]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gangline.clusters.drivers.base import Observation, ObservedState, ReplicaState
-from gangline.clusters.drivers.kubernetes import observing, pods
+from gangline.clusters.drivers.kubernetes import jobs, observing, pods
 
 RECORDED = Path(__file__).with_name("recorded")
 S, R = ObservedState, ReplicaState
@@ -21,10 +21,10 @@ def life(name: str) -> list[Observation]:
     seen = []
     for moment in moments:
         raw = moment["job"]
-        kind = observing.kind_of(raw["apiVersion"], raw["kind"])
+        kind = jobs.kind_of(raw["apiVersion"], raw["kind"])
         assert kind is not None
         its = [pods.read(pod) for pod in moment["pods"]]
-        job = observing.read(raw, kind)
+        job = jobs.read(raw, kind)
         assert job.created_at is not None
         seen.append(observing.observe(job, its, now=job.created_at))
     return seen

@@ -28,6 +28,7 @@ from gangline.spec.problems import Problem, Role
 from . import (
     check,
     guidance,
+    jobs,
     labels,
     logs,
     manifests,
@@ -40,9 +41,9 @@ from . import (
 from .client import Client, Unreachable
 from .collecting import Collecting
 from .effects import Effects
+from .jobs import Job
 from .kinds import KINDS
 from .objects import Doubt, Objects, is_attempt, is_workload
-from .observing import Job
 from .options import Options
 from .pending import Pending
 from .pods import MASTER, WORKER, Pod
@@ -135,9 +136,9 @@ class KubernetesDriver:
     def _owned(self, install: str) -> Iterator[AttemptRef]:
         for kind in self.objects.served():
             for raw in self.objects.every(kind.resource, "", labels.selector(install)):
-                job = observing.read(raw, kind)
+                job = jobs.read(raw, kind)
                 if job.workload:
-                    yield observing.ref_of(job)
+                    yield jobs.ref_of(job)
 
     def _watch(self, install: str) -> Generator[Sequence[Observation], None, None]:
         listener: Listener = Listener()

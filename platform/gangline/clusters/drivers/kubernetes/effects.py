@@ -20,9 +20,9 @@ from gangline.clusters.drivers.base import (
 
 from . import errors, manifests
 from .client import Answer, Client
+from .jobs import INTENT, RUN, STOP, Job
 from .namespaces import Namespaces
 from .objects import Doubt, Objects, is_attempt, is_workload
-from .observing import INTENT, RUN, STOP, Job
 from .pods import Pod
 from .resources import CLAIMS, CONFIG_MAPS, SECRETS, Resource
 from .schedulers import ADAPTERS

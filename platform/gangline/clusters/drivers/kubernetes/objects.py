@@ -11,10 +11,10 @@ from typing import Any
 
 from gangline.clusters.drivers.base import AttemptRef
 
-from . import errors, labels, names, observing, pods
+from . import errors, jobs, labels, names, pods
 from .client import Answer, Client
+from .jobs import Job
 from .kinds import KINDS, JobKind
-from .observing import Job
 from .options import Options
 from .pods import Pod
 from .resources import PODS, Resource
@@ -71,7 +71,7 @@ class Objects:
         if kind is None or not namespace or not ref.name:
             return next(self.search(ref), None)
         raw = self.raw_job(kind, namespace, ref.name)
-        return None if raw is None else observing.read(raw, kind)
+        return None if raw is None else jobs.read(raw, kind)
 
     def raw_job(self, kind: JobKind, namespace: str, name: str) -> dict[str, Any] | None:
         """The object with this name as it is; None when there is none for certain."""
@@ -92,7 +92,7 @@ class Objects:
         """Every object that bears the labels of the attempt, in any namespace."""
         for kind in self.served():
             for raw in self.every(kind.resource, "", selector(ref)):
-                yield observing.read(raw, kind)
+                yield jobs.read(raw, kind)
 
     def pods(self, ref: AttemptRef, namespace: str = "") -> list[Pod]:
         """The attempt's pods, whatever became of their owner."""

@@ -11,8 +11,8 @@ from typing import Any
 from gangline.clusters.drivers.base import AttemptRef
 
 from . import quantities, schedulers
+from .jobs import Job
 from .objects import Doubt, Objects, selector
-from .observing import Job
 from .pods import Pod
 from .resources import EVENTS, NODES, PODS
 from .schedulers import PLAIN, Room, SchedulerAdapter, Waiting

@@ -15,10 +15,10 @@ from datetime import UTC, datetime
 
 from gangline.clusters.drivers.base import AttemptRef, Observation, ObservedState
 
-from . import labels, observing, pods
+from . import jobs, labels, observing, pods
 from .client import Client
+from .jobs import Job
 from .kinds import JobKind
-from .observing import Job
 from .pods import Pod
 from .reflector import Raw, Reflector, Sink
 from .resources import PODS, Resource
@@ -124,7 +124,7 @@ class Store(Sink):
     def cut(self, resource: Resource, raw: Raw) -> Job | Pod | None:
         try:
             kind = self.kinds.get(resource)
-            return pods.read(raw) if kind is None else observing.read(raw, kind)
+            return pods.read(raw) if kind is None else jobs.read(raw, kind)
         except (AttributeError, KeyError, TypeError, ValueError) as why:
             log.warning("an object of %s is left out: %r", resource.plural, why)
             return None
@@ -296,8 +296,8 @@ class Watch:
         if job is None:
             return self._without_job(key, known, its_pods)
         if known is None:
-            known = self._known[key] = _Known(observing.ref_of(job))
-        known.ref = observing.ref_of(job)
+            known = self._known[key] = _Known(jobs.ref_of(job))
+        known.ref = jobs.ref_of(job)
         said = known.seen.reason if known.seen and known.seen.state in _WAITS else ""
         seen = observing.observe(
             job, its_pods, now=datetime.now(UTC), hints={job.uid: said} if said else {}

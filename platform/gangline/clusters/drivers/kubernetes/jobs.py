@@ -1,0 +1,147 @@
+"""A job object of one of the operators, cut down to what an observation needs. Pure.
+
+Names of conditions and fields: https://www.kubeflow.org/docs/components/trainer/legacy-v1/
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from gangline.clusters.drivers.base import AttemptRef
+from gangline.spec.frameworks import FRAMEWORKS
+
+from . import labels
+from .kinds import KINDS, JobKind
+from .pods import MASTER, WORKER, moment
+
+INTENT = "gangline.dev/intent"
+"""Annotation of ours: absent while held, then ``run`` or ``stop``. The operator's ``suspend`` alone
+does not tell a job that never began from one that was stopped, or that a queue holds back."""
+RUN, STOP = "run", "stop"
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One of the job's conditions; only those with status True are kept."""
+
+    reason: str
+    message: str
+    at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is kept of a job object."""
+
+    kind: JobKind
+    uid: str
+    name: str
+    namespace: str
+    install: str
+    workload: str
+    attempt: int
+    version: str
+    """Its ``resourceVersion``."""
+    intent: str
+    is_suspended: bool
+    is_deleting: bool
+    finalizers: tuple[str, ...]
+    created_at: datetime | None
+    completed_at: datetime | None
+    counts: tuple[tuple[str, int], ...]
+    """Replicas by role, the leading one first."""
+    is_known: bool
+    """Its operator has written a status."""
+    conditions: Mapping[str, Condition] = field(default_factory=dict)
+
+    @property
+    def has_succeeded(self) -> bool:
+        return "Succeeded" in self.conditions and "Failed" not in self.conditions
+
+    @property
+    def has_failed(self) -> bool:
+        return "Failed" in self.conditions
+
+    @property
+    def has_ended(self) -> bool:
+        return self.has_failed or self.has_succeeded
+
+    def places(self) -> list[tuple[str, int, int]]:
+        """Role, index and rank of every replica, in the order of ranks."""
+        trains = FRAMEWORKS[self.kind.framework].master_trains
+        shift = 1 if trains and any(role == MASTER for role, _ in self.counts) else 0
+        return [
+            (role, index, index + shift if role == WORKER else 0)
+            for role, count in self.counts
+            for index in range(count)
+        ]
+
+
+def read(raw: Mapping[str, Any], kind: JobKind) -> Job:
+    """A job object as the API server sends it."""
+    meta, spec, status = (_map(raw.get(key)) for key in ("metadata", "spec", "status"))
+    marks, notes = _map(meta.get("labels")), _map(meta.get("annotations"))
+    policy = _map(spec.get("runPolicy"))
+    attempt = str(marks.get(labels.ATTEMPT, ""))
+    return Job(
+        kind=kind,
+        uid=str(meta.get("uid", "")),
+        name=str(meta.get("name", "")),
+        namespace=str(meta.get("namespace", "")),
+        install=str(marks.get(labels.INSTALL, "")),
+        workload=str(marks.get(labels.WORKLOAD, "")),
+        attempt=int(attempt) if attempt.isascii() and attempt.isdigit() else 0,
+        version=str(meta.get("resourceVersion", "")),
+        intent=str(notes.get(INTENT, "")),
+        is_suspended=bool(policy.get("suspend")),
+        is_deleting="deletionTimestamp" in meta,
+        finalizers=tuple(map(str, meta.get("finalizers") or ())),
+        created_at=moment(meta.get("creationTimestamp")),
+        completed_at=moment(status.get("completionTime")),
+        counts=_counts(_map(spec.get(kind.replicas)), kind),
+        is_known=bool(status.get("conditions")),
+        conditions=_conditions(status),
+    )
+
+
+def kind_of(api_version: str, kind: str) -> JobKind | None:
+    """The kind of a job object; None for any other object."""
+    found = (k for k in KINDS.values() if k.resource.kind == kind)
+    return next((k for k in found if k.resource.api_version == api_version), None)
+
+
+def ref_of(job: Job) -> AttemptRef:
+    """The identity that a job's labels tell, with all that reading it again needs."""
+    return AttemptRef(
+        install=job.install,
+        workload=job.workload,
+        attempt=job.attempt,
+        name=job.name,
+        namespace=job.namespace,
+        rendered={"framework": job.kind.framework},
+        ext_uid=job.uid,
+    )
+
+
+def _counts(specs: Mapping[str, Any], kind: JobKind) -> tuple[tuple[str, int], ...]:
+    count = {role: int(_map(spec).get("replicas", 1)) for role, spec in specs.items()}
+    masters, workers = count.get(kind.master, 0), count.get(kind.worker, 0)
+    found = ((MASTER, masters), (WORKER, workers))
+    return tuple((role, number) for role, number in found if number)
+
+
+def _conditions(status: Mapping[str, Any]) -> dict[str, Condition]:
+    return {
+        str(c.get("type")): Condition(
+            str(c.get("reason") or ""),
+            str(c.get("message") or ""),
+            moment(c.get("lastTransitionTime")),
+        )
+        for c in status.get("conditions") or ()
+        if c.get("status") == "True"
+    }
+
+
+def _map(found: Any) -> Mapping[str, Any]:
+    return found if isinstance(found, Mapping) else {}
