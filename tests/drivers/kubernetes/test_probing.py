@@ -97,6 +97,7 @@ def test_a_token_without_rights_is_told_the_very_rules_that_help(bed: Bed) -> No
     with service_account(bed) as (access, grant):
         steps, health = look(access)
         assert health.reachable
+        assert health.reason == "Failed in the check: Permissions, Storage classes, Nodes and GPUs."
         missing = steps["Permissions"]
         assert missing.state == State.FAILED
         assert "get, list, watch nodes" in missing.sentence
@@ -259,7 +260,7 @@ def test_no_step_takes_the_check_down(monkeypatch: pytest.MonkeyPatch) -> None:
     with answering(Script()) as access, closing(Client(access, HERE)) as client:
         health = probing.probe(client)
     assert health.facts is None
-    assert health.reason == "The check itself broke; the log says where."
+    assert health.reason == "Failed in the check: The check itself."
 
 
 def test_nodes_that_take_no_pods_do_not_count() -> None:

@@ -68,7 +68,7 @@ def probe(
         pass
     except Exception:
         log.exception("the check of %s broke", client.access.server)
-        look.tell(Step("Check", State.FAILED, "The check itself broke; the log says where."))
+        look.tell(Step("The check itself", State.FAILED, "It broke; the log says where."))
     return look.health()
 
 
@@ -131,7 +131,7 @@ class _Look:
         if not names >= REQUIRED or any(step.name in REQUIRED for step in failed):
             return Health(False, failed[0].sentence if failed else "The check did not end.")
         facts = Facts(f"Kubernetes {self.version}", self.offers, (), self.detail)
-        why = failed[0].sentence if failed else ""
+        why = f"Failed in the check: {', '.join(s.name for s in failed)}." if failed else ""
         return Health(True, why, facts if self.is_complete else None)
 
     def _certificate(self, connection: socket.socket) -> None:
