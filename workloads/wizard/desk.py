@@ -236,7 +236,7 @@ class Desk:
                     self.choices.configuration_problem,
                     text,
                     accepted=one_of(FRAMEWORKS[self.choices.framework].configurations),
-                )  # fmt: skip
+                )
             )
         wanted = self.state.text(TEMPLATE)
         if wanted and self.choices.template is None:
