@@ -15,8 +15,9 @@ from gangline.forms.spec_form import RoleForm
 from gangline.policies.effective import EffectivePolicy, effective_policy
 from gangline.policies.engine import Request, Resolution, resolve
 from gangline.policies.selectors import effective_for
-from gangline.spec.frameworks import WORKERS_ONLY
+from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
 from gangline.spec.problems import Problem, Role
+from gangline.spec.words import one_of
 from workloads.models import Draft, Workload
 from workloads.services import submission
 from workloads.wizard.choices import Choices, as_uuid
@@ -216,7 +217,11 @@ class Desk:
     def problems(self) -> list[Problem]:
         """Everything that keeps the draft from being created."""
         if self.preview is None:
-            return [Problem(Role.WORKLOAD, PROJECT, "required", "is required", label="Project")]
+            accepted = "a project in which you may create workloads"
+            return [
+                Problem(Role.WORKLOAD, PROJECT, "required", "is required", "", accepted,
+                        label="Project")
+            ]  # fmt: skip
         return list(self.preview.problems)
 
     def setup_problems(self, posted: Mapping[str, str]) -> list[Problem]:
@@ -225,14 +230,24 @@ class Desk:
         if self.choices.configuration_problem and f"{Role.WORKLOAD}.{CONFIGURATION}" in posted:
             text = self.state.text(CONFIGURATION)
             found.append(
-                _refused(CONFIGURATION, "Configuration", self.choices.configuration_problem, text)
+                _refused(
+                    CONFIGURATION,
+                    "Configuration",
+                    self.choices.configuration_problem,
+                    text,
+                    accepted=one_of(FRAMEWORKS[self.choices.framework].configurations),
+                )
             )
         wanted = self.state.text(TEMPLATE)
         if wanted and self.choices.template is None:
             message = "does not hold in this project or is for another framework"
-            found.append(_refused(TEMPLATE, "Template", message, wanted))
+            found.append(
+                _refused(
+                    TEMPLATE, "Template", message, wanted, accepted="a template of this project"
+                )
+            )
         return found
 
 
-def _refused(path: str, label: str, message: str, value: str) -> Problem:
-    return Problem(Role.WORKLOAD, path, "options", message, value, label=label)
+def _refused(path: str, label: str, message: str, value: str, *, accepted: str) -> Problem:
+    return Problem(Role.WORKLOAD, path, "options", message, value, accepted, label=label)

@@ -126,7 +126,8 @@ def _strange(request: Request, halves: list[Half]) -> Iterator[Problem]:
             hint = f"; did you mean {meant}?" if meant else ""
             name = shown(path)
             message, value = f"is not a known field{hint}", entry.get("value")
-            yield Problem(Role(role), name, "unknown", message, value, meant, label=name)
+            accepted = meant or ", ".join(known[role])
+            yield Problem(Role(role), name, "unknown", message, value, accepted, label=name)
 
 
 def _ordered(request: Request, problems: list[Problem], policy: EffectivePolicy) -> list[Problem]:

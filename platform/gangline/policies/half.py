@@ -76,7 +76,7 @@ class Half:
             if spec.only and self.framework not in spec.only:
                 if entry is not None:
                     message = f"is for {one_of(spec.only)} only"
-                    self._problem(spec, "framework", message, entry.value)
+                    self._problem(spec, "framework", message, entry.value, accepted="no value")
                 continue
             choose = self._list if spec.kind is Kind.ITEMIZED else self._scalar
             if (value := choose(spec, self._rules[path], entry, workers)) is not None:
@@ -105,7 +105,7 @@ class Half:
         if entry is None or _same(spec, entry.value, fixed.value):
             return
         if entry.origin == YOU:
-            self._problem(spec, "canEdit", _unchangeable(spec, fixed), entry.value, fixed.source)
+            self._unchangeable(spec, fixed, entry.value)
         else:
             self._notice(spec, f"{spec.label} {shown(entry.value)}", fixed.source)
 
@@ -158,7 +158,8 @@ class Half:
         rule = self._rules[spec.path]
         draft = Problem(self.role, spec.path, "", "", value, label=spec.label)
         if rule.conflict:
-            yield draft.at(rule="conflict", message=rule.conflict)
+            yield draft.at(rule="conflict", message=rule.conflict,
+                           accepted="nothing, until the policies agree")  # fmt: skip
         elif value is not None:
             for breach in breaches(spec, rule, value):
                 yield draft.at(rule=breach.rule, message=breach.message, accepted=breach.accepted,
@@ -184,8 +185,7 @@ class Half:
             if spec.kind is Kind.ITEMIZED:
                 self.problems += self._item_breaches(spec, rule, theirs)
             elif rule.fixed is not None and not _same(spec, value, rule.fixed.value):
-                message = _unchangeable(spec, rule.fixed)
-                self._problem(spec, "canEdit", message, value, rule.fixed.source)
+                self._unchangeable(spec, rule.fixed, value)
         self.problems = [p for p in self.problems if (p.path, p.rule, p.message) not in known]
         return list(self.problems)
 
@@ -206,10 +206,25 @@ class Half:
                 message = "cannot be added to the master"
                 yield item_problem(self.role, spec, sent, key, "canAdd", message, source)
 
+    def _unchangeable(self, spec: SpecField, fixed: Sourced, value: Any) -> None:
+        if fixed.value is None:
+            message, accepted = "cannot be set; it is fixed to have no value", "no value"
+        else:
+            accepted = in_words(spec, fixed.value)
+            message = f"cannot be changed; it is fixed to {accepted}"
+        self._problem(spec, "canEdit", message, value, fixed.source, accepted=accepted)
+
     def _problem(
-        self, spec: SpecField, rule: str, message: str, value: Any, source: str = ""
+        self,
+        spec: SpecField,
+        rule: str,
+        message: str,
+        value: Any,
+        source: str = "",
+        *,
+        accepted: str,
     ) -> None:
-        problem = Problem(self.role, spec.path, rule, message, value, source=source)
+        problem = Problem(self.role, spec.path, rule, message, value, accepted, source)
         self.problems.append(problem.at(label=spec.label))
 
     def _notice(self, spec: SpecField, what: str, source: str) -> None:
@@ -246,12 +261,6 @@ def _inherited(theirs: Effective, rule: FieldRule) -> Effective:
         for item in theirs.items
     )
     return Effective(theirs.value, WORKERS, items)
-
-
-def _unchangeable(spec: SpecField, fixed: Sourced) -> str:
-    if fixed.value is None:
-        return "cannot be set; it is fixed to have no value"
-    return f"cannot be changed; it is fixed to {in_words(spec, fixed.value)}"
 
 
 def _same(spec: SpecField, one: Any, other: Any) -> bool:

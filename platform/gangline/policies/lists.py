@@ -56,14 +56,26 @@ def merge_items(
     return MergedList([item for item, _ in pairs], origins, merge.problems, merge.refused)
 
 
+ITEM_ACCEPTED = {
+    TYPE: "true or false",
+    "canAdd": "only the entries that the policy has",
+    "locked": "the entry as the policy has it",
+}
+"""What would be accepted instead, by the rule that an item breaks."""
+
+
 def item_problem(
     role: Role, spec: SpecField, index: int | None, key: str, rule: str, message: str, source: str
 ) -> Problem:
-    """A problem with one item; without index it is about an item that nobody sent."""
+    """A problem with one item; without index it is about an item that nobody sent.
+
+    ``rule`` is one of those of `ITEM_ACCEPTED`.
+    """
     path = spec.path if index is None else f"{spec.path}.{index}"
     name = shown(key)
     label = item_label(spec, index or 0, name)
-    return Problem(role, path, rule, message, name, source=source, key=name, label=label)
+    accepted = ITEM_ACCEPTED[rule]
+    return Problem(role, path, rule, message, name, accepted, source=source, key=name, label=label)
 
 
 @dataclass(slots=True)

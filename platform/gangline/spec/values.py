@@ -76,6 +76,7 @@ def _not_an_object(role: Role, path: str, value: Any) -> Problem:
 
 
 def _unknown(role: Role, prefix: str, key: str, value: Any, known: Iterable[str]) -> Problem:
+    known = tuple(known)
     meant = did_you_mean(key, known)
     return Problem(
         role,
@@ -83,7 +84,7 @@ def _unknown(role: Role, prefix: str, key: str, value: Any, known: Iterable[str]
         "unknown",
         f"is not a known field; did you mean {meant}?" if meant else "is not a known field",
         value,
-        f"{prefix}{meant}" if meant else "",
+        f"{prefix}{meant}" if meant else ", ".join(known) or "a field of the specification",
         label=f"{prefix}{key}",
     )
 
@@ -93,7 +94,7 @@ def _once(problem: Problem) -> Problem:
     if problem.path not in catalogue(WorkerSpec):
         return problem
     message = "has one value for the whole workload, which stands with the workers"
-    return problem.at(message=message, accepted="")
+    return problem.at(message=message, accepted=f"{problem.path} among the values of the workers")
 
 
 def nest(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -172,8 +173,10 @@ def _problem(
         return _said(draft, field, detail)
     item = _Item(field, int(inside[0]), values[field.path], sent.get(field.path))
     if len(inside) == 1:
-        message = f"must be an object with {' and '.join(a.path for a in field.items)}"
-        return draft.at(path=item.path, rule=TYPE, message=message, label=item.label)
+        words = f"an object with {' and '.join(a.path for a in field.items)}"
+        return draft.at(
+            path=item.path, rule=TYPE, message=f"must be {words}", accepted=words, label=item.label
+        )
     draft = draft.at(path=f"{item.path}.{shown(inside[1])}", key=shown(item.key))
     attribute = field.attribute(str(inside[1]))
     if attribute is None:
@@ -262,13 +265,18 @@ def _cross_field_problems(
     if other is not None and size(field, value) < size(field, other):
         base = fields[field.at_least]
         message = f"must be at least the {lowered(base.label)} of {other}"
-        yield Problem(role, field.path, "atLeast", message, value, label=field.label)
+        yield Problem(
+            role, field.path, "atLeast", message, value, f"{other} or more", label=field.label
+        )
     seen: set[str] = set()
     for index in range(len(value) if field.kind is Kind.ITEMIZED else 0):
         item = _Item(field, index, value, sent.get(field.path))
         if item.key in seen:
             path, key = f"{item.path}.{field.item_key}", shown(item.key)
-            yield Problem(role, path, "unique", "is used twice", key, key=key, label=item.label)
+            yield Problem(
+                role, path, "unique", "is used twice", key, "a name that no other entry has",
+                key=key, label=item.label,
+            )  # fmt: skip
         elif item.key:
             seen.add(item.key)
 
