@@ -220,12 +220,13 @@ def test_the_worst_of_what_pods_wait_for_is_told() -> None:
 
 
 def test_why_it_waits_is_the_queues_word_before_the_schedulers() -> None:
-    waits = pod(1, phase="Pending", node="", conditions=[unscheduled("0/4 nodes are available.")])
+    said = "0/4 nodes are available: 4 Insufficient nvidia.com/gpu. preemption: 0/4 nodes fit."
+    waits = pod(1, phase="Pending", node="", conditions=[unscheduled(said)])
     raw = job(true=["Created"])
-    assert look(raw, pod(0), waits).reason == "0/4 nodes are available."
+    assert look(raw, pod(0), waits).reason == "None of 4 nodes fits: 4 have too few free GPUs."
     told = look(raw, pod(0), waits, **{"job-1": "Waiting for 8 GPUs, 3 free on 4 nodes."})
     assert told.reason == "Waiting for 8 GPUs, 3 free on 4 nodes."
-    assert told.replicas[1].reason == "0/4 nodes are available."
+    assert told.replicas[1].reason == "None of 4 nodes fits: 4 have too few free GPUs."
 
 
 def test_an_operator_that_does_not_answer_is_named_after_a_while() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from gangline.clusters.drivers.base import ReplicaObservation, ReplicaState
 
 from . import labels
+from .schedulers.plain import verdict
 
 MASTER, WORKER = "master", "worker"
 JOB_NAME = "training.kubeflow.org/job-name"
@@ -233,7 +234,8 @@ def _unscheduled(condition: Mapping[str, Any]) -> str:
         return ""
     if condition.get("reason") == GATED:
         return "The cluster's queue has not let it go yet."
-    return " ".join(str(condition.get("message", "")).split())[:_LONGEST]
+    why = verdict(" ".join(str(condition.get("message", "")).split()))
+    return f"{why[:1].upper()}{why[1:]}."[:_LONGEST] if why else ""
 
 
 def _is_disrupted(status: Mapping[str, Any], conditions: Mapping[Any, Mapping[str, Any]]) -> bool:
