@@ -7,6 +7,7 @@ prints the command that does. Only the standard library is used.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -32,7 +33,7 @@ class Part:
     def advice(self) -> str:
         """What to do to get it, as the end of a sentence."""
         if self.command:
-            return f"run {' '.join(self.command)}"
+            return f"run {shlex.join(self.command)}"
         return f"install {' '.join(self.packages)}"
 
 
@@ -70,9 +71,10 @@ def _kubernetes_is_built() -> bool:
         return True
     if str(ROOT) not in sys.path:
         sys.path.append(str(ROOT))
-    from tests.beds.kubernetes import building
+    from tests.beds.kubernetes import building, components
 
-    return all(map(shutil.which, ("openssl", "setpriv"))) and building.is_built()
+    is_built = building.is_built(list(components.COMPONENTS))
+    return is_built and all(map(shutil.which, ("openssl", "setpriv")))
 
 
 def _bubblewrap_works() -> bool:
@@ -94,7 +96,12 @@ PARTS = {
         Part("mpi", ("openmpi-bin",), _has("mpirun")),
         Part("torch", ("python3-torch", "python3-numpy"), _system_python_has_torch),
         Part("bwrap", ("bubblewrap",), _bubblewrap_works),
-        Part("kubernetes", ("openssl",), _kubernetes_is_built, command=("make", "bed-build")),
+        Part(
+            "kubernetes",
+            ("openssl",),
+            _kubernetes_is_built,
+            command=("make", "bed-build", "WITH=jobset volcano"),
+        ),
     )
 }
 
@@ -114,7 +121,7 @@ def how_to_get(names: Iterable[str]) -> list[str]:
     """Return the commands that bring these parts here, for a person to run."""
     packages = [name for name in names if _lacks_packages(PARTS[name])]
     steps = [f"sudo {' '.join(install_command(packages))}"] if packages else []
-    return steps + [" ".join(PARTS[name].command) for name in names if PARTS[name].command]
+    return steps + [shlex.join(PARTS[name].command) for name in names if PARTS[name].command]
 
 
 def _lacks_packages(part: Part) -> bool:

@@ -1,4 +1,4 @@
-"""Add-ons of the bed, each on a bed of its own, where they are built."""
+"""Add-ons of the bed, each on a bed of its own."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +9,6 @@ import pytest
 from gangline.clusters.drivers.kubernetes import resources
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from gangline.clusters.drivers.kubernetes.resources import Resource
-from tests.beds.kubernetes import building
 from tests.beds.kubernetes.bed import Bed, running
 from tests.beds.kubernetes.jobs import conditions, job
 from tests.support.waiting import wait_for
@@ -42,8 +41,6 @@ def gang(name: str, workers: int, *, changes: dict[str, Any], policy: dict[str, 
 
 @pytest.fixture
 def volcano(tmp_path: Path) -> Iterator[Bed]:
-    if not building.is_built(["volcano"]):
-        pytest.skip("Volcano is not built: `make bed-build WITH=volcano`.")
     with running(tmp_path / "bed", ["volcano"]) as bed:
         yield bed
 
@@ -108,8 +105,6 @@ def test_a_gang_that_does_not_fit_waits_whole_in_kubernetes_itself(tmp_path: Pat
 @pytest.mark.needs_kubernetes
 def test_a_jobset_runs_and_its_webhook_refuses_a_wrong_one(tmp_path: Path) -> None:
     """Slow, because it starts a bed. https://jobset.sigs.k8s.io/docs/concepts/"""
-    if not building.is_built(["jobset"]):
-        pytest.skip("JobSet is not built: `make bed-build WITH=jobset`.")
     container = {"name": "main", "image": "registry.example/training:1"}
     pod = {"restartPolicy": "Never", "containers": [container]}
     template = {"spec": {"parallelism": 2, "completions": 2, "template": {"spec": pod}}}

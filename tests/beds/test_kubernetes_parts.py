@@ -109,8 +109,8 @@ def test_without_the_programs_the_advice_is_to_build_them(
 ) -> None:
     monkeypatch.setenv("GANGLINE_BED_CACHE", str(tmp_path))
     assert system_packages.missing_parts(["kubernetes"]) == ["kubernetes"]
-    assert system_packages.PARTS["kubernetes"].advice == "run make bed-build"
-    assert system_packages.how_to_get(["kubernetes"])[-1] == "make bed-build"
+    assert system_packages.PARTS["kubernetes"].advice == "run make bed-build 'WITH=jobset volcano'"
+    assert system_packages.how_to_get(["kubernetes"])[-1] == "make bed-build 'WITH=jobset volcano'"
 
 
 def test_an_unknown_add_on_is_refused_by_name() -> None:

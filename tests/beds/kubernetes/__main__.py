@@ -54,7 +54,8 @@ def _up(with_: tuple[str, ...]) -> int:
     for name, process in there.state.processes.items():
         _say(f"  {name:24} pid {process.pid:<8} {there.folder / 'logs' / name}.log")
     _say(f"  Add-ons                  {' '.join(there.state.with_) or 'none'}; {_choice()}")
-    _say("  Use it                   paste a kubeconfig into Clusters → Add a cluster")
+    _say("  Use it                   GANGLINE_CLUSTER_ADDRESSES=127.0.0.0/8 make run, then paste")
+    _say("                           gangline.kubeconfig into Clusters → Connect a cluster")
     _say("  Stop it                  make bed-down")
     return 0
 
