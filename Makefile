@@ -48,6 +48,10 @@ test: setup ## Install what the tests need and run them all; says what it had to
 unit: setup ## Run the tests that need no browser, on SQLite (ARGS="tests/spec -k name" narrows them).
 	exec $(BIN)/python -m scripts.run_tests --only=sqlite $(ARGS)
 
+.PHONY: test-kubernetes
+test-kubernetes: setup ## Run the tests on a real Kubernetes, which is built first (see docs/how-to/test-on-kubernetes.md).
+	exec $(BIN)/python -m scripts.run_tests --only=kubernetes $(ARGS)
+
 .PHONY: e2e
 e2e: setup ## Run the tests that drive the product in a browser.
 	exec $(BIN)/python -m scripts.run_tests --only=browser $(ARGS)

@@ -1,9 +1,10 @@
 """Run the tests in the order and on the databases that Gangline promises.
 
-Usage: `python -m scripts.run_tests [--only=sqlite|postgres|browser] [pytest arguments]`.
+Usage: `python -m scripts.run_tests [--only=sqlite|postgres|browser|kubernetes] [pytest arguments]`.
 Three sessions: everything but the browser on SQLite, what touches the database again on PostgreSQL,
-and the browser tests. What is not installed is installed, or named and left out; under `CI=true`
-that is a failure, and so is a session without a test.
+and the browser tests; a fourth, on a real Kubernetes, only when it is named. What is not installed
+is installed, or named and left out; under `CI=true` that is a failure, and so is a session without
+a test.
 """
 
 from __future__ import annotations
@@ -33,17 +34,29 @@ class Session:
     title: str
     options: tuple[str, ...]
     database: str = "sqlite"
+    on_request: bool = False
+    """Only when it is named."""
+    part: str = ""
+    """What no other session needs."""
 
 
+_PLAIN = "not browser and not needs_kubernetes"
 SESSIONS = (
-    Session("sqlite", "everything but the browser, on SQLite", ("-m", "not browser", *PARALLEL)),
+    Session("sqlite", "everything but the browser, on SQLite", ("-m", _PLAIN, *PARALLEL)),
     Session(
         "postgres",
         "what touches the database, on PostgreSQL",
-        ("-m", "not browser", *PARALLEL, "--touching-database"),
+        ("-m", _PLAIN, *PARALLEL, "--touching-database"),
         database="postgres",
     ),
-    Session("browser", "the product in a browser", ("-m", "browser")),
+    Session("browser", "the product in a browser", ("-m", "browser and not needs_kubernetes")),
+    Session(
+        "kubernetes",
+        "on a real Kubernetes",
+        ("-m", "needs_kubernetes", *PARALLEL),
+        on_request=True,
+        part="kubernetes",
+    ),
 )
 
 
@@ -51,14 +64,14 @@ def main(arguments: list[str]) -> int:
     """Run the sessions; return the first exit code that is not 0."""
     only = [one.removeprefix("--only=") for one in arguments if one.startswith("--only=")]
     given = [one for one in arguments if not one.startswith("--only=")]
-    missing = system_packages.ensure()
+    chosen = [s for s in SESSIONS if (s.name in only if only else not s.on_request)]
+    others = {session.part for session in SESSIONS if session not in chosen}
+    missing = system_packages.ensure([name for name in system_packages.PARTS if name not in others])
     if missing and os.environ.get("CI") == "true":
         print(f"CI must run every test; not installed: {', '.join(missing)}.")
         return 1
     codes, totals = [], Counter[str]()
-    for session in SESSIONS:
-        if only and session.name not in only:
-            continue
+    for session in chosen:
         if session.database == "postgres" and "postgres" in missing:
             print(f"\nLeft out: {session.title}.")
             continue

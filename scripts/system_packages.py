@@ -134,9 +134,9 @@ def can_install() -> bool:
     return os.geteuid() == 0 and shutil.which("apt-get") is not None
 
 
-def ensure() -> list[str]:
+def ensure(names: Iterable[str] = PARTS) -> list[str]:
     """Install and build what is missing if that is allowed; return what is still missing."""
-    missing = missing_parts()
+    missing = missing_parts(names)
     packages = [name for name in missing if _lacks_packages(PARTS[name])]
     if packages and can_install():
         _install(packages)

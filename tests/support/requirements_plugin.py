@@ -34,7 +34,8 @@ _PART_OF_FIXTURE = {
     "postgres_server": "postgres",
     "redis_server": "redis",
 }
-_ONE_STACK = "tests/production/"
+_ONE_STACK = ("tests/production/", "tests/drivers/kubernetes/test_goldens_live.py")
+"""Folders and files of which each has its servers to itself."""
 _cleanup = ExitStack()
 # Also when the settings cannot be loaded, and pytest never gets as far as its own cleaning.
 atexit.register(_cleanup.close)
@@ -145,7 +146,7 @@ class Grouped(LoadScopeScheduling):  # type: ignore[misc]
 
     def _split_scope(self, nodeid: str) -> str:
         path = nodeid.partition("::")[0]
-        return "production" if path.startswith(_ONE_STACK) else nodeid
+        return next((group for group in _ONE_STACK if path.startswith(group)), nodeid)
 
 
 @pytest.hookimpl(optionalhook=True)

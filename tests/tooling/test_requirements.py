@@ -105,10 +105,29 @@ def test_what_is_built_needs_no_root(
 def test_in_ci_the_test_command_refuses_to_leave_anything_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(system_packages, "ensure", lambda: ["chromium"])
+    monkeypatch.setattr(system_packages, "ensure", lambda names: ["chromium"])
     monkeypatch.setenv("CI", "true")
     assert run_tests.main([]) == 1
     assert "not installed: chromium" in capsys.readouterr().out
+
+
+def test_kubernetes_is_built_only_for_the_session_that_needs_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[list[str]] = []
+
+    def ensure(names: list[str]) -> list[str]:
+        asked.append(names)
+        return ["nothing more"]
+
+    monkeypatch.setattr(system_packages, "ensure", ensure)
+    monkeypatch.setenv("CI", "true")
+    assert run_tests.main([]) == 1
+    assert run_tests.main(["--only=kubernetes"]) == 1
+    assert [("kubernetes" in names, "redis" in names) for names in asked] == [
+        (False, True),
+        (True, True),
+    ]
 
 
 def test_every_part_has_a_mark() -> None:
