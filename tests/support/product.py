@@ -34,8 +34,12 @@ class Product:
     def ready(self) -> None:
         """Wait until workloads are taken: the first start looks at runtimes in the background."""
         self.site.sign_in(RESEARCHER)
+        wait_for(self._knows_its_runtimes, seconds=120, every=0.5, what="the runtimes")
         wait_for(lambda: self.site.submit("first", "true").status == 202, seconds=60, every=0.5)
         self.empty()
+
+    def _knows_its_runtimes(self) -> bool:
+        return all(one["status"]["state"] == "Connected" for one in self.site.get("clusters"))
 
     def window(self, user: str = RESEARCHER, **options: Any) -> Page:
         """A page of its own window, signed in as `user`; empty: signed out."""

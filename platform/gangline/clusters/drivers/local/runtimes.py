@@ -19,7 +19,8 @@ from gangline.spec.frameworks import FRAMEWORKS
 SCHEME = "local://"
 SYSTEM_PYTHON = Path("/usr/bin/python3")
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-PROBE_SECONDS = 20
+PROBE_SECONDS = 60
+"""The first import of PyTorch from a slow disk, or one of the network, takes half a minute."""
 CACHE_NAME = "runtimes.json"
 RUNTIMES = "runtimes"
 """Folder of environments in the data folder; replicas find it in GANGLINE_RUNTIMES."""
