@@ -10,12 +10,14 @@ from django.db import connection
 from pytest_django import DjangoDbBlocker
 
 from tests.beds.kubernetes.fixtures import bed, namespace, own_processes, turns_on_the_bed
+from tests.support.connecting import loopback_admitted
 from tests.support.servers import browser_context, chromium, page, postgres_server, redis_server
 
 __all__ = [
     "bed",
     "browser_context",
     "chromium",
+    "loopback_admitted",
     "namespace",
     "own_processes",
     "page",

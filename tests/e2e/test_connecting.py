@@ -1,12 +1,9 @@
 """A real cluster is connected in a browser, as the restricted user with the shipped role."""
 
 import json
-import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
-from django.conf import settings
 from playwright.sync_api import Page, expect
 
 from gangline.clusters import connections
@@ -17,18 +14,8 @@ from tests.support.certificates import kubeconfig
 
 Opener = Callable[..., Page]
 ADMIN = "administrator"
+pytestmark = pytest.mark.usefixtures("loopback_admitted")
 PROBLEMS = "problem-summary"
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    changes = {"cluster_addresses": ("127.0.0.0/8",), "data_dir": tmp_path, "keys_file": None}
-    known = type(settings.GANGLINE).model_validate(settings.GANGLINE.model_dump() | changes)
-    monkeypatch.setattr(settings, "GANGLINE", known)
-    yield
-    for thread in threading.enumerate():
-        if thread.name.startswith("check-"):
-            thread.join(30)
 
 
 def connect(page: Page, name: str, text: str) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +23,8 @@ from tests.support.world import World, make_world
 
 SECRET = "s3cr3t-CANARY-t0ken"
 CONNECT = "/clusters/connect"
+pytestmark = pytest.mark.usefixtures("loopback_admitted")
 Post = Callable[..., Any]
-
-
-@pytest.fixture(autouse=True)
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Clusters on loopback are admitted, keys are the test's own; every check ends before it."""
-    changes = {"cluster_addresses": ("127.0.0.0/8",), "data_dir": tmp_path, "keys_file": None}
-    known = type(settings.GANGLINE).model_validate(settings.GANGLINE.model_dump() | changes)
-    monkeypatch.setattr(settings, "GANGLINE", known)
-    yield
-    for thread in threading.enumerate():
-        if thread.name.startswith("check-"):
-            thread.join(30)
 
 
 @pytest.fixture

@@ -14,13 +14,12 @@ from django.db.models import Q
 
 from gangline.clusters.connections import acts_here
 from gangline.clusters.models import Cluster
+from gangline.clusters.services import OURS
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
 from workloads import work_bell
 from workloads.models import Attempt, CreateState, Desired, Workload
 from workloads.services import slots, status
-
-OURS = "ours"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """The frameworks a workload can use, and which configurations each of them has."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -10,8 +10,6 @@ CONFIGURATIONS: Mapping[str, str] = MappingProxyType(
     {WORKERS_AND_MASTER: "Workers & master", WORKERS_ONLY: "Workers only"}
 )
 _BOTH = (WORKERS_AND_MASTER, WORKERS_ONLY)
-LAUNCHERS = frozenset({"mpirun", "mpiexec", "orterun", "prterun", "horovodrun"})
-SHELLS = frozenset({"sh", "bash", "dash", "ksh", "zsh"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +48,3 @@ def configuration_problem(framework: object, configuration: object) -> str | Non
     if configuration == WORKERS_ONLY:
         return f"cannot be “Workers only”: {known.label} needs a {known.master_word}"
     return f"cannot be “Workers & master”: {known.label} has no master"
-
-
-def starts_ranks(words: Sequence[str]) -> bool:
-    """Whether a launcher's command can start ranks: by a program for it, or by a shell's script."""
-    names = [word.rpartition("/")[2] for word in words]
-    if any(name in LAUNCHERS for name in names):
-        return True
-    return bool(names) and (names[0] in SHELLS or names[0].endswith(".sh"))

@@ -8,12 +8,13 @@ from typing import Any
 
 from gangline.clusters.drivers.base import Facts, Submission
 from gangline.lib.sizes import bytes_in_words
-from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem, starts_ranks
+from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem
+from gangline.spec.launching import LAUNCH_EXAMPLE, launch_problem
 from gangline.spec.problems import Problem, Role
-from gangline.spec.types import quantity_bytes, split_command
+from gangline.spec.types import quantity_bytes
 
 from . import environment, names
-from .guidance import LAUNCH_EXAMPLE, runs
+from .guidance import runs
 from .kinds import KINDS
 
 LOCAL_SCHEME = "local://"
@@ -63,17 +64,8 @@ def _command(role: Role, values: Mapping[str, Any], framework: Framework) -> Ite
     if not said.strip():
         message, accepted = "is required: it starts the ranks", f"such as {LAUNCH_EXAMPLE}"
         yield _problem(role, "command", "required", message, accepted=accepted)
-    elif not starts_ranks(_words(f"{said} {values.get('args') or ''}")):
-        message = f"starts no {framework.label} ranks: put mpirun in front, as in “mpirun {said}”"
-        accepted = "a command with mpirun, or a shell script that calls it"
-        yield _problem(role, "command", "launcher", message, value=said, accepted=accepted)
-
-
-def _words(line: str) -> list[str]:
-    try:
-        return split_command(line)
-    except ValueError:  # the spec itself refuses it
-        return line.split()
+    elif problem := launch_problem(role, framework, said, str(values.get("args") or "")):
+        yield problem
 
 
 def _variables(role: Role, values: Mapping[str, Any], framework: Framework) -> Iterator[Problem]:

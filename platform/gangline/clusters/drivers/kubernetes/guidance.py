@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 from gangline.clusters.drivers.base import FieldNote
 from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.launching import LAUNCH_EXAMPLE
 from gangline.spec.problems import Role
 
-LAUNCH_EXAMPLE = "mpirun python train.py"
 _SSH_WORKERS = (
     "Workers run an SSH server, through which the launcher starts the ranks. Only a command that "
     "starts sshd itself replaces it."

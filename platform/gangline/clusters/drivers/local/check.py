@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from gangline.clusters.drivers.base import Facts, Submission
-from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem, starts_ranks
+from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem
+from gangline.spec.launching import LAUNCH_EXAMPLE, launch_problem
 from gangline.spec.problems import Problem, Role
-from gangline.spec.types import split_command
 
-from .guidance import LAUNCH_EXAMPLE, OWN_TMP, folders
+from .guidance import OWN_TMP, folders
 from .rendering import SCHEME
 from .sandbox import PRIVATE
 
@@ -51,17 +51,9 @@ def _command(role: Role, values: Mapping[str, Any], framework: Framework) -> Ite
         accepted = f"a program and its arguments, such as {example}"
         yield _problem(role, "command", "required", "is required here", accepted=accepted)
         return
-    if launches and not starts_ranks(_words(f"{said} {values.get('args') or ''}")):
-        message = f"starts no {framework.label} ranks: put mpirun in front, as in “mpirun {said}”"
-        accepted = "a command with mpirun, or a shell script that calls it"
-        yield _problem(role, "command", "launcher", message, value=said, accepted=accepted)
-
-
-def _words(line: str) -> list[str]:
-    try:
-        return split_command(line)
-    except ValueError:  # the spec itself refuses it
-        return line.split()
+    args = str(values.get("args") or "")
+    if launches and (problem := launch_problem(role, framework, said, args)):
+        yield problem
 
 
 def _image(

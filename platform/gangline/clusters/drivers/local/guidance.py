@@ -5,12 +5,12 @@ from pathlib import Path
 
 from gangline.clusters.drivers.base import FieldNote
 from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.launching import LAUNCH_EXAMPLE
 from gangline.spec.problems import Role
 from gangline.spec.words import one_of
 
 from .sandbox import PRIVATE
 
-LAUNCH_EXAMPLE = "mpirun python train.py"
 OWN_TMP = f"{PRIVATE} is each replica’s own and begins empty."
 
 
