@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import close_old_connections, connection
 
+from gangline.accounts.services import create_user
 from gangline.clusters import connections, credentials
 from gangline.clusters.drivers.kubernetes.access import Access
 from gangline.clusters.models import Cluster, Credential
@@ -189,6 +190,19 @@ def test_a_project_can_be_made_on_a_cluster(db: None) -> None:
         call_command("project", "x", "--cluster", "nowhere")
     with pytest.raises(CommandError, match="already a project vision"):
         call_command("project", "vision", "--cluster", "lab")
+
+
+def test_a_project_is_made_with_those_who_work_in_it(db: None) -> None:
+    lab, out = cluster(), StringIO()
+    lena = create_user(username="lena")
+    with pytest.raises(CommandError, match="There is no active user lenz"):
+        call_command("project", "vision", "--cluster", "lab", "--researcher", "lenz")
+    assert not lab.projects.exists()
+    call_command("project", "vision", "--cluster", "lab", "--researcher", "lena", stdout=out)
+    assert "Role researcher for lena in project vision." in out.getvalue().splitlines()
+    assert [(one.role, one.scope) for one in lena.grants.all()] == [
+        ("researcher", lab.projects.get().scope)
+    ]
 
 
 def test_the_doctor_looks_at_the_keys(db: None, own_keys: Path) -> None:

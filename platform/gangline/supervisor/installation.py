@@ -1,6 +1,6 @@
 """What a new installation needs before its first page; every step may be repeated."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from django.db import transaction
 
@@ -40,9 +40,17 @@ def bootstrap(*, admin: str, project: str = "", local_cluster: bool = False) -> 
 
 @transaction.atomic
 def add_project(
-    name: str, *, cluster_name: str, department_name: str = "", gpu_quota: int | None = None
+    name: str,
+    *,
+    cluster_name: str,
+    department_name: str = "",
+    gpu_quota: int | None = None,
+    researchers: Sequence[str] = (),
 ) -> list[str]:
-    """A project on a named cluster; returns what was made. Raises CannotBootstrap, NameRefused."""
+    """A project on a named cluster, and who may work in it by user names; returns what was made.
+
+    Raises CannotBootstrap, NameRefused.
+    """
     cluster = Cluster.objects.filter(name=cluster_name).first()
     if cluster is None:
         names = ", ".join(Cluster.objects.order_by("name").values_list("name", flat=True))
@@ -52,6 +60,8 @@ def add_project(
     if gpu_quota is not None and gpu_quota < 0:
         raise CannotBootstrap("The quota of GPUs is 0 or more.")
     made = list(_in_department(cluster, department_name, name, gpu_quota))
+    project = Project.objects.get(cluster=cluster, name=name)
+    made += [_researcher(username, project) for username in researchers]
     if cluster.kind != "local":
         prefix = cluster.config.get("namespacePrefix", "gangline")
         space = namespace(prefix, name)
@@ -90,6 +100,16 @@ def _administrator(name: str) -> Iterator[str]:
     if not held:
         give(actor=None, user=user, role="system_administrator", scope=scope)
         yield f"Role system administrator for {user.username}."
+
+
+def _researcher(name: str, project: Project) -> str:
+    user = User.objects.filter(username=name, is_active=True).first()
+    if user is None:
+        raise CannotBootstrap(
+            f"There is no active user {name}. Make one with: gangline-manage create-user {name}"
+        )
+    give(actor=None, user=user, role="researcher", scope=project.scope)
+    return f"Role researcher for {name} in project {project.name}."
 
 
 def _project(name: str) -> Iterator[str]:

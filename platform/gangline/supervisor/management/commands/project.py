@@ -10,7 +10,7 @@ from gangline.supervisor.installation import DEPARTMENT, CannotBootstrap, add_pr
 
 
 class Command(BaseCommand):
-    help = "Make a project on a cluster, and its department where it is new."
+    help = "Make a project on a cluster, its department where it is new, and who works in it."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -19,6 +19,10 @@ class Command(BaseCommand):
         parser.add_argument(
             "--department", default="", help=f"its department ({DEPARTMENT} or the only one)"
         )
+        parser.add_argument(
+            "--researcher", action="append", default=[], metavar="USER",
+            help="who may work in it; may be said several times",
+        )  # fmt: skip
         parser.add_argument("--gpus", type=int, default=None, help="soft quota in GPUs")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -28,6 +32,7 @@ class Command(BaseCommand):
                 cluster_name=options["cluster"],
                 department_name=options["department"],
                 gpu_quota=options["gpus"],
+                researchers=options["researcher"],
             )
         except (CannotBootstrap, NameRefused) as refusal:
             raise CommandError(str(refusal)) from None
