@@ -7,6 +7,7 @@ from gangline.spec.frameworks import (
     WORKERS_AND_MASTER,
     WORKERS_ONLY,
     configuration_problem,
+    has_gpus,
 )
 
 
@@ -23,6 +24,16 @@ from gangline.spec.frameworks import (
 def test_the_framework_matrix(framework: str, master: bool, alone: bool) -> None:
     assert (configuration_problem(framework, WORKERS_AND_MASTER) is None) is master
     assert (configuration_problem(framework, WORKERS_ONLY) is None) is alone
+
+
+def test_only_a_launcher_has_no_gpus() -> None:
+    without = {
+        (name, role)
+        for name in FRAMEWORKS
+        for role in ("master", "worker")
+        if not has_gpus(name, role)
+    }
+    assert without == {("MPI", "master")}
 
 
 def test_a_refused_configuration_says_why() -> None:

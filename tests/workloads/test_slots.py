@@ -171,8 +171,12 @@ def test_ranks_follow_the_roles_and_a_master_that_trains_is_rank_0(
 
 
 def test_the_launcher_of_mpi_is_no_rank() -> None:
-    need = need_of(framework="MPI", configuration="workersAndMaster", num_workers=2, values={})
-    assert [(r.role, r.first_rank) for r in need.roles] == [("master", 0), ("worker", 0)]
+    gpus = {f"{role}.compute.gpuDevicesRequest": 1 for role in ("master", "worker")}
+    need = need_of(framework="MPI", configuration="workersAndMaster", num_workers=2, values=gpus)
+    assert [(r.role, r.first_rank, r.gpus) for r in need.roles] == [
+        ("master", 0, 0),
+        ("worker", 0, 1),
+    ]
 
 
 amounts = st.builds(

@@ -20,7 +20,7 @@ from gangline.policies.effective import EffectivePolicy, effective_policy
 from gangline.policies.engine import ItemOrigin, Request, Resolution, resolve
 from gangline.policies.selectors import effective_for
 from gangline.spec.catalogue import catalogue
-from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, WORKERS_ONLY
+from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, WORKERS_ONLY, has_gpus
 from gangline.spec.frameworks import configuration_problem as mismatch
 from gangline.spec.problems import Problem, Role
 from gangline.spec.types import quantity_bytes
@@ -126,7 +126,7 @@ def judge(
         problems += _cluster_problems(
             place, request, framework, configuration, resolution, problems
         )
-    totals = totals_of(resolution, configuration)
+    totals = totals_of(resolution, framework, configuration)
     verdict = NO_FORECAST
     if with_forecast and not is_to_store:
         need = _need(framework, configuration, totals, resolution)
@@ -161,12 +161,12 @@ def _as_dict(item: ItemOrigin) -> dict[str, Any]:
     return {"key": item.key, "source": item.source, "locked": item.locked, "sent": item.sent}
 
 
-def totals_of(resolution: Resolution, configuration: str) -> Totals:
+def totals_of(resolution: Resolution, framework: str, configuration: str) -> Totals:
     """Sums over all pods; a value that is wrong counts as nothing."""
     worker = resolution.values(Role.WORKER)
     workers = min(max(_whole(worker.get("numWorkers"), 1), 0), 9_999)
     masters = 1 if configuration == WORKERS_AND_MASTER else 0
-    sizes = _pod_sizes(resolution, configuration)
+    sizes = _pod_sizes(resolution, framework, configuration)
     counts = [workers, *([masters] if masters else [])]
     return Totals(
         pods=workers + masters,
@@ -361,13 +361,15 @@ def _need(
     )
 
 
-def _pod_sizes(resolution: Resolution, configuration: str) -> list[tuple[int, float, int]]:
+def _pod_sizes(
+    resolution: Resolution, framework: str, configuration: str
+) -> list[tuple[int, float, int]]:
     """GPUs, CPU cores and bytes of one worker and, if there is one, of the master."""
     roles = [Role.WORKER, *([Role.MASTER] if configuration == WORKERS_AND_MASTER else [])]
-    return [_pod_size(resolution.values(role)) for role in roles]
+    return [_pod_size(resolution.values(role), has_gpus(framework, role)) for role in roles]
 
 
-def _pod_size(values: Mapping[str, Any]) -> tuple[int, float, int]:
+def _pod_size(values: Mapping[str, Any], with_gpus: bool) -> tuple[int, float, int]:
     cpus = values.get("compute.cpuCoreRequest")
     memory = values.get("compute.cpuMemoryRequest")
     try:
@@ -375,7 +377,8 @@ def _pod_size(values: Mapping[str, Any]) -> tuple[int, float, int]:
     except ValueError:
         size = 0
     cores = 0.0 if isinstance(cpus, bool) or not isinstance(cpus, int | float) else float(cpus)
-    return _whole(values.get("compute.gpuDevicesRequest"), 0), cores, size
+    gpus = _whole(values.get("compute.gpuDevicesRequest"), 0) if with_gpus else 0
+    return gpus, cores, size
 
 
 def _whole(value: Any, otherwise: int) -> int:

@@ -11,7 +11,7 @@ from gangline.clusters.drivers.base import Observation, ObservedState, ReplicaOb
 from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
-from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.frameworks import has_gpus
 from workloads import work_bell
 from workloads.models import Attempt, CreateState, Desired, Outcome, Replica, Workload
 from workloads.services import events, retries, status
@@ -317,9 +317,8 @@ def _gpus(attempt: Attempt, workload: Workload) -> Callable[[str, int], int]:
         return lambda role, index: placed.get((role, index), 0)
 
     def asked(role: str, index: int) -> int:
-        known = FRAMEWORKS.get(workload.framework)
-        if role == "master" and known is not None and not known.master_trains:
-            return 0  # a launcher trains nothing
+        if not has_gpus(workload.framework, role):
+            return 0
         said = attempt.effective.get(f"{role}.compute.gpuDevicesRequest", {})
         return int(said.get("value") or 0)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from gangline.clusters.drivers.base import ReplicaPlacement
 from gangline.lib.sizes import bytes_in_words
-from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.frameworks import FRAMEWORKS, has_gpus
 from gangline.spec.types import quantity_bytes
 
 CPUS, MEMORY, GPUS = "cpus", "memory", "gpus"
@@ -104,9 +104,9 @@ def need_of(
     """The slots of a gang by its effective values; requests count, not limits."""
     has_master = configuration == "workersAndMaster"
     trains = FRAMEWORKS[framework].master_trains if framework in FRAMEWORKS else True
-    roles = [_role_need("master", 1, 0, values)] if has_master else []
+    roles = [_role_need(framework, "master", 1, 0, values)] if has_master else []
     first = 1 if has_master and trains else 0
-    return Need((*roles, _role_need("worker", num_workers, first, values)))
+    return Need((*roles, _role_need(framework, "worker", num_workers, first, values)))
 
 
 def need_from(stored: Iterable[Sequence[Any]]) -> Need:
@@ -179,7 +179,9 @@ def amount(resource: str, value: float) -> str:
     return f"{_number(value)} {word}{'' if value == 1 else 's'}"
 
 
-def _role_need(role: str, count: int, first_rank: int, values: Mapping[str, Any]) -> RoleNeed:
+def _role_need(
+    framework: str, role: str, count: int, first_rank: int, values: Mapping[str, Any]
+) -> RoleNeed:
     def value(path: str) -> Any:
         return values.get(f"{role}.compute.{path}")
 
@@ -189,7 +191,7 @@ def _role_need(role: str, count: int, first_rank: int, values: Mapping[str, Any]
         count=count,
         cpus=float(value("cpuCoreRequest") or 0),
         memory=quantity_bytes(memory) if memory else 0,
-        gpus=int(value("gpuDevicesRequest") or 0),
+        gpus=int(value("gpuDevicesRequest") or 0) if has_gpus(framework, role) else 0,
         first_rank=first_rank,
     )
 

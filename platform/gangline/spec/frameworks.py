@@ -38,6 +38,12 @@ FRAMEWORKS: Mapping[str, Framework] = MappingProxyType(
 )
 
 
+def has_gpus(framework: str, role: str) -> bool:
+    """Whether pods of the role get the GPUs they ask for: a launcher only starts the ranks."""
+    known = FRAMEWORKS.get(framework)
+    return role != "master" or known is None or known.master_trains
+
+
 def configuration_problem(framework: object, configuration: object) -> str | None:
     """Why the framework cannot run in this configuration, as a predicate (form rule V4)."""
     if not isinstance(configuration, str) or configuration not in CONFIGURATIONS:
