@@ -4,7 +4,6 @@ Usage: `python -m scripts.screenshots [name …]`. A fresh installation with the
 runs the sample and a few more workloads; each screen is taken in both themes at 1440 and 390 px.
 """
 
-import json
 import os
 import re
 import shutil
@@ -13,25 +12,17 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
 
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
-from scripts import system_packages
-from scripts.palette import shrink
-from tests.beds.kubernetes.bed import running
-from tests.support.certificates import kubeconfig
+from scripts import kubernetes_screens, system_packages
+from scripts.camera import TARGET, Camera
 from tests.support.installation import embedded
 from tests.support.product import ADMINISTRATOR, GPUS, Product
 from tests.support.servers import BROWSER_FLAGS
 
 ROOT = Path(__file__).resolve().parent.parent
-TARGET = ROOT / "docs" / "screens"
 RUNTIMES = ROOT / "var" / "runtimes"
-THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-WIDTHS = {1440: 900, 390: 844}
-TALLEST = 3600
-FLOATS = "dialog[open], [popover]:popover-open, .log.tall"
 LONG = "averylongworkloadnamewithoutanyhyphenatallinitxyz01"
 TRAINS = (
     'python3 -uc "import itertools, os, time; '
@@ -44,39 +35,6 @@ BREAKS = (
 )
 
 
-class Camera:
-    """Takes a page as it stands in every theme and width."""
-
-    def __init__(self, wanted: list[str], engine: Page) -> None:
-        self.wanted, self.engine, self.taken = wanted, engine, 0
-
-    def wants(self, *names: str) -> bool:
-        return not self.wanted or any(name in self.wanted for name in names)
-
-    def take(self, page: Page, name: str) -> None:
-        if not self.wants(name):
-            return
-        page.wait_for_load_state("load")
-        for width, height in WIDTHS.items():
-            self._fit(page, width, height)
-            for theme in THEMES:
-                page.emulate_media(color_scheme=theme, reduced_motion="reduce")
-                page.evaluate("document.fonts.ready")
-                picture = shrink(page.screenshot(), self.engine)
-                (TARGET / f"{name}-{theme}-{width}.png").write_bytes(picture)
-                self.taken += 1
-        page.set_viewport_size({"width": 1440, "height": WIDTHS[1440]})
-
-    @staticmethod
-    def _fit(page: Page, width: int, height: int) -> None:
-        """A window as tall as the page, unless something floats over it."""
-        page.set_viewport_size({"width": width, "height": height})
-        page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
-        if not page.locator(FLOATS).count():
-            tall = page.evaluate("document.documentElement.scrollHeight")
-            page.set_viewport_size({"width": width, "height": min(max(tall, height), TALLEST)})
-
-
 def main(names: list[str]) -> int:
     TARGET.mkdir(parents=True, exist_ok=True)
     if not names:
@@ -84,7 +42,7 @@ def main(names: list[str]) -> int:
             old.unlink()
     with _browser() as browser, _product(browser) as product:
         camera = Camera(names, browser.new_page())
-        for screens in (_before_anything, _the_form, _workloads, _places, _kubernetes):
+        for screens in (_before_anything, _the_form, _workloads, _places, kubernetes_screens.take):
             screens(product, camera)
             product.close_windows()
     size = sum(path.stat().st_size for path in TARGET.glob("*.png"))
@@ -277,27 +235,6 @@ def _places(product: Product, camera: Camera) -> None:
     camera.take(page, "settings")
     page.goto("/workloads/00000000-0000-4000-8000-000000000000")
     camera.take(page, "not-found")
-
-
-def _kubernetes(product: Product, camera: Camera) -> None:
-    """A real cluster is connected: the form, what it refuses, the check, and the way out."""
-    if not camera.wants("cluster-connect", "cluster-refused", "cluster-kubernetes"):
-        return
-    page = product.window(user=ADMINISTRATOR)
-    page.goto("/clusters/connect")
-    camera.take(page, "cluster-connect")
-    refused = kubeconfig({"proxy-url": "http://proxy:3128"}, {"exec": {"command": "aws"}})
-    page.locator("#name").fill("lab")
-    page.locator("#kubeconfig").fill(json.dumps(refused))
-    page.get_by_role("button", name="Connect").click()
-    expect(page.get_by_test_id("problem-summary")).to_be_visible()
-    camera.take(page, "cluster-refused")
-    with running(product.site.folder.parent / "bed") as bed:
-        page.locator("#kubeconfig").fill(bed.kubeconfig("gangline"))
-        page.get_by_role("button", name="Connect").click()
-        expect(page.locator("#cluster-body[data-checking=no]")).to_be_visible(timeout=40_000)
-        page.reload()  # without the message
-        camera.take(page, "cluster-kubernetes")
 
 
 if __name__ == "__main__":

@@ -11,10 +11,11 @@ from django.conf import settings
 from django.test import Client
 from playwright.sync_api import Browser, BrowserContext, Page
 
+from tests.support.lab import lab
 from tests.support.product import product, window
 from tests.support.world import World, make_world
 
-__all__ = ["product", "window"]
+__all__ = ["lab", "product", "window"]
 
 # Playwright keeps an event loop in this thread, where Django would refuse the database.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")

@@ -1,0 +1,47 @@
+"""Takes pages as they stand, in both themes and widths, for `docs/screens/`."""
+
+from pathlib import Path
+from typing import Literal
+
+from playwright.sync_api import Page
+
+from scripts.palette import shrink
+
+TARGET = Path(__file__).resolve().parent.parent / "docs" / "screens"
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+WIDTHS = {1440: 900, 390: 844}
+TALLEST = 3600
+FLOATS = "dialog[open], [popover]:popover-open, .log.tall"
+
+
+class Camera:
+    """Takes a page as it stands in every theme and width."""
+
+    def __init__(self, wanted: list[str], engine: Page) -> None:
+        self.wanted, self.engine, self.taken = wanted, engine, 0
+
+    def wants(self, *names: str) -> bool:
+        return not self.wanted or any(name in self.wanted for name in names)
+
+    def take(self, page: Page, name: str) -> None:
+        if not self.wants(name):
+            return
+        page.wait_for_load_state("load")
+        for width, height in WIDTHS.items():
+            self._fit(page, width, height)
+            for theme in THEMES:
+                page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+                page.evaluate("document.fonts.ready")
+                picture = shrink(page.screenshot(), self.engine)
+                (TARGET / f"{name}-{theme}-{width}.png").write_bytes(picture)
+                self.taken += 1
+        page.set_viewport_size({"width": 1440, "height": WIDTHS[1440]})
+
+    @staticmethod
+    def _fit(page: Page, width: int, height: int) -> None:
+        """A window as tall as the page, unless something floats over it."""
+        page.set_viewport_size({"width": width, "height": height})
+        page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
+        if not page.locator(FLOATS).count():
+            tall = page.evaluate("document.documentElement.scrollHeight")
+            page.set_viewport_size({"width": width, "height": min(max(tall, height), TALLEST)})

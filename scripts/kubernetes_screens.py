@@ -1,0 +1,152 @@
+"""The screens about Kubernetes, of a real cluster: the bed, if its programs are built.
+
+A cluster is connected, a training of MPI runs on it with output, and another waits for room.
+"""
+
+import json
+
+from playwright.sync_api import Page, expect
+
+from scripts.camera import Camera
+from tests.beds.kubernetes import building
+from tests.beds.kubernetes.bed import Bed, running
+from tests.beds.kubernetes.objects import SERVICE_ACCOUNTS
+from tests.support.certificates import kubeconfig
+from tests.support.lab import CLUSTER, PATIENCE, Lab, connect, make_project, replica_of
+from tests.support.product import ADMINISTRATOR, Product
+from tests.support.training_form import Typed, choose_where, fill, press, submit
+
+WITHOUT_A_BED = ("cluster-connect", "cluster-refused")
+WITH_A_BED = (
+    "cluster-lacks-rights", "cluster-kubernetes", "form-kubernetes-setup",
+    "form-kubernetes-workers", "form-kubernetes-review", "details-kubernetes",
+    "details-kubernetes-pods", "details-kubernetes-logs", "details-kubernetes-waiting",
+    "workloads-kubernetes",
+)  # fmt: skip
+PI = Typed(
+    texts={
+        "image": "mpioperator/mpi-pi:openmpi",
+        "command": "mpirun -n $(GANGLINE_NUM_WORKERS) /home/mpiuser/pi",
+        "numWorkers": "2",
+        "compute.gpuDevicesRequest": "1",
+    },
+    rows={"environment variable": [{"Name": "NCCL_DEBUG", "Value": "INFO"}]},
+)
+LARGE = Typed(
+    {
+        "image": "registry.example/speech:1.4",
+        "command": "python train.py",
+        "numWorkers": "12",
+        "compute.gpuDevicesRequest": "8",
+    }
+)
+OUTPUT = {
+    "master-0": ["Workers: 2", "pi is approximately 3.1410376000000002"],
+    "worker-0": ["Server listening on 0.0.0.0 port 2222.", "Accepted publickey for mpiuser"],
+    "worker-1": ["Server listening on 0.0.0.0 port 2222.", "Accepted publickey for mpiuser"],
+}
+
+
+def take(product: Product, camera: Camera) -> None:
+    """Connect a real cluster and submit to it; what needs one is left out where none is built."""
+    if camera.wants(*WITHOUT_A_BED):
+        _before_a_cluster(product, camera)
+    if not camera.wants(*WITH_A_BED):
+        return
+    if not building.is_built():
+        print(f"Left out, because no bed is built (make bed-build): {', '.join(WITH_A_BED)}.")
+        return
+    with running(product.site.folder.parent / "bed") as bed:
+        lab = Lab(product, bed, "gangline")
+        page = product.window(user=ADMINISTRATOR)
+        _without_rights(page, camera, bed)
+        connect(page, bed, prefix=lab.prefix)
+        page.reload()  # without the message
+        camera.take(page, "cluster-kubernetes")
+        make_project(product)
+        page = lab.window()
+        _the_form(page, camera)
+        _trainings(page, camera, lab)
+
+
+def _before_a_cluster(product: Product, camera: Camera) -> None:
+    page = product.window(user=ADMINISTRATOR)
+    page.goto("/clusters/connect")
+    camera.take(page, "cluster-connect")
+    refused = kubeconfig({"proxy-url": "http://proxy:3128"}, {"exec": {"command": "aws"}})
+    page.locator("#name").fill(CLUSTER)
+    page.locator("#kubeconfig").fill(json.dumps(refused))
+    page.get_by_role("button", name="Connect").click()
+    expect(page.get_by_test_id("problem-summary")).to_be_visible()
+    camera.take(page, "cluster-refused")
+
+
+def _without_rights(page: Page, camera: Camera, bed: Bed) -> None:
+    """An account to which nobody has given the role yet."""
+    if not camera.wants("cluster-lacks-rights"):
+        return
+    with bed.namespace("gangline") as namespace:
+        path = SERVICE_ACCOUNTS.path(namespace, "default", "token")
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+        token = bed.client.request("POST", path, body=body).body["status"]["token"]
+        page.goto("/clusters/connect")
+        page.locator("#name").fill("newly-installed")
+        page.locator("#way-token").check()
+        page.locator("#server").fill(bed.restricted.server)
+        page.locator("#authority").fill(bed.restricted.certificate_authority)
+        page.locator("#token").fill(token)
+        page.get_by_role("button", name="Connect").click()
+        expect(page.locator("#cluster-body[data-checking=no]")).to_be_visible(timeout=PATIENCE)
+        page.reload()
+        camera.take(page, "cluster-lacks-rights")
+        page.get_by_role("link", name="Remove").click()
+        page.get_by_label("Name of the cluster").fill("newly-installed")
+        page.get_by_role("button", name="Remove the cluster").click()
+        expect(page.get_by_test_id("page-clusters")).to_be_visible()
+
+
+def _the_form(page: Page, camera: Camera) -> None:
+    """A training of MPI, as far as the review."""
+    page.goto("/workloads/new")
+    choose_where(page, "MPI", "workersAndMaster")
+    page.locator('[name="workload.name"]').fill("pi")
+    camera.take(page, "form-kubernetes-setup")
+    press(page, "Continue to workers", "workers")
+    fill(page, "worker", PI)
+    expect(page.locator("[data-saved]")).to_contain_text("Saved")
+    camera.take(page, "form-kubernetes-workers")
+    press(page, "Continue to master", "master")
+    press(page, "Continue to review", "review")
+    camera.take(page, "form-kubernetes-review")
+    page.get_by_role("button", name="Create training").click()
+    page.wait_for_url("**/workloads")
+
+
+def _trainings(page: Page, camera: Camera, lab: Lab) -> None:
+    """One that runs and prints, and one that waits."""
+    running_id = _found(page, "pi")
+    lab.product.site.until(running_id, "Running", seconds=120)
+    for pod in lab.pods(running_id):
+        lab.bed.write_log(lab.namespace, pod["metadata"]["name"], OUTPUT[replica_of(pod)])
+    submit(page, "large-sweep", framework="JAX", configuration="workersOnly", worker=LARGE)
+    waiting_id = _found(page, "large-sweep")
+    lab.product.site.until(waiting_id, "Pending", seconds=120)
+    page.goto(f"/workloads/{waiting_id}")
+    expect(page.locator('[data-part="note"]')).to_contain_text("free on", timeout=PATIENCE)
+    camera.take(page, "details-kubernetes-waiting")
+    page.goto(f"/workloads/{running_id}/logs")
+    for lines in OUTPUT.values():
+        expect(page.locator("[data-log-rows]")).to_contain_text(lines[-1], timeout=PATIENCE)
+    camera.take(page, "details-kubernetes-logs")
+    for tab, name in (("", "details-kubernetes"), ("/pods", "details-kubernetes-pods")):
+        page.goto(f"/workloads/{running_id}{tab}")
+        page.wait_for_load_state("networkidle")
+        camera.take(page, name)
+    page.goto("/workloads")
+    camera.take(page, "workloads-kubernetes")
+
+
+def _found(page: Page, name: str) -> str:
+    """The id of a workload in the table."""
+    row = page.locator("tbody tr").filter(has=page.get_by_role("link", name=name, exact=True))
+    return row.get_attribute("data-id") or ""
