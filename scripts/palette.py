@@ -1,6 +1,8 @@
-"""Make pictures of pages small: their 256 most frequent colours in a palette PNG.
+"""Make pictures of pages small: 256 of their colours in a palette PNG.
 
-The browser that took the picture counts and compresses, so that no image library is needed.
+The most frequent ones are kept, and among them rather a vivid one than another shade of grey: the
+red of a small icon says more than how a letter is smoothed. The browser that took the picture
+counts and compresses, so that no image library is needed.
 """
 
 import base64
@@ -18,7 +20,13 @@ _QUANTISE = """async (source) => {
   const pixels = new Uint32Array(context.getImageData(0, 0, width, height).data.buffer);
   const counts = new Map();
   for (const pixel of pixels) counts.set(pixel, (counts.get(pixel) ?? 0) + 1);
-  const colours = [...counts].sort((a, b) => b[1] - a[1]).slice(0, 256).map(([colour]) => colour);
+  const weight = ([pixel, count]) => {
+    const parts = [pixel & 255, (pixel >> 8) & 255, (pixel >> 16) & 255];
+    const chroma = Math.max(...parts) - Math.min(...parts);
+    return count * (1 + (chroma * chroma) / 64);
+  };
+  const ranked = [...counts].map((one) => [one[0], weight(one)]).sort((a, b) => b[1] - a[1]);
+  const colours = ranked.slice(0, 256).map(([colour]) => colour);
   const index = new Map(colours.map((colour, place) => [colour, place]));
   const near = (pixel) => {
     let best = 0, least = Infinity;

@@ -57,6 +57,21 @@ def test_every_part_is_ready_and_says_who_it_is(own_processes: Bed) -> None:
     assert 0 < bed.state.seconds < 120
 
 
+@pytest.mark.parametrize(("code", "end"), [("0", "Succeeded"), ("3", "Failed")])
+def test_who_has_only_a_form_says_the_end_by_variables(
+    bed: Bed, namespace: str, code: str, end: str
+) -> None:
+    body = job("PyTorch", "said", {"Master": 1, "Worker": 1})
+    for replicas in body["spec"]["pytorchReplicaSpecs"].values():
+        replicas["template"]["spec"]["containers"][0]["env"] = [
+            {"name": "POD", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
+            {"name": "BED_EXIT_CODE", "value": code},
+            {"name": "BED_RUN_FOR", "value": "200ms"},
+        ]
+    create(bed, namespace, body)
+    until(bed, namespace, "said", end)
+
+
 def test_nodes_have_gpus_and_are_ready(bed: Bed) -> None:
     nodes = bed.client.list(resources.NODES).body["items"]
     assert len(nodes) == NODES

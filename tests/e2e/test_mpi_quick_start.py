@@ -82,10 +82,10 @@ def tab(page: Page, name: str) -> None:
 
 def pods_say(page: Page, word: str) -> None:
     """The launcher and both workers are listed, and no other pod."""
-    rows = page.locator('[data-part="podtable"] tbody tr')
-    expect(rows).to_have_count(len(REPLICAS), timeout=PATIENCE)
+    table = page.locator('[data-part="podtable"]')
+    expect(table.locator("tbody tr")).to_have_count(len(REPLICAS), timeout=PATIENCE)
     for name in REPLICAS:
-        expect(rows.filter(has_text=name)).to_contain_text(word, timeout=PATIENCE)
+        expect(table.locator(f"[data-pod={name}]")).to_contain_text(word, timeout=PATIENCE)
 
 
 def gpus(lab: Lab, workload_id: str) -> dict[str, int]:

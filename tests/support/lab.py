@@ -1,7 +1,7 @@
 """The product with a real Kubernetes connected, and what a test does on that cluster itself."""
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.objects import LOGS
 from tests.support.installation import embedded
 from tests.support.product import ADMINISTRATOR, RESEARCHER, Product
+from tests.support.waiting import wait_for
 
 CLUSTER, PROJECT = "lab", "speech"
 LOOPBACK = "127.0.0.0/8"
@@ -55,11 +56,16 @@ class Lab:
         assert answer.ok, answer
         return sorted(answer.body["items"], key=lambda pod: str(pod["metadata"]["name"]))
 
-    def end(self, pods: Sequence[dict[str, Any]], code: int, **rules: object) -> None:
-        """Let these pods end with this exit code."""
-        for pod in pods:
-            name = pod["metadata"]["name"]
-            self.bed.annotate(self.namespace, name, exit_code=code, run_for="100ms", **rules)
+    def end(self, pod: Mapping[str, Any], code: int) -> None:
+        """Let a pod end with this exit code, and wait until it has."""
+        name = pod["metadata"]["name"]
+        self.bed.annotate(self.namespace, name, exit_code=code, run_for="100ms")
+        wait_for(lambda: self._is_over(name), seconds=60, what=f"the end of {name}")
+
+    def _is_over(self, pod: str) -> bool:
+        """Whether it has ended, or is gone already."""
+        answer = self.bed.client.get(PODS, self.namespace, pod)
+        return not answer.ok or answer.body["status"]["phase"] in ("Succeeded", "Failed")
 
     def there(self, selector: str = "") -> set[str]:
         """All objects of the project's namespace, as ``pods/first-worker-0``; of every kind.

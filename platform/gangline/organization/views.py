@@ -155,7 +155,8 @@ def _connection(cluster: Cluster) -> dict[str, Any]:
         "credential": credential,
         "identity": IDENTITIES.get(credential.identity, "") if credential else "",
         "progress": progress,
-        "make_project": f"gangline-manage project NAME --cluster {shlex.quote(cluster.name)}",
+        "make_project": f"gangline-manage project NAME --researcher USER \\\n"
+        f"  --cluster {shlex.quote(cluster.name)}",
         "reason_to_stay": kubernetes.reason_to_stay(cluster),
     }
     if progress is None:

@@ -15,6 +15,16 @@ from .kubeconfigs import USERS
 from .pki import NoCertificates
 from .processes import BedFailed
 
+_STEPS = """
+Try Gangline on it:
+  1  In another terminal, where it stays:  GANGLINE_CLUSTER_ADDRESSES=127.0.0.0/8 make run
+  2  Open the administrator's link, then Clusters → Connect a cluster. Name it lab; the file is
+     {kubeconfig}
+  3  .venv/bin/gangline-manage project speech --cluster lab --researcher researcher
+  4  Open the researcher's link, then New workload: cluster lab, any image, any command.
+     Its pods run until you stop it, or end by themselves with the environment variables
+     BED_EXIT_CODE=0 and BED_RUN_FOR=30s."""
+
 
 def main(arguments: list[str]) -> int:
     """Do what the one argument says."""
@@ -51,12 +61,10 @@ def _up(with_: tuple[str, ...]) -> int:
     for user in USERS:
         rights = "may do everything" if user == "admin" else "has the rights that Gangline asks for"
         _say(f"  {user + ' kubeconfig':24} {there.folder / user}.kubeconfig   {rights}")
-    for name, process in there.state.processes.items():
-        _say(f"  {name:24} pid {process.pid:<8} {there.folder / 'logs' / name}.log")
+    _say(f"  Logs                     {there.folder / 'logs'}, one of each of its processes")
     _say(f"  Add-ons                  {' '.join(there.state.with_) or 'none'}; {_choice()}")
-    _say("  Use it                   GANGLINE_CLUSTER_ADDRESSES=127.0.0.0/8 make run, then paste")
-    _say("                           gangline.kubeconfig into Clusters → Connect a cluster")
     _say("  Stop it                  make bed-down")
+    _say(_STEPS.format(kubeconfig=there.folder / "gangline.kubeconfig"))
     return 0
 
 
