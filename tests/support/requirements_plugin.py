@@ -34,7 +34,11 @@ _PART_OF_FIXTURE = {
     "postgres_server": "postgres",
     "redis_server": "redis",
 }
-_ONE_STACK = ("tests/production/", "tests/drivers/kubernetes/test_goldens_live.py")
+_ONE_STACK = (
+    "tests/production/",
+    "tests/drivers/kubernetes/test_goldens_live.py",
+    "tests/e2e/test_kubernetes_matrix.py",
+)
 """Folders and files of which each has its servers to itself."""
 _cleanup = ExitStack()
 # Also when the settings cannot be loaded, and pytest never gets as far as its own cleaning.
