@@ -17,20 +17,20 @@ from gangline.clusters.connections import driver_for
 from gangline.clusters.drivers.kubernetes import labels
 from gangline.clusters.drivers.kubernetes.client import Client
 from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from gangline.clusters.drivers.kubernetes.options import Options
 from gangline.clusters.models import Cluster, Orphan
 from gangline.db import clock
 from gangline.organization.selectors import tenant_scope
 from tests.beds.kubernetes.bed import Bed
 from tests.support import kubernetes_engine
+from tests.support import orphans as orphans_on_bed
 from tests.support.kubernetes_engine import KubernetesEngine
 from tests.support.waiting import wait_for
 from workloads.models import Workload
 from workloads.services import orphans
 
 pytestmark = [pytest.mark.needs_kubernetes, pytest.mark.usefixtures("loopback_admitted")]
-JOBS = KINDS["PyTorch"].resource
+JOBS = orphans_on_bed.JOBS
 
 
 @pytest.fixture
@@ -53,30 +53,12 @@ def place(engine: KubernetesEngine) -> str:
     return engine.namespace
 
 
-def put(engine: KubernetesEngine, name: str, **marks: str) -> dict[str, Any]:
-    """An object as Gangline makes them, suspended, with these labels; the administrator's hand."""
-    container = {
-        "name": "pytorch",
-        "image": "registry.example/training:1",
-        "resources": {"limits": {"nvidia.com/gpu": "2"}},
-    }
-    role = {"replicas": 3, "template": {"spec": {"containers": [container]}}}
-    body = {
-        "apiVersion": JOBS.api_version,
-        "kind": JOBS.kind,
-        "metadata": {"name": name, "namespace": engine.namespace, "labels": marks},
-        "spec": {
-            "runPolicy": {"suspend": True},
-            "pytorchReplicaSpecs": {"Worker": role},
-        },
-    }
-    answer = engine.bed.client.create(JOBS, engine.namespace, body)
-    assert answer.ok, answer.message
-    return dict(answer.body)
+def put(engine: KubernetesEngine, name: str, **labelled: str) -> dict[str, Any]:
+    return orphans_on_bed.put(engine.bed, engine.namespace, name, labelled)
 
 
 def ours(engine: KubernetesEngine, workload: str) -> dict[str, str]:
-    return {labels.INSTALL: engine.install, labels.WORKLOAD: workload, labels.ATTEMPT: "1"}
+    return orphans_on_bed.marks(engine.install, workload)
 
 
 def look(engine: KubernetesEngine) -> None:
@@ -116,6 +98,17 @@ def test_an_orphan_is_shown_after_two_looks_and_says_what_it_uses(
     assert rows["nameless"].why == "It names no workload."
     for name in ("lost", "nameless", "foreign", "by-hand"):
         assert engine.bed.client.get(JOBS, place, name).ok, "nothing is deleted by itself"
+
+
+def test_the_pods_that_run_are_counted(engine: KubernetesEngine, place: str) -> None:
+    lost = ours(engine, str(uuid.uuid4()))
+    orphans_on_bed.put(engine.bed, place, "lost", lost, runs=True)
+
+    def counted() -> bool:
+        look(engine)
+        return Orphan.objects.get().pods == 3
+
+    wait_for(counted, seconds=40, what="three pods")
 
 
 def test_what_has_a_row_is_no_orphan_and_what_got_one_is_none_any_more(
