@@ -130,14 +130,14 @@ def look(cluster: Cluster, run: uuid.UUID, after: After, trial: Trial | None = N
         # The next step may take seconds: no connection is held while a cluster is waited for.
         close_old_connections()
 
+    client: Client | None = None
     try:
         client = client_for(cluster) if trial is None else _trial_client(trial)
     except Unconnectable as why:
-        client = None
         if trial is None:
             tell(Step(CREDENTIAL, State.FAILED, str(why)))
         health = Health(reachable=False, reason=str(why))
-    else:
+    if client is not None:
         scheduler = cluster.config.get("scheduler", "")
         health = probing.probe(client, scheduler=scheduler, tell=tell, ask_rights=True)
     if own.exists():

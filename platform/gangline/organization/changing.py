@@ -92,7 +92,8 @@ def choices(cluster: Cluster) -> list[Choice]:
     there = {str(one["name"]) for one in listed or ()}
     found = [Choice("", "The best that is there", _now_best(there), is_there=True)]
     for name, one in ADAPTERS.items():
-        title = f"{one.title[:1].upper()}{one.title[1:]}"
+        # The name of a program stays as it is; a description begins as a sentence does.
+        title = f"{one.title[:1].upper()}{one.title[1:]}" if " " in one.title else one.title
         is_there = name in there or listed is None
         if listed is None:
             said = "Not looked for yet."
