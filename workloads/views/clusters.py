@@ -84,7 +84,13 @@ def cluster_remove(request: HttpRequest, cluster_id: UUID) -> HttpResponse:
         cancel_url=reverse("cluster-detail", args=[cluster_id]),
         is_harmful=True,
     )
-    context = {"question": question, "cluster": cluster, "held": held, "wrong": wrong}
+    context = {
+        "question": question,
+        "cluster": cluster,
+        "held": held,
+        "wrong": wrong,
+        "typed": request.POST,
+    }
     status = 409 if set(wrong) & {"forget", "leave"} else 422 if wrong else 200
     return TemplateResponse(request, "clusters/remove.html", context, status=status)
 

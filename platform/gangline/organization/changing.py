@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -79,11 +79,19 @@ def settings_of(cluster: Cluster) -> Settings:
     )
 
 
-def read(post: Mapping[str, Any]) -> Settings:
-    """The settings as they were posted."""
-    return Settings(
-        **{name: str(post.get(name, "")).strip()[:300] for name in LABELS},
-    )
+def read(post: Mapping[str, Any], prefix: str = "") -> Settings:
+    """The settings as they were posted, below names that begin with ``prefix``."""
+    return Settings(**{name: str(post.get(prefix + name, "")).strip()[:300] for name in LABELS})
+
+
+def rebased(wanted: Settings, shown: Settings, stored: Settings) -> Settings:
+    """``stored`` with only what a person made different from what the page had ``shown``."""
+    own = {
+        name: getattr(wanted, name)
+        for name in LABELS
+        if getattr(wanted, name) != getattr(shown, name)
+    }
+    return replace(stored, **own)
 
 
 def choices(cluster: Cluster) -> list[Choice]:

@@ -1,5 +1,6 @@
 """The page of a cluster's settings."""
 
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -18,6 +19,9 @@ from . import changing, kubernetes
 from .changing import LABELS, UNREACHABLE, NameTaken, Overtaken, Settings
 from .connecting import managed
 from .intake import Wrong
+
+SHOWN = "shown-"
+"""Hidden fields say what the page had shown: what a person left alone is not put back."""
 
 
 @login_required
@@ -38,7 +42,10 @@ def cluster_settings(request: HttpRequest, cluster_id: UUID) -> HttpResponse:
             actor=actor, cluster=cluster, revision=_revision(request), wanted=wanted
         )
     except Overtaken as late:
-        return _page(request, late.row, wanted, is_overtaken=True)
+        mine = changing.rebased(
+            wanted, changing.read(request.POST, SHOWN), changing.settings_of(late.row)
+        )
+        return _page(request, late.row, mine, is_overtaken=True)
     except NameTaken:
         says = f"There is already a cluster {wanted.name}. Choose another name."
         return _page(request, cluster, wanted, wrong=[Wrong("name", says)])
@@ -76,7 +83,7 @@ def _page(
         },
         "revision": revision or cluster.revision,
         "schedulers": changing.choices(cluster),
-        "stored": changing.settings_of(cluster),
+        "shown": _shown(request, cluster, is_new=not wrong),
         "gpus": sorted({str(one["resource"]) for one in nodes.get("gpus", ())}),
         "when_unreachable": UNREACHABLE.items(),
         "overtaken": _differences(cluster, wanted) if is_overtaken else [],
@@ -84,6 +91,12 @@ def _page(
     }
     status = 409 if is_overtaken else 422 if wrong else 200
     return render(request, "clusters/settings.html", context, status=status)
+
+
+def _shown(request: HttpRequest, cluster: Cluster, *, is_new: bool) -> Iterable[tuple[str, str]]:
+    """Of a page that is shown again after a refusal: what the first one had shown."""
+    settings = changing.settings_of(cluster) if is_new else changing.read(request.POST, SHOWN)
+    return ((f"{SHOWN}{name}", getattr(settings, name)) for name in LABELS)
 
 
 def _differences(cluster: Cluster, wanted: Settings) -> list[tuple[str, str, str]]:
