@@ -15,7 +15,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from scripts import kubernetes_screens, system_packages
+from scripts import cluster_screens, kubernetes_screens, system_packages
 from scripts.camera import TARGET, Camera
 from tests.support.installation import embedded
 from tests.support.product import ADMINISTRATOR, GPUS, Product
@@ -42,7 +42,14 @@ def main(names: list[str]) -> int:
             old.unlink()
     with _browser() as browser, _product(browser) as product:
         camera = Camera(names, browser.new_page())
-        for screens in (_before_anything, _the_form, _workloads, _places, kubernetes_screens.take):
+        for screens in (
+            _before_anything,
+            _the_form,
+            _workloads,
+            _places,
+            kubernetes_screens.take,
+            cluster_screens.take,
+        ):
             screens(product, camera)
             product.close_windows()
     size = sum(path.stat().st_size for path in TARGET.glob("*.png"))

@@ -111,6 +111,7 @@ def _pods(workload: Workload, attempt: Attempt, first: int) -> dict[str, Any]:
         "has_nodes": any(pod.node for pod in pods),
         "has_gpus": bool(workload.gpus),
         "has_memory": any(pod.peak_memory for pod in pods),
+        "has_restarts": any(pod.restarts for pod in pods),
         "is_large": len(pods) >= GRID_FROM,
         "grid": pod_grid(workload, pods) if len(pods) >= GRID_FROM else "",
         "first_pod": first + 1,

@@ -31,6 +31,7 @@ from gangline.clusters.drivers.base import (
     LogChunk,
     Observation,
     ObservedState,
+    OwnedObject,
     Refused,
     Result,
     Runtime,
@@ -267,6 +268,14 @@ class FaultyDriver:
             if row.state(self._start_seconds()) is not ObservedState.ABSENT:
                 yield row.ref()
 
+    def owned_objects(self, install: str) -> Sequence[OwnedObject] | Unknown:
+        if self._meet("owned_objects", _NOBODY) is not None:
+            return Unknown(_UNREACHABLE)
+        return [OwnedObject(ref, "object") for ref in self.list_owned(install)]
+
+    def delete_object(self, owned: OwnedObject) -> Result:
+        return self._write("delete", owned.ref)
+
     def watch(self, install: str, cursor: str) -> Iterator[Sequence[Observation]]:
         told: dict[tuple[str, int], Observation] = {}
         while True:
@@ -283,6 +292,9 @@ class FaultyDriver:
                     changed.append(replace(seen, read_monotonic=began))
             yield changed
             time.sleep(0.05)
+
+    def silent_for(self) -> float | None:
+        return None
 
     def read_log(self, ref: AttemptRef, replica: str, offset: int, limit: int) -> LogChunk:
         self._meet("read_log", ref)
@@ -385,7 +397,7 @@ class FaultyDriver:
 
 _NOBODY = AttemptRef("", "", 0, "")
 _UNREACHABLE = "The cluster does not answer."
-_READS = ("observe", "probe", "list_owned", "read_log")
+_READS = ("observe", "probe", "list_owned", "owned_objects", "read_log")
 _SENT = {
     "KILL_BEFORE": signal.SIGKILL,
     "KILL_AFTER": signal.SIGKILL,

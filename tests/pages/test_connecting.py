@@ -229,53 +229,6 @@ def test_others_see_the_cluster_and_not_how_gangline_signs_in(world: World, post
         assert answer.status_code == 403
 
 
-def test_a_credential_is_replaced_and_the_old_one_forgotten(world: World, post: Post) -> None:
-    post(**by_token())
-    wait()
-    lab = Cluster.objects.get(name="lab")
-    before = Credential.objects.get(cluster=lab)
-    address = f"/clusters/{lab.pk}/credential"
-    refused = post(address, **by_token(token="not one line"))
-    assert refused.status_code == 422
-    assert Credential.objects.get(cluster=lab).sealed == before.sealed
-    assert post(address, **by_token(token="another")).status_code == 302
-    wait()
-    assert credentials.access_of(Cluster.objects.get(pk=lab.pk)).token == "another"
-    assert Credential.objects.count() == 1
-
-
-def test_a_cluster_with_projects_stays_and_without_goes(world: World, post: Post) -> None:
-    post(**by_token())
-    wait()
-    lab = Cluster.objects.get(name="lab")
-    department = services.create_department(actor=None, cluster=lab, name="research")
-    project = services.create_project(actor=None, department=department, name="far")
-    address = f"/clusters/{lab.pk}/remove"
-    answer = post(address, name="lab")
-    assert answer.status_code == 409
-    assert "lab still has the project far." in answer.content.decode()
-    scope = project.scope
-    project.delete()
-    scope.delete()
-    wrong = post(address, name="Lab")
-    assert wrong.status_code == 422
-    assert "This is not the cluster’s name." in wrong.content.decode()
-    assert Cluster.objects.filter(name="lab").exists()
-    assert post(address, name="lab").status_code == 302
-    assert nothing_stored()
-    assert not Scope.objects.filter(name="research", parent__name="lab").exists()
-    assert AuditEntry.objects.filter(action="cluster.remove", object_name="lab").exists()
-    assert not lab.scope_id or not Scope.objects.filter(pk=lab.scope_id).exists()
-
-
-def test_this_machine_is_not_removed(world: World, post: Post) -> None:
-    for project in (world.vision, world.nlp):
-        project.delete()
-    answer = post(f"/clusters/{world.cluster.pk}/remove", name="this-machine")
-    assert answer.status_code == 302
-    assert Cluster.objects.filter(pk=world.cluster.pk).exists()
-
-
 def test_a_check_that_was_overtaken_writes_nothing(world: World, post: Post) -> None:
     post(**by_token())
     wait()

@@ -161,3 +161,16 @@ def test_you_is_only_said_to_the_one_who_said_it(world: World) -> None:
     others = spec_page(world, "administrator", workload, "default")
     assert f">{OWNER}<" in others["Command"]
     assert ">default<" in others["Image"]
+
+
+def test_restarts_are_shown_where_there_were_any(world: World) -> None:
+    workload = gang(world)
+    replicas(workload, ("worker", 0, 0))
+    client = client_of(world, OWNER)
+    address = f"/workloads/{workload.pk}/pods"
+    assert "Restarts" not in client.get(address).content.decode()
+    replicas(workload, ("worker", 1, 1), restarts=3)
+    assert cells(client.get(address).content.decode(), "restarts") == {
+        "worker-0": "0",
+        "worker-1": "3",
+    }

@@ -17,6 +17,7 @@ from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
+from gangline.clusters.drivers.kubernetes import permissions
 from gangline.clusters.drivers.kubernetes.access import Access
 
 from .certificates import Pair, pair
@@ -32,6 +33,10 @@ class Script:
     groups: Mapping[str, Mapping[str, list[str]]] = field(default_factory=dict)
     """Group → version → plurals."""
     clock_off: float = 0.0
+    allowed: bool = True
+    """Whether it may do what it asks for."""
+    uid: str = ""
+    """Of the namespace kube-system, by which clusters are told apart."""
     page: bytes = b""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -65,7 +70,17 @@ class Script:
             ),
             "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews": (
                 201,
-                {"status": {"allowed": True}},
+                {"status": {"allowed": self.allowed}},
+            ),
+            "/api/v1/namespaces/kube-system": (200, {"metadata": {"uid": self.uid}}),
+            f"/apis/{permissions.RBAC}/v1/clusterroles/{permissions.PROJECT_ROLE}": (
+                200,
+                {
+                    "rules": [
+                        {"apiGroups": [r.group], "resources": [*r.resources], "verbs": [*r.verbs]}
+                        for r in permissions.PROJECT
+                    ]
+                },
             ),
         }
         return plain.get(path, (200, {"items": [], "metadata": {}}))

@@ -59,6 +59,12 @@ class Installation:
         assert done.returncode == 0, f"{arguments}: {done.stderr}"
         return done.stdout
 
+    def installation_id(self) -> str:
+        """The id that labels what it makes on clusters."""
+        return self.manage(
+            "shell", "-v", "0", "-c", "from workloads import refs; print(refs.installation_id())"
+        ).strip()
+
     def sign_in(self, user: str) -> None:
         """Make a token for `user` and use it from now on."""
         self.token = self.manage("token", user, "--days", "1").strip()

@@ -11,6 +11,7 @@ from django.db import connection
 from gangline.clusters import connections
 from gangline.clusters.drivers.base import Observation
 from gangline.clusters.models import Cluster
+from gangline.db.clock import db_now
 from gangline.organization import services
 from tests.support.waiting import wait_for
 from workloads.watching import watcher as watching
@@ -27,6 +28,9 @@ class Quiet:
     def __init__(self) -> None:
         Quiet.made.append(self)
         self.watched = threading.Event()
+
+    def silent_for(self) -> float:
+        return 40.0
 
     def list_owned(self, install: str) -> Iterator[Any]:
         return iter(())
@@ -77,6 +81,20 @@ def test_another_credential_is_taken_by_a_watch_that_goes_on(
     cluster.save()
     wait_for(lambda: len(Quiet.made) == 2 and Quiet.made[1].watched.is_set(), seconds=20)
     assert thread.is_alive()
+
+
+def test_the_row_says_when_the_cluster_was_last_heard(
+    quiet: tuple[Cluster, threading.Thread],
+) -> None:
+    cluster, _ = quiet
+
+    def heard() -> bool:
+        cluster.refresh_from_db()
+        return cluster.heard_at is not None
+
+    wait_for(heard, seconds=20)
+    assert cluster.heard_at is not None
+    assert 39 <= (db_now() - cluster.heard_at).total_seconds() <= 70
 
 
 def test_a_removed_cluster_is_not_watched(quiet: tuple[Cluster, threading.Thread]) -> None:

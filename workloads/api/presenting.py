@@ -213,6 +213,7 @@ def pod(replica: Replica, attempt: Attempt, workload: Workload) -> dict[str, Any
         "exitCode": replica.exit_code,
         "signal": replica.signal,
         "peakMemoryBytes": replica.peak_memory,
+        "restarts": replica.restarts,
         "requestedResources": {"gpu": {"request": replica.gpus}},
         "containers": [{"name": replica.role, "image": image, "startedAt": replica.started_at}],
     }

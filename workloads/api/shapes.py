@@ -139,7 +139,7 @@ _POD = {
     "projectName": TEXT, "tenantId": WHOLE, "priorityClassName": TEXT, "nodeName": TEXT,
     "createdAt": TIME, "completedAt": MAYBE_TIME, "updatedAt": TIME, "k8sPhase": TEXT,
     "k8sPhaseUpdatedAt": TIME, "reason": TEXT, "exitCode": MAYBE_WHOLE,
-    "signal": MAYBE_WHOLE, "peakMemoryBytes": MAYBE_WHOLE,
+    "signal": MAYBE_WHOLE, "peakMemoryBytes": MAYBE_WHOLE, "restarts": WHOLE,
     "requestedResources": _object(gpu=_REQUEST),
     "containers": {
         "type": "array", "items": _object(name=TEXT, image=TEXT, startedAt=MAYBE_TIME)

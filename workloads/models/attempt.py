@@ -96,6 +96,8 @@ class Replica(models.Model):
     exit_code = models.IntegerField(null=True)
     signal = models.IntegerField(null=True)
     peak_memory = models.BigIntegerField(null=True)
+    restarts = models.PositiveIntegerField(default=0)
+    """How often its container was started again in the same pod."""
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
 

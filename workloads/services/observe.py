@@ -335,6 +335,7 @@ def _replica_values(seen: ReplicaObservation) -> dict[str, object]:
         "exit_code": seen.exit_code,
         "signal": seen.signal,
         "peak_memory": seen.peak_memory,
+        "restarts": seen.restarts,
         "started_at": seen.started_at,
         "ended_at": seen.ended_at,
     }
@@ -349,6 +350,7 @@ _REPLICA_FIELDS = [
     "exit_code",
     "signal",
     "peak_memory",
+    "restarts",
     "started_at",
     "ended_at",
 ]

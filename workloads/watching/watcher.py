@@ -136,6 +136,7 @@ class Watcher:
                 if time.monotonic() - checked > CURRENT_SECONDS:
                     if not self._is_current(driver):
                         return
+                    self._heard(driver)
                     checked = time.monotonic()
                 if not self._lease.keep():
                     raise LeaseLost(self._lease.name)
@@ -145,6 +146,12 @@ class Watcher:
         finally:
             if isinstance(batches, Generator):
                 batches.close()
+
+    def _heard(self, driver: Driver) -> None:
+        """Let everybody see how old the news of the cluster is."""
+        if (silent := driver.silent_for()) is not None:
+            heard_at = db_now() - timedelta(seconds=silent)
+            Cluster.objects.filter(pk=self.cluster_id).update(heard_at=heard_at)
 
     def _is_current(self, driver: Driver) -> bool:
         """Whether one would connect in the same way today. Raises Cluster.DoesNotExist."""

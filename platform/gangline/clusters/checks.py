@@ -7,17 +7,19 @@ import logging
 import threading
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.db import close_old_connections, connections
 
 from gangline.db.clock import db_now
 
-from . import services
+from . import credentials, services
 from .connections import KUBERNETES, Unconnectable, client_for
 from .drivers.base import Health
 from .drivers.kubernetes import probing
+from .drivers.kubernetes.access import Access
+from .drivers.kubernetes.client import Client
 from .drivers.kubernetes.steps import State, Step
 from .models import Cluster, ConnectionCheck
 
@@ -26,7 +28,19 @@ log = logging.getLogger(__name__)
 LONGEST = timedelta(seconds=probing.BUDGET + 15)
 """A check that has run for longer broke off: its process ended."""
 
+CREDENTIAL = "Credential"
+"""The last step of a trial: whether the new credential is stored."""
 After = Callable[[Health], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A credential that is stored only if the check finds it good. Nobody else has it."""
+
+    access: Access
+    keep: Callable[[Health], str]
+    """Store it; the reason why it was not, in words, or nothing."""
+    even_without_rights: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +50,10 @@ class Progress:
     steps: tuple[Step, ...]
     to_come: tuple[str, ...]
     started_at: datetime
+    ended_at: datetime | None
     is_running: bool
     broke_off: bool
+    is_trial: bool
 
 
 def is_for(cluster: Cluster) -> bool:
@@ -54,32 +70,47 @@ def progress(cluster: Cluster) -> Progress | None:
     is_old = db_now() - row.started_at > LONGEST
     is_running = row.ended_at is None and not is_old
     seen = {step.name for step in steps}
-    to_come = tuple(name for name in probing.NAMES if name not in seen)
+    names = (*probing.NAMES, CREDENTIAL) if row.is_trial else probing.NAMES
     return Progress(
-        steps, to_come, row.started_at, is_running, row.ended_at is None and not is_running
+        steps,
+        tuple(name for name in names if name not in seen),
+        row.started_at,
+        row.ended_at,
+        is_running,
+        broke_off=row.ended_at is None and not is_running,
+        is_trial=row.is_trial,
     )
 
 
-def start(cluster: Cluster, *, after: After = lambda health: None) -> threading.Thread:
+def start(
+    cluster: Cluster, *, after: After = lambda health: None, trial: Trial | None = None
+) -> threading.Thread:
     """Begin a check in a thread of its own; ``after`` is told how it ended.
 
-    One that still runs is overtaken: it goes on and writes nothing any more.
+    With a ``trial``, of a credential that is only in this thread: when the process ends, it is gone
+    and the old one holds. One that still runs is overtaken: it goes on and writes nothing any more.
     """
     run = uuid.uuid4()
     ConnectionCheck.objects.update_or_create(
         cluster=cluster,
-        defaults={"run": run, "steps": [], "started_at": db_now(), "ended_at": None},
+        defaults={
+            "run": run,
+            "is_trial": trial is not None,
+            "steps": [],
+            "started_at": db_now(),
+            "ended_at": None,
+        },
     )
     thread = threading.Thread(
-        target=_run, args=(cluster.pk, run, after), name=f"check-{cluster.name}", daemon=True
+        target=_run, args=(cluster.pk, run, after, trial), name=f"check-{cluster.name}", daemon=True
     )
     thread.start()
     return thread
 
 
-def _run(cluster_id: uuid.UUID, run: uuid.UUID, after: After) -> None:
+def _run(cluster_id: uuid.UUID, run: uuid.UUID, after: After, trial: Trial | None) -> None:
     try:
-        look(Cluster.objects.get(pk=cluster_id), run, after)
+        look(Cluster.objects.get(pk=cluster_id), run, after, trial)
     except Cluster.DoesNotExist:
         pass
     except Exception:
@@ -88,7 +119,7 @@ def _run(cluster_id: uuid.UUID, run: uuid.UUID, after: After) -> None:
         connections.close_all()
 
 
-def look(cluster: Cluster, run: uuid.UUID, after: After) -> None:
+def look(cluster: Cluster, run: uuid.UUID, after: After, trial: Trial | None = None) -> None:
     """The check itself: writes each step as it is known, then what was learned."""
     own = ConnectionCheck.objects.filter(cluster=cluster, run=run)
     steps: list[Step] = []
@@ -99,17 +130,48 @@ def look(cluster: Cluster, run: uuid.UUID, after: After) -> None:
         # The next step may take seconds: no connection is held while a cluster is waited for.
         close_old_connections()
 
+    client: Client | None = None
     try:
-        client = client_for(cluster)
+        client = client_for(cluster) if trial is None else _trial_client(trial)
     except Unconnectable as why:
-        tell(Step("Credential", State.FAILED, str(why)))
+        if trial is None:
+            tell(Step(CREDENTIAL, State.FAILED, str(why)))
         health = Health(reachable=False, reason=str(why))
-    else:
+    if client is not None:
         scheduler = cluster.config.get("scheduler", "")
         health = probing.probe(client, scheduler=scheduler, tell=tell, ask_rights=True)
     if own.exists():
-        services.store_health(cluster, health)
-        if health.reachable:
+        if trial is not None:
+            health = _tried(trial, health, steps, tell)
+        if trial is None or health.reachable:
+            services.store_health(cluster, health)
+        if client is not None and health.reachable:
             services.store_capacity(cluster, probing.capacity(client))
     own.update(ended_at=db_now())
     after(health)
+
+
+def _trial_client(trial: Trial) -> Client:
+    try:
+        return Client(trial.access, credentials.reach())
+    except (OSError, ValueError) as error:
+        raise Unconnectable("Its certificates cannot be used.") from error
+
+
+def _tried(trial: Trial, health: Health, steps: list[Step], tell: Callable[[Step], None]) -> Health:
+    """Store the credential, or say why not; the answer is unreachable unless it is stored."""
+    lacks = any(step.name == "Permissions" and step.state == State.FAILED for step in steps)
+    fix = ""
+    if not health.reachable:
+        why = health.reason
+    elif lacks and not trial.even_without_rights:
+        why = "Gangline would lack rights that it needs."
+        fix = "Give it these rights first, or choose to store it although rights are missing."
+    else:
+        why = trial.keep(health)
+    if why:
+        says = f"It was not stored: {why} The one that was there before is still used."
+        tell(Step(CREDENTIAL, State.FAILED, says, fix))
+        return replace(health, reachable=False, reason=why)
+    tell(Step(CREDENTIAL, State.OK, "It is stored, and the one before is forgotten."))
+    return health

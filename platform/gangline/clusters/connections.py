@@ -158,6 +158,7 @@ def _kubernetes(cluster: Cluster) -> Driver:
         KubernetesOptions(
             namespace_prefix=cluster.config.get("namespacePrefix", "gangline"),
             scheduler=scheduler_of(cluster),
+            log_cap=settings.GANGLINE.log_cap_bytes,
             data_dir=settings.GANGLINE.data_dir,
         ),
     )

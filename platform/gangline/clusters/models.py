@@ -28,6 +28,18 @@ class Cluster(models.Model):
     """Slots were freed or asked for since the last walk over the waiting gangs (R7b)."""
     synced_fence = models.BigIntegerField(default=0)
     """Fence of the watcher lease under which a full list was last adopted."""
+    watch_trouble = models.TextField(blank=True, default="")
+    """Why a part of the cluster cannot be followed, in words; empty: everything is."""
+    heard_at = models.DateTimeField(null=True)
+    """When the stream of the watch that is silent for longest was last heard; None: no watch."""
+    searched_at = models.DateTimeField(null=True)
+    """When the last search for orphans began."""
+    revision = models.PositiveIntegerField(default=1)
+    """Rises with every change of the settings by a person: two do not overwrite each other."""
+    changed_at = models.DateTimeField(null=True)
+    changed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
     created_at = models.DateTimeField()
 
     def __str__(self) -> str:
@@ -63,6 +75,8 @@ class ConnectionCheck(models.Model):
     )
     run = models.UUIDField(default=uuid.uuid4)
     """Which check it is: one that was overtaken writes nothing any more."""
+    is_trial = models.BooleanField(default=False)
+    """It tries a credential that is not stored yet: the connection itself is not touched."""
     steps = models.JSONField(default=list)
     """`gangline.clusters.drivers.kubernetes.probing.Step` as JSON, in their order."""
     started_at = models.DateTimeField()
@@ -70,6 +84,50 @@ class ConnectionCheck(models.Model):
 
     def __str__(self) -> str:
         return f"check of {self.cluster_id}"
+
+
+class Orphan(models.Model):
+    """An object that bears this installation's label and belongs to no workload of it.
+
+    Absence of a row is no proof: it is shown after two looks, and only a person decides.
+    """
+
+    cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="orphans")
+    ext_uid = models.CharField(max_length=100)
+    kind = models.CharField(max_length=63)
+    name = models.CharField(max_length=253)
+    namespace = models.CharField(max_length=63, blank=True)
+    workload = models.CharField(max_length=63, blank=True)
+    """The workload that its label names, whatever is written there."""
+    attempt = models.PositiveIntegerField(default=0)
+    why = models.CharField(max_length=120)
+    """Why it belongs to nobody, in words."""
+    labels = models.JSONField(default=dict)
+    pods = models.PositiveIntegerField(default=0)
+    """Pods that live."""
+    gpus = models.PositiveIntegerField(default=0)
+    """GPU devices that all of its pods ask for together."""
+    created_at = models.DateTimeField(null=True)
+    """On the cluster, by its own clock."""
+    first_seen_at = models.DateTimeField()
+    seen_at = models.DateTimeField()
+    is_sure = models.BooleanField(default=False)
+    """Two looks found it, a minute or more apart: not just a submission on its way."""
+    is_going = models.BooleanField(default=False)
+    decision = models.CharField(max_length=8, blank=True)
+    """``ignore`` or ``delete``; empty: nobody decided."""
+    decided_at = models.DateTimeField(null=True)
+    decided_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "ext_uid"], name="orphan_uid_on_cluster")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
 
 
 class Lease(models.Model):

@@ -51,8 +51,14 @@ class Env(BaseSettings):
     local_roots: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split)] = ()
     """Folders in which a working directory may lie; empty: one's home on one's own machine."""
     local_sandbox: Literal["auto", "off"] = "auto"
-    log_cap_bytes: Annotated[int, Field(ge=1 << 24)] = 1 << 30
-    """Most log kept per replica; the first 8 MiB and the newest stay (R4)."""
+    log_cap_bytes: Annotated[
+        int,
+        Field(
+            ge=1 << 24,
+            description="Most bytes of log kept per pod, on this machine and on Kubernetes."
+            " The first 8 MiB and the newest stay.",
+        ),
+    ] = 1 << 30
     keep_deleted_days: Annotated[int, Field(ge=0)] = 14
     tick_seconds: Annotated[float, Field(gt=0)] = 1.0
     database_pool: Annotated[int, Field(ge=1)] = 8

@@ -1,4 +1,4 @@
-"""Pages for those who manage clusters: connect one, give another credential, remove it."""
+"""Pages for those who manage clusters: connect one, give another credential."""
 
 from typing import Any
 from uuid import UUID
@@ -7,8 +7,6 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.template.response import TemplateResponse
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from gangline.access.actor import Actor, actor_of
@@ -20,7 +18,6 @@ from gangline.clusters.drivers.kubernetes.roles import manifests
 from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
 from gangline.lib.sealing import CannotSeal
-from gangline.web.confirm import Question
 
 from . import intake, kubernetes
 from .intake import Intake, Typed, Wrong
@@ -53,52 +50,29 @@ def cluster_connect(request: HttpRequest) -> HttpResponse:
         return _page(request, found, also=[Wrong("name", str(why))])
     except CannotSeal as why:
         return _page(request, found, also=[Wrong("name", str(why))])
-    return _checked(request, actor, cluster, f"{cluster.name} is saved", found)
+    kubernetes.check(actor=actor, cluster=cluster)
+    chosen = f" as context {found.context}" if len(found.contexts) > 1 else ""
+    messages.success(request, f"{cluster.name} is saved{chosen}. Looking at it now.")
+    return redirect("cluster-detail", cluster_id=cluster.pk)
 
 
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def cluster_credential(request: HttpRequest, cluster_id: UUID) -> HttpResponse:
-    """Another credential for a cluster; the old one holds until the new one is accepted."""
+    """Another credential for a cluster; the old one holds until the new one passed the check."""
     actor = actor_of(request, "form")
-    cluster = _managed(actor, cluster_id)
+    cluster = managed(actor, cluster_id)
     if request.method != "POST":
         return _page(request, Intake(Typed(name=cluster.name)), cluster)
     found = _read(request)
     if found.access is None:
         return _page(request, found, cluster)
-    try:
-        kubernetes.replace(actor=actor, cluster=cluster, access=found.access)
-    except CannotSeal as why:
-        return _page(request, found, cluster, also=[Wrong("kubeconfig", str(why))])
-    said = f"{cluster.name} has another credential"
-    return _checked(request, actor, cluster, said, found)
-
-
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def cluster_remove(request: HttpRequest, cluster_id: UUID) -> HttpResponse:
-    """Ask for the name, then forget the cluster."""
-    actor = actor_of(request, "form")
-    cluster = _managed(actor, cluster_id)
-    why = kubernetes.reason_to_stay(cluster)
-    wrong = ""
-    if request.method == "POST" and not why:
-        if request.POST.get("name", "").strip() == cluster.name:
-            return _removed(request, actor, cluster)
-        wrong = f"This is not the cluster’s name. Write {cluster.name} to remove it."
-    question = Question(
-        title=f"Remove {cluster.name}?",
-        text="Gangline forgets the cluster, its credential, departments and policies. Nothing on"
-        " the cluster itself is touched: namespaces that Gangline made stay there.",
-        verb="Remove the cluster",
-        action=request.path,
-        cancel_url=reverse("cluster-detail", args=[cluster_id]),
-        is_harmful=True,
+    anyway = request.POST.get("anyway") == "1"
+    kubernetes.replace(
+        actor=actor, cluster=cluster, access=found.access, even_without_rights=anyway
     )
-    context = {"question": question, "cluster": cluster, "why": why, "wrong": wrong}
-    status = 409 if why and request.method == "POST" else 422 if wrong else 200
-    return TemplateResponse(request, "clusters/remove.html", context, status=status)
+    messages.info(request, "The new credential is being tried. It is stored if it is good.")
+    return redirect("cluster-detail", cluster_id=cluster.pk)
 
 
 @login_required
@@ -123,28 +97,8 @@ def _name_problem(name: str) -> list[Wrong]:
     return []
 
 
-def _removed(request: HttpRequest, actor: Actor, cluster: Cluster) -> HttpResponse:
-    name, address = cluster.name, cluster.pk
-    try:
-        kubernetes.remove(actor=actor, cluster=cluster)
-    except kubernetes.CannotRemove as why:
-        messages.error(request, str(why))
-        return redirect("cluster-detail", cluster_id=address)
-    messages.success(request, f"{name} is removed.")
-    return redirect("cluster-list")
-
-
-def _checked(
-    request: HttpRequest, actor: Actor, cluster: Cluster, said: str, found: Intake
-) -> HttpResponse:
-    """To the cluster's page, where the check goes on."""
-    kubernetes.check(actor=actor, cluster=cluster)
-    chosen = f" as context {found.context}" if len(found.contexts) > 1 else ""
-    messages.success(request, f"{said}{chosen}. Looking at it now.")
-    return redirect("cluster-detail", cluster_id=cluster.pk)
-
-
-def _managed(actor: Actor, cluster_id: UUID) -> Cluster:
+def managed(actor: Actor, cluster_id: UUID) -> Cluster:
+    """A cluster that the person may change. Raises Http404 or NotAllowed."""
     cluster = one(actor.user, cluster_id)
     if not can(actor.user, Permission.CLUSTER_MANAGE, cluster.scope):
         raise NotAllowed(Permission.CLUSTER_MANAGE, cluster.scope)
@@ -171,5 +125,6 @@ def _page(
         "schedulers": intake.schedulers(),
         "make_account": MAKE_ACCOUNT,
         "needs_account": found.needs_account,
+        "anyway": request.POST.get("anyway") == "1",
     }
     return render(request, "clusters/connect.html", context, status=422 if wrong else 200)

@@ -151,7 +151,12 @@ def _token(typed: Typed, post: Mapping[str, Any], now: datetime) -> Intake:
 def _settings(typed: Typed) -> Iterator[Wrong]:
     if typed.scheduler and typed.scheduler not in ADAPTERS:
         yield Wrong("scheduler", "Choose one of the schedulers that are shown.")
-    if not _PREFIX.fullmatch(typed.prefix):
+    yield from check_prefix(typed.prefix)
+
+
+def check_prefix(prefix: str) -> Iterator[Wrong]:
+    """What is wrong with the prefix of namespaces."""
+    if not _PREFIX.fullmatch(prefix):
         says = "Prefix must be 1 to 20 small letters, digits and hyphens, beginning with a letter."
         yield Wrong("prefix", says)
 

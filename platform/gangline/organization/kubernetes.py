@@ -16,7 +16,9 @@ from gangline.clusters import checks, connections, credentials
 from gangline.clusters.drivers.base import Health
 from gangline.clusters.drivers.kubernetes.access import Access
 from gangline.clusters.models import Cluster, Credential
+from gangline.db.clock import db_now
 from gangline.db.locks import locked
+from gangline.lib.sealing import CannotSeal
 
 from .intake import Intake
 from .models import Scope
@@ -43,14 +45,47 @@ def connect(*, actor: Actor | None, intake: Intake) -> Cluster:
     return cluster
 
 
-def replace(*, actor: Actor, cluster: Cluster, access: Access) -> Credential:
-    """Sign in otherwise from now on. The old credential is forgotten."""
+def replace(
+    *, actor: Actor, cluster: Cluster, access: Access, even_without_rights: bool = False
+) -> None:
+    """Begin to sign in otherwise: the credential is stored once the whole check found it good.
+
+    Until then, and for ever if it fails, the one that is there holds. Raises NotAllowed.
+    """
     _need(actor, cluster)
-    with transaction.atomic():
-        row = locked(Cluster.objects.filter(pk=cluster.pk)).get()
-        credential = credentials.store(row, access, by=actor.user)
-        _record(actor, actions.CLUSTER_CREDENTIAL, cluster, detail=_shown(credential))
-    return credential
+    revision = cluster.revision
+
+    def keep(health: Health) -> str:
+        with transaction.atomic():
+            row = locked(Cluster.objects.filter(pk=cluster.pk)).first()
+            if row is None:
+                return "The cluster was removed meanwhile."
+            if why := _overtaken(row, revision) or _elsewhere(row, health):
+                return why
+            try:
+                credential = credentials.store(row, access, by=actor.user)
+            except CannotSeal as error:
+                return str(error)
+            changed(row, by=actor)
+            _record(actor, actions.CLUSTER_CREDENTIAL, row, detail=_shown(credential))
+        cluster.refresh_from_db()
+        return ""
+
+    def after(health: Health) -> None:
+        if not health.reachable:
+            detail = {"server": access.server}
+            _told(
+                actor, actions.CLUSTER_CREDENTIAL, cluster, detail=detail, result="denied",
+                reason=health.reason,
+            )  # fmt: skip
+
+    checks.start(cluster, after=after, trial=checks.Trial(access, keep, even_without_rights))
+
+
+def changed(row: Cluster, *, by: Actor) -> None:
+    """Note who changed the settings, so that nobody overwrites it unseen. ``row`` is locked."""
+    row.revision, row.changed_at, row.changed_by = row.revision + 1, db_now(), by.user
+    row.save(update_fields=["revision", "changed_at", "changed_by"])
 
 
 def remove(*, actor: Actor, cluster: Cluster) -> None:
@@ -59,7 +94,7 @@ def remove(*, actor: Actor, cluster: Cluster) -> None:
     Raises CannotRemove with the reason, or NotAllowed.
     """
     _need(actor, cluster)
-    if cluster.kind != connections.KUBERNETES:
+    if not is_removable(cluster):
         raise CannotRemove(f"{cluster.name} is this machine, which cannot be removed.")
     with transaction.atomic():
         row = locked(Cluster.objects.filter(pk=cluster.pk)).get()
@@ -73,6 +108,11 @@ def remove(*, actor: Actor, cluster: Cluster) -> None:
         Scope.objects.filter(pk__in=scopes).delete()
         Scope.objects.filter(pk=cluster.scope_id).delete()
     connections.forget(cluster.pk)
+
+
+def is_removable(cluster: Cluster) -> bool:
+    """Whether clusters of this kind can be removed at all."""
+    return cluster.kind == connections.KUBERNETES
 
 
 def reason_to_stay(cluster: Cluster) -> str:
@@ -91,18 +131,34 @@ def check(*, actor: Actor, cluster: Cluster) -> None:
     _need(actor, cluster)
 
     def after(health: Health) -> None:
-        try:
-            _record(
-                actor,
-                actions.CLUSTER_CHECK,
-                cluster,
-                result="ok" if health.reachable else "denied",
-                reason=health.reason,
-            )
-        except DatabaseError:
-            log.exception("the check of %s could not be audited", cluster.name)
+        result = "ok" if health.reachable else "denied"
+        _told(actor, actions.CLUSTER_CHECK, cluster, result=result, reason=health.reason)
 
     checks.start(cluster, after=after)
+
+
+def _told(actor: Actor, action: str, cluster: Cluster, **more: Any) -> None:
+    """Into the audit log, from the thread of a check, which goes on without it."""
+    try:
+        _record(actor, action, cluster, **more)
+    except DatabaseError:
+        log.exception("%s of %s could not be audited", action, cluster.name)
+
+
+def _overtaken(row: Cluster, revision: int) -> str:
+    if row.revision == revision:
+        return ""
+    who = row.changed_by.username if row.changed_by else "Somebody"
+    return f"{who} changed the cluster during the check. Look at it, then try again."
+
+
+def _elsewhere(row: Cluster, health: Health) -> str:
+    """Whether it leads to another cluster than the one whose trainings are known here."""
+    before = row.facts.get("detail", {}).get("uid")
+    now = health.facts.detail.get("uid") if health.facts else None
+    if not before or not now or before == now or not row.projects.exists():
+        return ""
+    return "It leads to another cluster. Connect that one as a cluster of its own."
 
 
 def _fit(intake: Intake) -> Access:

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from . import connecting, views
+from . import connecting, editing, views
 
 CLUSTER = "clusters/<uuid:cluster_id>"
 
@@ -13,5 +13,5 @@ urlpatterns = [
     path(CLUSTER, views.cluster_detail, name="cluster-detail"),
     path(f"{CLUSTER}/check", views.cluster_check, name="cluster-check"),
     path(f"{CLUSTER}/credential", connecting.cluster_credential, name="cluster-credential"),
-    path(f"{CLUSTER}/remove", connecting.cluster_remove, name="cluster-remove"),
+    path(f"{CLUSTER}/settings", editing.cluster_settings, name="cluster-settings"),
 ]

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
@@ -21,10 +21,12 @@ from gangline.clusters import checks
 from gangline.clusters import services as clusters
 from gangline.clusters.connections import scheduler_of
 from gangline.clusters.drivers.kubernetes.steps import State, Step
-from gangline.clusters.models import Cluster, Credential
+from gangline.clusters.models import Cluster, Credential, Orphan
 from gangline.spec.frameworks import FRAMEWORKS
 
 from . import kubernetes
+from .changing import UNREACHABLE
+from .health import CHECKING, Health, health_of
 from .models import ScopeKind
 
 KINDS = {"local": "this machine", "kubernetes": "Kubernetes", "slurm": "Slurm"}
@@ -33,15 +35,6 @@ IDENTITIES = {
     "certificate": "a client certificate",
     "in-cluster": "the service account of Gangline’s own pod",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Health:
-    """How the health of a cluster looks."""
-
-    word: str
-    tone: str
-    shape: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +48,16 @@ class StepRow:
     step: Step | None = None
 
 
-HEALTH = {
-    "Connected": Health("Connected", "good", "running"),
-    "Unreachable": Health("Unreachable", "bad", "no-contact"),
-}
-NOT_YET = Health("Not checked yet", "neutral", "unknown")
-CHECKING = Health("Checking", "info", "initializing")
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A cluster in the list; ``strays``: objects on it that belong to no workload."""
+
+    cluster: Cluster
+    health: Health
+    facts: dict[str, Any]
+    strays: int
+
+
 LOOKS = {
     State.OK: ("good", "circle-check", "Good"),
     State.WARNING: ("warn", "alert-triangle", "Worth knowing"),
@@ -73,8 +70,14 @@ LOOKS = {
 @require_safe
 def cluster_list(request: HttpRequest) -> HttpResponse:
     user = _user(request)
+    strays = Count("orphans", filter=Q(orphans__is_sure=True, orphans__decision=""))
     found = visible(user).order_by("name")
-    rows = [(cluster, HEALTH.get(cluster.health, NOT_YET), _facts(cluster)) for cluster in found]
+    managed = set(visible_scopes(user, Permission.CLUSTER_VIEW).values_list("pk", flat=True))
+    counted = found.annotate(strays=strays)
+    rows = [
+        Row(one, health_of(one), _facts(one), one.strays if one.scope_id in managed else 0)
+        for one in counted
+    ]
     context = {
         "rows": rows,
         "state": "ready" if rows else "empty",
@@ -95,7 +98,7 @@ def cluster_detail(request: HttpRequest, cluster_id: UUID) -> HttpResponse:
     context = {
         "cluster": cluster,
         "kind": KINDS.get(cluster.kind, cluster.kind),
-        "health": HEALTH.get(cluster.health, NOT_YET),
+        "health": health_of(cluster),
         "facts": _facts(cluster),
         "detail": cluster.facts.get("detail", {}),
         "frameworks": [_labelled(one) for one in cluster.facts.get("frameworks", [])],
@@ -104,10 +107,11 @@ def cluster_detail(request: HttpRequest, cluster_id: UUID) -> HttpResponse:
         "may_manage": can(user, Permission.CLUSTER_MANAGE, cluster.scope),
         "may_see_details": may_see,
         "is_kubernetes": checks.is_for(cluster),
+        "when_unreachable": UNREACHABLE[cluster.when_unreachable].lower(),
         "scheduler": scheduler_of(cluster),
     }
     if checks.is_for(cluster) and may_see:
-        context |= _connection(cluster)
+        context |= _connection(cluster) | _orphans(cluster)
     return render(request, "clusters/detail.html", context)
 
 
@@ -133,7 +137,8 @@ def cluster_check(request: HttpRequest, cluster_id: UUID) -> HttpResponse:
 
 def visible(user: User) -> QuerySet[Cluster]:
     """Clusters that the person manages, or on which they have a project."""
-    return Cluster.objects.select_related("scope").filter(
+    rows = Cluster.objects.select_related("scope", "connection_check")
+    return rows.filter(
         Q(scope__in=visible_scopes(user, Permission.CLUSTER_VIEW))
         | Q(pk__in=visible_projects(user, Permission.WORKLOAD_VIEW).values("cluster_id"))
     )
@@ -157,7 +162,7 @@ def _connection(cluster: Cluster) -> dict[str, Any]:
         "progress": progress,
         "make_project": f"gangline-manage project NAME --researcher USER \\\n"
         f"  --cluster {shlex.quote(cluster.name)}",
-        "reason_to_stay": kubernetes.reason_to_stay(cluster),
+        "has_projects": cluster.projects.exists(),
     }
     if progress is None:
         return context
@@ -166,6 +171,19 @@ def _connection(cluster: Cluster) -> dict[str, Any]:
         context["health"] = CHECKING
         rows += [StepRow(name, "neutral", "clock", "To come") for name in progress.to_come]
     return context | {"steps": rows, "checking": progress.is_running, "said": _said(progress)}
+
+
+def _orphans(cluster: Cluster) -> dict[str, Any]:
+    """Objects on the cluster that belong to no workload, and those that were put away."""
+    rows = list(
+        Orphan.objects.filter(cluster=cluster, is_sure=True)
+        .select_related("decided_by")
+        .order_by("created_at", "pk")
+    )
+    return {
+        "orphans": [row for row in rows if row.decision != "ignore"],
+        "ignored": [row for row in rows if row.decision == "ignore"],
+    }
 
 
 def _said(progress: checks.Progress) -> str:
@@ -177,6 +195,9 @@ def _said(progress: checks.Progress) -> str:
         return "The check broke off before its end. Check again."
     failed = sum(step.state == State.FAILED for step in progress.steps)
     warned = sum(step.state == State.WARNING for step in progress.steps)
+    if progress.is_trial:
+        kept = progress.steps and progress.steps[-1].state == State.OK
+        return f"The new credential {'is' if kept else 'was not'} stored."
     if failed:
         return f"{failed} of {len(progress.steps)} steps failed."
     if warned:

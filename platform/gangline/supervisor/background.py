@@ -1,4 +1,4 @@
-"""Ticker, watchers and pruner as threads: beside the web server, or alone in `watch` (R10)."""
+"""Ticker, watchers and what else goes on, as threads: beside the web server, or alone (R10)."""
 
 import logging
 import os
@@ -9,6 +9,7 @@ import time
 from django.db import connections
 
 from workloads import work_bell
+from workloads.watching.orphans import OrphanSearch
 from workloads.watching.pruner import Pruner
 from workloads.watching.ticker import Ticker
 from workloads.watching.watcher import Watchers
@@ -25,7 +26,7 @@ class Background:
         self.stop = threading.Event()
         self._threads = [
             threading.Thread(target=self._run, args=(part,), name=type(part).__name__, daemon=True)
-            for part in (Ticker(), Watchers(), Pruner())
+            for part in (Ticker(), Watchers(), Pruner(), OrphanSearch())
         ]
 
     def start(self) -> None:
@@ -42,7 +43,7 @@ class Background:
             thread.join(max(0.0, deadline - time.monotonic()))
         return not any(thread.is_alive() for thread in running)
 
-    def _run(self, part: Ticker | Watchers | Pruner) -> None:
+    def _run(self, part: Ticker | Watchers | Pruner | OrphanSearch) -> None:
         while not self.stop.is_set():
             try:
                 part.run(self.stop)

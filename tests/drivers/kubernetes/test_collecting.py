@@ -9,6 +9,7 @@ import pytest
 
 from gangline.clusters.drivers.base import AttemptRef, ObservedState
 from gangline.clusters.drivers.kubernetes import logs, pods
+from gangline.clusters.drivers.kubernetes.archive import Limits
 from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
 from gangline.clusters.drivers.kubernetes.logs import Collector
 from gangline.clusters.drivers.kubernetes.options import Options
@@ -102,6 +103,29 @@ def test_one_follower_serves_several_pods(place: Ground, tmp_path: Path) -> None
             wait_for(lambda n=name: texts(place, ref, n) == lines(50), seconds=20)  # type: ignore[misc]
     finally:
         collector.stop()
+
+
+def test_no_more_is_kept_of_a_log_than_the_installation_allows(
+    place: Ground, tmp_path: Path
+) -> None:
+    """The first segment and the newest stay; one line says what was dropped between them."""
+    ref = place.ref()
+    place.running(ref)
+    (raw,) = place.bed.client.list(PODS, place.namespace).body["items"]
+    limits = Limits(segment=1_000, cap=4_000)
+    for first in range(0, 400, 20):
+        say(place, first, first + 20)
+        logs.catch_up(place.client, tmp_path, [pods.read(raw)], 20, limits=limits)
+    told, at = [], 0
+    while data := (chunk := place.driver.read_log(ref, "worker-0", at, 10**6)).data:
+        told += [line.split(b" ", 3)[3] for line in data.splitlines()]
+        at = chunk.next_offset
+    assert (told[0], told[-1]) == (lines(1)[0], lines(400)[-1])
+    assert any(b"of log were dropped here: the log is full." in line for line in told)
+    folder = logs.folder(tmp_path, ref.workload, ref.attempt, "worker-0")
+    assert sum(one.stat().st_size for one in folder.glob("*.log")) <= 5_000
+    driver = KubernetesDriver(place.client, Options(data_dir=tmp_path, log_cap=1 << 24))
+    assert driver._log_limits.cap == 1 << 24
 
 
 @pytest.mark.parametrize("end", [KubernetesDriver.suspend, KubernetesDriver.delete])

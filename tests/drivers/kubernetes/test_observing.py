@@ -280,3 +280,10 @@ def test_only_a_cause_that_the_cluster_took_away_is_moved() -> None:
     assert look(job(true=["Failed"]), away).is_moved
     own = pod(1, phase="Failed", state=ended(1, seconds=-5))
     assert not look(job(true=["Failed"]), away, own).is_moved
+
+
+def test_a_container_that_was_started_again_is_counted() -> None:
+    raw = pod(0)
+    raw["status"].setdefault("containerStatuses", [{}])[0]["restartCount"] = 2
+    seen = look(job(true=["Created", "Running"]), raw, pod(1))
+    assert [replica.restarts for replica in seen.replicas] == [2, 0]

@@ -116,6 +116,25 @@ class ReplicaObservation:
     ended_at: datetime | None = None
     peak_memory: int | None = None
     """Bytes."""
+    restarts: int = 0
+    """How often the cluster started it again in its place, without a new attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedObject:
+    """One object on a cluster that bears the label of an installation, whatever it belongs to."""
+
+    ref: AttemptRef
+    """What its labels say; ``workload`` may be empty, or nobody's. ``ext_uid`` tells it from any
+    other object of its name."""
+    kind: str
+    """The cluster's own word for it: ``PyTorchJob``, ``run``."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    gpus: int = 0
+    """GPU devices that all of its replicas ask for together."""
+    created_at: datetime | None = None
+    is_going: bool = False
+    """Somebody deletes it, and it is not gone yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,8 +329,20 @@ class Driver(Protocol):
     def list_owned(self, install: str) -> Iterator[AttemptRef]:
         """All of this installation on the cluster, for adoption and the search for orphans."""
 
+    def owned_objects(self, install: str) -> Sequence[OwnedObject] | Unknown:
+        """What ``list_owned`` tells of, with objects of no workload: all of it, or Unknown."""
+
+    def delete_object(self, owned: OwnedObject) -> Result:
+        """Delete this one object and what belongs to it, and nothing that took its name since.
+
+        NotYet while it is still there; Refused where Gangline may not, or it is another's.
+        """
+
     def watch(self, install: str, cursor: str) -> Iterator[Sequence[Observation]]:
         """Batches of observations as they happen; an empty batch now and then as a sign of life."""
+
+    def silent_for(self) -> float | None:
+        """Seconds since the watch last heard of every part of the cluster; None: nobody watches."""
 
     def read_log(self, ref: AttemptRef, replica: str, offset: int, limit: int) -> LogChunk:
         """Log of ``replica`` (``worker-0``) from logical byte ``offset``, at most ``limit`` bytes.

@@ -5,6 +5,7 @@ from pathlib import Path
 from gangline.clusters.drivers.base import ObservedState
 
 from . import logs
+from .archive import DEFAULT, Limits
 from .client import Client
 from .pods import Pod
 from .watching import Key, Listener
@@ -20,9 +21,9 @@ _OVER = (
 class Collecting(Listener):
     """Follows the pods that the watch sees, and marks the logs of attempts that are over."""
 
-    def __init__(self, client: Client, data_dir: Path) -> None:
+    def __init__(self, client: Client, data_dir: Path, limits: Limits = DEFAULT) -> None:
         self.data_dir = data_dir
-        self.collector = logs.Collector(client, data_dir)
+        self.collector = logs.Collector(client, data_dir, limits=limits)
         self._closing: set[Key] = set()
         self._open: set[Key] = set()
 

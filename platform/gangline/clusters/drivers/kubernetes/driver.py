@@ -5,6 +5,7 @@ Gangline hands out no slots here: the cluster's scheduler does. An attempt is ma
 """
 
 import logging
+import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -19,6 +20,7 @@ from gangline.clusters.drivers.base import (
     LogChunk,
     Observation,
     ObservedState,
+    OwnedObject,
     Result,
     Submission,
     Unknown,
@@ -38,6 +40,7 @@ from . import (
     probing,
     schedulers,
 )
+from .archive import Limits
 from .client import Client, Unreachable
 from .collecting import Collecting
 from .effects import Effects
@@ -45,6 +48,7 @@ from .jobs import Job
 from .kinds import KINDS
 from .objects import Doubt, Objects, is_attempt, is_workload
 from .options import Options
+from .owned import Owned
 from .pending import Pending
 from .pods import MASTER, WORKER, Pod
 from .watching import Listener, Watch
@@ -69,6 +73,9 @@ class KubernetesDriver:
         self.objects = Objects(client, options)
         self._effects = Effects(client, self.objects, self._catch_up)
         self._pending = Pending(self.objects)
+        self._owned_objects = Owned(client, self.objects)
+        self._watched: Watch | None = None
+        self._log_limits = Limits(cap=options.log_cap)
 
     def probe(self) -> Health:
         return probing.probe(self.client)
@@ -123,8 +130,28 @@ class KubernetesDriver:
         except (Doubt, Unreachable) as why:
             log.warning("what this installation owns cannot be listed: %s", why)
 
+    def owned_objects(self, install: str) -> Sequence[OwnedObject] | Unknown:
+        try:
+            return self._owned_objects.all(install)
+        except (Doubt, Unreachable) as why:
+            return Unknown(str(why))
+        except _ODD as error:
+            return Unknown(f"What the cluster told could not be understood: {error!r}.")
+
+    def delete_object(self, owned: OwnedObject) -> Result:
+        try:
+            return self._owned_objects.delete(owned)
+        except (Doubt, Unreachable) as why:
+            return Unknown(str(why))
+
     def watch(self, install: str, cursor: str) -> Iterator[Sequence[Observation]]:
         return self._watch(install)
+
+    def silent_for(self) -> float | None:
+        watch = self._watched
+        if watch is None or watch.store.heard_at == float("-inf"):
+            return None
+        return max(0.0, time.monotonic() - watch.store.heard_at)
 
     def read_log(self, ref: AttemptRef, replica: str, offset: int, limit: int) -> LogChunk:
         data_dir = self.options.data_dir
@@ -143,12 +170,14 @@ class KubernetesDriver:
     def _watch(self, install: str) -> Generator[Sequence[Observation], None, None]:
         listener: Listener = Listener()
         if self.options.data_dir is not None:
-            listener = Collecting(self.client, self.options.data_dir)
+            listener = Collecting(self.client, self.options.data_dir, self._log_limits)
         # Every kind that Gangline knows: an operator may be installed while this goes on.
         watch = Watch(self.client, install, list(KINDS.values()), self.observe, listener)
+        self._watched = watch
         try:
             yield from watch.batches()
         finally:
+            self._watched = None
             listener.stop()
 
     def _look(self, ref: AttemptRef) -> Observation:
@@ -178,7 +207,8 @@ class KubernetesDriver:
 
     def _catch_up(self, pods: list[Pod]) -> None:
         if self.options.data_dir is not None:
-            logs.catch_up(self.client, self.options.data_dir, pods)
+            data_dir, limits = self.options.data_dir, self._log_limits
+            logs.catch_up(self.client, data_dir, pods, limits=limits)
 
     def _answer(self, act: Callable[[AttemptRef], Result], ref: AttemptRef) -> Result:
         """Outages and doubt are answers, not exceptions."""

@@ -15,7 +15,7 @@ from gangline.clusters.drivers import log_files
 from gangline.clusters.drivers.base import LogChunk
 
 from . import archive
-from .archive import Archive
+from .archive import DEFAULT, Archive, Limits
 from .client import Client, Unreachable
 from .pods import Pod
 from .resources import PODS
@@ -45,8 +45,15 @@ class _Followed:
 class Collector:
     """Threads that follow the pods that `tell` names. ``stop`` ends them."""
 
-    def __init__(self, client: Client, data_dir: Path, *, followers: int = FOLLOWERS) -> None:
-        self.client, self.data_dir = client, data_dir
+    def __init__(
+        self,
+        client: Client,
+        data_dir: Path,
+        *,
+        followers: int = FOLLOWERS,
+        limits: Limits = DEFAULT,
+    ) -> None:
+        self.client, self.data_dir, self.limits = client, data_dir, limits
         self._most = followers
         self._pods: dict[str, _Followed] = {}
         self._done: set[str] = set()
@@ -129,7 +136,7 @@ class Collector:
         place = folder(self.data_dir, pod.workload, pod.attempt, pod.replica)
         if archive.has_ended(place, pod.uid):
             return True
-        with archive.opened(place, pod.uid) as into:
+        with archive.opened(place, pod.uid, self.limits) as into:
             if into is None:
                 taken.not_before = time.monotonic() + AGAIN_AFTER_TROUBLE
                 return False
@@ -186,7 +193,12 @@ def folder(data_dir: Path, workload: str, attempt: int, replica: str) -> Path:
 
 
 def catch_up(
-    client: Client, data_dir: Path, pods: Iterable[Pod], seconds: float = CATCH_UP
+    client: Client,
+    data_dir: Path,
+    pods: Iterable[Pod],
+    seconds: float = CATCH_UP,
+    *,
+    limits: Limits = DEFAULT,
 ) -> None:
     """Fetch, before pods go, what no collector is fetching just now; within ``seconds``."""
     until = time.monotonic() + seconds
@@ -199,7 +211,7 @@ def catch_up(
         if archive.has_ended(place, pod.uid):
             continue
         try:
-            with archive.opened(place, pod.uid) as into:
+            with archive.opened(place, pod.uid, limits) as into:
                 if into is None:
                     continue  # somebody follows it, and is a moment behind at most
                 for lines in _lines(client, pod, into, follow=False):

@@ -12,5 +12,7 @@ class Options:
     """A project's namespace is called ``<prefix>-<project>`` unless its policy names one."""
     scheduler: str = ""
     """Scheduler asked for by the admin; empty: the best of those that the cluster has."""
+    log_cap: int = 2**30
+    """Most bytes of log that are kept of one replica."""
     data_dir: Path | None = None
     """Where logs are archived before their pods go."""

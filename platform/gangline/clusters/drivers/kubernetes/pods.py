@@ -159,6 +159,7 @@ def replica(pod: Pod, *, rank: int) -> ReplicaObservation:
         signal=code - 128 if code is not None and 128 < code < 160 else None,
         started_at=pod.started_at,
         ended_at=pod.ended_at,
+        restarts=pod.restarts,
     )
 
 

@@ -16,7 +16,7 @@ from gangline.clusters.drivers.base import Capacity, Facts, FrameworkOffer, Heal
 
 from . import addresses, connecting, offers, permissions
 from .client import Answer, Client, Unreachable
-from .resources import ACCESS_REVIEWS, NODES, STORAGE_CLASSES, Resource
+from .resources import ACCESS_REVIEWS, NAMESPACES, NODES, STORAGE_CLASSES, Resource
 from .steps import State, Step
 
 log = logging.getLogger(__name__)
@@ -112,6 +112,7 @@ class _Look:
             self._certificate(connection)
         self._identity()
         self._version_and_clock()
+        self.detail["uid"] = self._uid()
         served = self._served()
         if self.ask_rights:
             self._guarded("Permissions", lambda: self._permissions(served))
@@ -151,6 +152,13 @@ class _Look:
         self.version = found.value
         self.tell(found.step)
         self.tell(connecting.clock(answer, asked, answered))
+
+    def _uid(self) -> str:
+        """What tells this cluster from every other one, whatever its address: nothing in Kubernetes
+        names a cluster, and the namespace kube-system is never made anew."""
+        body = self._ask("GET", NAMESPACES.path(name="kube-system")).body
+        meta = body.get("metadata") if isinstance(body, dict) else None
+        return str(meta.get("uid", "")) if isinstance(meta, dict) else ""
 
     def _served(self) -> offers.Served:
         """API groups and versions, which every signed-in client may read."""

@@ -23,6 +23,7 @@ from gangline.clusters.drivers.base import (
     NotYet,
     Observation,
     ObservedState,
+    OwnedObject,
     Refused,
     ReplicaPlacement,
     Result,
@@ -177,6 +178,20 @@ class LocalDriver:
                 continue
             yield _ref_of(plan)
 
+    def owned_objects(self, install: str) -> Sequence[OwnedObject] | Unknown:
+        """Runs in the data folder that still have a process."""
+        boot = self.boot_id()
+        found = []
+        for ref in self.list_owned(install):
+            folder = self._folder(ref)
+            plan = folder.plan()
+            if plan is not None and observing.live_replicas(folder, plan, boot):
+                found.append(OwnedObject(ref, "run", gpus=sum(len(p.gpus) for p in ref.placement)))
+        return found
+
+    def delete_object(self, owned: OwnedObject) -> Result:
+        return self.delete(owned.ref)
+
     def watch(self, install: str, cursor: str) -> Iterator[Sequence[Observation]]:
         def owns(folder: RunFolder) -> bool:
             try:
@@ -189,6 +204,9 @@ class LocalDriver:
             return self.observe(AttemptRef(install, folder.workload, folder.attempt, name=""))
 
         return watching.watch(self.data_dir, owns, look)
+
+    def silent_for(self) -> float | None:
+        return None
 
     def read_log(self, ref: AttemptRef, replica: str, offset: int, limit: int) -> LogChunk:
         try:

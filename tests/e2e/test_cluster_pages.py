@@ -1,0 +1,116 @@
+"""One walk over the pages of a connected cluster, with the keyboard where it matters."""
+
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from gangline.clusters.connections import driver_for
+from gangline.clusters.models import Cluster, Credential, Orphan
+from gangline.db.clock import db_now
+from tests.beds.kubernetes.bed import Bed
+from tests.support import orphans as orphans_on_bed
+from tests.support.waiting import wait_for
+from workloads import refs
+from workloads.services import orphans
+
+Opener = Callable[..., Page]
+ADMIN = "administrator"
+pytestmark = pytest.mark.usefixtures("loopback_admitted")
+
+
+def test_an_administrator_looks_after_a_cluster(
+    open_page: Opener, bed: Bed, axe: Callable[[Page], list[str]]
+) -> None:
+    page = open_page(ADMIN)
+    page.goto("/clusters/connect")
+    page.locator("#name").fill("lab")
+    page.locator("#kubeconfig").fill(bed.kubeconfig("gangline"))
+    page.get_by_role("button", name="Connect").click()
+    expect(page.locator("#cluster-body[data-checking=no]")).to_be_visible(timeout=60_000)
+    lab = Cluster.objects.get(name="lab")
+    settings_of_two(open_page, page, lab, axe)
+    a_credential_that_fails(page, lab, axe)
+    with bed.namespace() as namespace:
+        marks = orphans_on_bed.marks(refs.installation_id(), str(uuid.uuid4()))
+        orphans_on_bed.put(bed, namespace, "lost", marks)
+        two_looks(lab)
+        an_orphan_is_deleted(page, lab, axe)
+        there = bed.client.get
+        wait_for(lambda: not there(orphans_on_bed.JOBS, namespace, "lost").ok, seconds=30)
+    page.goto(f"/clusters/{lab.pk}")
+    page.get_by_role("link", name="Remove").click()
+    expect(page.get_by_role("dialog")).to_contain_text("erases its credential")
+    page.get_by_label("Name of the cluster").fill("zurich")
+    page.get_by_role("button", name="Remove the cluster").click()
+    expect(page.get_by_text("zurich is removed.")).to_be_visible()
+    assert not Credential.objects.exists()
+
+
+def settings_of_two(
+    open_page: Opener, page: Page, lab: Cluster, axe: Callable[[Page], list[str]]
+) -> None:
+    other = open_page(ADMIN, viewport={"width": 390, "height": 844})
+    for one in (page, other):
+        one.goto(f"/clusters/{lab.pk}/settings")
+        assert not one.evaluate("document.documentElement.scrollWidth > innerWidth")
+    assert axe(page) == []
+    expect(page.get_by_role("radio", name="Kueue")).to_be_disabled()
+    page.locator("#name").fill("zurich")
+    page.locator("#name").press("Enter")
+    expect(page.get_by_text("Changed: Name.")).to_be_visible()
+    other.locator("#gpu").fill("amd.com/gpu")
+    other.get_by_role("button", name="Save").click()
+    expect(other.get_by_text("Somebody was faster")).to_be_visible()
+    assert other.locator("#gpu").input_value() == "amd.com/gpu"
+    assert axe(other) == []
+    assert other.locator("#name").input_value() == "zurich", "left alone, it follows"
+    other.get_by_role("button", name="Save mine").click()
+    expect(other.get_by_text("Changed: GPU resource.")).to_be_visible()
+    lab.refresh_from_db()
+    assert (lab.name, lab.config["gpuResource"]) == ("zurich", "amd.com/gpu")
+
+
+def a_credential_that_fails(page: Page, lab: Cluster, axe: Callable[[Page], list[str]]) -> None:
+    sealed = Credential.objects.get(cluster=lab).sealed
+    page.goto(f"/clusters/{lab.pk}")
+    page.get_by_role("link", name="Replace the credential").click()
+    page.locator("#way-token").check()
+    page.locator("#server").fill("https://127.0.0.1:9")
+    page.locator("#token").fill("not-it")
+    page.get_by_role("button", name="Replace the credential").click()
+    failed = page.locator("[data-step=Credential][data-state=failed]")
+    expect(failed).to_contain_text("The one that was there before is still used.", timeout=60_000)
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Connected")
+    assert axe(page) == []
+    assert Credential.objects.get(cluster=lab).sealed == sealed
+
+
+def two_looks(lab: Cluster) -> None:
+    """As the background makes them, the first of them more than a minute ago."""
+    assert orphans.search(lab, driver_for(lab))
+    Orphan.objects.update(first_seen_at=db_now() - timedelta(seconds=90))
+    assert orphans.search(lab, driver_for(lab))
+
+
+def an_orphan_is_deleted(page: Page, lab: Cluster, axe: Callable[[Page], list[str]]) -> None:
+    page.goto("/clusters")
+    page.get_by_role("link", name="1 unmanaged object").click()
+    page.get_by_role("button", name="Ignore lost").click()
+    expect(page.get_by_text("PyTorchJob lost is ignored from now on.")).to_be_visible()
+    page.get_by_text("1 ignored").click()
+    page.get_by_role("button", name="List lost again").click()
+    link = page.get_by_role("link", name="Delete lost")
+    link.focus()
+    link.press("Enter")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Delete PyTorchJob lost?")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()
+    expect(link).to_be_focused()
+    link.press("Enter")
+    assert axe(page) == []
+    dialog.get_by_role("button", name="Delete lost").click()
+    expect(page.get_by_text("PyTorchJob lost is being deleted.")).to_be_visible()

@@ -1,0 +1,393 @@
+"""Changing a cluster that is connected: settings, credential, removal, and what was left on it."""
+
+import threading
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.test import Client
+
+from gangline.access.services import give
+from gangline.audit.models import AuditEntry
+from gangline.clusters import connections, credentials
+from gangline.clusters.drivers.kubernetes.access import Access
+from gangline.clusters.models import Cluster, ConnectionCheck, Credential, Orphan
+from gangline.db.clock import db_now
+from gangline.organization import services
+from gangline.organization.models import Project, Scope
+from tests.support.api_server import Script, answering
+from tests.support.world import World, make_world
+from workloads.models import Workload
+
+SECRET = "s3cr3t-CANARY-t0ken"
+GROUPS = {
+    "kubeflow.org": {"v1": ["pytorchjobs"]},
+    "scheduling.volcano.sh": {"v1beta1": ["podgroups", "queues"]},
+}
+pytestmark = pytest.mark.usefixtures("loopback_admitted")
+Post = Callable[..., Any]
+
+
+@pytest.fixture
+def world(transactional_db: None) -> World:
+    return make_world()
+
+
+@pytest.fixture
+def script() -> Script:
+    return Script(groups=GROUPS, uid="one")
+
+
+@pytest.fixture
+def server(script: Script) -> Iterator[Access]:
+    with answering(script) as access:
+        yield access
+
+
+@pytest.fixture
+def post(world: World) -> Post:
+    """Posts as an administrator, or as somebody else."""
+
+    def send(address: str, person: str = "administrator", **fields: Any) -> Any:
+        return browser(world, person).post(address, fields)
+
+    return send
+
+
+@pytest.fixture
+def lab(world: World, post: Post, server: Access) -> Cluster:
+    """A connected cluster that was looked at."""
+    assert post("/clusters/connect", name="lab", **by_token(server)).status_code == 302
+    wait()
+    found = Cluster.objects.get(name="lab")
+    assert found.health == "Connected"
+    return found
+
+
+def browser(world: World, person: str = "administrator") -> Client:
+    client = Client()
+    client.force_login(world.people[person])
+    return client
+
+
+def by_token(access: Access, token: str = SECRET) -> dict[str, str]:
+    return {
+        "way": "token", "server": access.server, "authority": access.certificate_authority,
+        "token": token,
+    }  # fmt: skip
+
+
+def wait() -> None:
+    """Let every check that goes on come to its end."""
+    for thread in threading.enumerate():
+        if thread.name.startswith("check-"):
+            thread.join(30)
+            assert not thread.is_alive()
+
+
+def seen(world: World, address: str, person: str = "administrator") -> str:
+    return browser(world, person).get(address).content.decode().replace("&#x27;", "'")
+
+
+def wanted(cluster: Cluster, **changes: Any) -> dict[str, Any]:
+    """What the page of ``cluster`` posts after somebody made ``changes`` on it."""
+    shown = {
+        "name": cluster.name, "scheduler": "", "prefix": "gangline", "gpu": "",
+        "unreachable": "queue",
+    }  # fmt: skip
+    hidden = {f"shown-{name}": value for name, value in shown.items()}
+    return {**shown, **hidden, "revision": cluster.revision, **changes}
+
+
+# Settings
+
+
+def test_settings_are_changed_and_audited(world: World, post: Post, lab: Cluster) -> None:
+    address = f"/clusters/{lab.pk}/settings"
+    page = seen(world, address)
+    assert "Found by the last check." in page
+    assert "Not there: the cluster does not serve kueue.x-k8s.io" in page
+    assert page.count("not proven on a real cluster") == 2
+    changes = {
+        "name": "zurich", "scheduler": "plain", "prefix": "lab", "gpu": "amd.com/gpu",
+        "unreachable": "reject",
+    }  # fmt: skip
+    assert post(address, **wanted(lab, **changes)).status_code == 302
+    wait()
+    now = Cluster.objects.select_related("scope").get(pk=lab.pk)
+    assert (now.name, now.scope.name, now.when_unreachable) == ("zurich", "zurich", "reject")
+    assert (now.config["scheduler"], now.config["namespacePrefix"]) == ("plain", "lab")
+    assert (now.config["gpuResource"], now.revision) == ("amd.com/gpu", lab.revision + 1)
+    assert now.config["credential"] == lab.config["credential"]
+    entry = AuditEntry.objects.get(action="cluster.change")
+    assert entry.detail["prefix"] == {"from": "gangline", "to": "lab"}
+    assert set(entry.detail) == {"name", "scheduler", "prefix", "gpu", "unreachable"}
+    page = seen(world, f"/clusters/{lab.pk}")
+    assert "zurich" in page
+    assert "lab-…" in page
+    assert "amd.com/gpu" in page
+    assert connections.scheduler_of(now) == "plain"
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"name": ""}, "Name must be 1 to 63 visible characters."),
+        ({"name": "this-machine"}, "There is already a cluster this-machine. Choose another name."),
+        ({"scheduler": "magic"}, "Scheduler must be one of those that are shown."),
+        ({"scheduler": "kai"}, "KAI Scheduler cannot be chosen. Not there: the cluster does not"),
+        ({"prefix": "Not it"}, "Prefix must be 1 to 20 small letters"),
+        ({"gpu": "gpus"}, "GPU resource must be a resource that counts GPUs, such as amd.com/gpu"),
+        ({"gpu": "amd.com/gpu/x"}, "GPU resource must be a resource that counts GPUs"),
+        ({"unreachable": "explode"}, "Choose whether trainings wait or are refused."),
+    ],
+)
+def test_what_is_wrong_is_said_and_changes_nothing(
+    world: World, post: Post, lab: Cluster, change: dict[str, str], sentence: str
+) -> None:
+    answer = post(f"/clusters/{lab.pk}/settings", **wanted(lab, **change))
+    assert answer.status_code == 422
+    assert sentence in answer.content.decode()
+    now = Cluster.objects.get(pk=lab.pk)
+    assert (now.name, now.config, now.revision) == (lab.name, lab.config, lab.revision)
+
+
+def test_of_two_administrators_the_second_is_told_and_loses_nothing(
+    world: World, post: Post, lab: Cluster
+) -> None:
+    address = f"/clusters/{lab.pk}/settings"
+    assert post(address, **wanted(lab, prefix="first")).status_code == 302
+    late = post(address, **wanted(lab, name="mine", gpu="amd.com/gpu"))
+    page = late.content.decode()
+    assert late.status_code == 409
+    assert "administrator changed these settings" in page
+    assert 'value="mine"' in page
+    assert 'value="amd.com/gpu"' in page
+    assert 'value="first"' in page, "what this one left alone is not put back"
+    now = Cluster.objects.get(pk=lab.pk)
+    assert (now.name, now.config["namespacePrefix"]) == ("lab", "first")
+    again = wanted(now, name="mine", gpu="amd.com/gpu", prefix="first")
+    assert f'name="revision" value="{now.revision}"' in page
+    assert post(address, **again).status_code == 302
+    now.refresh_from_db()
+    assert (now.name, now.config["namespacePrefix"]) == ("mine", "first")
+
+
+def test_only_those_who_manage_the_cluster_change_it(
+    world: World, post: Post, lab: Cluster
+) -> None:
+    department = services.create_department(actor=None, cluster=lab, name="far")
+    project = services.create_project(actor=None, department=department, name="away")
+    give(actor=None, user=world.people["stranger"], role="researcher", scope=project.scope)
+    for page in ("settings", "credential", "remove"):
+        answer = post(f"/clusters/{lab.pk}/{page}", "stranger", **wanted(lab, name="x"))
+        assert answer.status_code == 403
+    assert Cluster.objects.get(pk=lab.pk).name == "lab"
+
+
+# Credential
+
+
+def test_a_credential_is_stored_only_after_the_check_found_it_good(
+    world: World, post: Post, lab: Cluster, server: Access
+) -> None:
+    before = Credential.objects.get(cluster=lab)
+    address = f"/clusters/{lab.pk}/credential"
+    assert post(address, **by_token(server, "another")).status_code == 302
+    wait()
+    assert credentials.access_of(Cluster.objects.get(pk=lab.pk)).token == "another"
+    assert Credential.objects.get().fingerprint != before.fingerprint
+    page = seen(world, f"/clusters/{lab.pk}")
+    assert 'data-step="Credential" data-state="ok"' in page
+    assert "another" not in page.replace("another cluster", "").replace("choose another", "")
+    entries = AuditEntry.objects.filter(action="cluster.credential")
+    assert [one.result for one in entries] == ["ok", "ok"]
+
+
+@pytest.mark.parametrize("fault", ["dead", "rights", "elsewhere", "overtaken"])
+def test_the_old_credential_holds_where_the_new_one_fails(
+    world: World, post: Post, lab: Cluster, server: Access, script: Script, fault: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    department = services.create_department(actor=None, cluster=lab, name="far")
+    services.create_project(actor=None, department=department, name="away")
+    before = Credential.objects.get(cluster=lab)
+    fields = by_token(server, "another")
+    if fault == "dead":
+        fields["server"] = "https://127.0.0.1:9"
+    elif fault == "rights":
+        script.allowed = False
+    elif fault == "elsewhere":
+        script.uid = "two"
+    else:
+        later = Script.answer
+
+        def change_meanwhile(self: Script, path: str) -> tuple[int, Any]:
+            Cluster.objects.filter(pk=lab.pk).update(revision=99)
+            return later(self, path)
+
+        monkeypatch.setattr(Script, "answer", change_meanwhile)
+    assert post(f"/clusters/{lab.pk}/credential", **fields).status_code == 302
+    wait()
+    assert Credential.objects.get().sealed == before.sealed
+    now = Cluster.objects.get(pk=lab.pk)
+    assert (now.health, now.config) == ("Connected", lab.config)
+    says = {
+        "dead": "refuses connections",
+        "rights": "It was not stored: Gangline would lack rights that it needs.",
+        "elsewhere": "It leads to another cluster. Connect that one as a cluster of its own.",
+        "overtaken": "changed the cluster during the check.",
+    }[fault]
+    page = seen(world, f"/clusters/{lab.pk}")
+    assert says in page
+    assert "The one that was there before is still used." in page
+    last = AuditEntry.objects.filter(action="cluster.credential").latest("pk")
+    assert last.result == "denied"
+    assert "another" not in repr(last.detail)
+
+
+def test_a_credential_may_be_stored_although_rights_are_missing(
+    world: World, post: Post, lab: Cluster, server: Access, script: Script
+) -> None:
+    script.allowed = False
+    post(f"/clusters/{lab.pk}/credential", anyway="1", **by_token(server, "another"))
+    wait()
+    assert credentials.access_of(Cluster.objects.get(pk=lab.pk)).token == "another"
+
+
+# How it is
+
+
+def test_the_list_and_the_page_say_how_a_cluster_is(world: World, lab: Cluster) -> None:
+    def said() -> tuple[str, str]:
+        return seen(world, "/clusters"), seen(world, f"/clusters/{lab.pk}")
+
+    assert all("Connected" in page for page in said())
+    row = ConnectionCheck.objects.get(cluster=lab)
+    bad = {"name": "Permissions", "state": "failed", "sentence": "Gangline may not list pods.",
+           "fix": "", "copy": ""}  # fmt: skip
+    ConnectionCheck.objects.filter(pk=row.pk).update(steps=[*row.steps, bad])
+    assert all("Missing permission" in page for page in said())
+    Cluster.objects.filter(pk=lab.pk).update(watch_trouble="Gangline may not watch pods.")
+    assert all("Not followed" in page and "may not watch pods" in page for page in said())
+    Cluster.objects.filter(pk=lab.pk).update(
+        health="Unreachable", health_reason="It is gone.", heard_at=db_now(),
+        health_since=db_now() - timedelta(minutes=5),
+    )  # fmt: skip
+    for page in said():
+        assert "Not reachable" in page
+        assert "It is gone." in page
+        assert "5 min ago" in page
+
+
+# Orphans on the page
+
+
+def orphan(lab: Cluster, name: str, **values: Any) -> Orphan:
+    now = db_now()
+    given = {
+        "cluster": lab, "ext_uid": f"uid-{name}", "kind": "PyTorchJob", "name": name,
+        "namespace": "gangline-far", "why": "Its workload is not known here.", "pods": 3,
+        "gpus": 6, "first_seen_at": now, "seen_at": now, "is_sure": True, **values,
+    }  # fmt: skip
+    return Orphan.objects.create(**given)
+
+
+def test_orphans_are_listed_with_what_they_use_and_may_be_put_away(
+    world: World, post: Post, lab: Cluster
+) -> None:
+    address = f"/clusters/{lab.pk}"
+    assert "Unmanaged objects" in seen(world, address)
+    lost = orphan(lab, "lost")
+    orphan(lab, "maybe", is_sure=False)
+    page = seen(world, address)
+    assert "3 pods, 6 GPUs" in page
+    assert "lost" in page
+    assert "maybe" not in page
+    assert "1 unmanaged object" in seen(world, "/clusters")
+    question = seen(world, f"{address}/orphans/{lost.pk}/delete")
+    assert "Delete PyTorchJob lost?" in question
+    assert "in namespace gangline-far on lab is deleted with its pods" in question
+    post(f"{address}/orphans/{lost.pk}/ignore")
+    page = seen(world, address)
+    assert "1 ignored" in page
+    assert "List lost again" in page
+    assert "unmanaged object" not in seen(world, "/clusters")
+    post(f"{address}/orphans/{lost.pk}/list")
+    assert "Ignore lost" in seen(world, address)
+    assert post(f"{address}/orphans/{lost.pk}/delete", "stranger").status_code in (403, 404)
+    actions = AuditEntry.objects.filter(object_type="orphan").values_list("action", flat=True)
+    assert list(actions) == ["orphan.ignore", "orphan.list"]
+
+
+# Removal
+
+
+def test_a_cluster_without_projects_goes_with_its_credential(
+    world: World, post: Post, lab: Cluster
+) -> None:
+    address = f"/clusters/{lab.pk}/remove"
+    assert "erases its credential" in seen(world, address)
+    wrong = post(address, name="Lab")
+    assert wrong.status_code == 422
+    assert "This is not the cluster’s name." in wrong.content.decode()
+    assert post(address, name="lab").status_code == 302
+    assert not Cluster.objects.filter(pk=lab.pk).exists()
+    assert not Credential.objects.exists()
+    assert not Scope.objects.filter(name="lab").exists()
+    assert AuditEntry.objects.filter(action="cluster.remove", object_name="lab").exists()
+
+
+def test_projects_and_trainings_are_forgotten_only_when_a_person_says_so(
+    world: World, post: Post, lab: Cluster
+) -> None:
+    department = services.create_department(actor=None, cluster=lab, name="far")
+    project = services.create_project(actor=None, department=department, name="away")
+    running = _workload(world, project, "runs", "Running")
+    ended = _workload(world, project, "ended", "Completed")
+    logs = Path(settings.GANGLINE.data_dir) / "logs" / str(ended.pk)
+    logs.mkdir(parents=True)
+    address = f"/clusters/{lab.pk}/remove"
+    page = seen(world, address)
+    assert "Forget 1 project and 2 workloads" in page
+    assert "Leave 1 training that has not ended" in page
+    for ticked in ({}, {"forget": "1"}, {"leave": "1"}):
+        answer = post(address, name="lab", **ticked)
+        assert answer.status_code == 409
+    assert "Stop them first" in post(address, name="lab", forget="1").content.decode()
+    assert Workload.objects.filter(pk=running.pk).exists()
+    assert logs.exists()
+    assert post(address, name="lab", forget="1", leave="1").status_code == 302
+    assert not Cluster.objects.filter(pk=lab.pk).exists()
+    assert not Workload.objects.filter(pk__in=[running.pk, ended.pk]).exists()
+    assert not Project.objects.filter(pk=project.pk).exists()
+    assert not Scope.objects.filter(name__in=["lab", "far", "away"]).exists()
+    assert not logs.exists()
+    assert not Credential.objects.exists()
+    assert Project.objects.filter(pk=world.vision.pk).exists()
+
+
+def test_this_machine_is_not_removed(world: World, post: Post) -> None:
+    answer = post(f"/clusters/{world.cluster.pk}/remove", name="this-machine", forget="1")
+    assert answer.status_code == 302
+    assert Cluster.objects.filter(pk=world.cluster.pk).exists()
+    assert Project.objects.filter(pk=world.vision.pk).exists()
+
+
+def _workload(world: World, project: Project, name: str, status: str) -> Workload:
+    """Submitted to this machine as people do, then moved: the page only counts it."""
+    answer = Client().post(
+        "/api/v1/workloads/distributed",
+        world.body(name),
+        content_type="application/json",
+        headers=world.headers("researcher-vision"),
+    )
+    assert answer.status_code == 202, answer.content
+    row = Workload.objects.get(name=name)
+    Workload.objects.filter(pk=row.pk).update(
+        project=project, cluster=project.cluster, status=status
+    )
+    return row

@@ -1,0 +1,234 @@
+"""Orphans: what bears this installation's label on a cluster and belongs to no workload (§8.6).
+
+A missing row proves nothing: a look lists the cluster before it reads the rows, two looks must
+agree, and nothing is deleted unless a person says so of that one object.
+"""
+
+import logging
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q
+
+from gangline.access.actor import Actor
+from gangline.access.grants import can
+from gangline.access.permissions import Permission
+from gangline.access.refusals import NotAllowed, NotVisible
+from gangline.audit import actions
+from gangline.audit.services import record
+from gangline.clusters.connections import Unconnectable, driver_for
+from gangline.clusters.drivers.base import (
+    AttemptRef,
+    Busy,
+    Done,
+    Driver,
+    NotYet,
+    OwnedObject,
+    ReplicaState,
+    Result,
+    Unknown,
+)
+from gangline.clusters.models import Cluster, Orphan
+from gangline.db.clock import db_now
+from gangline.db.locks import locked
+from workloads import refs
+from workloads.models import Workload
+from workloads.services.observe import workload_id
+
+log = logging.getLogger(__name__)
+
+EVERY = timedelta(minutes=5)
+APART = timedelta(seconds=60)
+"""Between the two looks that make an orphan sure."""
+MOST = 200
+"""Orphans that are kept of one cluster, the oldest first."""
+IGNORE, DELETE = "ignore", "delete"
+_LIVES = (ReplicaState.STARTING, ReplicaState.RUNNING, ReplicaState.UNKNOWN)
+
+
+class CannotDelete(Exception):
+    """Why an orphan stays, in a sentence."""
+
+
+def take_turn(cluster: Cluster) -> bool:
+    """Whether a look is due; one process at a time gets a yes."""
+    now = db_now()
+    unsure = Orphan.objects.filter(cluster=OuterRef("pk"), is_sure=False)
+    is_due = Q(searched_at=None) | Q(searched_at__lte=now - EVERY)
+    soon = Q(Exists(unsure), searched_at__lte=now - APART - timedelta(seconds=5))
+    rows = Cluster.objects.filter(is_due | soon, pk=cluster.pk)
+    return bool(rows.update(searched_at=now))
+
+
+def search(cluster: Cluster, driver: Driver) -> bool:
+    """One look; False when the cluster could not tell, and then nothing is changed."""
+    owned = driver.owned_objects(refs.installation_id())
+    if isinstance(owned, Unknown):
+        log.info("the search for orphans on %s: %s", cluster.name, owned.reason)
+        return False
+    # Only now: a submission writes its row before it makes anything.
+    stray = _without_row(owned)
+    known = set(Orphan.objects.filter(cluster=cluster).values_list("ext_uid", flat=True))
+    stray.sort(key=lambda one: (one.ref.ext_uid not in known, _age(one)))
+    kept = [one for one in stray if one.ref.ext_uid in known or not one.is_going][:MOST]
+    pods = [_living(driver, one.ref) for one in kept]
+    with transaction.atomic():
+        # Of a cluster that was removed meanwhile, nothing is stored.
+        if locked(Cluster.objects.filter(pk=cluster.pk)).first() is not None:
+            _store(cluster, kept, pods)
+    return True
+
+
+def delete(*, actor: Actor, cluster: Cluster, orphan_id: int) -> Orphan:
+    """Delete one object on the cluster, by its uid.
+
+    Raises NotVisible, NotAllowed, or CannotDelete with the reason.
+    """
+    orphan = _decide(actor, cluster, orphan_id, DELETE, actions.ORPHAN_DELETE)
+    owned = OwnedObject(ref=_ref(orphan), kind=orphan.kind)
+    if not _without_row([owned]):
+        _take_back(orphan)
+        raise CannotDelete(f"{orphan} belongs to a workload now. Delete that one.")
+    try:
+        result = driver_for(cluster).delete_object(owned)
+    except Unconnectable as error:
+        result = Unknown(str(error))
+    if isinstance(result, Done):
+        orphan.delete()
+    elif not isinstance(result, NotYet):
+        _take_back(orphan)
+        why = _why_not(result)
+        _record(actor, actions.ORPHAN_DELETE, cluster, orphan, result="denied", reason=why)
+        raise CannotDelete(f"{orphan} was not deleted: {why}")
+    return orphan
+
+
+def ignore(*, actor: Actor, cluster: Cluster, orphan_id: int) -> Orphan:
+    """Put it away; it stays on the cluster. Raises NotVisible or NotAllowed."""
+    return _decide(actor, cluster, orphan_id, IGNORE, actions.ORPHAN_IGNORE)
+
+
+def list_again(*, actor: Actor, cluster: Cluster, orphan_id: int) -> Orphan:
+    """Show one that was put away. Raises NotVisible or NotAllowed."""
+    return _decide(actor, cluster, orphan_id, "", actions.ORPHAN_LIST)
+
+
+def _without_row(owned: Iterable[OwnedObject]) -> list[OwnedObject]:
+    """Those of which no workload lives, on whatever cluster: two names may mean the same one."""
+    found = list(owned)
+    ids = {key for one in found if (key := workload_id(one.ref.workload)) is not None}
+    asked, live = sorted(ids), set[UUID]()
+    for start in range(0, len(asked), 500):
+        rows = Workload.objects.filter(pk__in=asked[start : start + 500], deleted_at=None)
+        live.update(rows.values_list("pk", flat=True))
+    return [one for one in found if workload_id(one.ref.workload) not in live]
+
+
+def _living(driver: Driver, ref: AttemptRef) -> int | None:
+    """How many of its pods live; None when there is no telling."""
+    if not ref.workload:
+        return 0
+    seen = driver.observe(ref)
+    if not seen.replicas and seen.reason:
+        return None
+    return sum(one.state in _LIVES for one in seen.replicas)
+
+
+def _store(cluster: Cluster, kept: Sequence[OwnedObject], pods: Sequence[int | None]) -> None:
+    now = db_now()
+    there = [one.ref.ext_uid for one in kept]
+    Orphan.objects.filter(cluster=cluster).exclude(ext_uid__in=there).delete()
+    known = {row.ext_uid: row for row in Orphan.objects.filter(cluster=cluster)}
+    deleted = _deleted(kept)
+    for one, living in zip(kept, pods, strict=True):
+        row = known.get(one.ref.ext_uid)
+        if row is None:
+            row = Orphan(cluster=cluster, ext_uid=one.ref.ext_uid, first_seen_at=now)
+        _fill(row, one, living, is_deleted=one.ref.workload in deleted)
+        row.seen_at, row.is_sure = now, row.is_sure or now - row.first_seen_at >= APART
+        row.save()
+
+
+def _fill(row: Orphan, one: OwnedObject, pods: int | None, *, is_deleted: bool) -> None:
+    row.kind, row.name, row.namespace = one.kind, one.ref.name, one.ref.namespace
+    row.workload, row.attempt = one.ref.workload, one.ref.attempt
+    row.labels, row.gpus = dict(one.labels), one.gpus
+    row.created_at, row.is_going = one.created_at, one.is_going
+    row.pods = row.pods if pods is None else pods
+    if not one.ref.workload:
+        row.why = "It names no workload."
+    elif is_deleted:
+        row.why = "Its workload was deleted."
+    else:
+        row.why = "Its workload is not known here."
+
+
+def _deleted(stray: Sequence[OwnedObject]) -> set[str]:
+    ids = {key for one in stray if (key := workload_id(one.ref.workload)) is not None}
+    rows = Workload.objects.filter(pk__in=ids)
+    return {str(key) for key in rows.values_list("pk", flat=True)}
+
+
+def _age(one: OwnedObject) -> datetime:
+    return one.created_at or datetime.max.replace(tzinfo=UTC)
+
+
+def _decide(actor: Actor, cluster: Cluster, orphan_id: int, decision: str, action: str) -> Orphan:
+    if not can(actor.user, Permission.CLUSTER_MANAGE, cluster.scope):
+        raise NotAllowed(Permission.CLUSTER_MANAGE, cluster.scope)
+    with transaction.atomic():
+        rows = Orphan.objects.filter(cluster=cluster, pk=orphan_id, is_sure=True)
+        orphan = locked(rows).first()
+        if orphan is None:
+            raise NotVisible
+        orphan.decision = decision
+        orphan.decided_at, orphan.decided_by = db_now(), actor.user
+        orphan.save(update_fields=["decision", "decided_at", "decided_by"])
+        _record(actor, action, cluster, orphan)
+    return orphan
+
+
+def _take_back(orphan: Orphan) -> None:
+    """The decision came to nothing: somebody may decide anew."""
+    Orphan.objects.filter(pk=orphan.pk).update(decision="", decided_at=None, decided_by=None)
+
+
+def _ref(orphan: Orphan) -> AttemptRef:
+    return AttemptRef(
+        install=refs.installation_id(),
+        workload=orphan.workload,
+        attempt=orphan.attempt,
+        name=orphan.name,
+        namespace=orphan.namespace,
+        ext_uid=orphan.ext_uid,
+    )
+
+
+def _why_not(result: Result) -> str:
+    if isinstance(result, Busy):
+        return result.reason or "The cluster is busy. Try again in a minute."
+    return getattr(result, "reason", "") or "The cluster did not say why."
+
+
+def _record(
+    actor: Actor,
+    action: str,
+    cluster: Cluster,
+    orphan: Orphan,
+    *,
+    result: str = "ok",
+    reason: str = "",
+) -> None:
+    record(
+        actor=actor,
+        action=action,
+        object_type="orphan",
+        object_id=orphan.ext_uid,
+        object_name=f"{orphan.namespace}/{orphan.name}",
+        scope=cluster.scope,
+        result=result,
+        reason=reason,
+        detail={"kind": orphan.kind, "cluster": cluster.name, "workload": orphan.workload},
+    )

@@ -1,0 +1,39 @@
+"""Looks for orphans on every cluster of this host, every few minutes (§8.6)."""
+
+import logging
+import threading
+
+from django.db import DatabaseError, close_old_connections
+
+from gangline.clusters.connections import Unconnectable, acts_here, driver_for
+from gangline.clusters.models import Cluster
+from gangline.clusters.services import CONNECTED
+from workloads.services import orphans
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 10.0
+
+
+class OrphanSearch:
+    """The rows say whose turn it is: several processes may run one."""
+
+    def run(self, stop: threading.Event) -> None:
+        while not stop.wait(LOOK_SECONDS):
+            close_old_connections()
+            try:
+                for cluster in Cluster.objects.filter(health=CONNECTED):
+                    if not stop.is_set() and acts_here(cluster) and orphans.take_turn(cluster):
+                        self._search(cluster)
+            except DatabaseError as error:
+                log.warning("the database did not answer the search for orphans: %s", error)
+            close_old_connections()
+
+    @staticmethod
+    def _search(cluster: Cluster) -> None:
+        try:
+            orphans.search(cluster, driver_for(cluster))
+        except (DatabaseError, Unconnectable) as why:
+            log.warning("the search for orphans on %s broke off: %s", cluster.name, why)
+        except Exception:
+            log.exception("the search for orphans on %s broke", cluster.name)
