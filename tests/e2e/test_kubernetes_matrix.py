@@ -6,7 +6,7 @@ operator's own. They end as the test says, since nothing runs in them.
 
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -39,10 +39,8 @@ WORKER = Typed(
 MASTER = Typed(
     texts={"image": "registry.example/leader:2", "command": "python lead.py", "args": ""},
 )
-MPI_WORKER = Typed(
-    WORKER.texts | {"command": "mpirun python train.py"}, WORKER.choices, WORKER.rows
-)
-MPI_MASTER = Typed(MASTER.texts | {"command": "mpirun -np 2 python train.py"})
+MPI_WORKER = replace(WORKER, texts={**WORKER.texts, "command": "mpirun python train.py"})
+MPI_MASTER = replace(MASTER, texts={**MASTER.texts, "command": "mpirun -np 2 python train.py"})
 
 
 @dataclass(frozen=True)
