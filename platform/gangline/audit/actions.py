@@ -16,6 +16,7 @@ CLUSTER_CHECK = "cluster.check"
 """A check by a person; one that found the cluster unreachable is denied, with the reason."""
 DEPARTMENT_CREATE = "department.create"
 PROJECT_CREATE = "project.create"
+PROJECT_EDIT = "project.edit"
 ROLE_GIVE = "role.give"
 ROLE_TAKE = "role.take"
 TOKEN_CREATE = "token.create"  # noqa: S105

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from .quantities import GPU
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -12,5 +14,7 @@ class Options:
     """A project's namespace is called ``<prefix>-<project>`` unless its policy names one."""
     scheduler: str = ""
     """Scheduler asked for by the admin; empty: the best of those that the cluster has."""
+    gpu: str = GPU
+    """What the cluster's nodes call a GPU."""
     data_dir: Path | None = None
     """Where logs are archived before their pods go."""

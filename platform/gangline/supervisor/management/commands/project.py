@@ -1,11 +1,11 @@
-"""`gangline-manage project NAME --cluster CLUSTER`: a project, with its department."""
+"""`gangline-manage project NAME --cluster CLUSTER`: a project, with its department and queue."""
 
 from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from gangline.organization.services import NameRefused
+from gangline.organization.services import NameRefused, QueueRefused
 from gangline.supervisor.installation import DEPARTMENT, CannotBootstrap, add_project
 
 
@@ -20,6 +20,12 @@ class Command(BaseCommand):
             "--department", default="", help=f"its department ({DEPARTMENT} or the only one)"
         )
         parser.add_argument("--gpus", type=int, default=None, help="soft quota in GPUs")
+        parser.add_argument(
+            "--queue",
+            default=None,
+            help="queue of the cluster's scheduler in which its trainings wait (the default one);"
+            " also for a project that is there already",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -28,8 +34,9 @@ class Command(BaseCommand):
                 cluster_name=options["cluster"],
                 department_name=options["department"],
                 gpu_quota=options["gpus"],
+                queue=options["queue"],
             )
-        except (CannotBootstrap, NameRefused) as refusal:
+        except (CannotBootstrap, NameRefused, QueueRefused) as refusal:
             raise CommandError(str(refusal)) from None
         for line in made:
             self.stdout.write(line)
