@@ -21,7 +21,7 @@ INTENT = "gangline.dev/intent"
 does not tell a job that never began from one that was stopped, or that a queue holds back."""
 RUN, STOP = "run", "stop"
 SCHEDULER, QUEUE = "gangline.dev/scheduler", "gangline.dev/queue"
-"""Annotations of ours: the adapter that the job was made by, and the queue that its project names."""
+"""Annotations of ours: the adapter that made the job, and the queue that its project names."""
 
 
 @dataclass(frozen=True, slots=True)
