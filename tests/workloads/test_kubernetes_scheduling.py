@@ -59,7 +59,7 @@ def _engine(
     """Reasons are looked for every second, so that a test need not wait for them."""
     monkeypatch.setattr(watching, "EXPLAIN_EVERY", 1.0)
     monkeypatch.setattr(pending, "ROOM_SECONDS", 1.0)
-    wait_for(lambda: _is_empty(bed), seconds=60, what="pods of the test before to go")
+    wait_for(lambda: _is_empty(bed), seconds=90, every=0.5, what="the test before to be gone")
     with kubernetes_engine.engine_on(bed, monkeypatch, settings) as engine:
         yield engine
 

@@ -63,9 +63,7 @@ def add_project(
     known = Project.objects.filter(cluster=cluster, name=name).first()
     if known is not None and queue is not None:
         if department_name not in ("", known.department.name) or gpu_quota is not None:
-            raise CannotBootstrap(
-                f"Project {name} is there: only its queue can be changed."
-            )
+            raise CannotBootstrap(f"Project {name} is there: only its queue can be changed.")
         organization.name_queue(actor=None, project=known, queue=queue)
         return [f"Project {name}: {_in_queue(queue)}"]
     made = list(_in_department(cluster, department_name, name, gpu_quota, queue or ""))

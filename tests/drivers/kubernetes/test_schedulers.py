@@ -113,7 +113,7 @@ def scattered(*free: int) -> Room:
     nodes = room(0).nodes
     return Room(
         tuple(
-            replace(node, free=node.free | {"nvidia.com/gpu": Decimal(gpus)})
+            replace(node, free={**node.free, "nvidia.com/gpu": Decimal(gpus)})
             for node, gpus in zip(nodes, free, strict=True)
         )
     )

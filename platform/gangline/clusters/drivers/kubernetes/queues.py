@@ -3,7 +3,7 @@
 Administrators make them; Gangline puts trainings into them and reads why they wait.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gangline.clusters.drivers.base import Facts, Submission
@@ -16,7 +16,7 @@ MOST = 1_000
 SHOWN = 8
 
 
-def detail(adapter: SchedulerAdapter, found: list[Mapping[str, Any]]) -> dict[str, Any]:
+def detail(adapter: SchedulerAdapter, found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What a probe keeps: names, with the namespace in front where a queue belongs to one."""
     names = []
     for raw in adapter.leaves(found):
