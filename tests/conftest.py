@@ -9,21 +9,32 @@ from django.conf import settings
 from django.db import connection
 from pytest_django import DjangoDbBlocker
 
-from tests.beds.kubernetes.fixtures import bed, namespace, own_processes, turns_on_the_bed
+from tests.beds.kubernetes.fixtures import (
+    bed,
+    bed_with,
+    namespace,
+    native_bed,
+    own_processes,
+    turns_on_the_bed,
+    volcano_bed,
+)
 from tests.support.connecting import loopback_admitted
 from tests.support.servers import browser_context, chromium, page, postgres_server, redis_server
 
 __all__ = [
     "bed",
+    "bed_with",
     "browser_context",
     "chromium",
     "loopback_admitted",
     "namespace",
+    "native_bed",
     "own_processes",
     "page",
     "postgres_server",
     "redis_server",
     "turns_on_the_bed",
+    "volcano_bed",
 ]
 
 

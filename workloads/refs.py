@@ -20,6 +20,7 @@ def submission_of(workload: Workload, effective: Effective) -> Submission:
         name=workload.name,
         uid=str(workload.pk),
         project=workload.project.name,
+        queue=workload.project.queue,
         framework=workload.framework,
         configuration=workload.configuration,
         num_workers=workload.num_workers,
@@ -36,6 +37,7 @@ def submission(
     configuration: str,
     num_workers: int,
     effective: Effective,
+    queue: str = "",
 ) -> Submission:
     """The same of what is not a workload yet: ``uid`` is empty when ``check`` sees it."""
     values = {path: entry.get("value") for path, entry in effective.items()}
@@ -57,6 +59,7 @@ def submission(
             "RUNAI_PROJECT": project,
             "RUNAI_NUM_OF_GPUS": str(values.get("worker.compute.gpuDevicesRequest") or 0),
         },
+        queue=queue,
     )
 
 

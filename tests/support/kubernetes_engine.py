@@ -1,5 +1,6 @@
 """A Kubernetes cluster of an installation under test, with the embedded parts at work on it."""
 
+import ipaddress
 import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -7,12 +8,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import pytest
 from django.db import connections as database_connections
+from pytest_django import Settings
 
 from gangline.access.actor import Actor
 from gangline.access.services import give
 from gangline.accounts.models import User
+from gangline.accounts.services import create_user
 from gangline.clusters import credentials
+from gangline.clusters.drivers.kubernetes import labels, logs
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from gangline.clusters.drivers.kubernetes.resources import CONFIG_MAPS, NAMESPACES, PODS, Resource
 from gangline.clusters.models import Cluster
@@ -106,6 +111,12 @@ class KubernetesEngine:
         answer = self.bed.client.get(kind.resource, self.namespace, workload.name)
         return answer.body if answer.ok else None
 
+    def pods(self, workload: Workload) -> list[dict[str, Any]]:
+        """Its pods, as the API server has them now."""
+        wanted = f"{labels.WORKLOAD}={workload.pk}"
+        answer = self.bed.client.list(PODS, self.namespace, labelSelector=wanted)
+        return list(answer.body["items"])
+
     def left(self) -> dict[str, int]:
         """How many objects of each kind bear this installation's label, or a job's."""
         found: dict[str, int] = {}
@@ -119,6 +130,23 @@ class KubernetesEngine:
             if items:
                 found[resource.plural] = len(items)
         return found
+
+
+@contextmanager
+def engine_on(
+    bed: Bed, monkeypatch: pytest.MonkeyPatch, settings: Settings
+) -> Iterator[KubernetesEngine]:
+    """An engine at work on ``bed`` for the length of a block."""
+    # The bed's kubelet, unlike a real one, does not end the stream of a pod that has ended.
+    monkeypatch.setattr(logs, "SILENCE", 2.0)
+    loopback = (ipaddress.ip_network("127.0.0.0/8"),)
+    settings.GANGLINE = settings.GANGLINE.model_copy(update={"cluster_addresses": loopback})
+    made = make(bed, create_user(username="researcher"))
+    try:
+        with at_work(made):
+            yield made
+    finally:
+        remove(made)
 
 
 def make(bed: Bed, owner: User) -> KubernetesEngine:

@@ -1,14 +1,11 @@
 """Workloads on a real Kubernetes, from the submission to the object, its pods, and back."""
 
-import ipaddress
 from collections.abc import Iterator
 
 import pytest
 from pytest_django import Settings
 
-from gangline.accounts.services import create_user
 from gangline.clusters.connections import driver_for
-from gangline.clusters.drivers.kubernetes import logs
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from gangline.clusters.drivers.kubernetes.resources import PODS
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER
@@ -28,16 +25,8 @@ pytestmark = pytest.mark.needs_kubernetes
 def engine(
     bed: Bed, transactional_db: None, monkeypatch: pytest.MonkeyPatch, settings: Settings
 ) -> Iterator[KubernetesEngine]:
-    # The bed's kubelet, unlike a real one, does not end the stream of a pod that has ended.
-    monkeypatch.setattr(logs, "SILENCE", 2.0)
-    loopback = (ipaddress.ip_network("127.0.0.0/8"),)
-    settings.GANGLINE = settings.GANGLINE.model_copy(update={"cluster_addresses": loopback})
-    made = kubernetes_engine.make(bed, create_user(username="researcher"))
-    try:
-        with kubernetes_engine.at_work(made):
-            yield made
-    finally:
-        kubernetes_engine.remove(made)
+    with kubernetes_engine.engine_on(bed, monkeypatch, settings) as made:
+        yield made
 
 
 def test_a_training_runs_on_the_cluster_and_completes(engine: KubernetesEngine) -> None:

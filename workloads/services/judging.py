@@ -284,6 +284,7 @@ def _cluster_problems(
         configuration=configuration,
         num_workers=_whole(worker.get("numWorkers"), 1),
         effective=stored(resolution),
+        queue=place.project.queue,
     )
     submission = replace(
         submission,

@@ -200,6 +200,7 @@ class _Step:
         attempt.observed_state = seen.state
         attempt.observed_reason = seen.reason[:400]
         attempt.incomplete = seen.incomplete
+        attempt.impossible = seen.is_impossible
         attempt.first_failure = attempt.first_failure or seen.first_failure[:40]
         if self._stop_was_lost():
             attempt.stop_sent_at = None

@@ -74,6 +74,8 @@ def _ended_with(replica: Replica) -> str:
 def _waiting(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
     if attempt.create_state == "seen":
         why = sentence(attempt.observed_reason) or "The cluster is looking for a place for it."
+        if attempt.impossible:
+            return Told(why, "Copy & edit it to ask for less; it starts if the cluster grows.")
         return Told(why, "It starts as soon as there is room.")
     if attempt.impossible:
         return Told(attempt.wait_reason, "Copy & edit it to ask for less, or enlarge the cluster.")

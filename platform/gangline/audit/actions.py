@@ -21,6 +21,7 @@ ORPHAN_LIST = "orphan.list"
 """An ignored one is listed again."""
 DEPARTMENT_CREATE = "department.create"
 PROJECT_CREATE = "project.create"
+PROJECT_EDIT = "project.edit"
 ROLE_GIVE = "role.give"
 ROLE_TAKE = "role.take"
 TOKEN_CREATE = "token.create"  # noqa: S105

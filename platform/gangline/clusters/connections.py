@@ -5,6 +5,7 @@ import os
 import platform
 import ssl
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,11 @@ from gangline.lib.paths import RESOURCES
 
 from . import credentials
 from .drivers.base import Driver, Facts, FrameworkOffer, Runtime
+from .drivers.kubernetes import names, queues
 from .drivers.kubernetes.client import Client
 from .drivers.kubernetes.driver import KubernetesDriver
 from .drivers.kubernetes.options import Options as KubernetesOptions
+from .drivers.kubernetes.quantities import GPU
 from .drivers.local.driver import LocalDriver, Options
 from .drivers.local.shim.log import Limits
 from .models import Cluster
@@ -69,6 +72,25 @@ def scheduler_of(cluster: Cluster) -> str:
         return str(chosen)
     found = cluster.facts.get("detail", {}).get("schedulers", ())
     return next((str(one["name"]) for one in found if one.get("used")), "")
+
+
+def gpu_of(cluster: Cluster) -> str:
+    """What a Kubernetes cluster calls a GPU: as configured, or what most of its GPUs are."""
+    if chosen := cluster.config.get("gpuResource"):
+        return str(chosen)
+    found = (cluster.facts.get("detail", {}).get("nodes") or {}).get("gpus") or ()
+    totals: Counter[str] = Counter()
+    for one in found:
+        totals[str(one["resource"])] += int(one["total"])
+    return max(totals, key=lambda name: (totals[name], name), default=GPU)
+
+
+def queue_problem(cluster: Cluster, *, project: str, queue: str) -> str:
+    """Why trainings of a project cannot wait in ``queue`` there, as a sentence; else empty."""
+    if cluster.kind != KUBERNETES:
+        return "Only schedulers of Kubernetes have queues."
+    namespace = names.namespace(_prefix(cluster), project)
+    return queues.problem(facts_of(cluster), scheduler_of(cluster), queue, namespace)
 
 
 def forget(cluster_id: UUID) -> None:
@@ -149,16 +171,21 @@ def _roots(cluster: Cluster) -> tuple[Path, ...]:
 
 def _configuration(cluster: Cluster) -> dict[str, Any]:
     """What a driver is made from: another one is made when it changes."""
-    return {**cluster.config, "scheduler": scheduler_of(cluster)}
+    return {**cluster.config, "scheduler": scheduler_of(cluster), "gpu": gpu_of(cluster)}
+
+
+def _prefix(cluster: Cluster) -> str:
+    return str(cluster.config.get("namespacePrefix", "gangline"))
 
 
 def _kubernetes(cluster: Cluster) -> Driver:
     return KubernetesDriver(
         client_for(cluster),
         KubernetesOptions(
-            namespace_prefix=cluster.config.get("namespacePrefix", "gangline"),
+            namespace_prefix=_prefix(cluster),
             scheduler=scheduler_of(cluster),
             log_cap=settings.GANGLINE.log_cap_bytes,
+            gpu=gpu_of(cluster),
             data_dir=settings.GANGLINE.data_dir,
         ),
     )

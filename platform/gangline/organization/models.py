@@ -76,6 +76,8 @@ class Project(models.Model):
     scope = models.OneToOneField(Scope, models.PROTECT)
     gpu_quota = models.PositiveIntegerField(null=True)
     """Soft quota in GPU devices; None: not set."""
+    queue = models.CharField(max_length=63, blank=True)
+    """Queue of the cluster's scheduler in which its trainings wait; empty: the default one."""
     created_at = models.DateTimeField()
 
     class Meta:

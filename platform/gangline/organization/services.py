@@ -1,5 +1,6 @@
 """Building the scope tree: every cluster, department and project gets its scope with it."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,17 +13,23 @@ from gangline.access.permissions import Permission
 from gangline.access.refusals import NotAllowed
 from gangline.audit import actions
 from gangline.audit.services import record
+from gangline.clusters.connections import queue_problem
 from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
 from gangline.spec.types import workload_name_problem
 
 from .models import Department, Installation, Project, Scope, ScopeKind
 
+_QUEUE = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?")
 RESERVED = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})
 
 
 class NameRefused(ValueError):
     """The name is malformed, reserved or taken, in a sentence."""
+
+
+class QueueRefused(ValueError):
+    """The queue cannot be one of the cluster, in a sentence."""
 
 
 def found(*, name: str) -> Installation:
@@ -74,10 +81,19 @@ def create_department(*, actor: Actor | None, cluster: Cluster, name: str) -> De
 
 
 def create_project(
-    *, actor: Actor | None, department: Department, name: str, gpu_quota: int | None = None
+    *,
+    actor: Actor | None,
+    department: Department,
+    name: str,
+    gpu_quota: int | None = None,
+    queue: str = "",
 ) -> Project:
-    """A project of a department; its name is unique on the whole cluster (R1)."""
+    """A project of a department; its name is unique on the whole cluster (R1).
+
+    ``queue`` as in `name_queue`. Raises NameRefused, QueueRefused.
+    """
     _check_name("project", name)
+    _check_queue(department.cluster, name, queue)
     _need(actor, Permission.PROJECT_CREATE, department.scope)
     taken = f"There is already a project {name} on {department.cluster.name}."
     with _new_scope(ScopeKind.PROJECT, department.scope_id, name, taken) as scope:
@@ -87,15 +103,42 @@ def create_project(
             name=name,
             scope=scope,
             gpu_quota=gpu_quota,
+            queue=queue,
             created_at=db_now(),
         )
-        _record(actor, actions.PROJECT_CREATE, project, gpu_quota=gpu_quota)
+        _record(actor, actions.PROJECT_CREATE, project, gpu_quota=gpu_quota, queue=queue)
+    return project
+
+
+def name_queue(*, actor: Actor | None, project: Project, queue: str) -> Project:
+    """Let the project's further trainings wait in this queue of the cluster's scheduler.
+
+    Empty: in the scheduler's default one. Raises QueueRefused.
+    """
+    _need(actor, Permission.PROJECT_CREATE, project.department.scope)
+    _check_queue(project.cluster, project.name, queue)
+    with transaction.atomic():
+        before, project.queue = project.queue, queue
+        project.save(update_fields=["queue"])
+        _record(actor, actions.PROJECT_EDIT, project, queue=queue, queue_before=before)
     return project
 
 
 def _need(actor: Actor | None, permission: Permission, scope: Scope) -> None:
     if actor is not None and not can(actor.user, permission, scope):
         raise NotAllowed(permission, scope)
+
+
+def _check_queue(cluster: Cluster, project: str, queue: str) -> None:
+    """As far as is known of the cluster. A project that names no queue needs none to be there."""
+    if not queue:
+        return
+    if not _QUEUE.fullmatch(queue):
+        raise QueueRefused(
+            f"Queue {queue!r} is none: a name has 1 to 63 small letters, digits, dots and hyphens."
+        )
+    if why := queue_problem(cluster, project=project, queue=queue):
+        raise QueueRefused(why)
 
 
 def _check_name(noun: str, name: str) -> None:

@@ -46,10 +46,12 @@ def add_project(
     department_name: str = "",
     gpu_quota: int | None = None,
     researchers: Sequence[str] = (),
+    queue: str | None = None,
 ) -> list[str]:
     """A project on a named cluster, and who may work in it by user names; returns what was made.
 
-    Raises CannotBootstrap, NameRefused.
+    ``queue`` is the scheduler's; of a project that is there already it can be said anew.
+    Raises CannotBootstrap, NameRefused, QueueRefused.
     """
     cluster = Cluster.objects.filter(name=cluster_name).first()
     if cluster is None:
@@ -59,7 +61,14 @@ def add_project(
         )
     if gpu_quota is not None and gpu_quota < 0:
         raise CannotBootstrap("The quota of GPUs is 0 or more.")
-    made = list(_in_department(cluster, department_name, name, gpu_quota))
+    known = Project.objects.filter(cluster=cluster, name=name).first()
+    if known is not None and queue is not None:
+        if department_name not in ("", known.department.name) or gpu_quota is not None:
+            raise CannotBootstrap(f"Project {name} is there: only its queue can be changed.")
+        organization.name_queue(actor=None, project=known, queue=queue)
+        made = [f"Project {name}: {_in_queue(queue)}"]
+        return made + [_researcher(username, known) for username in researchers]
+    made = list(_in_department(cluster, department_name, name, gpu_quota, queue or ""))
     project = Project.objects.get(cluster=cluster, name=name)
     made += [_researcher(username, project) for username in researchers]
     if cluster.kind != "local":
@@ -121,11 +130,15 @@ def _project(name: str) -> Iterator[str]:
         )
     if Project.objects.filter(cluster=cluster, name=name).exists():
         return
-    yield from _in_department(cluster, "", name, None)
+    yield from _in_department(cluster, "", name)
 
 
 def _in_department(
-    cluster: Cluster, department_name: str, name: str, gpu_quota: int | None
+    cluster: Cluster,
+    department_name: str,
+    name: str,
+    gpu_quota: int | None = None,
+    queue: str = "",
 ) -> Iterator[str]:
     """A project in the named department or the first one, which is made where there is none."""
     known = cluster.departments.order_by("pk")
@@ -135,5 +148,14 @@ def _in_department(
             actor=None, cluster=cluster, name=department_name or DEPARTMENT
         )
         yield f"Department {department.name} on {cluster.name}."
-    organization.create_project(actor=None, department=department, name=name, gpu_quota=gpu_quota)
+    organization.create_project(
+        actor=None, department=department, name=name, gpu_quota=gpu_quota, queue=queue
+    )
     yield f"Project {name} in department {department.name}."
+    if queue:
+        yield f"Project {name}: {_in_queue(queue)}"
+
+
+def _in_queue(queue: str) -> str:
+    words = f"queue {queue}" if queue else "the default queue"
+    return f"its further trainings wait in {words} of the cluster's scheduler."

@@ -2,7 +2,8 @@
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,10 @@ import pytest
 from tests.beds.kubernetes.bed import Bed, given, running
 
 RUNNING_BED = "GANGLINE_TEST_BED"
-"""Folder of a bed that is used in place of one of the session's own, if it runs: `var/bed`."""
+"""Folder of a bed that is used in place of one of the session's own, if it runs: `var/bed`.
+
+One with an add-on is looked for beside it: `var/bed-volcano`.
+"""
 KUBECONFIG = "GANGLINE_TEST_KUBECONFIG"
 """A cluster that is used as it is; nothing is started."""
 RESTRICTED = "GANGLINE_TEST_RESTRICTED_KUBECONFIG"
@@ -43,20 +47,55 @@ def namespace(bed: Bed) -> Iterator[str]:
         yield name
 
 
+@pytest.fixture(scope="session")
+def bed_with() -> Iterator[Callable[[str], Bed]]:
+    """The bed of this session with one add-on, started when a test first asks for it."""
+    with ExitStack() as stack:
+        beds: dict[str, Bed] = {}
+
+        def with_(name: str) -> Bed:
+            if name not in beds:
+                beds[name] = stack.enter_context(running(_folder(name), [name]))
+            return beds[name]
+
+        yield with_
+
+
+@pytest.fixture
+def volcano_bed(bed_with: Callable[[str], Bed]) -> Iterator[Bed]:
+    """A cluster that Volcano schedules, for this test alone: its room is what tests are about."""
+    with _turn(_folder("volcano"), alone=True):
+        yield bed_with("volcano")
+
+
+@pytest.fixture
+def native_bed(bed_with: Callable[[str], Bed]) -> Iterator[Bed]:
+    """The same with gangs of Kubernetes itself."""
+    with _turn(_folder("native-gang"), alone=True):
+        yield bed_with("native-gang")
+
+
 @pytest.fixture(autouse=True)
 def turns_on_the_bed(request: pytest.FixtureRequest) -> Iterator[None]:
     """Let no test of a parallel process use the bed while one has it alone."""
     if "bed" not in request.fixturenames:
         yield
         return
-    alone = "own_processes" in request.fixturenames
-    _folder().mkdir(mode=0o700, parents=True, exist_ok=True)
-    with (_folder() / "turns.lock").open("w") as turns:
+    with _turn(_folder(), alone="own_processes" in request.fixturenames):
+        yield
+
+
+@contextmanager
+def _turn(folder: Path, *, alone: bool) -> Iterator[None]:
+    """Wait for one's turn on the bed in ``folder``, with others or alone."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (folder / "turns.lock").open("w") as turns:
         fcntl.flock(turns, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
         yield
 
 
-def _folder() -> Path:
+def _folder(add_on: str = "") -> Path:
+    suffix = f"-{add_on}" if add_on else ""
     if running_bed := os.environ.get(RUNNING_BED):
-        return Path(running_bed).absolute()
-    return Path(os.environ["GANGLINE_TEST_SESSION"]) / "bed"
+        return Path(f"{running_bed.rstrip('/')}{suffix}").absolute()
+    return Path(os.environ["GANGLINE_TEST_SESSION"]) / f"bed{suffix}"

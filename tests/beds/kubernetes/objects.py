@@ -76,8 +76,6 @@ def install(client: Client, layout: Layout) -> None:
     rules = yaml.safe_load_all((Path(__file__).parent / "stages.yaml").read_text())
     _apply(client, [*_nodes(), *stages, *rules, _STORAGE_CLASS, *hooks])
     grant(client, ROLES / "role.yaml")
-    if "volcano" in layout.with_:
-        grant(client, ROLES / "role-volcano-queues.yaml")
 
 
 def grant(client: Client, path: Path) -> None:

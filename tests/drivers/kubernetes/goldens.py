@@ -23,6 +23,7 @@ COMMAND = ".venv/bin/python -m tests.drivers.kubernetes.goldens"
 SAME, DIFFERENCES, NONE = "same", "differences", "none"
 MODES = {SAME: WORKERS_AND_MASTER, DIFFERENCES: WORKERS_AND_MASTER, NONE: WORKERS_ONLY}
 PROVEN, OTHERS = ("plain", "volcano", "native"), ("kai", "kueue")
+QUEUE = "team-a"
 NAMESPACE, OWNER = "gangline-vision", "0b5c7a4e-1d5c-4d0e-9d67-4b1f6e6a2f10"
 
 WORKER: Mapping[str, Any] = {
@@ -118,7 +119,7 @@ def submission(
         own |= master or {}
     identifiers = {"GANGLINE_WORKLOAD": "ddp", "GANGLINE_PROJECT": "vision"}
     return Submission(
-        "ddp", "vision", framework, MODES[mode], num_workers, worker, own, identifiers
+        "ddp", "vision", framework, MODES[mode], num_workers, worker, own, identifiers, QUEUE
     )
 
 
@@ -136,13 +137,12 @@ def ref_of(submitted: Submission, scheduler: str = "plain", attempt: int = 2) ->
 
 
 def cases() -> Iterator[Case]:
-    """Every framework in every configuration that it has; fewer for what was never proven live."""
+    """Every framework in every configuration that it has, under every scheduler."""
     for framework in FRAMEWORKS.values():
         for mode, configuration in MODES.items():
             if configuration not in framework.configurations:
                 continue
-            schedulers = (*PROVEN, *OTHERS) if framework.name in ("PyTorch", "MPI") else PROVEN
-            yield from (Case(framework.name, mode, scheduler) for scheduler in schedulers)
+            yield from (Case(framework.name, mode, name) for name in (*PROVEN, *OTHERS))
 
 
 def write() -> None:

@@ -1,6 +1,6 @@
 """The real API server, with the operators' webhooks, judges every golden manifest: a dry run."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,7 +10,7 @@ from gangline.clusters.drivers.kubernetes.client import Answer
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from gangline.clusters.drivers.kubernetes.resources import Resource
 from gangline.clusters.drivers.kubernetes.schedulers import ADAPTERS
-from tests.beds.kubernetes.bed import Bed, running
+from tests.beds.kubernetes.bed import Bed
 from tests.drivers.kubernetes import goldens
 from tests.drivers.kubernetes.goldens import SAME, Case
 
@@ -33,13 +33,6 @@ def send(bed: Bed, namespace: str) -> Send:
     return lambda made: _dry_run(bed, namespace, made)
 
 
-@pytest.fixture(scope="module")
-def gang_bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
-    """A cluster that serves the objects of every scheduler that makes any."""
-    with running(tmp_path_factory.mktemp("gangs") / "bed", ["volcano", "native-gang"]) as bed:
-        yield bed
-
-
 def _dry_run(bed: Bed, namespace: str, made: dict[str, Any]) -> Answer:
     made["metadata"]["namespace"] = namespace
     return bed.client.create(_resource(made), namespace, made, dry_run=True)
@@ -54,6 +47,8 @@ def _read(case: Case) -> list[dict[str, Any]]:
 
 
 WITH_MORE = [case for case in CASES if len(_read(case)) > 1]
+ADD_ONS = {"volcano": "volcano", "native": "native-gang"}
+"""What a bed needs so that it serves the objects of a scheduler."""
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -65,10 +60,11 @@ def test_the_job_is_taken_and_nothing_of_it_is_dropped(case: Case, send: Send) -
 
 
 @pytest.mark.parametrize("case", WITH_MORE, ids=lambda case: case.name)
-def test_what_belongs_to_it_is_taken(case: Case, gang_bed: Bed) -> None:
-    with gang_bed.namespace() as namespace:
+def test_what_belongs_to_it_is_taken(case: Case, bed_with: Callable[[str], Bed]) -> None:
+    bed = bed_with(ADD_ONS[case.scheduler])
+    with bed.namespace() as namespace:
         for made in _read(case)[1:]:
-            answer = _dry_run(gang_bed, namespace, made)
+            answer = _dry_run(bed, namespace, made)
             assert answer.ok, answer.message
             assert _missing(made, answer.body) == []
 

@@ -80,7 +80,7 @@ def test_what_is_frozen_is_json_and_is_not_changed_by_a_try() -> None:
     frozen = manifests.render(submission(mode=SAME), "volcano")
     before = json.dumps(frozen)
     assert json.loads(before) == frozen
-    assert set(frozen) == {"form", "framework", "scheduler", "job", "dependents"}
+    assert set(frozen) == {"form", "framework", "scheduler", "queue", "job", "dependents"}
     for attempt in (1, 2):
         ref = AttemptRef("install", "w-1", attempt, "ddp", "ns", rendered=json.loads(before))
         job = manifests.job(ref)

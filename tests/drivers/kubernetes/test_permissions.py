@@ -45,7 +45,7 @@ def test_with_the_shipped_roles_nothing_is_missing_and_nothing_too_much() -> Non
     verdict = permissions.judge(allowing(role("gangline")), role("gangline-project"), ALL)
     assert not verdict.is_missing
     assert verdict.excess == ()
-    assert verdict.asked > 60
+    assert verdict.asked > 40
 
 
 @pytest.mark.parametrize("number", range(len(permissions.CLUSTER)))

@@ -4,13 +4,15 @@ The objects below are cut from what the real schedulers wrote.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.kubernetes import manifests, quantities, schedulers
+from gangline.clusters.drivers.kubernetes import manifests
 from gangline.clusters.drivers.kubernetes.schedulers import Room, Waiting, adapter, base, plain
+from gangline.clusters.drivers.kubernetes.schedulers.room import Node
 from tests.drivers.kubernetes.goldens import SAME, Case, submission
 
 TOO_FEW = (
@@ -30,14 +32,29 @@ def pod(message: str = "", node: str = "", gpus: int = 4) -> dict[str, Any]:
     return {"spec": spec, "status": {"conditions": conditions}}
 
 
-def reason(name: str, pods: Sequence[Mapping[str, Any]] = (), **more: Any) -> str:
-    return adapter(name).pending_reason(Waiting({}, pods, **more))
+def room(gpus: int, nodes: int = 4) -> Room:
+    """Nodes of 8 GPUs with so many free in all, on the first ones."""
+    found = []
+    for number in range(nodes):
+        has = {"nvidia.com/gpu": Decimal(8), "cpu": Decimal(64), "pods": Decimal(110)}
+        free = has | {"nvidia.com/gpu": Decimal(min(8, max(0, gpus - 8 * number)))}
+        found.append(Node(f"n{number}", has, free, {"zone": "ab"[number // 2]}))
+    return Room(tuple(found))
+
+
+def job(workers: int = 2, gpus: int = 4) -> dict[str, Any]:
+    replica = {"replicas": workers, "template": pod(gpus=gpus)}
+    return {"spec": {"pytorchReplicaSpecs": {"Worker": replica}}}
+
+
+def reason(name: str, pods: Sequence[Mapping[str, Any]] = (), workers: int = 2, **more: Any) -> str:
+    return adapter(name).pending_reason(Waiting(job(workers), pods, **more))
 
 
 class TestPlain:
     def test_free_gpus_are_counted(self) -> None:
         waits = [pod(TOO_FEW), pod(TOO_FEW)]
-        said = reason("plain", waits, room=Room(nodes=4, gpus=3))
+        said = reason("plain", waits, room=room(3))
         assert said == "Waiting for 8 GPUs, 3 free on 4 nodes."
 
     def test_without_a_count_the_scheduler_is_quoted(self) -> None:
@@ -75,6 +92,33 @@ class TestPlain:
         assert plain.verdict(message) == words
 
 
+ZONE = "topology.kubernetes.io/zone"
+
+
+def bonded(scheduler: str, framework: str, how: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """A job whose gang is bound to one zone, and what belongs to it."""
+    job = manifests.render(submission(framework, SAME), "plain")["job"]
+    gang = base.Gang("ddp", framework, 4, {}, topology=(ZONE, how))
+    adapter(scheduler).decorate(job, gang)
+    return job, adapter(scheduler).objects(gang)
+
+
+def affinity(template: Mapping[str, Any]) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = template["spec"].get("affinity") or {}
+    return found
+
+
+def scattered(*free: int) -> Room:
+    """As many nodes, with so many GPUs free on each."""
+    nodes = room(0).nodes
+    return Room(
+        tuple(
+            replace(node, free={**node.free, "nvidia.com/gpu": Decimal(gpus)})
+            for node, gpus in zip(nodes, free, strict=True)
+        )
+    )
+
+
 def queue(
     name: str, capability: str = "", allocated: str = "", parent: str = "", state: str = "Open"
 ) -> dict[str, Any]:
@@ -107,7 +151,8 @@ class TestVolcano:
             ([queue("other")], "Queue team-a does not exist."),
             ([queue("team-a", state="Closed")], "Queue team-a is closed and takes nothing."),
             ([queue("team-a", "16", "8")], "Waiting in the queue for 8 GPUs."),
-            ([queue("team-a", parent="team-a")], "Waiting in the queue for 8 GPUs."),
+            ([queue("team-a", "64", "0", "dept"), queue("dept", parent="dept")],
+             "Waiting in the queue for 8 GPUs."),
         ],
     )  # fmt: skip
     def test_a_queue_without_room_is_named(
@@ -118,7 +163,7 @@ class TestVolcano:
 
     def test_what_was_let_in_waits_for_nodes_and_not_for_its_queue(self) -> None:
         objects = {"podgroups": [group(phase="Inqueue")], "queues": [queue("team-a", "8", "8")]}
-        said = reason("volcano", [pod(TOO_FEW)] * 2, objects=objects, room=Room(4, 3))
+        said = reason("volcano", [pod(TOO_FEW)] * 2, objects=objects, room=room(3))
         assert said == "Waiting for 8 GPUs, 3 free on 4 nodes."
         assert "too few free GPUs" in reason("volcano", [pod(TOO_FEW)], objects=objects)
 
@@ -127,16 +172,16 @@ class TestVolcano:
         """Its pods say only that their group is not ready."""
         waits = [pod("pod group is not ready, 2 Pending, 2 minAvailable; Pending: 2 Unschedulable")]
         objects = {"podgroups": [group(phase=phase, Unschedulable="True")], "queues": []}
-        for room, words in (
+        for free, words in (
             (None, "There is no room for all 2 pods together."),
-            (Room(4, 8), "There is no room for all 2 pods together."),  # not where it is needed
-            (Room(4, 7), "Waiting for 8 GPUs, 7 free on 4 nodes."),
+            (room(8), "There is no room for all 2 pods together."),  # not for what it counts
+            (room(7), "Waiting for 8 GPUs, 7 free on 4 nodes."),
         ):
-            assert reason("volcano", waits * 2, objects=objects, room=room) == words
+            assert reason("volcano", waits * 2, objects=objects, room=free) == words
 
     def test_before_there_are_pods_the_group_is_asked(self) -> None:
         objects = {"podgroups": [group()], "queues": [queue("team-a", "16", "0")]}
-        said = reason("volcano", objects=objects, room=Room(4, 3))
+        said = reason("volcano", objects=objects, room=room(3))
         assert said == "Waiting for 8 GPUs, 3 free on 4 nodes."
         objects["podgroups"][0]["spec"]["minResources"] = {"cpu": "4"}
         assert reason("volcano", objects=objects) == "Waiting in the queue for room for 2 pods."
@@ -170,10 +215,17 @@ class TestVolcano:
         assert "priorityClassName" not in rendered["dependents"][0]["spec"]
         assert "priorityClass" not in rendered["job"]["spec"]["runPolicy"]["schedulingPolicy"]
 
-    def test_a_queue_can_be_named(self) -> None:
-        rendered = manifests.render(submission(), "volcano", queue="team-a")
+    @pytest.mark.parametrize(("named", "used"), [("team-a", "team-a"), ("", "default")])
+    def test_it_waits_in_the_projects_queue_or_the_default_one(self, named: str, used: str) -> None:
+        rendered = manifests.render(replace(submission(), queue=named), "volcano")
         policy = rendered["job"]["spec"]["runPolicy"]["schedulingPolicy"]
-        assert policy["queue"] == rendered["dependents"][0]["spec"]["queue"] == "team-a"
+        assert policy["queue"] == rendered["dependents"][0]["spec"]["queue"] == used
+
+    def test_a_queue_with_queues_below_it_takes_none(self) -> None:
+        tree = [queue("root"), queue("team-a"), queue("team-a-1", parent="team-a")]
+        assert [q["metadata"]["name"] for q in adapter("volcano").leaves(tree)] == ["team-a-1"]
+        said = reason("volcano", objects={"podgroups": [group()], "queues": tree})
+        assert said == "Queue team-a has queues below it and takes no trainings itself."
 
 
 class TestNative:
@@ -193,18 +245,83 @@ class TestNative:
         gang = {"schedulingPolicy": {"gang": {"minCount": 3}}}
         objects = {"podgroups": [{"spec": gang, "status": {"conditions": [condition]}}]}
         waits = [pod("pod group is unschedulable, waiting for minCount pods from a gang")] * 3
-        said = reason("native", waits, objects=objects, room=Room(4, 8))
+        said = reason("native", waits, 3, objects=objects, room=room(8))
         assert said == "Waiting for 12 GPUs, 8 free on 4 nodes."
-        for room in (Room(4, 12), None):  # enough, but not where they are needed
-            said = reason("native", waits, objects=objects, room=room)
+        for free in (room(24), None):  # enough, but for something that is not counted
+            said = reason("native", waits, 3, objects=objects, room=free)
             assert said == "There is no room for all 3 pods together."
         assert reason("native", objects=objects) == "There is no room for all 3 pods together."
         assert reason("native", [pod(node="n1")] * 3, objects=objects) == ""
         condition["status"] = "True"
         assert reason("native", objects=objects) == ""
 
+    def test_a_bond_of_nodes_is_the_groups_and_a_preference_each_pods(self) -> None:
+        for how, bound in (("Required", True), ("Preferred", False)):
+            job, groups = bonded("native", "PyTorch", how)
+            constraints = groups[0]["spec"].get("schedulingConstraints")
+            assert constraints == ({"topology": [{"key": ZONE}]} if bound else None)
+            assert all(("podAffinity" in affinity(t)) is not bound for t in base.templates(job))
+
+    def test_without_a_group_the_pods_are_bound_to_each_other(self) -> None:
+        job, groups = bonded("native", "MPI", "Required")
+        assert groups == []
+        assert all("podAffinity" in affinity(t) for t in base.templates(job))
+
+    def test_a_bond_that_no_nodes_can_hold_is_told(self) -> None:
+        condition = {"type": "PodGroupScheduled", "status": "False"}
+        spec = {"schedulingConstraints": {"topology": [{"key": "zone"}]}}
+        objects = {"podgroups": [{"spec": spec, "status": {"conditions": [condition]}}]}
+        said = reason("native", [pod("?")] * 3, 3, objects=objects, room=scattered(8, 0, 8, 0))
+        assert said == "Waiting for 12 GPUs in one zone; a has the most, 8 free."
+        said = reason("native", [pod("?")] * 3, 3, objects=objects, room=scattered(6, 6, 0, 0))
+        assert said == (
+            "Waiting for room for 3 workers with 4 GPUs each; 12 GPUs free on 4 nodes, "
+            "enough for 2."
+        )
+        said = reason("native", [pod("?")] * 3, 3, objects=objects, room=scattered(8, 4, 0, 0))
+        assert said == "There is no room in any one zone for all 3 pods together."
+
+
+class TestTopology:
+    @pytest.mark.parametrize("scheduler", ["plain", "volcano", "kai", "kueue"])
+    @pytest.mark.parametrize("how", ["Required", "Preferred"])
+    def test_pods_ask_to_be_where_the_others_are(self, scheduler: str, how: str) -> None:
+        job, _ = bonded(scheduler, "PyTorch", how)
+        for template in base.templates(job):
+            wish = affinity(template)["podAffinity"]
+            term = {
+                "labelSelector": {"matchLabels": {"training.kubeflow.org/job-name": "ddp"}},
+                "topologyKey": ZONE,
+            }
+            assert wish == (
+                {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+                if how == "Required"
+                else {
+                    "preferredDuringSchedulingIgnoredDuringExecution": [
+                        {"weight": 100, "podAffinityTerm": term}
+                    ]
+                }
+            )
+            assert "nodeAffinity" in affinity(template)  # of its node type, as before
+
 
 class TestKueue:
+    def test_it_is_held_out_of_every_queue_until_it_is_let_go(self) -> None:
+        (job,) = Case("PyTorch", SAME, "kueue").objects()
+        assert "kueue.x-k8s.io/queue-name" not in job["metadata"]["labels"]
+        assert job["spec"]["runPolicy"]["suspend"] is True
+        change = adapter("kueue").let_go("team-a")
+        assert change.job == {"metadata": {"labels": {"kueue.x-k8s.io/queue-name": "team-a"}}}
+        assert adapter("kueue").let_go("").job["metadata"]["labels"] == {
+            "kueue.x-k8s.io/queue-name": "default"
+        }
+
+    def test_suspend_is_never_touched(self) -> None:
+        """Kueue takes that back within seconds."""
+        for change in (adapter("kueue").let_go(""), adapter("kueue").hold_back()):
+            assert "spec" not in change.job
+            assert "spec" not in change.without_theirs
+
     def test_quota_is_quoted(self) -> None:
         condition = {
             "type": "QuotaReserved",
@@ -245,35 +362,3 @@ class TestKai:
 
     def test_and_only_while_a_pod_has_no_node(self) -> None:
         assert reason("kai", [pod(node="n1")], objects=self.OBJECTS) == ""
-
-
-def test_a_scheduler_is_chosen_from_what_a_cluster_serves() -> None:
-    assert schedulers.found(["apps/v1"]) == ("plain",)
-    served = ["scheduling.volcano.sh/v1beta1", "scheduling.k8s.io/v1alpha2", "v1"]
-    assert schedulers.found(served) == ("volcano", "native", "plain")
-    assert schedulers.best(schedulers.found(served)) == "volcano"
-    assert schedulers.best(["native", "plain"]) == "native"
-
-
-def test_what_was_never_proven_is_not_chosen_by_itself() -> None:
-    found = schedulers.found(["scheduling.run.ai/v2alpha2", "kueue.x-k8s.io/v1beta1"])
-    assert found == ("kai", "kueue", "plain")
-    assert schedulers.best(found) == "plain"
-    unproven = [name for name, one in schedulers.ADAPTERS.items() if not one.is_proven]
-    for name in unproven:
-        module = __import__(type(adapter(name)).__module__, fromlist=["__doc__"])
-        assert "Not proven live" in (module.__doc__ or "")
-
-
-@pytest.mark.parametrize(
-    ("quantity", "number"),
-    [("500m", "0.5"), ("2", "2"), (3, "3"), ("1.5Gi", "1610612736"), ("1e3", "1000"), ("?", "0")],
-)
-def test_quantities_are_read(quantity: str | int, number: str) -> None:
-    assert quantities.amount(quantity) == Decimal(number)
-
-
-def test_quantities_are_added() -> None:
-    parts = [(3, {"cpu": "1500m", "memory": "512M", "nvidia.com/gpu": "2"}), (1, {"cpu": "0.25"})]
-    total = quantities.total(parts)
-    assert total == {"cpu": "4750m", "memory": "1536000000", "nvidia.com/gpu": "6"}

@@ -68,6 +68,8 @@ class Submission:
     master: Mapping[str, Any] | None
     identifiers: Mapping[str, str] = field(default_factory=dict)
     """Names and ids for GANGLINE_* and RUNAI_* variables and for labels."""
+    queue: str = ""
+    """Queue of the cluster's scheduler that the project names; empty: the scheduler's default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +157,8 @@ class Observation:
     """``worker-2``: the replica that failed first, the cause of a Failed attempt."""
     is_moved: bool = False
     """It failed because the cluster took its place away; no fault of its own (R2a)."""
+    is_impossible: bool = False
+    """Pending for ever: it asks for more than the cluster has in total."""
     read_monotonic: float | None = field(default=None, compare=False)
     """``time.monotonic()`` just before the read, set by ``watch``, whose reads begin unseen."""
 

@@ -38,6 +38,7 @@ from . import (
     names,
     observing,
     probing,
+    queues,
     schedulers,
 )
 from .archive import Limits
@@ -84,7 +85,11 @@ class KubernetesDriver:
         return probing.capacity(self.client)
 
     def check(self, submission: Submission, facts: Facts) -> list[Problem]:
-        return check.check(submission, facts)
+        namespace = self._namespace(submission)
+        return [
+            *check.check(submission, facts),
+            *queues.problems(submission, facts, self.options.scheduler, namespace),
+        ]
 
     def field_notes(
         self, *, framework: str, role: Role, has_own_master: bool
@@ -93,9 +98,10 @@ class KubernetesDriver:
 
     def render(self, submission: Submission) -> dict[str, Any]:
         """Frozen with the namespace: a later change of the prefix must not lose what is there."""
-        native = manifests.render(submission, self.options.scheduler or schedulers.PLAIN)
-        prefix = self.options.namespace_prefix
-        return {**native, "namespace": names.namespace(prefix, submission.project)}
+        options = self.options
+        scheduler = options.scheduler or schedulers.PLAIN
+        native = manifests.render(submission, scheduler, gpu=options.gpu)
+        return {**native, "namespace": self._namespace(submission)}
 
     def observe(self, ref: AttemptRef) -> Observation:
         try:
@@ -197,13 +203,20 @@ class KubernetesDriver:
         seen = observing.observe(job, pods, now=now)
         hints: dict[str, str] = {}
         if seen.state is ObservedState.PENDING:
-            said = self._pending.why(ref, job)
-            hints = {job.uid: said} if said else {}
+            why = self._pending.why(ref, job)
+            hints = {job.uid: why.words} if why.words else {}
+            seen = replace(seen, is_impossible=why.is_final)
         elif seen.state is ObservedState.STARTING and not seen.reason:
             is_slow = job.created_at is not None and now - job.created_at > SLOW_START
             waits = [p for p in pods if p.is_scheduled and not p.has_started and not p.is_over]
             hints = self._pending.of_pods(waits) if is_slow else {}
-        return observing.observe(job, pods, now=now, hints=hints) if hints else seen
+        if not hints:
+            return seen
+        explained = observing.observe(job, pods, now=now, hints=hints)
+        return replace(explained, is_impossible=seen.is_impossible)
+
+    def _namespace(self, submission: Submission) -> str:
+        return names.namespace(self.options.namespace_prefix, submission.project)
 
     def _catch_up(self, pods: list[Pod]) -> None:
         if self.options.data_dir is not None:

@@ -25,7 +25,7 @@ from .namespaces import Namespaces
 from .objects import Doubt, Objects, is_attempt, is_workload
 from .pods import Pod
 from .resources import CLAIMS, CONFIG_MAPS, SECRETS, Resource
-from .schedulers import ADAPTERS
+from .schedulers import ADAPTERS, Change
 
 PATIENCE = 15.0
 """Seconds in which what is in the way may go before a call gives up; its budget is 30."""
@@ -88,7 +88,7 @@ class Effects:
             if job is None or is_over or (job.is_suspended and job.intent == STOP):
                 return NotYet() if pods else Done()
             self.catch_up(pods)
-            answer = self._patch(job, intent=STOP, suspend=True)
+            answer = self._turn(job, STOP, job.adapter.hold_back())
             if answer.ok:
                 return NotYet()
             if answer.status not in (404, 409):
@@ -137,7 +137,7 @@ class Effects:
                 return Refused(f"{body['kind']} {name} exists already and is not of this workload.")
             if not answer.ok and answer.status != 409:
                 return errors.result(answer)
-        return self._patch(job, intent=RUN, suspend=False)
+        return self._turn(job, RUN, job.adapter.let_go(job.queue))
 
     def _is_of(self, resource: Resource, job: Job, body: Mapping[str, Any]) -> bool:
         """Whether what bears the dependent's name was made for this very job."""
@@ -151,15 +151,23 @@ class Effects:
         owners = answer.body.get("metadata", {}).get("ownerReferences") or ()
         return any(owner.get("uid") == job.uid for owner in owners)
 
-    def _patch(self, job: Job, *, intent: str, suspend: bool) -> Answer:
-        body = {
-            "metadata": {
-                "uid": job.uid,
-                "resourceVersion": job.version,
-                "annotations": {INTENT: intent},
-            },
-            "spec": {"runPolicy": {"suspend": suspend}},
-        }
+    def _turn(self, job: Job, intent: str, change: Change) -> Answer:
+        """Make the change, the scheduler's own objects first: what we intend is written last.
+
+        So a call that breaks off in between is seen as one that did not happen, and is repeated.
+        """
+        more = change.without_theirs
+        for resource, patch in change.theirs.items():
+            for raw in self.objects.every(resource, job.namespace, ""):
+                if not owned_by(raw, job):
+                    continue
+                more, meta = {}, raw["metadata"]
+                guarded = _guarded(patch, meta["uid"], meta["resourceVersion"])
+                answer = self.client.patch(resource, job.namespace, meta["name"], guarded)
+                if not answer.ok:
+                    return answer
+        body = _merged(_guarded(change.job, job.uid, job.version), more)
+        body = _merged(body, {"metadata": {"annotations": {INTENT: intent}}})
         return self.client.patch(job.kind.resource, job.namespace, job.name, body)
 
     def _delete(self, job: Job) -> Answer:
@@ -215,3 +223,24 @@ class Effects:
             if time.monotonic() >= deadline:
                 return False
             time.sleep(LOOK_EVERY)
+
+
+def owned_by(raw: Mapping[str, Any], job: Job) -> bool:
+    """Whether an object was made for this very job."""
+    owners = (raw.get("metadata") or {}).get("ownerReferences") or ()
+    return any(owner.get("uid") == job.uid for owner in owners)
+
+
+def _guarded(patch: Mapping[str, Any], uid: str, version: str) -> dict[str, Any]:
+    """The patch for this very object as it was read."""
+    return _merged(patch, {"metadata": {"uid": uid, "resourceVersion": version}})
+
+
+def _merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Two merge patches as one."""
+    made = dict(one)
+    for key, value in other.items():
+        mine = made.get(key)
+        is_both = isinstance(mine, Mapping) and isinstance(value, Mapping)
+        made[key] = _merged(mine, value) if is_both else value  # type: ignore[arg-type]
+    return made

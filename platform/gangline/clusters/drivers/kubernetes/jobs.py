@@ -14,11 +14,14 @@ from gangline.spec.frameworks import FRAMEWORKS
 from . import labels
 from .kinds import KINDS, JobKind
 from .pods import MASTER, WORKER, moment
+from .schedulers import ADAPTERS, PLAIN, SchedulerAdapter
 
 INTENT = "gangline.dev/intent"
 """Annotation of ours: absent while held, then ``run`` or ``stop``. The operator's ``suspend`` alone
 does not tell a job that never began from one that was stopped, or that a queue holds back."""
 RUN, STOP = "run", "stop"
+SCHEDULER, QUEUE = "gangline.dev/scheduler", "gangline.dev/queue"
+"""Annotations of ours: the adapter that made the job, and the queue that its project names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,8 @@ class Job:
     version: str
     """Its ``resourceVersion``."""
     intent: str
+    scheduler: str
+    queue: str
     is_suspended: bool
     is_deleting: bool
     finalizers: tuple[str, ...]
@@ -54,6 +59,11 @@ class Job:
     is_known: bool
     """Its operator has written a status."""
     conditions: Mapping[str, Condition] = field(default_factory=dict)
+
+    @property
+    def adapter(self) -> SchedulerAdapter:
+        """Of the scheduler that it was made for."""
+        return ADAPTERS.get(self.scheduler, ADAPTERS[PLAIN])
 
     @property
     def has_succeeded(self) -> bool:
@@ -94,6 +104,8 @@ def read(raw: Mapping[str, Any], kind: JobKind) -> Job:
         attempt=int(attempt) if attempt.isascii() and attempt.isdigit() else 0,
         version=str(meta.get("resourceVersion", "")),
         intent=str(notes.get(INTENT, "")),
+        scheduler=str(notes.get(SCHEDULER, "")),
+        queue=str(notes.get(QUEUE, "")),
         is_suspended=bool(policy.get("suspend")),
         is_deleting="deletionTimestamp" in meta,
         finalizers=tuple(map(str, meta.get("finalizers") or ())),

@@ -17,24 +17,23 @@ from gangline.spec.types import split_command
 
 from . import environment, labels, launching, mapping, quantities, schedulers
 from .environment import MASTER, WORKER
+from .jobs import QUEUE, SCHEDULER
 from .kinds import KINDS, JobKind
+from .quantities import GPU
 from .schedulers import Gang
 
 FORM = "gangline.dev/kubernetes/v1"
 SPEC_HASH = "gangline.dev/spec-hash"
-GPU = "nvidia.com/gpu"
 SSH_SERVER = "sshd"
 SHARED_MEMORY = "shared-memory"
 
 Object = dict[str, Any]
 
 
-def render(
-    submission: Submission, scheduler: str, *, gpu: str = GPU, queue: str = ""
-) -> dict[str, Any]:
+def render(submission: Submission, scheduler: str, *, gpu: str = GPU) -> dict[str, Any]:
     """JSON data: the framework, the scheduler, the job and what must exist beside it.
 
-    ``gpu`` is what the cluster's nodes call a GPU; ``queue`` is the scheduler's, where it has any.
+    ``gpu`` is what the cluster's nodes call a GPU.
     """
     kind = KINDS[submission.framework]
     pods = _pods(submission, kind, gpu)
@@ -55,13 +54,14 @@ def render(
             },
         },
     }
-    gang = _gang(submission, pods, queue)
+    gang = _gang(submission, pods)
     adapter = schedulers.adapter(scheduler)
     adapter.decorate(job, gang)
     return {
         "form": FORM,
         "framework": submission.framework,
         "scheduler": scheduler,
+        "queue": submission.queue,
         "job": job,
         "dependents": adapter.objects(gang),
     }
@@ -73,11 +73,14 @@ def job(ref: AttemptRef) -> Object:
     kind = KINDS[rendered["framework"]]
     made: Object = copy.deepcopy(rendered["job"])
     said = made["metadata"]
+    notes = {SCHEDULER: rendered["scheduler"], SPEC_HASH: spec_hash(rendered)}
+    if rendered.get("queue"):
+        notes[QUEUE] = rendered["queue"]
     made["metadata"] = {
         "name": ref.name,
         "namespace": ref.namespace,
         "labels": said.get("labels", {}) | labels.of(ref),
-        "annotations": said.get("annotations", {}) | {SPEC_HASH: spec_hash(rendered)},
+        "annotations": said.get("annotations", {}) | notes,
     }
     for role, replica in made["spec"][kind.replicas].items():
         role_label = {labels.ROLE: WORKER if role == kind.worker else MASTER}
@@ -212,7 +215,7 @@ def _has_gpus(template: Object) -> bool:
     return any(map(quantities.is_gpu, resources))
 
 
-def _gang(submission: Submission, pods: Mapping[str, Object], queue: str) -> Gang:
+def _gang(submission: Submission, pods: Mapping[str, Object]) -> Gang:
     counts = {WORKER: submission.num_workers, MASTER: 1}
     return Gang(
         name=submission.name,
@@ -223,6 +226,6 @@ def _gang(submission: Submission, pods: Mapping[str, Object], queue: str) -> Gan
             for role, template in pods.items()
             for container in template["spec"]["containers"]
         ),
-        queue=queue,
+        queue=submission.queue,
         priority=str(submission.worker.get("priorityClass") or ""),
     )

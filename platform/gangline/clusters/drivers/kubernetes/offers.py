@@ -92,6 +92,14 @@ def scheduling(served: Served, chosen: str) -> tuple[Step, list[dict[str, Any]]]
         says = f"{title} places pods one by one: a training may wait with only a part running."
         fix = "Volcano, or gangs of Kubernetes itself (1.36 and newer), start whole trainings."
         return Step("Scheduler", State.WARNING, says + more, fix), found
+    adapter = schedulers.ADAPTERS[used]
+    alone = [_label(name) for name in sorted(adapter.places_alone)]
+    if alone:
+        more = f" Pods of {', '.join(alone)} trainings it places one by one.{more}"
+    if not adapter.is_proven:
+        says = f"{title} was chosen. Gangline was never run against the real one."
+        fix = "Try it with a training of your own before people rely on it."
+        return Step("Scheduler", State.WARNING, says + more, fix), found
     others = [str(one["title"]) for one in found if not one["used"]]
     beside = f" Also there: {', '.join(others)}." if others else ""
     return Step("Scheduler", State.OK, f"{title} starts whole trainings.{beside}{more}"), found

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from .quantities import GPU
+
 
 @dataclass(frozen=True, slots=True)
 class Options:
@@ -14,5 +16,7 @@ class Options:
     """Scheduler asked for by the admin; empty: the best of those that the cluster has."""
     log_cap: int = 2**30
     """Most bytes of log that are kept of one replica."""
+    gpu: str = GPU
+    """What the cluster's nodes call a GPU."""
     data_dir: Path | None = None
     """Where logs are archived before their pods go."""

@@ -3,25 +3,36 @@
 Its scheduler's adapter puts it into words; what a scheduler does not know, events tell.
 """
 
+import itertools
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from gangline.clusters.drivers.base import AttemptRef
 
-from . import quantities, schedulers
 from .jobs import Job
 from .objects import Doubt, Objects, selector
 from .pods import Pod
 from .resources import EVENTS, NODES, PODS
-from .schedulers import PLAIN, Room, SchedulerAdapter, Waiting
+from .schedulers import Room, SchedulerAdapter, Waiting, lacking
+from .schedulers.room import counted
 
-ROOM_SECONDS = 15.0
+ROOM_SECONDS = 10.0
+MOST_OF_THE_TIME = 0.1
+"""Counting takes no more than this share of it, however large the cluster is."""
 MOST_PODS = 5_000
 """Of more pods on a cluster, what is free is not counted."""
-_BY_NAME = {"volcano": "volcano", "kai-scheduler": "kai"}
 _LONGEST = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Why:
+    """One sentence, empty when nothing is known; ``is_final``: the cluster is too small for it."""
+
+    words: str
+    is_final: bool = False
 
 
 class Pending:
@@ -30,23 +41,24 @@ class Pending:
     def __init__(self, objects: Objects) -> None:
         self.objects = objects
         self._room: tuple[float, Room | None] | None = None
+        """Until when the count holds, and what was counted."""
         self._lock = threading.Lock()
 
-    def why(self, ref: AttemptRef, job: Job) -> str:
-        """One sentence; empty when nothing is known."""
+    def why(self, ref: AttemptRef, job: Job) -> Why:
+        """What it waits for."""
         raw = self.objects.raw_job(job.kind, job.namespace, job.name)
         if raw is None:
-            return ""
-        pods = list(self.objects.every(PODS, job.namespace, selector(ref)))
-        adapter = adapter_of(raw)
+            return Why("")
         waiting = Waiting(
             job=raw,
-            pods=pods,
-            objects=self._objects(adapter, ref, job),
-            room=self._free() if _lacks_gpus(pods) else None,
+            pods=list(self.objects.every(PODS, job.namespace, selector(ref))),
+            objects=self._objects(job.adapter, ref, job),
+            room=self._free(),
         )
-        said = adapter.pending_reason(waiting)
-        return _sentence(said) or self.warning(job.namespace, job.uid)
+        if never := _never(waiting, job.adapter.bound_to(waiting)):
+            return Why(_sentence(never), is_final=True)
+        said = job.adapter.pending_reason(waiting)
+        return Why(_sentence(said) or self.warning(job.namespace, job.uid))
 
     def warning(self, namespace: str, uid: str) -> str:
         """The newest warning about one object."""
@@ -75,53 +87,39 @@ class Pending:
         return found
 
     def _free(self) -> Room | None:
-        """GPUs that are free on nodes that take pods, counted now and then."""
+        """What is free on the cluster, counted now and then; None: that would take too long."""
         with self._lock:
             known = self._room
-        if known is not None and time.monotonic() - known[0] < ROOM_SECONDS:
+        if known is not None and time.monotonic() < known[0]:
             return known[1]
+        began = time.monotonic()
         try:
             room = self._count()
         except Doubt:
             room = None
+        took = time.monotonic() - began
         with self._lock:
-            self._room = (time.monotonic(), room)
+            self._room = (began + max(ROOM_SECONDS, took / MOST_OF_THE_TIME), room)
         return room
 
     def _count(self) -> Room | None:
-        nodes = {
-            node["metadata"]["name"]: _gpus(node.get("status", {}).get("allocatable") or {})
-            for node in self.objects.every(NODES, "", "")
-            if not node.get("spec", {}).get("unschedulable")
-        }
-        free = sum(nodes.values())
-        running = "status.phase!=Succeeded,status.phase!=Failed"
-        everywhere = self.objects.every(PODS, "", "", fieldSelector=running)
-        for count, pod in enumerate(everywhere, start=1):
-            if count > MOST_PODS:
-                return None
-            spec = pod.get("spec", {})
-            if spec.get("nodeName") in nodes:
-                free -= sum(_gpus(quantities.requested(c)) for c in spec.get("containers", ()))
-        with_gpus = sum(gpus > 0 for gpus in nodes.values())
-        return Room(nodes=with_gpus or len(nodes), gpus=max(0, free))
+        nodes = list(self.objects.every(NODES, "", ""))
+        pods = list(itertools.islice(self._placed(), MOST_PODS + 1))
+        return counted(nodes, pods) if len(pods) <= MOST_PODS else None
+
+    def _placed(self) -> Iterator[dict[str, Any]]:
+        """Every pod of the cluster that holds something on a node."""
+        holds = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
+        return self.objects.every(PODS, "", "", fieldSelector=holds)
 
 
-def adapter_of(raw: Mapping[str, Any]) -> SchedulerAdapter:
-    """The adapter of the scheduler that a job was made for."""
-    if "kueue.x-k8s.io/queue-name" in (raw["metadata"].get("labels") or {}):
-        return schedulers.adapter("kueue")
-    name = PLAIN
-    for key, roles in raw["spec"].items():
-        if not key.endswith("ReplicaSpecs"):
-            continue
-        for role in roles.values():
-            spec = role["template"]["spec"]
-            if spec.get("schedulerName") in _BY_NAME:
-                name = _BY_NAME[spec["schedulerName"]]
-            elif "schedulingGroup" in spec:
-                name = "native"
-    return schedulers.adapter(name)
+def _never(waiting: Waiting, key: str) -> str:
+    """Why the cluster could not hold the whole of it if it were empty."""
+    if waiting.room is None:
+        return ""
+    demands = lacking.whole(waiting.job)
+    said = lacking.never(waiting.room, demands)
+    return said or (lacking.within(waiting.room, demands, key)[1] if key else "")
 
 
 def _is_of(raw: Mapping[str, Any], ref: AttemptRef, job: Job) -> bool:
@@ -129,15 +127,6 @@ def _is_of(raw: Mapping[str, Any], ref: AttemptRef, job: Job) -> bool:
     owners = {owner.get("uid") for owner in meta.get("ownerReferences") or ()}
     wanted = dict(part.split("=", 1) for part in selector(ref).split(","))
     return job.uid in owners or wanted.items() <= (meta.get("labels") or {}).items()
-
-
-def _lacks_gpus(pods: Sequence[Mapping[str, Any]]) -> bool:
-    conditions = (c for pod in pods for c in pod.get("status", {}).get("conditions") or ())
-    return any("Insufficient" in str(c.get("message") or "") for c in conditions)
-
-
-def _gpus(amounts: Mapping[str, Any]) -> int:
-    return sum(int(quantities.amount(n)) for word, n in amounts.items() if quantities.is_gpu(word))
 
 
 def _when(event: Mapping[str, Any]) -> str:

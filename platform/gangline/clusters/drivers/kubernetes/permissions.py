@@ -16,6 +16,7 @@ RBAC = "rbac.authorization.k8s.io"
 READ = ("get", "list", "watch")
 FOLLOW = ("list", "watch")
 OWN = ("get", "list", "watch", "create", "patch", "delete")
+GROUPS = ("get", "list", "create")
 JOBS = tuple(sorted(kind.resource.plural for kind in KINDS.values()))
 VOLCANO, NATIVE, KUEUE, KAI = (
     "scheduling.volcano.sh",
@@ -76,23 +77,9 @@ CLUSTER: tuple[Rule, ...] = (
     Rule("kubeflow.org", JOBS, FOLLOW, "One watch per kind for all projects"),
     Rule("", ("pods", "events"), FOLLOW, "One watch per kind for all projects"),
     Rule("batch", ("jobs",), FOLLOW, "The launcher of MPI is a Job"),
-    Rule(VOLCANO, ("queues",), READ, "Volcano: queues and their limits", needs=VOLCANO),
-    Rule(VOLCANO, ("podgroups",), FOLLOW, "Volcano: why a gang waits", needs=VOLCANO),
-    Rule(
-        "scheduling.k8s.io",
-        ("podgroups",),
-        FOLLOW,
-        "Gangs of Kubernetes itself: why one waits",
-        needs=NATIVE,
-    ),
-    Rule(
-        KUEUE,
-        ("clusterqueues", "localqueues", "workloads", "resourceflavors"),
-        READ,
-        "Kueue: queues, and why a training waits",
-        needs=KUEUE,
-    ),
-    Rule(KAI, ("queues", "podgroups"), READ, "KAI: queues, and why a gang waits", needs=KAI),
+    Rule(VOLCANO, ("queues",), ("list",), "Volcano: queues and their limits", needs=VOLCANO),
+    Rule(KUEUE, ("localqueues",), ("list",), "Kueue: the queues of projects", needs=KUEUE),
+    Rule(KAI, ("queues",), ("list",), "KAI: queues", needs=KAI),
 )
 PROJECT: tuple[Rule, ...] = (
     Rule("kubeflow.org", JOBS, OWN, "The trainings themselves"),
@@ -114,34 +101,23 @@ PROJECT: tuple[Rule, ...] = (
     ),
     Rule("", ("secrets",), ("create", "patch", "delete"), "Written, and never read"),
     Rule("", ("resourcequotas", "limitranges"), ("get", "list"), "Limits of the namespace"),
-    Rule(
-        VOLCANO,
-        ("podgroups",),
-        (*READ, "create", "delete"),
-        "Volcano: gangs",
-        needs=VOLCANO,
-    ),
+    Rule(VOLCANO, ("podgroups",), GROUPS, "Volcano: gangs, and why one waits", needs=VOLCANO),
     Rule(
         "scheduling.k8s.io",
         ("podgroups",),
-        (*READ, "create", "delete"),
-        "Gangs of Kubernetes itself",
+        GROUPS,
+        "Gangs of Kubernetes itself, and why one waits",
         needs=NATIVE,
     ),
-    Rule(KUEUE, ("workloads",), (*READ, "patch"), "Kueue: admission of trainings", needs=KUEUE),
     Rule(
         KUEUE,
-        ("localqueues",),
-        ("get", "create", "patch"),
-        "Kueue: the project's queue",
+        ("workloads",),
+        ("list", "patch"),
+        "Kueue: why a training waits; to stop it and let it go",
         needs=KUEUE,
     ),
-    Rule(KAI, ("podgroups",), (*READ, "patch"), "KAI: gangs", needs=KAI),
+    Rule(KAI, ("podgroups",), ("list",), "KAI: why a gang waits", needs=KAI),
 )
-QUEUES: tuple[Rule, ...] = (
-    Rule(VOLCANO, ("queues",), ("create", "patch", "delete"), "Volcano: queues made by Gangline"),
-)
-"""Optional: only where Gangline shall make the queues, and not the cluster's administrator."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,13 @@ import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from gangline.clusters.drivers.base import Capacity, Facts, FrameworkOffer, Health
 
-from . import addresses, connecting, offers, permissions
+from . import addresses, connecting, offers, permissions, queues, schedulers
 from .client import Answer, Client, Unreachable
 from .resources import ACCESS_REVIEWS, NAMESPACES, NODES, STORAGE_CLASSES, Resource
 from .steps import State, Step
@@ -59,7 +60,7 @@ def probe(
 ) -> Health:
     """Look at everything; ``tell`` is called with each step as soon as it is known.
 
-    ``ask_rights``: about 60 questions more, so not for a look every half a minute.
+    ``ask_rights``: about 50 questions more, so not for a look every half a minute.
     """
     look = _Look(client, scheduler, tell, ask_rights)
     try:
@@ -183,6 +184,14 @@ class _Look:
 
     def _scheduler(self, served: offers.Served) -> None:
         step, self.detail["schedulers"] = offers.scheduling(served, self.scheduler)
+        used = next((one["name"] for one in self.detail["schedulers"] if one["used"]), "")
+        adapter = schedulers.ADAPTERS.get(used)
+        if adapter is not None and adapter.queues is not None:
+            listed = _listed(self.client, adapter.queues, self.until)
+            self.detail["queues"] = kept = queues.detail(adapter, listed)
+            if "names" in kept:
+                says = f"{step.sentence} Its queues: {queues.in_words(kept['names'])}."
+                step = replace(step, sentence=says)
         self.tell(step)
 
     def _storage(self) -> None:

@@ -11,9 +11,12 @@ from typing import Any
 from gangline.lib.sizes import bytes_in_words
 from gangline.spec.types import QUANTITY_UNITS
 
+GPU = "nvidia.com/gpu"
+"""What most nodes call a GPU."""
 _QUANTITY = re.compile(r"([0-9.]+(?:[eE][-+]?[0-9]+)?)(m|k|[MGTPE]|[KMGTPE]i)?")
 _MILLI = Decimal(1) / 1000
-_WORDS = {"cpu": "CPU cores", "memory": "memory", "pods": "pods"}
+_WORDS = {"cpu": "CPU cores", "pods": "pods"}
+_BYTES = {"memory": "memory", "ephemeral-storage": "disk"}
 
 
 def amount(quantity: Any) -> Decimal:
@@ -40,6 +43,11 @@ def requested(container: Mapping[str, Any]) -> dict[str, Any]:
     return {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
 
 
+def bare(resource: str, number: Decimal) -> str:
+    """The number alone, without what it counts: "8", "3.2 GB"."""
+    return bytes_in_words(int(number)) if resource in _BYTES else _plain_number(number)
+
+
 def is_gpu(resource: str) -> bool:
     """Whether an extended resource counts as GPUs: ``nvidia.com/gpu``, ``amd.com/gpu``."""
     return resource.endswith("/gpu")
@@ -47,8 +55,8 @@ def is_gpu(resource: str) -> bool:
 
 def in_words(resource: str, number: Decimal) -> str:
     """ "8 GPUs", "1.5 CPU cores", "3.2 GB of memory", "2 of rdma/hca"."""
-    if resource == "memory":
-        return f"{bytes_in_words(int(number))} of memory"
+    if resource in _BYTES:
+        return f"{bytes_in_words(int(number))} of {_BYTES[resource]}"
     plain = _plain_number(number)
     if is_gpu(resource):
         return f"{plain} {'GPU' if number == 1 else 'GPUs'}"

@@ -2,14 +2,17 @@
 
 from collections.abc import Iterable
 
-from .permissions import CLUSTER, PROJECT, PROJECT_ROLE, QUEUES, RBAC, ROLE, Rule
+from .permissions import CLUSTER, PROJECT, PROJECT_ROLE, RBAC, ROLE, Rule
 
 MADE = "# Made from Gangline's table of rights: change it there, not here."
 ACCOUNT = "gangline"
 NAMESPACE = "gangline"
 LABELS = "  labels: {app.kubernetes.io/name: gangline}"
 SUBJECT = f"subjects:\n- {{kind: ServiceAccount, name: {ACCOUNT}, namespace: {NAMESPACE}}}"
-FACTS = ("nodes", "storageclasses", "priorityclasses", "customresourcedefinitions", "clusterroles")
+FACTS = (
+    *("nodes", "storageclasses", "priorityclasses", "customresourcedefinitions", "clusterroles"),
+    *("queues", "localqueues"),
+)
 
 IDENTITY = f"""\
 apiVersion: v1
@@ -45,11 +48,6 @@ def manifests() -> dict[str, str]:
             _bound(ROLE),
             _role(PROJECT_ROLE, PROJECT),
             _bound(PROJECT_ROLE, namespace="gangline-PROJECT"),
-        ),
-        "role-volcano-queues.yaml": _file(
-            "Optional, with Volcano: lets Gangline make the queues as well.",
-            _role(f"{ROLE}-queues", QUEUES),
-            _bound(f"{ROLE}-queues"),
         ),
     }
 

@@ -298,11 +298,11 @@ class Watch:
         if known is None:
             known = self._known[key] = _Known(jobs.ref_of(job))
         known.ref = jobs.ref_of(job)
-        said = known.seen.reason if known.seen and known.seen.state in _WAITS else ""
-        seen = observing.observe(
-            job, its_pods, now=datetime.now(UTC), hints={job.uid: said} if said else {}
-        )
-        return replace(seen, read_monotonic=read_at)
+        before = known.seen if known.seen and known.seen.state in _WAITS else None
+        hints = {job.uid: before.reason} if before and before.reason else {}
+        seen = observing.observe(job, its_pods, now=datetime.now(UTC), hints=hints)
+        still = before is not None and before.is_impossible and seen.state is before.state
+        return replace(seen, is_impossible=still, read_monotonic=read_at)
 
     def _without_job(
         self, key: Key, known: _Known | None, its_pods: Sequence[Pod]

@@ -1,11 +1,11 @@
-"""`gangline-manage project NAME --cluster CLUSTER`: a project, with its department."""
+"""`gangline-manage project NAME --cluster CLUSTER`: a project, with its department and queue."""
 
 from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from gangline.organization.services import NameRefused
+from gangline.organization.services import NameRefused, QueueRefused
 from gangline.supervisor.installation import DEPARTMENT, CannotBootstrap, add_project
 
 
@@ -24,6 +24,12 @@ class Command(BaseCommand):
             help="who may work in it; may be said several times",
         )  # fmt: skip
         parser.add_argument("--gpus", type=int, default=None, help="soft quota in GPUs")
+        parser.add_argument(
+            "--queue",
+            default=None,
+            help="queue of the cluster's scheduler in which its trainings wait (the default one);"
+            " also for a project that is there already",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
@@ -33,8 +39,9 @@ class Command(BaseCommand):
                 department_name=options["department"],
                 gpu_quota=options["gpus"],
                 researchers=options["researcher"],
+                queue=options["queue"],
             )
-        except (CannotBootstrap, NameRefused) as refusal:
+        except (CannotBootstrap, NameRefused, QueueRefused) as refusal:
             raise CommandError(str(refusal)) from None
         for line in made:
             self.stdout.write(line)

@@ -1,11 +1,14 @@
 """What schedules pods on a cluster, each behind one interface."""
 
-from .base import Gang, Room, SchedulerAdapter, Waiting
+from . import lacking
+from .base import Change, Gang, SchedulerAdapter, Waiting
 from .choosing import ADAPTERS, PLAIN, adapter, best, found
+from .room import Room
 
 __all__ = [
     "ADAPTERS",
     "PLAIN",
+    "Change",
     "Gang",
     "Room",
     "SchedulerAdapter",
@@ -13,4 +16,5 @@ __all__ = [
     "adapter",
     "best",
     "found",
+    "lacking",
 ]

@@ -1,7 +1,8 @@
 """The one interface to what schedules pods on a cluster.
 
 An adapter adds to the job what its scheduler wants to read there, names the objects that must exist
-beside it, and says in one sentence why a gang waits. It asks nobody: everything is given to it.
+beside it, says what lets it go and what holds it back, and tells in one sentence why a gang waits.
+It asks nobody: everything is given to it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,8 +11,13 @@ from typing import Any, Protocol
 
 from gangline.clusters.drivers.kubernetes.resources import Resource
 
+from .room import Room
+
 Object = dict[str, Any]
 Objects = Sequence[Mapping[str, Any]]
+REQUIRED, PREFERRED = "Required", "Preferred"
+JOB_NAME = "training.kubeflow.org/job-name"
+"""Label that the operators give to every pod of a job: its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,17 +31,11 @@ class Gang:
     resources: Mapping[str, str]
     """Quantities that all pods ask for together, by resource."""
     queue: str = ""
-    """Queue of the scheduler that the cluster's settings name; empty: the adapter's own default."""
+    """Queue of the scheduler that the project names; empty: the adapter's own default."""
     priority: str = ""
     """Name of a PriorityClass; every pod has it already."""
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """What is free on all nodes together that take pods."""
-
-    nodes: int
-    gpus: int
+    topology: tuple[str, str] | None = None
+    """Label of nodes whose value all pods shall share, and ``Required`` or ``Preferred``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,17 @@ class Waiting:
     """None: nobody has counted."""
 
 
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Merge patches that let a job go, or hold it back."""
+
+    job: Object = field(default_factory=dict)
+    theirs: Mapping[Resource, Object] = field(default_factory=dict)
+    """For the objects that the scheduler keeps of the job, which come first."""
+    without_theirs: Object = field(default_factory=dict)
+    """For the job in addition, where the scheduler keeps nothing of it yet."""
+
+
 class SchedulerAdapter(Protocol):
     """See the module. Adapters have no state."""
 
@@ -60,8 +71,14 @@ class SchedulerAdapter(Protocol):
     """Group and version whose presence tells that the cluster has it; empty for the plain one."""
     is_proven: bool
     """Whether it was run against the real scheduler. What was not is used only when asked for."""
+    places_alone: frozenset[str]
+    """Frameworks whose pods it cannot bind into a gang: they are placed one by one."""
     reads: tuple[Resource, ...]
     """Objects that ``pending_reason`` wants to see."""
+    queues: Resource | None
+    """What an administrator makes for projects to wait in; None: it has nothing of the kind."""
+    default_queue: str
+    """The one for projects that name none."""
 
     def decorate(self, job: Object, gang: Gang) -> None:
         """Write into ``job``, a whole custom resource, what the scheduler reads there."""
@@ -69,8 +86,44 @@ class SchedulerAdapter(Protocol):
     def objects(self, gang: Gang) -> list[Object]:
         """Objects to make before the job is released, without labels, namespace and owner."""
 
+    def let_go(self, queue: str) -> Change:
+        """What starts a job that is held or stopped; ``queue`` as in `Gang`."""
+
+    def hold_back(self) -> Change:
+        """What stops it, so that it can be let go again."""
+
+    def leaves(self, queues: Objects) -> Objects:
+        """Those of ``queues`` that take workloads."""
+
     def pending_reason(self, waiting: Waiting) -> str:
         """Why it waits, as one sentence; empty when nothing is known."""
+
+    def bound_to(self, waiting: Waiting) -> str:
+        """Label of nodes whose value all its pods must share; empty: no such bond."""
+
+
+class Suspending:
+    """What most schedulers have in common: the job's own switch, no queues, no bond."""
+
+    places_alone: frozenset[str] = frozenset()
+    reads: tuple[Resource, ...] = ()
+    queues: Resource | None = None
+    default_queue = ""
+
+    def let_go(self, queue: str) -> Change:
+        return Change({"spec": {"runPolicy": {"suspend": False}}})
+
+    def hold_back(self) -> Change:
+        return Change({"spec": {"runPolicy": {"suspend": True}}})
+
+    def leaves(self, queues: Objects) -> Objects:
+        return queues
+
+    def bound_to(self, waiting: Waiting) -> str:
+        return ""
+
+    def objects(self, gang: Gang) -> list[Object]:
+        return []
 
 
 def templates(job: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
@@ -86,6 +139,24 @@ def schedule_with(job: Mapping[str, Any], scheduler: str) -> None:
         template["spec"]["schedulerName"] = scheduler
 
 
+def keep_together(job: Mapping[str, Any], gang: Gang) -> None:
+    """Ask every pod to be where the others of its gang are, by the means that all schedulers know.
+
+    The first pod chooses for all of them, whether the rest has room there or not.
+    https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-pod-affinity-and-anti-affinity
+    """
+    if gang.topology is None:
+        return
+    key, how = gang.topology
+    term = {"labelSelector": {"matchLabels": {JOB_NAME: gang.name}}, "topologyKey": key}
+    wish: Object = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    if how != REQUIRED:
+        weighed = {"weight": 100, "podAffinityTerm": term}
+        wish = {"preferredDuringSchedulingIgnoredDuringExecution": [weighed]}
+    for template in templates(job):
+        template["spec"].setdefault("affinity", {})["podAffinity"] = wish
+
+
 def mark(place: dict[str, Any], kind: str, **marks: str) -> None:
     """Add ``marks`` to the ``kind`` (labels or annotations) of an object or a template."""
     place.setdefault("metadata", {}).setdefault(kind, {}).update(marks)
@@ -95,6 +166,12 @@ def condition(found: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
     """The condition of this type of an object; empty when it has none."""
     conditions = found.get("status", {}).get("conditions") or ()
     return next((c for c in conditions if c.get("type") == kind), {})
+
+
+def without_children(queues: Objects, parent: str) -> Objects:
+    """Queues that no other one names in its ``parent``."""
+    parents = {str((queue.get("spec") or {}).get(parent) or "") for queue in queues}
+    return [queue for queue in queues if queue["metadata"]["name"] not in parents]
 
 
 def sentence(words: str) -> str:

@@ -10,15 +10,26 @@ from typing import Any
 
 from gangline.clusters.drivers.kubernetes.resources import Resource
 
-from .base import Gang, Object, Waiting, mark, schedule_with, sentence
+from .base import (
+    Gang,
+    Object,
+    Objects,
+    Suspending,
+    Waiting,
+    keep_together,
+    mark,
+    schedule_with,
+    sentence,
+    without_children,
+)
 from .plain import of_pods
 
 POD_GROUPS = Resource("scheduling.run.ai", "v2alpha2", "podgroups", "PodGroup")
-DEFAULT_QUEUE = "default-queue"
+QUEUES = Resource("scheduling.run.ai", "v2", "queues", "Queue", namespaced=False)
 POOL = "kai.scheduler/node-pool"
 
 
-class Kai:
+class Kai(Suspending):
     """No pod of a gang is placed before all of them can be."""
 
     name = "kai"
@@ -26,13 +37,16 @@ class Kai:
     api = POD_GROUPS.api_version
     is_proven = False
     reads: tuple[Resource, ...] = (POD_GROUPS,)
+    queues: Resource | None = QUEUES
+    default_queue = "default-queue"
+
+    def leaves(self, queues: Objects) -> Objects:
+        return without_children(queues, "parentQueue")
 
     def decorate(self, job: Object, gang: Gang) -> None:
         schedule_with(job, "kai-scheduler")
-        mark(job, "labels", **{"kai.scheduler/queue": gang.queue or DEFAULT_QUEUE})
-
-    def objects(self, gang: Gang) -> list[Object]:
-        return []
+        mark(job, "labels", **{"kai.scheduler/queue": gang.queue or self.default_queue})
+        keep_together(job, gang)
 
     def pending_reason(self, waiting: Waiting) -> str:
         # A condition stays when the gang starts in another pool later: it counts for its own only,

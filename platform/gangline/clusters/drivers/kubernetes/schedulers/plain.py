@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gangline.clusters.drivers.kubernetes import quantities
-from gangline.clusters.drivers.kubernetes.resources import Resource
 
-from .base import Gang, Object, Objects, Room, Waiting, condition, sentence
+from . import lacking
+from .base import Gang, Object, Suspending, Waiting, condition, keep_together, sentence
 
 _VERDICT = re.compile(r"0/([0-9]+) nodes are available: (.*?)(?:\. |\.?\Z)", re.DOTALL)
 _PART = re.compile(r"([0-9]+) (.+)", re.DOTALL)
@@ -26,36 +26,36 @@ _CAUSES = (
 _SHORT = {"cpu": "too little free CPU", "memory": "too little free memory"}
 
 
-class Plain:
+class Plain(Suspending):
     """No gang: two jobs that both start in part can wait for each other."""
 
     name = "plain"
     title = "kube-scheduler"
     api = ""
     is_proven = True
-    reads: tuple[Resource, ...] = ()
 
     def decorate(self, job: Object, gang: Gang) -> None:
-        """Nothing: it is the default of every pod."""
-
-    def objects(self, gang: Gang) -> list[Object]:
-        return []
+        """It is the default of every pod, and binds none to the others but by their own wish."""
+        keep_together(job, gang)
 
     def pending_reason(self, waiting: Waiting) -> str:
         return sentence(of_pods(waiting))
 
 
 def of_pods(waiting: Waiting) -> str:
-    """What the pods without a node say: "2 of 3 pods wait for a node; …". Empty: all have one."""
+    """What the pods without a node lack: "waiting for 8 GPUs, 3 free on 4 nodes".
+
+    Where nothing is lacking that is counted, the scheduler is quoted: "2 of 3 pods wait for a node;
+    …". Empty: all have one.
+    """
     waits = unplaced(waiting)
     if not waits:
         return ""
+    if short := shortage(waiting):
+        return short
     pods = f"{len(waits)} of {len(waiting.pods)} pods" if len(waiting.pods) > 1 else "its pod"
     verb = "waits" if len(waits) == 1 else "wait"
-    message = next(filter(None, map(_message, waits)), "")
-    if waiting.room is not None and _lacks_gpus(message) and (gpus := gpus_of(waits)):
-        return _for_gpus(gpus, waiting.room)
-    why = verdict(message)
+    why = verdict(next(filter(None, map(_message, waits)), ""))
     return f"{pods} {verb} for a node{f'; {why}' if why else ''}"
 
 
@@ -64,36 +64,24 @@ def unplaced(waiting: Waiting) -> list[Mapping[str, Any]]:
     return [pod for pod in waiting.pods if not pod.get("spec", {}).get("nodeName")]
 
 
-def gang_reason(waiting: Waiting, members: int, gpus: int) -> str:
-    """Of ``members`` that are placed together or not at all, and ask for ``gpus`` in all.
+def gang_reason(waiting: Waiting, members: int, key: str = "") -> str:
+    """Of ``members`` that are placed together or not at all, where ``key`` names a bond of nodes.
 
     Schedulers of gangs say no more of such pods than that they wait for each other.
     """
-    if waiting.room is not None and gpus > waiting.room.gpus:
-        return _for_gpus(gpus, waiting.room)
-    return f"there is no room for all {members} pods together"
+    if short := shortage(waiting, key):
+        return short
+    place = f"in any one {key.rpartition('/')[2]} " if key else ""
+    return f"there is no room {place}for all {members} pods together"
 
 
-def _for_gpus(gpus: int, room: Room) -> str:
-    nodes = f"{room.nodes} {'node' if room.nodes == 1 else 'nodes'}"
-    return f"waiting for {gpus} {'GPU' if gpus == 1 else 'GPUs'}, {room.gpus} free on {nodes}"
-
-
-def gpus_of(pods: Objects) -> int:
-    """GPUs that these pods ask for together."""
-    return int(
-        sum(
-            quantities.amount(quantity)
-            for pod in pods
-            for container in pod.get("spec", {}).get("containers", ())
-            for resource, quantity in quantities.requested(container).items()
-            if quantities.is_gpu(resource)
-        )
-    )
-
-
-def _lacks_gpus(message: str) -> bool:
-    return any(quantities.is_gpu(resource) for resource in _LACKING.findall(message))
+def shortage(waiting: Waiting, key: str = "") -> str:
+    """What is lacking, if that has been counted; ``key``: on nodes that share its value."""
+    if waiting.room is None:
+        return ""
+    demands = lacking.unplaced(waiting.job, waiting.pods)
+    short = lacking.shortage(waiting.room, demands)
+    return short or (lacking.within(waiting.room, demands, key)[0] if key and demands else "")
 
 
 def verdict(message: str) -> str:

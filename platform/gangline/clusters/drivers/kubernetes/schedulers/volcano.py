@@ -11,16 +11,29 @@ from typing import Any
 from gangline.clusters.drivers.kubernetes import quantities
 from gangline.clusters.drivers.kubernetes.resources import Resource
 
-from .base import Gang, Object, Waiting, condition, mark, schedule_with, sentence, templates
-from .plain import gang_reason, of_pods
+from .base import (
+    Gang,
+    Object,
+    Objects,
+    Suspending,
+    Waiting,
+    condition,
+    keep_together,
+    mark,
+    schedule_with,
+    sentence,
+    templates,
+    without_children,
+)
+from .plain import gang_reason, of_pods, shortage
 
 POD_GROUPS = Resource("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup")
 QUEUES = Resource("scheduling.volcano.sh", "v1beta1", "queues", "Queue", namespaced=False)
-DEFAULT_QUEUE = "default"
+ROOT = "root"
 DEEPEST = 16
 
 
-class Volcano:
+class Volcano(Suspending):
     """No pod of a gang is placed before all of them can be."""
 
     name = "volcano"
@@ -28,9 +41,17 @@ class Volcano:
     api = POD_GROUPS.api_version
     is_proven = True
     reads: tuple[Resource, ...] = (POD_GROUPS, QUEUES)
+    queues: Resource | None = QUEUES
+    default_queue = "default"
+
+    def leaves(self, queues: Objects) -> Objects:
+        """The root holds every queue that names no parent, so none of its own."""
+        found = without_children(queues, "parent")
+        return [queue for queue in found if queue["metadata"]["name"] != ROOT]
 
     def decorate(self, job: Object, gang: Gang) -> None:
         schedule_with(job, "volcano")
+        keep_together(job, gang)
         for template in templates(job):
             mark(template, "annotations", **{"scheduling.k8s.io/group-name": gang.name})
         policy = {"minAvailable": gang.pods, **_wanted(gang)}
@@ -62,16 +83,18 @@ class Volcano:
 
 
 def _wanted(gang: Gang) -> dict[str, Any]:
-    return {"queue": gang.queue or DEFAULT_QUEUE, "minResources": dict(gang.resources)}
+    return {"queue": gang.queue or Volcano.default_queue, "minResources": dict(gang.resources)}
 
 
 def _queue_reason(group: Mapping[str, Any], queues: Sequence[Mapping[str, Any]]) -> str:
     """Which queue of the chain has no room: Volcano itself says nothing of it."""
     spec = group.get("spec", {})
     by_name = {queue["metadata"]["name"]: queue for queue in queues}
-    name = spec.get("queue") or DEFAULT_QUEUE
+    name = spec.get("queue") or Volcano.default_queue
     if by_name and name not in by_name:
         return f"queue {name} does not exist"
+    if by_name and name not in {queue["metadata"]["name"] for queue in Volcano().leaves(queues)}:
+        return f"queue {name} has queues below it and takes no trainings itself"
     for _ in range(DEEPEST):
         queue = by_name.get(name)
         if queue is None:
@@ -110,14 +133,13 @@ def _limit_reason(name: str, queue: Mapping[str, Any], wanted: Mapping[str, Any]
 def _gang_reason(group: Mapping[str, Any], waiting: Waiting) -> str:
     spec = group.get("spec", {})
     members = int(spec.get("minMember") or 1)
-    wanted = spec.get("minResources") or {}
-    gpus = int(sum(quantities.amount(wanted[name]) for name in wanted if quantities.is_gpu(name)))
-    is_short = waiting.room is not None and gpus > waiting.room.gpus
-    if is_short or condition(group, "Unschedulable").get("status") == "True":
-        return gang_reason(waiting, members, gpus)
+    if condition(group, "Unschedulable").get("status") == "True" or shortage(waiting):
+        return gang_reason(waiting, members)
     # The operator makes the pods once the queue has let the group in.
     if waiting.pods:
         return of_pods(waiting)
+    wanted = spec.get("minResources") or {}
+    gpus = int(sum(quantities.amount(wanted[name]) for name in wanted if quantities.is_gpu(name)))
     if gpus:
         return f"waiting in the queue for {gpus} {'GPU' if gpus == 1 else 'GPUs'}"
     return f"waiting in the queue for room for {members} {'pod' if members == 1 else 'pods'}"
