@@ -10,6 +10,7 @@ suite.
 
 import json
 import os
+import re
 import signal
 import sqlite3
 import time
@@ -32,6 +33,7 @@ from gangline.clusters.drivers.base import (
     Observation,
     ObservedState,
     Refused,
+    Rehearsal,
     Result,
     Runtime,
     Submission,
@@ -241,6 +243,15 @@ class FaultyDriver:
             "replicas": submission.num_workers + (submission.master is not None),
         }
 
+    def rehearse(self, ref: AttemptRef) -> Rehearsal:
+        """The same fault as planned for ``rehearse``; a plan for ``create`` is left to it."""
+        fault = self._meet("rehearse", ref)
+        if fault is None:
+            return Rehearsal(asked=("the whole training",))
+        if fault[0] != "REFUSED":
+            return Rehearsal(doubts=(_UNREACHABLE,))
+        return Rehearsal(problems=(_refusal(fault[2]),))
+
     def observe(self, ref: AttemptRef) -> Observation:
         if self._meet("observe", ref) is not None:
             return Observation(ref.workload, ref.attempt, ObservedState.UNKNOWN, _UNREACHABLE)
@@ -319,7 +330,7 @@ class FaultyDriver:
         elif name == "BUSY":
             return Busy(seconds, "Too many requests.")
         elif name == "REFUSED":
-            return Refused(text)
+            return Refused(text, (_refusal(text),))
         elif name in ("KILL_BEFORE", "STOP_BEFORE"):
             os.kill(os.getpid(), _SENT[name])
             return self._effect(op, ref)
@@ -383,9 +394,19 @@ class FaultyDriver:
         return float(self._cluster._get("start_seconds"))
 
 
+def _refusal(text: str) -> Problem:
+    """``worker.image: words``: the words at that field; other texts are about no field."""
+    found = re.match(r"(workload|worker|master)\.([\w.]+): (.+)", text)
+    if found is None:
+        message = f"refuses it: {text}"
+        return Problem(Role.WORKLOAD, "", "cluster", message, accepted="-", label="The cluster")
+    message = f"is not accepted by the cluster: {found[3]}"
+    return Problem(Role(found[1]), found[2], "cluster", message, accepted="another value")
+
+
 _NOBODY = AttemptRef("", "", 0, "")
 _UNREACHABLE = "The cluster does not answer."
-_READS = ("observe", "probe", "list_owned", "read_log")
+_READS = ("observe", "probe", "list_owned", "read_log", "rehearse")
 _SENT = {
     "KILL_BEFORE": signal.SIGKILL,
     "KILL_AFTER": signal.SIGKILL,

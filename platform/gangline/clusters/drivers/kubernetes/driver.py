@@ -19,6 +19,7 @@ from gangline.clusters.drivers.base import (
     LogChunk,
     Observation,
     ObservedState,
+    Rehearsal,
     Result,
     Submission,
     Unknown,
@@ -47,6 +48,7 @@ from .objects import Doubt, Objects, is_attempt, is_workload
 from .options import Options
 from .pending import Pending
 from .pods import MASTER, WORKER, Pod
+from .rehearsing import Rehearsing
 from .watching import Listener, Watch
 
 log = logging.getLogger(__name__)
@@ -67,7 +69,7 @@ class KubernetesDriver:
     def __init__(self, client: Client, options: Options) -> None:
         self.client, self.options = client, options
         self.objects = Objects(client, options)
-        self._effects = Effects(client, self.objects, self._catch_up)
+        self._effects = Effects(client, self.objects, self._catch_up, self.render)
         self._pending = Pending(self.objects)
 
     def probe(self) -> Health:
@@ -89,6 +91,15 @@ class KubernetesDriver:
         native = manifests.render(submission, self.options.scheduler or schedulers.PLAIN)
         prefix = self.options.namespace_prefix
         return {**native, "namespace": names.namespace(prefix, submission.project)}
+
+    def rehearse(self, ref: AttemptRef) -> Rehearsal:
+        _, namespace = self.objects.place(ref)
+        here = replace(ref, namespace=namespace)
+        try:
+            return Rehearsing(self.client, self.objects, here, self.render).result()
+        except _ODD as error:
+            doubt = f"What the cluster said could not be understood: {error!r}."
+            return Rehearsal(doubts=(doubt[:400],))
 
     def observe(self, ref: AttemptRef) -> Observation:
         try:

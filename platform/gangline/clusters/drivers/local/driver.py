@@ -24,6 +24,7 @@ from gangline.clusters.drivers.base import (
     Observation,
     ObservedState,
     Refused,
+    Rehearsal,
     ReplicaPlacement,
     Result,
     Submission,
@@ -31,7 +32,17 @@ from gangline.clusters.drivers.base import (
 )
 from gangline.spec.problems import Problem, Role
 
-from . import capacity, check, guidance, observing, planning, rendering, sandbox, watching
+from . import (
+    capacity,
+    check,
+    guidance,
+    observing,
+    planning,
+    rehearsing,
+    rendering,
+    sandbox,
+    watching,
+)
 from .run_folder import BadName, RunFolder, all_runs, make_private, replica_name
 from .runtimes import CACHE_NAME, find_runtimes, frameworks_of, how_to_add, offered, probe_runtimes
 from .shim import ending, files, tree
@@ -139,6 +150,9 @@ class LocalDriver:
 
     def render(self, submission: Submission) -> dict[str, Any]:
         return rendering.render(submission)
+
+    def rehearse(self, ref: AttemptRef) -> Rehearsal:
+        return rehearsing.rehearse(ref.rendered, self.data_dir, self._runtimes())
 
     def observe(self, ref: AttemptRef) -> Observation:
         try:
