@@ -274,7 +274,7 @@ def _cluster_problems(
         )
     if framework not in FRAMEWORKS or mismatch(framework, configuration) is not None:
         return found
-    wrong = {(p.role, _field(p.path)) for p in known}
+    wrong = {(p.role, field_of(p.path)) for p in known}
     worker = resolution.values(Role.WORKER)
     submission = refs.submission(
         name=request.name,
@@ -300,7 +300,7 @@ def _cluster_problems(
     if _master_mode(request, configuration) == "same":
         # A master that follows the workers is mended at their fields: it has none of its own.
         refused = [p.at(role=Role.WORKER) if p.role == Role.MASTER else p for p in refused]
-    return found + [_labelled(p) for p in refused if (p.role, _field(p.path)) not in wrong]
+    return found + [labelled(p) for p in refused if (p.role, field_of(p.path)) not in wrong]
 
 
 def _unsupported(driver: Driver, resolution: Resolution) -> Iterator[Problem]:
@@ -326,17 +326,17 @@ def _unconnectable(cluster: Cluster, why: str) -> Problem:
 
 
 def _without(values: Mapping[str, Any], role: Role, wrong: set[tuple[Role, str]]) -> dict[str, Any]:
-    return {path: value for path, value in values.items() if (role, _field(path)) not in wrong}
+    return {path: value for path, value in values.items() if (role, field_of(path)) not in wrong}
 
 
-def _labelled(problem: Problem) -> Problem:
+def labelled(problem: Problem) -> Problem:
     """Drivers name the field by its path alone; people know it by its label."""
     model = SPEC.master if problem.role == Role.MASTER else SPEC.worker
-    field = catalogue(model).get(_field(problem.path))
+    field = catalogue(model).get(field_of(problem.path))
     return problem if problem.label or field is None else problem.at(label=field.ui.label)
 
 
-def _field(path: str) -> str:
+def field_of(path: str) -> str:
     """The list of an item's path: ``labels.0.name`` is about ``labels``."""
     return re.split(r"\.[0-9]+(?:\.|\Z)", path, maxsplit=1)[0]
 
@@ -350,7 +350,7 @@ def _need(
     framework: str, configuration: str, totals: Totals, resolution: Resolution
 ) -> slots.Need | None:
     """What admission is asked for; None while a value that counts is wrong."""
-    wrong = any(_field(p.path) in COUNTED for p in resolution.problems)
+    wrong = any(field_of(p.path) in COUNTED for p in resolution.problems)
     if wrong or framework not in FRAMEWORKS:
         return None
     return slots.need_of(
