@@ -32,6 +32,7 @@ from workloads.services.forecast import NO_FORECAST, forecast
 from workloads.services.naming import name_problems
 
 FRAMEWORK = "distributedFramework"
+_FIXED = "fixed by "
 COUNTED = frozenset(
     {
         "numWorkers",
@@ -126,6 +127,7 @@ def judge(
         problems += _cluster_problems(
             place, request, framework, configuration, resolution, problems
         )
+        problems = _in_reach(place.cluster, problems)
     totals = totals_of(resolution, configuration)
     verdict = NO_FORECAST
     if with_forecast and not is_to_store:
@@ -304,18 +306,43 @@ def _cluster_problems(
 
 
 def _unsupported(driver: Driver, resolution: Resolution) -> Iterator[Problem]:
-    """Fields that this kind of cluster cannot do and that somebody gave a value all the same."""
+    """Fields that this kind of cluster cannot do and that somebody gave a value all the same.
+
+    A default is no more than an offer, and may be meant for clusters of several kinds. What a
+    policy fixes or requires is a rule: a cluster that cannot keep it must not run the workload.
+    """
     for qualified, effective in resolution.effective.items():
         role, _, path = qualified.partition(".")
         reason = driver.unsupported.get(path)
-        # A policy may hold for clusters of several kinds.
-        is_said = not effective.source.startswith(("default", "workers", "policy ", "fixed by "))
         # Who says no to it asks for nothing.
-        if reason and is_said and effective.value not in (None, False, [], {}):
+        if not reason or effective.value in (None, False, [], {}):
+            continue
+        rule = effective.source.removeprefix(_FIXED) if effective.source.startswith(_FIXED) else ""
+        if rule or not effective.source.startswith(("default", "workers", "policy ")):
             message = f"cannot be used on this cluster: {_as_clause(reason)}"
+            accepted = "a cluster that can do it, or another policy" if rule else "no value"
             yield Problem(
-                Role(role), path, "unsupported", message, effective.value, accepted="no value"
+                Role(role), path, "unsupported", message, effective.value, accepted, source=rule
             )
+
+
+def _in_reach(cluster: Cluster, problems: list[Problem]) -> list[Problem]:
+    try:
+        driver = driver_for(cluster)
+    except Unconnectable:
+        return problems  # told already
+    return [_out_of_reach(problem, driver) for problem in problems]
+
+
+def _out_of_reach(problem: Problem, driver: Driver) -> Problem:
+    """What a policy requires and this kind of cluster cannot do: no value could ever mend it."""
+    reason = driver.unsupported.get(problem.path)
+    if problem.rule != "required" or not reason:
+        return problem
+    return problem.at(
+        message=f"{problem.message} and cannot be used on this cluster: {_as_clause(reason)}",
+        accepted="a cluster that can do it, or another policy",
+    )
 
 
 def _unconnectable(cluster: Cluster, why: str) -> Problem:

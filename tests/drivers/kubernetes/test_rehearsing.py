@@ -28,7 +28,6 @@ pytestmark = pytest.mark.needs_kubernetes
 
 LIMIT_RANGES = Resource("", "v1", "limitranges", "LimitRange")
 QUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")
-CLASSES = Resource("scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", namespaced=False)
 Found = tuple[str, str]
 
 

@@ -39,7 +39,10 @@ def objections(answer: Answer) -> tuple[Objection, ...]:
 
 def _causes(answer: Answer) -> Iterator[Objection]:
     details = answer.body.get("details") if isinstance(answer.body, dict) else None
-    for cause in (details or {}).get("causes") or ():
+    causes = details.get("causes") if isinstance(details, dict) else None
+    for cause in causes if isinstance(causes, list) else ():
+        if not isinstance(cause, dict):
+            continue
         place = str(cause.get("field") or "").lstrip(".")
         if place and place != "<nil>":
             message = str(cause.get("message") or "")

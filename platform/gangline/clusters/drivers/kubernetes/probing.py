@@ -16,7 +16,7 @@ from gangline.clusters.drivers.base import Capacity, Facts, FrameworkOffer, Heal
 
 from . import addresses, connecting, offers, permissions
 from .client import Answer, Client, Unreachable
-from .resources import ACCESS_REVIEWS, NODES, STORAGE_CLASSES, Resource
+from .resources import ACCESS_REVIEWS, NODES, PRIORITY_CLASSES, STORAGE_CLASSES, Resource
 from .steps import State, Step
 
 log = logging.getLogger(__name__)
@@ -176,6 +176,11 @@ class _Look:
     def _scheduler(self, served: offers.Served) -> None:
         step, self.detail["schedulers"] = offers.scheduling(served, self.scheduler)
         self.tell(step)
+        try:
+            classes = _listed(self.client, PRIORITY_CLASSES, self.until)
+        except _Denied:
+            return  # which there are is not known then, and nobody's class is called unknown
+        self.detail["priorityClasses"] = sorted(str(one["metadata"]["name"]) for one in classes)
 
     def _storage(self) -> None:
         classes = _listed(self.client, STORAGE_CLASSES, self.until)
