@@ -168,26 +168,6 @@ class DriverConformance:
         first = driver.render(submission)
         assert json.loads(json.dumps(first)) == driver.render(submission)
 
-    # Rehearsal
-
-    def test_a_rehearsal_makes_nothing_and_says_what_it_is_about(self, driver: Driver) -> None:
-        ref = self.ref(driver, Script.TALK)
-        told = driver.rehearse(ref)
-        assert told.problems == ()
-        assert told.asked or told.doubts, "silence is no consent"
-        assert all(doubt.endswith(".") for doubt in told.doubts)
-        assert driver.observe(ref).state is ObservedState.ABSENT
-        assert [r.workload for r in driver.list_owned(self.install)] == []
-        assert driver.read_log(ref, "worker-0", 0, 100).data == b""
-
-    def test_a_rehearsed_attempt_is_created_as_any_other(self, driver: Driver) -> None:
-        ref = self.ref(driver, Script.TALK)
-        driver.rehearse(ref)
-        assert isinstance(driver.create(ref), NotYet | Done)
-        driver.commit(ref)
-        assert self.over(driver, ref).state is ObservedState.SUCCEEDED
-        assert self.whole_log(driver, ref).count(b"line 0\n") == 1
-
     # Create
 
     def test_an_attempt_nobody_created_is_absent(self, driver: Driver) -> None:

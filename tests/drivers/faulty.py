@@ -10,7 +10,6 @@ suite.
 
 import json
 import os
-import re
 import signal
 import sqlite3
 import time
@@ -50,6 +49,7 @@ from tests.drivers.faulty_objects import (
     connected,
     land,
     ref_data,
+    refusal,
     take_fault,
 )
 
@@ -250,7 +250,7 @@ class FaultyDriver:
             return Rehearsal(asked=("the whole training",))
         if fault[0] != "REFUSED":
             return Rehearsal(doubts=(_UNREACHABLE,))
-        return Rehearsal(problems=(_refusal(fault[2]),))
+        return Rehearsal(problems=(refusal(fault[2]),))
 
     def observe(self, ref: AttemptRef) -> Observation:
         if self._meet("observe", ref) is not None:
@@ -330,7 +330,7 @@ class FaultyDriver:
         elif name == "BUSY":
             return Busy(seconds, "Too many requests.")
         elif name == "REFUSED":
-            return Refused(text, (_refusal(text),))
+            return Refused(text, (refusal(text),))
         elif name in ("KILL_BEFORE", "STOP_BEFORE"):
             os.kill(os.getpid(), _SENT[name])
             return self._effect(op, ref)
@@ -392,16 +392,6 @@ class FaultyDriver:
 
     def _start_seconds(self) -> float:
         return float(self._cluster._get("start_seconds"))
-
-
-def _refusal(text: str) -> Problem:
-    """``worker.image: words``: the words at that field; other texts are about no field."""
-    found = re.match(r"(workload|worker|master)\.([\w.]+): (.+)", text)
-    if found is None:
-        message = f"refuses it: {text}"
-        return Problem(Role.WORKLOAD, "", "cluster", message, accepted="-", label="The cluster")
-    message = f"is not accepted by the cluster: {found[3]}"
-    return Problem(Role(found[1]), found[2], "cluster", message, accepted="another value")
 
 
 _NOBODY = AttemptRef("", "", 0, "")

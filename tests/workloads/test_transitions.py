@@ -194,23 +194,6 @@ def test_a_refused_create_ends_the_attempt_in_the_clusters_words(engine: Engine)
     assert len(engine.truth.calls("create")) == 1
 
 
-def test_f14_what_a_cluster_refuses_is_kept_with_its_field_and_not_tried_again(
-    engine: Engine,
-) -> None:
-    words = "minimum memory usage per Container is 100Mi, but request is 64Mi"
-    text = f"worker.compute.cpuMemoryRequest: {words}"
-    engine.truth.plan("create", Fault.REFUSED, text=text, times=9)
-    workload = engine.workload(backoff_limit=3)
-    _until(workload, "Failed")
-    clock.shift(timedelta(minutes=10))
-    reconcile(workload.pk)
-    assert len(engine.truth.calls("create")) == 1
-    attempt = current_attempt(workload)
-    (stored,) = attempt.refusal
-    assert (stored["role"], stored["path"]) == ("worker", "compute.cpuMemoryRequest")
-    assert attempt.refusals == [f"Memory request is not accepted by the cluster: {words}."]
-
-
 def test_a_busy_cluster_is_left_alone_for_as_long_as_it_asks(engine: Engine) -> None:
     engine.truth.plan("create", Fault.BUSY, seconds=7)
     workload = engine.workload()

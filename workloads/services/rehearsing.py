@@ -9,7 +9,8 @@ from gangline.clusters.drivers.base import AttemptRef, Rehearsal
 from gangline.spec.problems import Problem, Role
 from workloads import refs
 from workloads.services.asking import Preview, SubmissionRequest
-from workloads.services.judging import field_of, labelled, stored
+from workloads.services.cluster_problems import field_of, labelled
+from workloads.services.freezing import stored
 
 _SAID = ("you", "template", "copy")
 

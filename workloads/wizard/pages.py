@@ -75,8 +75,10 @@ class StepPage:
 
     @property
     def told(self) -> list[Problem]:
-        """What the page begins with."""
-        return [*self.here, *self.objections] if self.checked else []
+        """What the page begins with; Review has a place of its own for what the cluster says."""
+        if self.step is Step.REVIEW or not self.checked:
+            return self.here
+        return [*self.here, *self.objections]
 
     @cached_property
     def setup(self) -> setup_page.SetupPage:

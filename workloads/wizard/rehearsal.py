@@ -14,7 +14,7 @@ from gangline.spec.problems import Problem
 from workloads.models import Attempt, Draft
 from workloads.services import rehearsing
 from workloads.services.asking import Preview, SubmissionRequest
-from workloads.services.judging import stored
+from workloads.services.freezing import stored
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,7 +108,8 @@ def test_a_field_without_a_value_is_found_by_where_it_would_be(path: str) -> Non
         "priorityClass": "spec.priorityClassName",
         "nodeType": "spec.affinity",
     }[path]
-    found = places(**{path: None, "compute.largeShmRequest": None})
+    without: dict[str, Any] = {path: None, "compute.largeShmRequest": None}
+    found = places(**without)
     assert owner(found, "Worker", native) == Owner(Role.WORKER, path)
 
 
@@ -203,7 +204,8 @@ def test_causes_in_another_shape_are_left_alone(causes: Any) -> None:
 def test_words_hold_no_inner_address_no_stack_and_no_control_character() -> None:
     text = (
         "denied: see https://wiki.example.org/rules, asked "
-        "https://checker.kube-system.svc:443/v?a=1 and http://10.0.0.7:8080/x \x1b[31m goroutine 12 [running]: main.go:12"
+        "https://checker.kube-system.svc:443/v?a=1 and http://10.0.0.7:8080/x \x1b[31m "
+        "goroutine 12 [running]: main.go:12"
     )
     (told,) = objections(refusal(text))
     assert told.words == (

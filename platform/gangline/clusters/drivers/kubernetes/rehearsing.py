@@ -153,6 +153,7 @@ class Rehearsing:
             Problem(
                 Role.WORKLOAD, "name", "cluster", message, self.ref.name,
                 accepted=f"a name that namespace {self.ref.namespace} does not have yet",
+                label="Name",
             )
         )  # fmt: skip
 
