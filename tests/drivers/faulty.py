@@ -363,17 +363,11 @@ class FaultyDriver:
                 found = ("HANG", 0.0, "")
             else:
                 found = take_fault(database, op, ref.workload)
+            fault = found[0] if found else ""
             database.execute(
                 "INSERT INTO call (at, pid, op, workload, attempt, fault)"
                 " VALUES (?, ?, ?, ?, ?, ?)",
-                (
-                    time.time(),
-                    os.getpid(),
-                    op,
-                    ref.workload,
-                    ref.attempt,
-                    found[0] if found else "",
-                ),
+                (time.time(), os.getpid(), op, ref.workload, ref.attempt, fault),
             )
         if found and op in _READS:
             if found[0] in _SENT:
