@@ -85,9 +85,11 @@ class DraftAutosave extends HTMLElement {
       this.form.requestSubmit(button);
     } else {
       this.changed = false;
-      if (button?.matches("[data-create]")) {
+      const words = button?.dataset.busy;
+      if (button && words) {
         button.setAttribute("aria-disabled", "true");
-        setTimeout(() => (button.textContent = "Creating…"));
+        this.show("saving", words);
+        setTimeout(() => (button.textContent = words));
       }
     }
   }

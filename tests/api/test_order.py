@@ -55,6 +55,34 @@ def test_a_policy_for_clusters_of_several_kinds_is_no_obstacle(
     assert answer.status_code == 202, answer.content
 
 
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (
+            "defaults:\n  worker:\n    priorityClass: high\n"
+            "rules:\n  worker:\n    priorityClass:\n      canEdit: false\n",
+            "cannot be used on this cluster",
+        ),
+        (
+            "rules:\n  worker:\n    priorityClass:\n      required: true\n",
+            "is required and cannot be used on this cluster",
+        ),
+    ],
+    ids=["fixed", "required"],
+)
+def test_a_rule_that_the_cluster_cannot_keep_is_an_obstacle(
+    world: World, researcher: ApiClient, policy: str, message: str
+) -> None:
+    save(actor=None, scope=world.vision.scope, text=policy)
+    answer = researcher.post("workloads/distributed", world.spec_body())
+    assert answer.status_code == 400, answer.content
+    (problem,) = [p for p in answer.json()["problems"] if p["path"] == "priorityClass"]
+    assert problem["message"].startswith(message)
+    assert "order of their creation" in problem["message"]
+    assert problem["source"] == "project vision"
+    assert problem["accepted"] == "a cluster that can do it, or another policy"
+
+
 def test_fields_of_another_kind_of_cluster_are_refused_unless_they_ask_for_nothing(
     world: World, researcher: ApiClient
 ) -> None:

@@ -1,15 +1,42 @@
-"""The second half of the suite for drivers: restart of the dashboard, watching, logs."""
+"""The second half of the suite for drivers: rehearsal, restart of the dashboard, watching, logs."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
 
-from gangline.clusters.drivers.base import Driver, LogChunk, Observation, ObservedState
+from gangline.clusters.drivers.base import (
+    Done,
+    Driver,
+    LogChunk,
+    NotYet,
+    Observation,
+    ObservedState,
+)
 from tests.drivers.conformance import DriverConformance, Script
 from tests.support.waiting import wait_for
 
 
 class ReadingConformance(DriverConformance):
     """Adds to the first half; drivers inherit this one."""
+
+    # Rehearsal
+
+    def test_a_rehearsal_makes_nothing_and_says_what_it_is_about(self, driver: Driver) -> None:
+        ref = self.ref(driver, Script.TALK)
+        told = driver.rehearse(ref)
+        assert told.problems == ()
+        assert told.asked or told.doubts, "silence is no consent"
+        assert all(doubt.endswith(".") for doubt in told.doubts)
+        assert driver.observe(ref).state is ObservedState.ABSENT
+        assert [r.workload for r in driver.list_owned(self.install)] == []
+        assert driver.read_log(ref, "worker-0", 0, 100).data == b""
+
+    def test_a_rehearsed_attempt_is_created_as_any_other(self, driver: Driver) -> None:
+        ref = self.ref(driver, Script.TALK)
+        driver.rehearse(ref)
+        assert isinstance(driver.create(ref), NotYet | Done)
+        driver.commit(ref)
+        assert self.over(driver, ref).state is ObservedState.SUCCEEDED
+        assert self.whole_log(driver, ref).count(b"line 0\n") == 1
 
     # After a restart of the dashboard
 

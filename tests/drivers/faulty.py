@@ -33,6 +33,7 @@ from gangline.clusters.drivers.base import (
     ObservedState,
     OwnedObject,
     Refused,
+    Rehearsal,
     Result,
     Runtime,
     Submission,
@@ -49,6 +50,7 @@ from tests.drivers.faulty_objects import (
     connected,
     land,
     ref_data,
+    refusal,
     take_fault,
 )
 
@@ -242,6 +244,15 @@ class FaultyDriver:
             "replicas": submission.num_workers + (submission.master is not None),
         }
 
+    def rehearse(self, ref: AttemptRef) -> Rehearsal:
+        """The same fault as planned for ``rehearse``; a plan for ``create`` is left to it."""
+        fault = self._meet("rehearse", ref)
+        if fault is None:
+            return Rehearsal(asked=("the whole training",))
+        if fault[0] != "REFUSED":
+            return Rehearsal(doubts=(_UNREACHABLE,))
+        return Rehearsal(problems=(refusal(fault[2]),))
+
     def observe(self, ref: AttemptRef) -> Observation:
         if self._meet("observe", ref) is not None:
             return Observation(ref.workload, ref.attempt, ObservedState.UNKNOWN, _UNREACHABLE)
@@ -331,7 +342,7 @@ class FaultyDriver:
         elif name == "BUSY":
             return Busy(seconds, "Too many requests.")
         elif name == "REFUSED":
-            return Refused(text)
+            return Refused(text, (refusal(text),))
         elif name in ("KILL_BEFORE", "STOP_BEFORE"):
             os.kill(os.getpid(), _SENT[name])
             return self._effect(op, ref)
@@ -364,17 +375,11 @@ class FaultyDriver:
                 found = ("HANG", 0.0, "")
             else:
                 found = take_fault(database, op, ref.workload)
+            fault = found[0] if found else ""
             database.execute(
                 "INSERT INTO call (at, pid, op, workload, attempt, fault)"
                 " VALUES (?, ?, ?, ?, ?, ?)",
-                (
-                    time.time(),
-                    os.getpid(),
-                    op,
-                    ref.workload,
-                    ref.attempt,
-                    found[0] if found else "",
-                ),
+                (time.time(), os.getpid(), op, ref.workload, ref.attempt, fault),
             )
         if found and op in _READS:
             if found[0] in _SENT:
@@ -397,7 +402,7 @@ class FaultyDriver:
 
 _NOBODY = AttemptRef("", "", 0, "")
 _UNREACHABLE = "The cluster does not answer."
-_READS = ("observe", "probe", "list_owned", "owned_objects", "read_log")
+_READS = ("observe", "probe", "list_owned", "owned_objects", "read_log", "rehearse")
 _SENT = {
     "KILL_BEFORE": signal.SIGKILL,
     "KILL_AFTER": signal.SIGKILL,

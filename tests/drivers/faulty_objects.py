@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sqlite3
 import time
 import uuid
@@ -24,6 +25,7 @@ from gangline.clusters.drivers.base import (
     ReplicaState,
     Result,
 )
+from gangline.spec.problems import Problem, Role
 
 SCHEMA = """
 CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -299,3 +301,13 @@ def ref_data(ref: AttemptRef) -> dict[str, Any]:
 
 def _at(seconds: float | None) -> datetime | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+
+
+def refusal(text: str) -> Problem:
+    """``worker.image: words``: the words at that field; other texts are about no field."""
+    found = re.match(r"(workload|worker|master)\.([\w.]+): (.+)", text)
+    if found is None:
+        message = f"refuses it: {text}"
+        return Problem(Role.WORKLOAD, "", "cluster", message, accepted="-", label="The cluster")
+    message = f"is not accepted by the cluster: {found[3]}"
+    return Problem(Role(found[1]), found[2], "cluster", message, accepted="another value")

@@ -20,6 +20,7 @@ from gangline.clusters.drivers.base import (
     Unknown,
 )
 from tests.drivers.faulty import Fault, FaultyCluster
+from tests.drivers.faulty_objects import refusal
 from tests.support.waiting import wait_for
 
 REF = AttemptRef("install-a", "w-1", 1, "gang", rendered={"command": "behave sleep"})
@@ -76,7 +77,7 @@ def test_busy_and_refused_are_answers(cluster: FaultyCluster) -> None:
     cluster.plan("create", Fault.BUSY, seconds=7)
     cluster.plan("create", Fault.REFUSED, text="Not on Sundays.")
     assert create(cluster) == Busy(7, "Too many requests.")
-    assert create(cluster) == Refused("Not on Sundays.")
+    assert create(cluster) == Refused("Not on Sundays.", (refusal("Not on Sundays."),))
     assert cluster.objects() == 0
     assert cluster.faults_left() == 0
 

@@ -19,7 +19,8 @@ from gangline.spec.values import flatten
 from gangline.spec.words import did_you_mean
 from gangline.spec.workload import SPEC
 from workloads.services.asking import SubmissionRequest
-from workloads.services.judging import FRAMEWORK, find_place, find_template
+from workloads.services.cluster_problems import FRAMEWORK
+from workloads.services.judging import find_place, find_template
 
 ENVELOPE = (
     "name",

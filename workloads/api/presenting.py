@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from gangline.clusters.drivers.base import Rehearsal
 from gangline.spec.problems import Role
 from gangline.spec.values import nest
 from workloads.models import Attempt, Event, Replica, Workload
@@ -147,6 +148,11 @@ def previewed(preview: Preview, name: str) -> dict[str, Any]:
     if preview.totals.masters:
         body["masterSpec"] = _half(values, Role.MASTER)
     return body
+
+
+def rehearsed(told: Rehearsal) -> dict[str, Any]:
+    """What the cluster said to a dry run and would accept."""
+    return {"asked": list(told.asked), "doubts": list(told.doubts)}
 
 
 def detailed(workload: Workload, attempt: Attempt, departments: Departments) -> dict[str, Any]:

@@ -96,6 +96,12 @@ PREVIEW = component(
         forecast=_object(
             kind=TEXT | {"enum": ["starts", "waits", "cannot", "unknown"]}, sentence=TEXT
         ),
+        cluster=_object(
+            ("asked", "doubts"),
+            asked={"type": "array", "items": TEXT, "description": "What the cluster would take."},
+            doubts={"type": "array", "items": TEXT, "description": "What could not be asked."},
+        )
+        | {"description": "With dryRun=All: what the cluster itself said."},
     ),
 )  # fmt: skip
 DONE = component("Done", _object(("code", "message"), code=WHOLE, message=TEXT))
@@ -226,7 +232,12 @@ LOG_PARAMETERS = [
     _query("before", OpenApiTypes.STR, "A place: the lines before it."),
     _query("start", OpenApiTypes.BOOL, "The first lines instead of the newest."),
 ]
-DRY_RUN = _query("dryRun", OpenApiTypes.BOOL, "Store nothing; answer the effective spec.")
+DRY_RUN = _query(
+    "dryRun",
+    OpenApiTypes.STR,
+    "Store nothing; answer the effective spec. ``All``: ask the cluster as well.",
+    enum=["true", "false", "1", "0", "All"],
+)
 IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
     OpenApiTypes.STR,

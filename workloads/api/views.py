@@ -17,7 +17,10 @@ from workloads.api import bodies, listing, presenting, shapes
 from workloads.models import Attempt, Replica, Workload
 from workloads.selectors.details import visible_workload
 from workloads.services import lifecycle, submission
+from workloads.services.rehearsing import rehearse
 
+ALL = "All"
+"""As Kubernetes calls a dry run that goes through everything but the write."""
 MAX_KEY = 100
 _REPLAYED = {"Idempotent-Replayed": "true"}
 
@@ -56,13 +59,18 @@ class DistributedList(APIView):
         },
     )
     def post(self, request: Request) -> Response:
-        """Submit a workload. With ``dryRun=1`` nothing is stored; the effective spec is shown."""
+        """Submit a workload. With ``dryRun`` nothing is stored; the effective spec is shown.
+
+        ``dryRun=All`` asks the cluster as well. What it would refuse is 400 with its own words at
+        the fields; what could not be asked is in ``cluster.doubts``, and is no consent.
+        """
         known_only(request, frozenset({"dryRun"}))
         actor = acting(request)
         key = idempotency_key(request)
         asked = bodies.read(actor.user, request.data)
-        if flag(request, "dryRun"):
-            return self._dry_run(actor, asked)
+        with_cluster = request.query_params.get("dryRun") == ALL
+        if with_cluster or flag(request, "dryRun"):
+            return self._dry_run(actor, asked, with_cluster=with_cluster)
         done = submission.submit(
             actor=actor,
             request=asked,
@@ -74,11 +82,19 @@ class DistributedList(APIView):
         headers = {"Location": f"/api/v1/workloads/distributed/{done.workload.pk}"}
         return Response(body, 202, headers=headers | (_REPLAYED if done.replayed else {}))
 
-    def _dry_run(self, actor: Actor, asked: submission.SubmissionRequest) -> Response:
+    def _dry_run(
+        self, actor: Actor, asked: submission.SubmissionRequest, *, with_cluster: bool
+    ) -> Response:
         preview = submission.checked_preview(actor=actor, request=asked)
         if preview.problems:
             raise InvalidSpec(preview.problems)
-        return Response(presenting.previewed(preview, asked.name))
+        body = presenting.previewed(preview, asked.name)
+        if not with_cluster:
+            return Response(body)
+        told = rehearse(preview, asked)
+        if told.problems:
+            raise InvalidSpec(list(told.problems))
+        return Response(body | {"cluster": presenting.rehearsed(told)})
 
 
 class Distributed(APIView):

@@ -2,6 +2,8 @@
 
 from django.db import models
 
+from gangline.spec.problems import Problem
+
 
 class CreateState(models.TextChoices):
     """How far the creation of the native object is known to have come."""
@@ -61,6 +63,8 @@ class Attempt(models.Model):
     """First of the reads in a row that could not tell: no contact since then."""
     trouble = models.CharField(max_length=400, blank=True)
     """What stands in the way now, in words; empty as soon as an effect or a read succeeds."""
+    refusal = models.JSONField(default=list)
+    """Why the cluster would not take it: problems at fields, as `Problem.as_dict` has them."""
     stop_sent_at = models.DateTimeField(null=True)
     """Committed before the first suspend: an end after it is a stop, not a failure."""
     delete_sent_at = models.DateTimeField(null=True)
@@ -79,6 +83,11 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"attempt {self.no} of {self.workload_id}"
+
+    @property
+    def refusals(self) -> list[str]:
+        """Why the cluster would not take it, a sentence for each field."""
+        return [Problem.from_dict(stored).sentence for stored in self.refusal]
 
 
 class Replica(models.Model):

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from gangline.clusters.connections import driver_for
+from gangline.policies.engine import ItemOrigin, Resolution
 from gangline.spec.problems import Role
 from workloads import refs
 from workloads.models import Workload
 from workloads.services.asking import Preview
-from workloads.services.judging import stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,3 +40,20 @@ def freeze(workload: Workload, judged: Preview) -> Frozen:
     rendered = driver_for(workload.cluster).render(refs.submission_of(workload, effective))
     text = json.dumps([effective, rendered], sort_keys=True, separators=(",", ":"), default=str)
     return Frozen(effective, rendered, hashlib.sha256(text.encode()).hexdigest())
+
+
+def stored(resolution: Resolution) -> dict[str, dict[str, Any]]:
+    """The effective values as `Attempt.effective` keeps them."""
+    return {
+        path: {
+            "value": entry.value,
+            "source": entry.source,
+            **({"items": [_as_dict(item) for item in entry.items]} if entry.items else {}),
+        }
+        for path, entry in resolution.effective.items()
+    }
+
+
+def _as_dict(item: ItemOrigin) -> dict[str, Any]:
+    # Not `asdict`: it copies every value deeply, thousands of times for a long list.
+    return {"key": item.key, "source": item.source, "locked": item.locked, "sent": item.sent}

@@ -1,8 +1,7 @@
 """Everything that decides whether a submission can be accepted, without changing anything."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -11,27 +10,21 @@ from gangline.access.grants import can, held_permissions, who_can
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotAllowed
 from gangline.accounts.models import User
-from gangline.clusters.connections import Unconnectable, driver_for, facts_of
-from gangline.clusters.drivers.base import Driver
 from gangline.clusters.models import Cluster
 from gangline.organization.models import Project
 from gangline.organization.selectors import with_scopes
 from gangline.policies.effective import EffectivePolicy, effective_policy
-from gangline.policies.engine import ItemOrigin, Request, Resolution, resolve
+from gangline.policies.engine import Request, Resolution, resolve
 from gangline.policies.selectors import effective_for
-from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, WORKERS_ONLY, has_gpus
-from gangline.spec.frameworks import configuration_problem as mismatch
 from gangline.spec.problems import Problem, Role
 from gangline.spec.types import quantity_bytes
-from gangline.spec.workload import SPEC
-from workloads import refs
 from workloads.services import slots
 from workloads.services.asking import Preview, SubmissionRequest, Totals
+from workloads.services.cluster_problems import FRAMEWORK, field_of, whole_or, with_cluster
 from workloads.services.forecast import NO_FORECAST, forecast
 from workloads.services.naming import name_problems
 
-FRAMEWORK = "distributedFramework"
 COUNTED = frozenset(
     {
         "numWorkers",
@@ -122,9 +115,16 @@ def judge(
         *_template_problems(user, request.template_id, place.project),
         *resolution.problems,
     ]
-    if place.cluster is not None:
-        problems += _cluster_problems(
-            place, request, framework, configuration, resolution, problems
+    if place.cluster is not None and place.project is not None:
+        problems = with_cluster(
+            problems,
+            cluster=place.cluster,
+            project=place.project,
+            name=request.name,
+            framework=framework,
+            configuration=configuration,
+            follows=_master_mode(request, configuration) == "same",
+            resolution=resolution,
         )
     totals = totals_of(resolution, framework, configuration)
     verdict = NO_FORECAST
@@ -144,27 +144,10 @@ def judge(
     )
 
 
-def stored(resolution: Resolution) -> dict[str, dict[str, Any]]:
-    """The effective values as `Attempt.effective` keeps them."""
-    return {
-        path: {
-            "value": entry.value,
-            "source": entry.source,
-            **({"items": [_as_dict(item) for item in entry.items]} if entry.items else {}),
-        }
-        for path, entry in resolution.effective.items()
-    }
-
-
-def _as_dict(item: ItemOrigin) -> dict[str, Any]:
-    # Not `asdict`: it copies every value deeply, thousands of times for a long list.
-    return {"key": item.key, "source": item.source, "locked": item.locked, "sent": item.sent}
-
-
 def totals_of(resolution: Resolution, framework: str, configuration: str) -> Totals:
     """Sums over all pods; a value that is wrong counts as nothing."""
     worker = resolution.values(Role.WORKER)
-    workers = min(max(_whole(worker.get("numWorkers"), 1), 0), 9_999)
+    workers = min(max(whole_or(worker.get("numWorkers"), 1), 0), 9_999)
     masters = 1 if configuration == WORKERS_AND_MASTER else 0
     sizes = _pod_sizes(resolution, framework, configuration)
     counts = [workers, *([masters] if masters else [])]
@@ -244,114 +227,11 @@ def find_template(user: User, template_id: str | UUID | None, project: Project) 
     return Template.objects.filter(pk=key, scope_id__in=line).first()
 
 
-def _cluster_problems(
-    place: Place,
-    request: SubmissionRequest,
-    framework: str,
-    configuration: str,
-    resolution: Resolution,
-    known: list[Problem],
-) -> list[Problem]:
-    """What this cluster cannot do. Values that are wrong anyway are not shown to the driver."""
-    if place.cluster is None or place.project is None:
-        return []
-    facts = facts_of(place.cluster)
-    offer = next((o for o in facts.frameworks if o.framework == framework), None)
-    found = []
-    if offer is not None and not offer.available:
-        label = FRAMEWORKS[framework].label if framework in FRAMEWORKS else framework
-        found.append(
-            Problem(
-                Role.WORKER,
-                FRAMEWORK,
-                "cluster",
-                f"cannot be {label} on {place.cluster.name}: {_as_clause(offer.reason)}",
-                framework,
-                accepted=", ".join(o.framework for o in facts.frameworks if o.available),
-                source=f"cluster {place.cluster.name}",
-                label="Framework",
-            )
-        )
-    if framework not in FRAMEWORKS or mismatch(framework, configuration) is not None:
-        return found
-    wrong = {(p.role, _field(p.path)) for p in known}
-    worker = resolution.values(Role.WORKER)
-    submission = refs.submission(
-        name=request.name,
-        uid="",
-        project=place.project.name,
-        framework=framework,
-        configuration=configuration,
-        num_workers=_whole(worker.get("numWorkers"), 1),
-        effective=stored(resolution),
-        queue=place.project.queue,
-    )
-    submission = replace(
-        submission,
-        worker=_without(submission.worker, Role.WORKER, wrong),
-        master=None
-        if submission.master is None
-        else _without(submission.master, Role.MASTER, wrong),
-    )
-    try:
-        driver = driver_for(place.cluster)
-    except Unconnectable as why:
-        return [*found, _unconnectable(place.cluster, str(why))]
-    refused = [*_unsupported(driver, resolution), *driver.check(submission, facts)]
-    if _master_mode(request, configuration) == "same":
-        # A master that follows the workers is mended at their fields: it has none of its own.
-        refused = [p.at(role=Role.WORKER) if p.role == Role.MASTER else p for p in refused]
-    return found + [_labelled(p) for p in refused if (p.role, _field(p.path)) not in wrong]
-
-
-def _unsupported(driver: Driver, resolution: Resolution) -> Iterator[Problem]:
-    """Fields that this kind of cluster cannot do and that somebody gave a value all the same."""
-    for qualified, effective in resolution.effective.items():
-        role, _, path = qualified.partition(".")
-        reason = driver.unsupported.get(path)
-        # A policy may hold for clusters of several kinds.
-        is_said = not effective.source.startswith(("default", "workers", "policy ", "fixed by "))
-        # Who says no to it asks for nothing.
-        if reason and is_said and effective.value not in (None, False, [], {}):
-            message = f"cannot be used on this cluster: {_as_clause(reason)}"
-            yield Problem(
-                Role(role), path, "unsupported", message, effective.value, accepted="no value"
-            )
-
-
-def _unconnectable(cluster: Cluster, why: str) -> Problem:
-    return Problem(
-        Role.WORKLOAD, "clusterId", "cluster", f"cannot be used: {_as_clause(why)}",
-        str(cluster.pk), accepted="a cluster that this installation can reach", label="Cluster",
-    )  # fmt: skip
-
-
-def _without(values: Mapping[str, Any], role: Role, wrong: set[tuple[Role, str]]) -> dict[str, Any]:
-    return {path: value for path, value in values.items() if (role, _field(path)) not in wrong}
-
-
-def _labelled(problem: Problem) -> Problem:
-    """Drivers name the field by its path alone; people know it by its label."""
-    model = SPEC.master if problem.role == Role.MASTER else SPEC.worker
-    field = catalogue(model).get(_field(problem.path))
-    return problem if problem.label or field is None else problem.at(label=field.ui.label)
-
-
-def _field(path: str) -> str:
-    """The list of an item's path: ``labels.0.name`` is about ``labels``."""
-    return re.split(r"\.[0-9]+(?:\.|\Z)", path, maxsplit=1)[0]
-
-
-def _as_clause(reason: str) -> str:
-    text = reason.strip().rstrip(".")
-    return text or "no runtime offers it"
-
-
 def _need(
     framework: str, configuration: str, totals: Totals, resolution: Resolution
 ) -> slots.Need | None:
     """What admission is asked for; None while a value that counts is wrong."""
-    wrong = any(_field(p.path) in COUNTED for p in resolution.problems)
+    wrong = any(field_of(p.path) in COUNTED for p in resolution.problems)
     if wrong or framework not in FRAMEWORKS:
         return None
     return slots.need_of(
@@ -378,12 +258,8 @@ def _pod_size(values: Mapping[str, Any], with_gpus: bool) -> tuple[int, float, i
     except ValueError:
         size = 0
     cores = 0.0 if isinstance(cpus, bool) or not isinstance(cpus, int | float) else float(cpus)
-    gpus = _whole(values.get("compute.gpuDevicesRequest"), 0) if with_gpus else 0
+    gpus = whole_or(values.get("compute.gpuDevicesRequest"), 0) if with_gpus else 0
     return gpus, cores, size
-
-
-def _whole(value: Any, otherwise: int) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) else otherwise
 
 
 def _once(problems: Iterable[Problem]) -> list[Problem]:

@@ -44,6 +44,7 @@ from workloads.services import (
 from workloads.services.claims import Claim, LostLease
 from workloads.services.phases import Action, Situation, plan
 from workloads.services.reasons import seconds_in_words, sentence
+from workloads.services.rehearsing import at_fields
 
 log = logging.getLogger(__name__)
 
@@ -221,7 +222,7 @@ class _Work:
             case Busy():
                 return self._busy(action, result, now)
             case Refused():
-                return self._refused(action, result.reason, now)
+                return self._refused(action, result, now)
             case Unknown():
                 return self._failed(now)
         return _After(now, answered=action == Action.CREATE)
@@ -238,9 +239,9 @@ class _Work:
             status.settle(workload, now=now)
         return _After(now + timedelta(seconds=busy.retry_after))
 
-    def _refused(self, action: Action, reason: str, now: datetime) -> _After:
+    def _refused(self, action: Action, refused: Refused, now: datetime) -> _After:
         """The cluster will not: a start ends there, anything else is shown and tried later."""
-        clean = sentence(reason)
+        clean = sentence(refused.reason)
         if action == Action.RESUME:
             return self._conclude(Outcome.STOPPED)
         if action not in (Action.CREATE, Action.COMMIT):
@@ -251,6 +252,8 @@ class _Work:
             if action == Action.CREATE:
                 attempt.create_state = CreateState.NONE
             attempt.observed_reason = clean[:400]
+            told = at_fields(refused.problems, attempt.effective, master=workload.master)
+            attempt.refusal = [problem.as_dict() for problem in told]
             retries.conclude(
                 workload=workload, attempt=attempt, outcome=Outcome.FAILED, now=now, may_retry=False
             )

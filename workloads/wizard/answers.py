@@ -11,11 +11,15 @@ from django.utils.html import format_html
 
 from gangline.forms.fields import FieldView
 from gangline.spec.problems import Problem
+from workloads.wizard import rehearsal
 from workloads.wizard.desk import Desk
 from workloads.wizard.gestures import Gesture
 from workloads.wizard.pages import StepPage, step_url
+from workloads.wizard.review import CLUSTER_CHECK
 from workloads.wizard.steps import Step, after
 
+CLUSTER = "cluster"
+"""What `check` in an address says right after the cluster was asked: its answer gets the focus."""
 APPLY = "X-Gangline-Apply"
 """Sent by scripts that put the answer into the page themselves, without a new page."""
 
@@ -45,6 +49,13 @@ def to_step(desk: Desk, step: Step, what: str) -> HttpResponse:
     """Another step; one that this configuration has not is the next that it has."""
     wanted = Step(what) if what in set(Step) else step
     return SeeOther(step_url(desk, wanted if wanted in desk.steps else Step.REVIEW))
+
+
+def rehearsed(desk: Desk) -> HttpResponse:
+    """Check: ask the cluster, keep what it says with the draft, show it in Review."""
+    if desk.draft is not None and desk.preview is not None and desk.request is not None:
+        rehearsal.ask(desk.draft, desk.preview, desk.request)
+    return SeeOther(f"{step_url(desk, Step.REVIEW, check=CLUSTER)}#{CLUSTER_CHECK}")
 
 
 def leave(request: HttpRequest, desk: Desk) -> HttpResponse:

@@ -21,6 +21,7 @@ from gangline.spec.words import one_of
 from workloads.models import Draft, Workload
 from workloads.services import submission
 from workloads.wizard.choices import Choices, as_uuid
+from workloads.wizard.rehearsal import Heard, heard
 from workloads.wizard.state import CONFIGURATION, PROJECT, TEMPLATE, DraftState
 from workloads.wizard.steps import Step, steps_for
 
@@ -212,6 +213,17 @@ class Desk:
         return submission.preview(
             actor=self.actor, request=request, place=place, policy=self.policy
         )
+
+    @cached_property
+    def heard(self) -> Heard | None:
+        """What the cluster said to this draft last."""
+        preview, request = self.preview, self.request
+        return heard(self.draft, preview, request) if preview and request else None
+
+    @property
+    def objections(self) -> Sequence[Problem]:
+        """The cluster's own, as far as they still hold. They keep nobody from creating it."""
+        return self.heard.rehearsal.problems if self.heard else ()
 
     @cached_property
     def problems(self) -> list[Problem]:

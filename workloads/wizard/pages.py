@@ -68,10 +68,23 @@ class StepPage:
         """Problems to show at the fields of this page."""
         return problems_of(self.step, self.all_problems) if self.checked else []
 
+    @property
+    def objections(self) -> list[Problem]:
+        """What the cluster has against fields of this page: told, but nobody is held back."""
+        return problems_of(self.step, self.desk.objections)
+
+    @property
+    def told(self) -> list[Problem]:
+        """What the page begins with; Review has a place of its own for what the cluster says."""
+        if self.step is Step.REVIEW or not self.checked:
+            return self.here
+        return [*self.here, *self.objections]
+
     @cached_property
     def setup(self) -> setup_page.SetupPage:
         """Set-up's fields. That a name is taken is said at once: it is nobody's typing error."""
         told = self.here or [p for p in self.desk.problems if (p.path, p.rule) == (NAME, "unique")]
+        told = [*told, *self.objections]
         rule = self.desk.policy.rule(Role.WORKER, FRAMEWORK)
         return setup_page.SetupPage(self.desk.choices, rule, told)
 
@@ -88,7 +101,7 @@ class StepPage:
             "summary": summary_of(desk, self._worth_telling()),
             "summary_problems": self._linked(self._worth_telling()),
             "notices": [str(n) for n in desk.preview.resolution.notices] if desk.preview else [],
-            "problems": [Told(p.sentence, target_of(p)) for p in self.here],
+            "problems": [Told(p.sentence, target_of(p)) for p in self.told],
             "version": self._version,
             "saved_at": self._saved_at(),
             "focus": self.focus,
@@ -128,21 +141,23 @@ class StepPage:
             "master_lines": differences,
             "master_text": same,
             "curl": review.curl(self.api_url),
-            "review_problems": [(p.sentence, self.field_url(p)) for p in self.here],
+            "review_problems": [(p.sentence, self.field_url(p)) for p in self.told],
         }
 
     def _sections(self) -> tuple[SectionView, ...]:
+        told = [*self.here, *self.objections]
         if self.step is Step.WORKERS:
-            return self.desk.worker_form.sections(self.desk.state.worker, self.here)
+            return self.desk.worker_form.sections(self.desk.state.worker, told)
         if self.step is Step.MASTER:
-            return self.desk.master_form.sections(self.desk.state.master, self.here)
+            return self.desk.master_form.sections(self.desk.state.master, told)
         return ()
 
     def _steps(self, sections: Sequence[SectionView]) -> list[StepLink]:
         visited = drafts.visited(self.desk.draft)
         links = []
         for step in self.desk.steps:
-            wrong = len(problems_of(step, self.all_problems)) if step is not Step.REVIEW else 0
+            told = [*self.all_problems, *self.desk.objections]
+            wrong = len(problems_of(step, told)) if step is not Step.REVIEW else 0
             tried = step in visited and (step is not self.step or self.checked)
             links.append(
                 StepLink(
@@ -179,7 +194,9 @@ class StepPage:
         return [(f"{p.label or p.path}: {p.message}", self.field_url(p)) for p in problems]
 
     def field_url(self, problem: Problem) -> str:
-        """The field of ``problem``, on this page or on its own."""
+        """The field of ``problem``, on this page or on its own; empty where it has none."""
+        if not problem.path:
+            return ""
         step = step_of(problem)
         anchor = f"#{target_of(problem)}"
         if step is self.step:
@@ -233,7 +250,9 @@ def step_url(desk: Desk, step: Step, **query: str) -> str:
 
 
 def target_of(problem: Problem) -> str:
-    """Id of the control that a link to the problem leads to."""
+    """Id of the control that a link to the problem leads to; empty where it has none."""
+    if not problem.path:
+        return ""
     head = problem.path.split(".")[0]
     if head in SETUP_FIELDS:
         return dom_id(setup_page.path_of(head))

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils import timezone
+
 from gangline.forms.limits import displayed
 from gangline.forms.words import count, readable
 from gangline.policies.engine import Effective
@@ -19,6 +21,14 @@ from workloads.wizard.desk import Desk
 from workloads.wizard.state import FRAMEWORK, NAME
 from workloads.wizard.verdicts import Headline
 
+CLUSTER_CHECK = "check-cluster"
+_ICONS = {
+    "good": "circle-check",
+    "bad": "circle-x",
+    "warn": "alert-triangle",
+    "info": "info-circle",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -29,7 +39,10 @@ class Check:
     title: str
     text: str = ""
     problems: tuple[tuple[str, str], ...] = ()
-    """Sentences with the address of their field."""
+    """Sentences with the address of their field; empty where they are about none."""
+    notes: tuple[str, ...] = ()
+    anchor: str = ""
+    """Its id, for links to it."""
 
     @property
     def word(self) -> str:
@@ -75,6 +88,7 @@ class Review:
                 good_text=f"{self.desk.choices.name}{self._project_words}".replace(" of ", " in "),
             ),
             self._room(),
+            self._cluster(field_url),
         ]  # fmt: skip
 
     @property
@@ -107,6 +121,38 @@ class Review:
     def _room(self) -> Check:
         head = Headline.of(self.preview)
         return Check(head.tone, head.icon, head.words, head.text)
+
+    def _cluster(self, field_url: Any) -> Check:
+        """What the cluster itself said when it was asked. Only a full answer is a good one."""
+        heard = self.desk.heard
+        if heard is None:
+            text = "Check asks the cluster what it would say, without creating anything."
+            return self._heard("info", "The cluster was not asked yet", text)
+        told, at = heard.rehearsal, f"{timezone.localtime(heard.at):%H:%M:%S}"
+        asked = f" about {_listed(told.asked)}" if told.asked else ""
+        when = f"Asked {heard.cluster} at {at}{asked}"
+        when += "." if heard.is_current else ", before your last changes: check again."
+        doubts = tuple(f"Not checked: {doubt}" for doubt in told.doubts)
+        if told.problems:
+            problems = tuple((p.sentence, field_url(p)) for p in told.problems)
+            return self._heard("bad", "The cluster would not accept it", when, problems, doubts)
+        if not heard.is_current:
+            return self._heard("info", "The cluster has to be asked again", when)
+        if heard.is_accepted:
+            return self._heard("good", "The cluster would accept it", when)
+        part = "The cluster could only be asked in part"
+        title = part if told.asked else "The cluster could not be asked"
+        return self._heard("warn", title, when, notes=doubts)
+
+    @staticmethod
+    def _heard(
+        tone: str,
+        title: str,
+        text: str,
+        problems: tuple[tuple[str, str], ...] = (),
+        notes: tuple[str, ...] = (),
+    ) -> Check:
+        return Check(tone, _ICONS[tone], title, text, problems, notes, anchor=CLUSTER_CHECK)
 
     def lines(self, role: Role) -> list[Line]:
         """The effective values of one role, in the order of the form."""
@@ -236,6 +282,11 @@ def _rest(spec: SpecField, item: Mapping[str, Any]) -> str:
     """The item without its key."""
     values = (str(item[a.path]) for a in spec.items if a.path != spec.item_key and a.path in item)
     return " ".join(values)
+
+
+def _listed(words: Sequence[str]) -> str:
+    """``a, b and c``."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _capital(text: str) -> str:

@@ -47,7 +47,9 @@ def before(step: Step, configuration: str) -> Step | None:
 
 
 def step_of(problem: Problem) -> Step:
-    """The step that shows the field of ``problem``."""
+    """The step that shows the field of ``problem``; what is about no field is told in Review."""
+    if not problem.path:
+        return Step.REVIEW
     if problem.path.split(".")[0] in SETUP_FIELDS:
         return Step.SETUP
     return Step.MASTER if problem.role is Role.MASTER else Step.WORKERS

@@ -19,9 +19,9 @@ from gangline.access.refusals import NotAllowed, NotVisible
 from gangline.lib.texts import whole
 from gangline.spec.problems import InvalidSpec, Problem, Role
 from gangline.web.errors import Refusal
-from workloads.models import Draft, Workload
+from workloads.models import Attempt, Draft, Workload
 from workloads.services.submission import ClusterUnreachable, NameTaken, TooManyWaiting
-from workloads.wizard import answers, creation, drafts, explaining, origins
+from workloads.wizard import answers, creation, drafts, explaining, origins, rehearsal
 from workloads.wizard.answers import SeeOther
 from workloads.wizard.choices import as_uuid
 from workloads.wizard.desk import Desk
@@ -29,10 +29,12 @@ from workloads.wizard.drafts import AlreadySubmitted, ChangedElsewhere, Page
 from workloads.wizard.gestures import CONTINUE, Gesture
 from workloads.wizard.pages import StepPage, step_url
 from workloads.wizard.reading import PostedStep
+from workloads.wizard.review import CLUSTER_CHECK
 from workloads.wizard.state import DraftState
 from workloads.wizard.steps import Step
 
 AUTOSAVE, CREATE, LEAVE, EXPLAIN, TO_STEP = "autosave", "create", "leave", "explain", "step"
+CHECK = "check"
 MINE, THEIRS = "mine", "theirs"
 
 
@@ -71,8 +73,9 @@ def _get(request: HttpRequest, desk: Desk, here: Step) -> HttpResponse:
         return redirect(step_url(desk, Step.REVIEW))
     if path := request.GET.get("explain", ""):
         return explaining.page(request, desk, here, path)
-    checked = "check" in request.GET
-    return answers.page(request, StepPage(desk, here, checked=checked))
+    check = request.GET.get("check")
+    focus = CLUSTER_CHECK if check == answers.CLUSTER and here is Step.REVIEW else ""
+    return answers.page(request, StepPage(desk, here, checked=check is not None, focus=focus))
 
 
 def _post(request: HttpRequest, desk: Desk, here: Step) -> HttpResponse:
@@ -111,6 +114,8 @@ def _answer(
         return answers.autosaved(request, desk, here)
     if gesture.verb == CREATE and here is Step.REVIEW:
         return _create(request, desk)
+    if gesture.verb == CHECK:
+        return answers.rehearsed(desk)
     if gesture.verb == TO_STEP:
         return answers.to_step(desk, here, gesture.what)
     if gesture.verb == LEAVE:
@@ -205,7 +210,17 @@ def start(request: HttpRequest) -> HttpResponse:
         state=state,
         steps=tuple(Step) if copied else (),
     )
+    if copied:
+        _with_refusal(Desk(actor, draft.pk, state, draft))
     return SeeOther(reverse("draft-step", args=[draft.pk, Step.REVIEW if copied else Step.SETUP]))
+
+
+def _with_refusal(desk: Desk) -> None:
+    """What the cluster had against the copied workload stands at the copy's fields."""
+    attempt = Attempt.objects.filter(workload_id=desk.state.copied_from).order_by("-no").first()
+    fresh = desk.draft is not None and not desk.draft.rehearsal
+    if attempt and attempt.refusal and fresh and desk.draft and desk.preview and desk.request:
+        rehearsal.carry_over(desk.draft, attempt, desk.preview, desk.request)
 
 
 @login_required

@@ -1,5 +1,6 @@
 """What is wrong with a submission, said the same way in the form, the API and the CLI."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from math import isfinite
@@ -53,6 +54,12 @@ class Problem:
         """The problem as JSON. Always serialisable, whatever was sent."""
         plain = {part.name: getattr(self, part.name) for part in fields(self)}
         return {**plain, "role": str(self.role), "value": _json_safe(self.value)}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> "Problem":
+        """The problem that ``as_dict`` wrote."""
+        known = {part.name: stored[part.name] for part in fields(cls) if part.name in stored}
+        return cls(**{**known, "role": Role(stored["role"])})
 
     def at(self, **changes: Any) -> "Problem":
         return replace(self, **changes)

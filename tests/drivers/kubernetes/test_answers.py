@@ -60,7 +60,7 @@ def status(code: int, message: str, *, reason: str = "", wait: float | None = No
                 "requests.nvidia.com/gpu=8",
             ),
             Refused(
-                'Pods "gang-worker-0" is forbidden: exceeded quota: compute, requested: '
+                "Exceeded quota: compute, requested: "
                 "requests.nvidia.com/gpu=8, used: requests.nvidia.com/gpu=4, limited: "
                 "requests.nvidia.com/gpu=8."
             ),

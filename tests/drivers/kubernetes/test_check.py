@@ -171,3 +171,14 @@ class TestNotes:
     def test_what_mpirun_passes_on_is_told(self, framework: str, told: bool) -> None:
         notes = field_notes(framework=framework, role=Role.WORKER, has_own_master=False)
         assert ("environmentVariables" in notes) == told
+
+
+def test_a_priority_class_must_be_one_of_the_cluster() -> None:
+    facts = Facts("", detail={"priorityClasses": ["high", "low", "system-node-critical"]})
+    (problem,) = problems(facts=facts, priorityClass="urgent")
+    assert (problem.path, problem.value) == ("priorityClass", "urgent")
+    assert problem.accepted == "high, low"
+    assert problems(facts=facts, priorityClass="high") == []
+    assert problems(priorityClass="urgent") == []  # nobody has looked which there are
+    none = Facts("", detail={"priorityClasses": ["system-node-critical"]})
+    assert "has no priority classes" in problems(facts=none, priorityClass="urgent")[0].accepted

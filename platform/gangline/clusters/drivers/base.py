@@ -185,6 +185,8 @@ class Refused:
     """The cluster will not do it, in its own (cleaned) words. Repeating does not help."""
 
     reason: str
+    problems: tuple[Problem, ...] = ()
+    """The same at the fields that the cluster objects to, as far as it can be told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +198,18 @@ class Busy:
 
 
 Result = Done | NotYet | Unknown | Refused | Busy
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What a cluster says to an attempt that nobody makes. Silence is no consent."""
+
+    problems: tuple[Problem, ...] = ()
+    """Its objections in its own (cleaned) words; without a path where no field can be told."""
+    asked: tuple[str, ...] = ()
+    """What it looked at and would take, such as "the PyTorchJob"."""
+    doubts: tuple[str, ...] = ()
+    """Sentences: what could not be asked, and why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +313,12 @@ class Driver(Protocol):
 
     def render(self, submission: Submission) -> Any:
         """Native form without late-bound values (placement), as JSON data. No side effect."""
+
+    def rehearse(self, ref: AttemptRef) -> Rehearsal:
+        """What the cluster would say to ``create`` and ``commit``. Changes nothing, anywhere.
+
+        ``ref`` has a submission and its rendered form. Doubt is told as doubt, an outage included.
+        """
 
     def observe(self, ref: AttemptRef) -> Observation:
         """One strong read. ABSENT only when certain; UNKNOWN on any doubt."""

@@ -18,6 +18,8 @@ from .guidance import runs
 from .kinds import KINDS
 
 LOCAL_SCHEME = "local://"
+SYSTEM_CLASSES = "system-"
+"""Beginning of the classes that every cluster has for its own parts."""
 
 
 def check(submission: Submission, facts: Facts) -> list[Problem]:
@@ -34,6 +36,7 @@ def _problems(submission: Submission, facts: Facts) -> Iterator[Problem]:
         yield _problem(
             Role.WORKLOAD, "name", "cluster", message, value=submission.name, label="Name"
         )
+    yield from _priority(submission, facts)
     halves = {Role.WORKER: submission.worker}
     if submission.master is not None:
         halves[Role.MASTER] = submission.master
@@ -44,6 +47,17 @@ def _problems(submission: Submission, facts: Facts) -> Iterator[Problem]:
         yield from _variables(role, values, framework)
         is_launcher = role is Role.MASTER and not framework.master_trains
         yield from _size(role, values, facts, with_gpus=not is_launcher)
+
+
+def _priority(submission: Submission, facts: Facts) -> Iterator[Problem]:
+    """A class that does not exist keeps every pod from being made, and the job waits for ever."""
+    name, known = submission.worker.get("priorityClass"), facts.detail.get("priorityClasses")
+    if not name or known is None or name in known:
+        return
+    offered = [one for one in known if not one.startswith(SYSTEM_CLASSES)]
+    message = "is not a priority class of the cluster"
+    accepted = ", ".join(offered) or "no value: the cluster has no priority classes for workloads"
+    yield _problem(Role.WORKER, "priorityClass", "cluster", message, value=name, accepted=accepted)
 
 
 def _image(role: Role, values: Mapping[str, Any]) -> Iterator[Problem]:

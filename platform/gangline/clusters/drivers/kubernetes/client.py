@@ -101,13 +101,18 @@ class Client:
         return self.request("GET", resource.path(namespace), query=query)
 
     def create(
-        self, resource: Resource, namespace: str, body: Mapping[str, Any], *, dry_run: bool = False
+        self,
+        resource: Resource,
+        namespace: str,
+        body: Mapping[str, Any],
+        *,
+        dry_run: bool = False,
+        read_seconds: float = READ_SECONDS,
     ) -> Answer:
         """Make an object. Unknown fields are refused, not dropped."""
-        query: dict[str, str] = {"fieldManager": MANAGER, "fieldValidation": "Strict"}
-        if dry_run:
-            query["dryRun"] = "All"
-        return self.request("POST", resource.path(namespace), query=query, body=body)
+        query = {"fieldManager": MANAGER, "fieldValidation": "Strict", **_trial(dry_run)}
+        path = resource.path(namespace)
+        return self.request("POST", path, query=query, body=body, read_seconds=read_seconds)
 
     def patch(
         self, resource: Resource, namespace: str, name: str, body: Mapping[str, Any], sub: str = ""
@@ -118,10 +123,16 @@ class Client:
         return self.request("PATCH", path, query=query, body=body, content_type=MERGE)
 
     def apply(
-        self, resource: Resource, namespace: str, name: str, body: Mapping[str, Any]
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        body: Mapping[str, Any],
+        *,
+        dry_run: bool = False,
     ) -> Answer:
         """Server-side apply of what is ours; fields of others stay."""
-        query = {"fieldManager": MANAGER, "force": "true"}
+        query = {"fieldManager": MANAGER, "force": "true", **_trial(dry_run)}
         path = resource.path(namespace, name)
         return self.request("PATCH", path, query=query, body=body, content_type=APPLY)
 
@@ -233,6 +244,11 @@ class Client:
             raise Unreachable(
                 f"The token file {self.access.token_file} cannot be read: {error.strerror}."
             ) from error
+
+
+def _trial(dry_run: bool) -> dict[str, str]:
+    """https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run"""
+    return {"dryRun": "All"} if dry_run else {}
 
 
 def trusting(access: Access) -> ssl.SSLContext:

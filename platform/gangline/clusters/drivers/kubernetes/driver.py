@@ -21,6 +21,7 @@ from gangline.clusters.drivers.base import (
     Observation,
     ObservedState,
     OwnedObject,
+    Rehearsal,
     Result,
     Submission,
     Unknown,
@@ -52,6 +53,7 @@ from .options import Options
 from .owned import Owned
 from .pending import Pending
 from .pods import MASTER, WORKER, Pod
+from .rehearsing import Rehearsing
 from .watching import Listener, Watch
 
 log = logging.getLogger(__name__)
@@ -72,7 +74,7 @@ class KubernetesDriver:
     def __init__(self, client: Client, options: Options) -> None:
         self.client, self.options = client, options
         self.objects = Objects(client, options)
-        self._effects = Effects(client, self.objects, self._catch_up)
+        self._effects = Effects(client, self.objects, self._catch_up, self.render)
         self._pending = Pending(self.objects)
         self._owned_objects = Owned(client, self.objects)
         self._watched: Watch | None = None
@@ -102,6 +104,15 @@ class KubernetesDriver:
         scheduler = options.scheduler or schedulers.PLAIN
         native = manifests.render(submission, scheduler, gpu=options.gpu)
         return {**native, "namespace": self._namespace(submission)}
+
+    def rehearse(self, ref: AttemptRef) -> Rehearsal:
+        _, namespace = self.objects.place(ref)
+        here = replace(ref, namespace=namespace)
+        try:
+            return Rehearsing(self.client, self.objects, here, self.render).result()
+        except _ODD as error:
+            doubt = f"What the cluster said could not be understood: {error!r}."
+            return Rehearsal(doubts=(doubt[:400],))
 
     def observe(self, ref: AttemptRef) -> Observation:
         try:

@@ -6,6 +6,7 @@ An object is ours by three labels and its uid. Writes that depend on a read carr
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from gangline.clusters.drivers.base import (
@@ -20,9 +21,11 @@ from gangline.clusters.drivers.base import (
 
 from . import errors, manifests
 from .client import Answer, Client
+from .field_problems import problems_of
 from .jobs import INTENT, RUN, STOP, Job
 from .namespaces import Namespaces
 from .objects import Doubt, Objects, is_attempt, is_workload
+from .places import Place, Places, Render
 from .pods import Pod
 from .resources import CLAIMS, CONFIG_MAPS, SECRETS, Resource
 from .schedulers import ADAPTERS, Change
@@ -32,10 +35,11 @@ PATIENCE = 15.0
 BRIEF = 8.0
 LOOK_EVERY = 0.2
 TRIES = 4
-_DEPENDENTS = {
+DEPENDENTS = {
     (r.api_version, r.kind): r
     for r in (SECRETS, CONFIG_MAPS, CLAIMS, *(r for a in ADAPTERS.values() for r in a.reads))
 }
+"""What may stand beside a job, by version and kind."""
 
 CatchUp = Callable[[list[Pod]], None]
 """Fetches what is left of the logs of pods that are about to go, within a short time."""
@@ -44,8 +48,9 @@ CatchUp = Callable[[list[Pod]], None]
 class Effects:
     """Raises Doubt, and Unreachable as the client does: the caller answers Unknown."""
 
-    def __init__(self, client: Client, objects: Objects, catch_up: CatchUp) -> None:
+    def __init__(self, client: Client, objects: Objects, catch_up: CatchUp, render: Render) -> None:
         self.client, self.objects, self.catch_up = client, objects, catch_up
+        self.render = render
         self._namespaces = Namespaces(client)
 
     def create(self, ref: AttemptRef) -> Result:
@@ -63,11 +68,11 @@ class Effects:
             if answer.status == 409:
                 told = self._taken(ref, deadline)
             elif errors.lacks_namespace(answer) or errors.missing_right(answer):
-                told = errors.result(answer) if is_prepared else None
+                told = self._said(ref, answer, ("job",)) if is_prepared else None
                 told = told or self._namespaces.prepare(namespace, ref.install)
                 is_prepared = True
             else:
-                told = errors.result(answer)
+                told = self._said(ref, answer, ("job",))
             if told is not None:
                 return told
 
@@ -129,15 +134,23 @@ class Effects:
         return Unknown("The object kept changing while it was to be let go.")
 
     def _let_go(self, ref: AttemptRef, job: Job) -> Answer | Result:
-        for body in manifests.dependents(ref, job.uid):
-            resource = _DEPENDENTS[(body["apiVersion"], body["kind"])]
+        for index, body in enumerate(manifests.dependents(ref, job.uid)):
+            resource = DEPENDENTS[(body["apiVersion"], body["kind"])]
             answer = self.client.create(resource, job.namespace, body)
             if answer.status == 409 and not self._is_of(resource, job, body):
                 name = body["metadata"]["name"]
                 return Refused(f"{body['kind']} {name} exists already and is not of this workload.")
             if not answer.ok and answer.status != 409:
-                return errors.result(answer)
+                return self._said(ref, answer, ("dependents", str(index)))
         return self._turn(job, RUN, job.adapter.let_go(job.queue))
+
+    def _said(self, ref: AttemptRef, answer: Answer, within: Place) -> Result:
+        """What an answer to a create means; a refusal also at the fields it is about."""
+        told = errors.result(answer)
+        if not isinstance(told, Refused) or ref.submission is None:
+            return told
+        places = Places(ref.submission, self.render)
+        return replace(told, problems=problems_of(places, within, answer))
 
     def _is_of(self, resource: Resource, job: Job, body: Mapping[str, Any]) -> bool:
         """Whether what bears the dependent's name was made for this very job."""

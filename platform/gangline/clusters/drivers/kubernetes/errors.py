@@ -19,25 +19,52 @@ _FORBIDDEN = re.compile(
     r'User "(?P<user>[^"]*)" cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)"'
     r'(?: in API group "(?P<group>[^"]*)")?(?: in the namespace "(?P<namespace>[^"]*)")?'
 )
-_INVALID = re.compile(r'^\S+ "[^"]*" is invalid:\s*')
+_INVALID = re.compile(r'^\S+ "[^"]*" is (?:invalid|forbidden):\s*')
 _STRICT = re.compile(r"^.*?(?:strict decoding error|error decoding[^:]*):\s*", re.DOTALL)
+_INTERNAL = re.compile(
+    r"https?://(?:[\w.-]+\.svc(?:\.[\w.-]+)?|[\w-]+|[0-9.]+|\[[0-9a-fA-F:.]+\])(?::\d+)?(?=[/?\s\"']|$)\S*"
+)
+"""An address that means something inside of the cluster only; others may help people."""
+_STACK = re.compile(
+    r"\s*(?:goroutine \d+ \[|Traceback \(most recent call last\)|panic: ).*", re.DOTALL
+)
 _NO_NAMESPACE = re.compile(r'namespaces? "([^"]+)" not found')
 
 
 def words(answer: Answer) -> str:
     """The cluster's own words without their wrapping; the field that they name stays."""
-    text = " ".join(answer.message.split())
     if missing := missing_right(answer):
         return missing
-    if denied := _DENIED.match(text):
-        text = f"{_short(denied[1])} refused it: {text[denied.end() :]}"
-    else:
-        text = _INVALID.sub("", _STRICT.sub("", text))
-    text = "".join(c for c in text if c.isprintable()).strip(" []")
+    text = cleaned(core(answer))
     if not text:
         text = f"The cluster answered {answer.status} and gave no reason"
+    elif check := refusing_check(answer):
+        text = f"{check} refused it: {text}"
     text = text[:1].upper() + text[1:] if " " in text.split(":")[0] else text
     return _cut(text)
+
+
+def core(answer: Answer) -> str:
+    """What the answer says of the object, whoever passed it on, in one line."""
+    text = " ".join(answer.message.split())
+    if denied := _DENIED.match(text):
+        return text[denied.end() :].strip()
+    return _INVALID.sub("", _STRICT.sub("", text)).strip()
+
+
+def refusing_check(answer: Answer) -> str:
+    """Which admission webhook refused it, as people may know it; empty if none did."""
+    denied = _DENIED.match(" ".join(answer.message.split()))
+    return _short(denied[1]) if denied else ""
+
+
+def cleaned(text: str) -> str:
+    """One line without stack traces, addresses inside of the cluster and control characters."""
+    text = _INTERNAL.sub("an address inside of the cluster", _STACK.sub("", " ".join(text.split())))
+    text = "".join(c for c in text if c.isprintable())
+    text = text[1:-1] if text[:1] == "[" and text[-1:] == "]" else text
+    text = text.strip()
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def missing_right(answer: Answer) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from gangline.clusters.drivers.base import Result
 
 from . import errors, labels
-from .client import Client
+from .client import Answer, Client
 from .permissions import PROJECT_ROLE, RBAC
 from .resources import NAMESPACES, Resource
 
@@ -38,17 +38,23 @@ class Namespaces:
             return errors.result(answer)
         return self._bind(name, install)
 
+    def rehearse(self, name: str, install: str) -> Answer:
+        """What the cluster would say to the namespace. Makes nothing."""
+        return self.client.apply(NAMESPACES, "", name, _namespace(name, install), dry_run=True)
+
+    def rehearse_binding(self, namespace: str, install: str) -> bool:
+        """Whether the cluster would let Gangline bind itself there. Makes nothing."""
+        subject = self._subject or self._who()
+        if subject is None:
+            return False
+        body = _binding(subject, install)
+        return self.client.apply(BINDINGS, namespace, PROJECT_ROLE, body, dry_run=True).ok
+
     def _bind(self, namespace: str, install: str) -> Result | None:
         subject = self._subject or self._who()
         if subject is None:
             return None  # held on the whole cluster, or the next refusal says what is missing
-        body = {
-            "apiVersion": BINDINGS.api_version,
-            "kind": BINDINGS.kind,
-            "metadata": {"name": PROJECT_ROLE, "labels": _labels(install)},
-            "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": PROJECT_ROLE},
-            "subjects": [subject],
-        }
+        body = _binding(subject, install)
         answer = self.client.apply(BINDINGS, namespace, PROJECT_ROLE, body)
         if answer.ok:
             time.sleep(SETTLE)
@@ -64,6 +70,16 @@ class Namespaces:
         user = str(answer.body["status"]["userInfo"].get("username", ""))
         self._subject = _subject(user)
         return self._subject
+
+
+def _binding(subject: dict[str, Any], install: str) -> dict[str, Any]:
+    return {
+        "apiVersion": BINDINGS.api_version,
+        "kind": BINDINGS.kind,
+        "metadata": {"name": PROJECT_ROLE, "labels": _labels(install)},
+        "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": PROJECT_ROLE},
+        "subjects": [subject],
+    }
 
 
 def _subject(user: str) -> dict[str, Any] | None:

@@ -17,7 +17,14 @@ from gangline.clusters.drivers.base import Capacity, Facts, FrameworkOffer, Heal
 
 from . import addresses, connecting, offers, permissions, queues, schedulers
 from .client import Answer, Client, Unreachable
-from .resources import ACCESS_REVIEWS, NAMESPACES, NODES, STORAGE_CLASSES, Resource
+from .resources import (
+    ACCESS_REVIEWS,
+    NAMESPACES,
+    NODES,
+    PRIORITY_CLASSES,
+    STORAGE_CLASSES,
+    Resource,
+)
 from .steps import State, Step
 
 log = logging.getLogger(__name__)
@@ -193,6 +200,11 @@ class _Look:
                 says = f"{step.sentence} Its queues: {queues.in_words(kept['names'])}."
                 step = replace(step, sentence=says)
         self.tell(step)
+        try:
+            classes = _listed(self.client, PRIORITY_CLASSES, self.until)
+        except _Denied:
+            return  # which there are is not known then, and nobody's class is called unknown
+        self.detail["priorityClasses"] = sorted(str(one["metadata"]["name"]) for one in classes)
 
     def _storage(self) -> None:
         classes = _listed(self.client, STORAGE_CLASSES, self.until)

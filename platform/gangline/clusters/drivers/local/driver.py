@@ -25,6 +25,7 @@ from gangline.clusters.drivers.base import (
     ObservedState,
     OwnedObject,
     Refused,
+    Rehearsal,
     ReplicaPlacement,
     Result,
     Submission,
@@ -32,7 +33,17 @@ from gangline.clusters.drivers.base import (
 )
 from gangline.spec.problems import Problem, Role
 
-from . import capacity, check, guidance, observing, planning, rendering, sandbox, watching
+from . import (
+    capacity,
+    check,
+    guidance,
+    observing,
+    planning,
+    rehearsing,
+    rendering,
+    sandbox,
+    watching,
+)
 from .run_folder import BadName, RunFolder, all_runs, make_private, replica_name
 from .runtimes import CACHE_NAME, find_runtimes, frameworks_of, how_to_add, offered, probe_runtimes
 from .shim import ending, files, tree
@@ -140,6 +151,9 @@ class LocalDriver:
 
     def render(self, submission: Submission) -> dict[str, Any]:
         return rendering.render(submission)
+
+    def rehearse(self, ref: AttemptRef) -> Rehearsal:
+        return rehearsing.rehearse(ref.rendered, self.data_dir, self._runtimes())
 
     def observe(self, ref: AttemptRef) -> Observation:
         try:

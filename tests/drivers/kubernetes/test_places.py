@@ -1,0 +1,221 @@
+"""From a place in a native object back to the field: the inverse of rendering, for every field."""
+
+from typing import Any
+
+import pytest
+
+from gangline.clusters.drivers.base import Submission
+from gangline.clusters.drivers.kubernetes import manifests, mapping
+from gangline.clusters.drivers.kubernetes.client import Answer
+from gangline.clusters.drivers.kubernetes.kinds import KINDS
+from gangline.clusters.drivers.kubernetes.objections import objections
+from gangline.clusters.drivers.kubernetes.places import Owner, Places, keys
+from gangline.spec.problems import Role
+
+WORKER: dict[str, Any] = {
+    "image": "registry.example/training:1",
+    "imagePullPolicy": "Always",
+    "command": "python train.py",
+    "args": "--epochs 3",
+    "workingDir": "/work",
+    "environmentVariables": [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}],
+    "compute.gpuDevicesRequest": 2,
+    "compute.cpuCoreRequest": 2.0,
+    "compute.cpuCoreLimit": 4.0,
+    "compute.cpuMemoryRequest": "1Gi",
+    "compute.cpuMemoryLimit": "2Gi",
+    "compute.largeShmRequest": True,
+    "compute.extendedResources": [{"resource": "example.com/ib", "quantity": "1"}],
+    "nodeType": "dgx",
+    "tolerations": [{"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}],
+    "labels": [{"name": "team", "value": "a"}],
+    "annotations": [{"name": "note", "value": "b"}],
+    "priorityClass": "high",
+    "terminationGracePeriodSeconds": 60,
+}
+
+
+def places(framework: str = "PyTorch", *, with_master: bool = True, **changes: Any) -> Places:
+    submission = Submission(
+        name="gang",
+        project="vision",
+        framework=framework,
+        configuration="workersAndMaster" if with_master else "workersOnly",
+        num_workers=3,
+        worker={k: v for k, v in {**WORKER, **changes}.items() if v is not None},
+        master={**WORKER, "labels": [{"name": "lead", "value": "x"}]} if with_master else None,
+    )
+    return Places(submission, lambda asked: manifests.render(asked, "plain"))
+
+
+def owner(found: Places, role: str, path: str, words: str = "") -> Owner:
+    return found.owner(found.template(role), path, words)
+
+
+def test_every_field_that_becomes_part_of_a_pod_is_found_again() -> None:
+    """Also those that get their place by more than a table; a new field comes in by itself."""
+    found = places(with_master=False)
+    owned = {owner.path for owner in found._owners.values()}
+    assert set(WORKER) - {"compute.largeShmRequest"} <= owned
+    assert owned - {"numWorkers"} <= mapping.MAPPED
+
+
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        ("spec.containers[0].image", "image"),
+        ("spec.containers[0].imagePullPolicy", "imagePullPolicy"),
+        ("spec.containers[0].resources.limits[cpu]", "compute.cpuCoreLimit"),
+        ("spec.containers[0].resources.requests[memory]", "compute.cpuMemoryRequest"),
+        ("spec.containers[0].resources.limits[nvidia.com/gpu]", "compute.gpuDevicesRequest"),
+        ("spec.containers[0].resources.requests[nvidia.com/gpu]", "compute.gpuDevicesRequest"),
+        (
+            "spec.containers[0].resources.limits[example.com/ib]",
+            "compute.extendedResources.0.resource",
+        ),
+        ("spec.volumes[0].emptyDir.medium", "compute.largeShmRequest"),
+        ("spec.affinity.nodeAffinity", "nodeType"),
+        ("spec.tolerations[0].operator", "tolerations.0.operator"),
+        ("metadata.labels[team]", "labels.0.name"),
+        ("spec.priorityClassName", "priorityClass"),
+        ("spec.terminationGracePeriodSeconds", "terminationGracePeriodSeconds"),
+    ],
+)
+def test_a_place_in_a_pod_is_the_workers_field(path: str, field: str) -> None:
+    assert owner(places(), "Worker", path) == Owner(Role.WORKER, field)
+
+
+def test_a_variable_is_found_among_those_of_gangline_itself() -> None:
+    found = places()
+    template = found.native["job"]["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]
+    names = [variable["name"] for variable in template["spec"]["containers"][0]["env"]]
+    at = names.index("B")
+    assert names != ["A", "B"]
+    told = owner(found, "Worker", f"spec.containers[0].env[{at}].value")
+    assert (told.path, told.key) == ("environmentVariables.1.value", "B")
+
+
+def test_a_place_in_the_master_is_the_masters_unless_it_exists_once() -> None:
+    assert owner(places(), "Master", "spec.containers[0].image").role is Role.MASTER
+    assert owner(places(), "Master", "metadata.labels[lead]").path == "labels.0.name"
+    assert owner(places(), "Master", "spec.priorityClassName").role is Role.WORKER
+
+
+@pytest.mark.parametrize("path", ["compute.cpuMemoryLimit", "priorityClass", "nodeType"])
+def test_a_field_without_a_value_is_found_by_where_it_would_be(path: str) -> None:
+    native = {
+        "compute.cpuMemoryLimit": "spec.containers[0].resources.limits[memory]",
+        "priorityClass": "spec.priorityClassName",
+        "nodeType": "spec.affinity",
+    }[path]
+    without: dict[str, Any] = {path: None, "compute.largeShmRequest": None}
+    found = places(**without)
+    assert owner(found, "Worker", native) == Owner(Role.WORKER, path)
+
+
+@pytest.mark.parametrize("path", ["spec.hostNetwork", "spec.containers", "", "x[", "spec..a", "]"])
+def test_what_belongs_to_no_field_is_about_the_whole(path: str) -> None:
+    assert owner(places(), "Worker", path) == Owner(Role.WORKLOAD, "")
+
+
+def test_places_in_the_job_itself() -> None:
+    found = places()
+    assert found.owner(("job",), "metadata.name").path == "name"
+    replicas = "spec.pytorchReplicaSpecs[Worker]"
+    assert found.owner(("job",), f"{replicas}.replicas").path == "numWorkers"
+    image = f"{replicas}.template.spec.containers[0].image"
+    assert found.owner(("job",), image) == Owner(Role.WORKER, "image")
+
+
+def test_an_item_that_only_the_words_quote_is_found() -> None:
+    found = places(labels=[{"name": "ok", "value": "1"}, {"name": "a b", "value": "2"}])
+    words = 'Invalid value: "a b": name part must consist of alphanumeric characters'
+    assert found.owner(("job",), "metadata.labels", words).path == "labels.1.name"
+
+
+@pytest.mark.parametrize("framework", sorted(KINDS))
+def test_every_framework_has_its_places(framework: str) -> None:
+    found = places(framework, with_master=False)
+    assert owner(found, "Worker", "spec.containers[0].image").path == "image"
+
+
+def test_keys_keep_dots_inside_of_brackets() -> None:
+    path = ".spec.containers[0].resources.limits[nvidia.com/gpu]"
+    assert keys(path) == ("spec", "containers", "0", "resources", "limits", "nvidia.com/gpu")
+
+
+def refusal(message: str, causes: Any = None, status: int = 403) -> Answer:
+    details = {"causes": causes} if causes else None
+    return Answer(status, {"message": message, "reason": "Forbidden", "details": details})
+
+
+@pytest.mark.parametrize(
+    ("message", "found"),
+    [
+        (
+            'pods "g" is forbidden: [minimum memory usage per Container is 100Mi, but request is '
+            "64Mi, cpu max limit to request ratio per Container is 2, but provided ratio is 3.0, "
+            "maximum cpu usage per Pod is 1.  No limit is specified]",
+            [
+                ("spec.containers[0].resources.requests[memory]", "at least 100Mi"),
+                ("spec.containers[0].resources.limits[cpu]", "a smaller limit"),
+                ("spec.containers[0].resources.limits[cpu]", "at most 1"),
+            ],
+        ),
+        (
+            'pods "g" is forbidden: failed quota: q: must specify limits.memory for: a; '
+            "requests.cpu for: a",
+            [
+                ("spec.containers[0].resources.limits[memory]", "a value"),
+                ("spec.containers[0].resources.requests[cpu]", "a value"),
+            ],
+        ),
+        (
+            'admission webhook "policy.example" denied the request: resource Pod/g was blocked: '
+            "image must have a digest: rule failed at path /spec/containers/0/image/",
+            [("spec.containers.0.image", "")],
+        ),
+        (
+            'PyTorchJob in version "v1" cannot be handled as a PyTorchJob: strict decoding error: '
+            'unknown field "spec.foo", duplicate field "spec.bar"',
+            [
+                ("spec.foo", "a field that the cluster knows"),
+                ("spec.bar", "a field that the cluster knows"),
+            ],
+        ),
+        ("something else entirely", [("", "")]),
+        ("", [("", "")]),
+    ],
+)
+def test_objections_of_every_kind_are_told_apart(
+    message: str, found: list[tuple[str, str]]
+) -> None:
+    told = objections(refusal(message))
+    assert [(each.place, each.accepted) for each in told] == found
+    assert all(each.words for each in told)
+
+
+@pytest.mark.parametrize("causes", ["x", [1], [{"field": None}], {"a": 1}, [{"field": "<nil>"}]])
+def test_causes_in_another_shape_are_left_alone(causes: Any) -> None:
+    (told,) = objections(refusal("no", causes))
+    assert told.words == "no"
+
+
+def test_words_hold_no_inner_address_no_stack_and_no_control_character() -> None:
+    text = (
+        "denied: see https://wiki.example.org/rules, asked "
+        "https://checker.kube-system.svc:443/v?a=1 and http://10.0.0.7:8080/x \x1b[31m "
+        "goroutine 12 [running]: main.go:12"
+    )
+    (told,) = objections(refusal(text))
+    assert told.words == (
+        "denied: see https://wiki.example.org/rules, asked an address inside of the cluster "
+        "and an address inside of the cluster [31m"
+    )
+    (long,) = objections(refusal("x" * 5000))
+    assert len(long.words) <= 400
+
+
+def test_a_flood_of_objections_is_cut() -> None:
+    causes = [{"field": f"spec.a{i}", "message": "no"} for i in range(1000)]
+    assert len(objections(refusal("no", causes))) == 20

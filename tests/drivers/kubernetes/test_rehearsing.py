@@ -1,0 +1,326 @@
+"""What a real API server, its checks and the operators' webhooks say to a training nobody makes.
+
+Everything is asked as the user of the shipped roles.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gangline.clusters.drivers.base import AttemptRef, NotYet, ObservedState, Refused, Rehearsal
+from gangline.clusters.drivers.kubernetes import rehearsing
+from gangline.clusters.drivers.kubernetes.access import Access
+from gangline.clusters.drivers.kubernetes.client import Answer, Client
+from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
+from gangline.clusters.drivers.kubernetes.namespaces import BINDINGS, Namespaces
+from gangline.clusters.drivers.kubernetes.options import Options
+from gangline.clusters.drivers.kubernetes.resources import NAMESPACES, PODS, Resource
+from gangline.spec.problems import Problem, Role
+from tests.beds.kubernetes.bed import Bed
+from tests.beds.kubernetes.objects import must
+from tests.drivers.kubernetes.harness import JOBS, Ground, ground, stranger
+from tests.support.waiting import wait_for
+
+pytestmark = pytest.mark.needs_kubernetes
+
+LIMIT_RANGES = Resource("", "v1", "limitranges", "LimitRange")
+QUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota")
+Found = tuple[str, str]
+
+
+@pytest.fixture
+def place(bed: Bed, tmp_path: Path) -> Iterator[Ground]:
+    """A project's namespace in which a training has been made before."""
+    with bed.namespace() as name, ground(bed, tmp_path) as made:
+        made.namespace = name
+        assert Namespaces(made.client).prepare(name, made.install) is None
+        yield made
+
+
+def asked(place: Ground, *, master: dict[str, Any] | None = None, **worker: Any) -> AttemptRef:
+    """An attempt with these values beside an image and a command."""
+    base = place.ref()
+    assert base.submission is not None
+    common = base.submission.worker
+    named = {path.replace("__", "."): value for path, value in worker.items()}
+    submission = replace(
+        base.submission,
+        worker={**common, **named},
+        master=None if master is None else {**common, **master},
+        configuration="workersOnly" if master is None else "workersAndMaster",
+    )
+    return replace(base, submission=submission, rendered=place.driver.render(submission))
+
+
+def rehearsed(place: Ground, **values: Any) -> Rehearsal:
+    return place.driver.rehearse(asked(place, **values))
+
+
+def fields(told: Rehearsal) -> list[Found]:
+    return [(str(p.role), p.path) for p in told.problems]
+
+
+def said(told: Rehearsal, path: str) -> Problem:
+    return next(p for p in told.problems if p.path == path)
+
+
+def test_what_the_cluster_would_take_is_told_with_what_was_asked(place: Ground) -> None:
+    told = rehearsed(place, master={})
+    assert told.problems == ()
+    assert told.doubts == ()
+    assert told.asked == ("the PyTorchJob", "the pod of the master", "a pod of the workers")
+
+
+def test_nothing_is_made(place: Ground) -> None:
+    ref = asked(place)
+    place.driver.rehearse(ref)
+    assert place.driver.observe(ref).state is ObservedState.ABSENT
+    assert place.bed.client.list(PODS, place.namespace).body["items"] == []
+    assert place.bed.client.list(JOBS, place.namespace).body["items"] == []
+
+
+def test_the_operators_webhook_is_heard_at_the_field(place: Ground) -> None:
+    ref = asked(place)
+    _job(ref)["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]["image"] = ""
+    told = place.driver.rehearse(ref)
+    assert set(fields(told)) == {("worker", "image")}
+    assert "Required value" in said(told, "image").message
+
+
+def test_a_field_that_the_operator_does_not_know_is_named(place: Ground) -> None:
+    ref = asked(place)
+    _job(ref)["runPolicy"]["fromTomorrow"] = 1
+    told = place.driver.rehearse(ref)
+    (problem,) = told.problems
+    assert (problem.role, problem.path) == (Role.WORKLOAD, "")
+    assert problem.message == (
+        "refuses it: spec.runPolicy.fromTomorrow: unknown field spec.runPolicy.fromTomorrow"
+    )
+    assert "the PyTorchJob" not in told.asked
+
+
+def test_a_bad_value_of_a_list_is_at_its_item(place: Ground) -> None:
+    told = rehearsed(
+        place,
+        labels=[{"name": "team", "value": "a"}, {"name": "a b", "value": "x"}],
+        tolerations=[
+            {"key": "ok", "operator": "Exists", "effect": "NoSchedule"},
+            {"key": "gpu", "operator": "Equal", "value": "a b", "effect": "NoSchedule"},
+        ],
+        compute__extendedResources=[{"resource": "foo", "quantity": "1"}],
+    )
+    assert {
+        ("worker", "labels.1.name"),
+        ("worker", "tolerations.1.operator"),
+        ("worker", "compute.extendedResources.0.resource"),
+    } == set(fields(told))
+    assert said(told, "labels.1.name").key == "a b"
+
+
+def test_limits_of_the_namespace_are_at_the_requests_and_limits(place: Ground) -> None:
+    _limit(place, {"type": "Container", "min": {"memory": "100Mi"}, "max": {"cpu": "2"}})
+    told = _until(
+        place,
+        lambda: rehearsed(place, compute__cpuMemoryRequest="64Mi", compute__cpuCoreLimit=3.0),
+    )
+    assert fields(told) == [
+        ("worker", "compute.cpuMemoryRequest"),
+        ("worker", "compute.cpuCoreLimit"),
+    ]
+    memory = said(told, "compute.cpuMemoryRequest")
+    assert memory.message == (
+        "is not accepted by the cluster: "
+        "minimum memory usage per Container is 100Mi, but request is 64Mi"
+    )
+    assert (memory.value, memory.accepted) == ("64Mi", "at least 100Mi")
+
+
+def test_a_quota_is_at_the_field_that_exceeds_it_and_at_one_that_it_misses(place: Ground) -> None:
+    _quota(place, {"requests.nvidia.com/gpu": "4", "limits.memory": "10Gi"})
+    told = _until(place, lambda: rehearsed(place, compute__gpuDevicesRequest=8))
+    assert fields(told) == [("worker", "compute.cpuMemoryLimit")]
+    assert "must specify limits.memory" in told.problems[0].message
+    told = rehearsed(place, compute__gpuDevicesRequest=8, compute__cpuMemoryLimit="1Gi")
+    assert fields(told) == [("worker", "compute.gpuDevicesRequest")]
+    assert told.problems[0].message.endswith(
+        "exceeded quota team-a: requested requests.nvidia.com/gpu=8, used 0, limited to 4"
+    )
+
+
+def test_pod_security_is_told_of_the_whole_in_its_own_words(place: Ground) -> None:
+    label = {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}
+    must(place.bed.client.patch(NAMESPACES, "", place.namespace, label))
+    told = _until(place, lambda: rehearsed(place, master={}))
+    (problem,) = told.problems
+    assert problem.path == ""
+    assert problem.sentence.startswith('The cluster refuses it: violates PodSecurity "restricted')
+    assert told.asked == ("the PyTorchJob",)
+
+
+def test_a_priority_class_that_is_not_there_is_at_its_field(place: Ground) -> None:
+    told = rehearsed(place, master={}, priorityClass="nope")
+    assert fields(told) == [("worker", "priorityClass")]
+    assert told.problems[0].value == "nope"
+    assert "no PriorityClass with name nope was found" in told.problems[0].message
+
+
+def test_the_masters_own_value_is_at_the_master(place: Ground) -> None:
+    _limit(place, {"type": "Container", "max": {"memory": "1Gi"}})
+    told = _until(
+        place,
+        lambda: rehearsed(
+            place, master={"compute.cpuMemoryLimit": "2Gi"}, compute__cpuMemoryLimit="512Mi"
+        ),
+    )
+    assert fields(told) == [("master", "compute.cpuMemoryLimit")]
+
+
+def test_a_name_that_others_use_is_at_the_name(place: Ground) -> None:
+    ref = asked(place)
+    theirs = {**ref.rendered["job"], "metadata": {"name": ref.name}}
+    must(place.bed.client.create(JOBS, place.namespace, theirs))
+    told = place.driver.rehearse(ref)
+    assert fields(told) == [("workload", "name")]
+    assert "PyTorchJob that Gangline did not make" in told.problems[0].message
+
+
+# Doubt
+
+
+def test_a_namespace_that_does_not_exist_yet_is_doubt_and_is_not_made(
+    bed: Bed, tmp_path: Path
+) -> None:
+    with ground(bed, tmp_path) as place:
+        told = rehearsed(place)
+        assert (told.problems, told.asked) == ((), ())
+        (doubt,) = told.doubts
+        assert doubt.startswith(f"The namespace {place.namespace} does not exist yet")
+        assert bed.client.get(NAMESPACES, "", place.namespace).status == 404
+
+
+def test_a_right_that_gangline_gives_itself_later_is_doubt(place: Ground) -> None:
+    _without_binding(place)
+    told = _until(place, lambda: rehearsed(place), wanted=lambda told: not told.asked)
+    assert told.problems == ()
+    assert "takes it with the next training" in told.doubts[0]
+
+
+def test_a_right_that_is_missing_for_good_is_an_objection(place: Ground, bed: Bed) -> None:
+    driver = KubernetesDriver(Client(stranger(bed)), Options())
+    told = driver.rehearse(asked(place))
+    assert told.asked == ()
+    (problem,) = told.problems
+    assert problem.path == ""
+    assert "may not create pytorchjobs (kubeflow.org)" in problem.message
+    assert any("pods" in doubt for doubt in told.doubts)
+
+
+def test_an_outage_is_doubt(place: Ground) -> None:
+    driver = KubernetesDriver(Client(Access("https://127.0.0.1:1", token="x")), Options())
+    told = driver.rehearse(asked(place))
+    assert (told.problems, told.asked) == ((), ())
+    assert told.doubts[0].endswith("the rest was not checked.")
+
+
+def test_a_check_that_does_not_answer_is_doubt(place: Ground) -> None:
+    failing = Answer(
+        500,
+        {
+            "message": "Internal error occurred: failed calling webhook "
+            '"validator.pytorchjob.training-operator.kubeflow.org": failed to call webhook: '
+            'Post "https://training-operator.kubeflow.svc:443/validate": dial tcp: refused'
+        },
+    )
+    place.client.fault = lambda method, path, really: (
+        failing if path.endswith("/pytorchjobs") else really()
+    )
+    told = rehearsed(place)
+    assert told.problems == ()
+    assert told.asked == ("a pod of the workers",)
+    assert told.doubts == (
+        "The training-operator, whom the cluster asks, does not answer; "
+        "the PyTorchJob was not checked.",
+    )
+
+
+def test_no_time_left_is_doubt(place: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rehearsing, "BUDGET", 0.0)
+    told = rehearsed(place)
+    assert (told.problems, told.asked) == ((), ())
+    assert told.doubts == ("The cluster answers too slowly; the rest was not checked.",)
+
+
+# The real create
+
+
+def test_f14_what_the_cluster_refuses_for_good_is_told_with_its_field(place: Ground) -> None:
+    _quota(place, {"count/pytorchjobs.kubeflow.org": "0"})
+    ref = asked(place, labels=[{"name": "a b", "value": "x"}])
+    told = place.driver.create(ref)
+    assert isinstance(told, Refused)
+    assert [p.path for p in told.problems] == ["labels.0.name"]
+    again = _until_refused(place, asked(place))
+    assert again.reason.startswith("Exceeded quota: team-a, requested: count/pytorchjobs")
+    assert [(p.path, p.label) for p in again.problems] == [("", "The cluster")]
+
+
+def _until_refused(place: Ground, ref: AttemptRef) -> Refused:
+    def refused() -> Refused | None:
+        told = place.driver.create(ref)
+        if isinstance(told, NotYet):
+            place.driver.delete(ref)
+        return told if isinstance(told, Refused) else None
+
+    found = wait_for(refused, what="the quota")
+    assert found is not None
+    return found
+
+
+def _until(
+    place: Ground,
+    rehearse: Callable[[], Rehearsal],
+    wanted: Callable[[Rehearsal], object] = lambda told: told.problems,
+) -> Rehearsal:
+    """A rehearsal once the API server has heard of what was changed beside it."""
+    found = wait_for(lambda: told if wanted(told := rehearse()) else None, what="the change")
+    assert found is not None
+    return found
+
+
+def _job(ref: AttemptRef) -> dict[str, Any]:
+    spec: dict[str, Any] = ref.rendered["job"]["spec"]
+    return spec
+
+
+def _limit(place: Ground, limit: dict[str, Any]) -> None:
+    body = {
+        "apiVersion": "v1",
+        "kind": "LimitRange",
+        "metadata": {"name": "sizes"},
+        "spec": {"limits": [limit]},
+    }
+    must(place.bed.client.create(LIMIT_RANGES, place.namespace, body))
+
+
+def _quota(place: Ground, hard: dict[str, str]) -> None:
+    body = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "team-a"},
+        "spec": {"hard": hard},
+    }
+    must(place.bed.client.create(QUOTAS, place.namespace, body))
+
+    def is_counted() -> bool:
+        answer = place.bed.client.get(QUOTAS, place.namespace, "team-a")
+        return bool(answer.body.get("status", {}).get("used"))
+
+    wait_for(is_counted, what="the quota's first count")
+
+
+def _without_binding(place: Ground) -> None:
+    path = BINDINGS.path(place.namespace, "gangline-project")
+    must(place.bed.client.request("DELETE", path))

@@ -1,0 +1,112 @@
+"""What the cluster said to a draft: kept with it, and stale once something is changed."""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils.dateparse import parse_datetime
+
+from gangline.clusters.drivers.base import Rehearsal
+from gangline.db.clock import db_now
+from gangline.spec.problems import Problem
+from workloads.models import Attempt, Draft
+from workloads.services import rehearsing
+from workloads.services.asking import Preview, SubmissionRequest
+from workloads.services.freezing import stored
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What was said and what of it still holds for the draft as it is now."""
+
+    at: datetime
+    cluster: str
+    rehearsal: Rehearsal
+    is_current: bool
+    """Nothing that the cluster would see has been changed since."""
+
+    @property
+    def is_accepted(self) -> bool:
+        told = self.rehearsal
+        return self.is_current and bool(told.asked) and not told.problems and not told.doubts
+
+
+def ask(draft: Draft, preview: Preview, request: SubmissionRequest) -> None:
+    """Ask the cluster and keep the answer. What our own checks refuse is not asked at all."""
+    if preview.problems:
+        return
+    _keep(draft, rehearsing.rehearse(preview, request), preview, request)
+
+
+def carry_over(
+    draft: Draft, attempt: Attempt, preview: Preview, request: SubmissionRequest
+) -> None:
+    """A copy of what the cluster refused begins with the refusal at its fields."""
+    # Its name is another one already.
+    refused = tuple(p for p in map(Problem.from_dict, attempt.refusal) if p.path != "name")
+    if refused:
+        _keep(draft, Rehearsal(problems=refused), preview, request, at=attempt.ended_at)
+
+
+def heard(draft: Draft | None, preview: Preview, request: SubmissionRequest) -> Heard | None:
+    """What was said to the draft last. An objection holds until its field is changed.
+
+    One without a field, and doubt, hold until anything is.
+    """
+    kept: dict[str, Any] = draft.rehearsal if draft else {}
+    at = parse_datetime(kept["at"]) if kept else None
+    if at is None:
+        return None
+    is_current = bool(kept["asked_about"] == _fingerprint(preview, request))
+    effective = stored(preview.resolution)
+    holds = [
+        problem
+        for problem, was in ((Problem.from_dict(p), p["was"]) for p in kept["problems"])
+        if is_current or (problem.path and _now(problem, effective, request) == was)
+    ]
+    told = Rehearsal(tuple(holds), tuple(kept["asked"]), tuple(kept["doubts"]))
+    return Heard(at, kept["cluster"], told, is_current)
+
+
+def _keep(
+    draft: Draft,
+    told: Rehearsal,
+    preview: Preview,
+    request: SubmissionRequest,
+    at: datetime | None = None,
+) -> None:
+    effective = stored(preview.resolution)
+    draft.rehearsal = {
+        "at": (at or db_now()).isoformat(),
+        "cluster": preview.cluster.name if preview.cluster else "",
+        "asked_about": _fingerprint(preview, request),
+        "asked": list(told.asked),
+        "doubts": list(told.doubts),
+        "problems": [
+            problem.as_dict() | {"was": _now(problem, effective, request)}
+            for problem in told.problems
+        ],
+    }
+    draft.save(update_fields=["rehearsal"])
+
+
+def _now(problem: Problem, effective: Any, request: SubmissionRequest) -> Any:
+    """The value that an objection is about, as it is now."""
+    return request.name if problem.path == "name" else rehearsing.value_of(problem, effective)
+
+
+def _fingerprint(preview: Preview, request: SubmissionRequest) -> str:
+    """Of all that the cluster sees: who said a value does not matter there."""
+    effective = preview.resolution.effective
+    seen = [
+        request.name,
+        str(request.project_id),
+        str(request.cluster_id),
+        preview.framework,
+        preview.configuration,
+        {path: entry.value for path, entry in effective.items()},
+    ]
+    text = json.dumps(seen, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
