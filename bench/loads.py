@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -88,6 +89,7 @@ class Client:
 
     port: int
     headers: Mapping[str, str] = field(default_factory=dict)
+    tls: ssl.SSLContext | None = None
 
     def request(self, method: str, path: str, body: Any = None) -> bytes:
         """The bytes of one request."""
@@ -106,6 +108,10 @@ class Client:
         """Send them all, ``clients`` at a time, and wait for every answer."""
         return asyncio.run(self._send(list(requests), clients))
 
+    async def connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """One more connection."""
+        return await asyncio.open_connection("127.0.0.1", self.port, ssl=self.tls)
+
     async def _send(self, requests: list[bytes], clients: int) -> "Answers":
         answers = Answers()
         waiting = iter(requests)
@@ -115,11 +121,11 @@ class Client:
         return answers
 
     async def _one_client(self, waiting: Any, answers: "Answers") -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        reader, writer = await self.connected()
         for request in waiting:
             began = time.perf_counter()
             writer.write(request)
-            status, body = await _answer(reader)
+            status, body = await answered(reader)
             answers.samples.wall.append((time.perf_counter() - began) * 1000)
             answers.statuses.append(status)
             answers.bodies.append(body)
@@ -144,7 +150,8 @@ class Answers:
         return self
 
 
-async def _answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:
+async def answered(reader: asyncio.StreamReader) -> tuple[int, bytes]:
+    """Status and body of the next answer on a connection."""
     head = await reader.readuntil(b"\r\n\r\n")
     length, chunked = 0, False
     for line in head.lower().split(b"\r\n"):
