@@ -34,9 +34,11 @@ def lacking() -> str:
 @contextlib.contextmanager
 def running() -> Iterator[Bed]:
     """A bed that ends with the block. kubectl is built where it is missing."""
-    with tempfile.TemporaryDirectory(prefix="gangline-bench-bed-") as folder:
-        with bed.running(Path(folder), with_=(KUBECTL,)) as made:
-            yield made
+    with (
+        tempfile.TemporaryDirectory(prefix="gangline-bench-bed-") as folder,
+        bed.running(Path(folder), with_=(KUBECTL,)) as made,
+    ):
+        yield made
 
 
 def write_access(made: Bed, folder: Path) -> Path:
@@ -53,16 +55,16 @@ def access(path: str, user: str) -> Access:
     return Access.from_json(json.loads(Path(path).read_text())[user])
 
 
-def api(way: Access, accept: str = BRIEFLY) -> Client:
+def api(way: Access, *, content_type: str = "application/json") -> Client:
     """Prepared requests to the API server over kept connections."""
     headers = {
-        "Accept": accept,
+        "Accept": BRIEFLY,
         "Authorization": f"Bearer {way.token}",
         "User-Agent": "gangline-bench",
     }
     port = urlsplit(way.server).port
     assert port, way.server
-    return Client(port, headers, client.trusting(way))
+    return Client(port, headers, client.trusting(way), content_type)
 
 
 def write(

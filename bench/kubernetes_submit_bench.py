@@ -6,7 +6,6 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -195,9 +194,9 @@ class _Seen:
     def until(self, name: str, condition: Callable[[dict[str, Any]], bool]) -> float:
         """When the object of this name was first seen so."""
         return self._until(
-            lambda word, raw: word != "DELETED"
-            and raw["metadata"]["name"] == name
-            and condition(raw)
+            lambda word, raw: (
+                word != "DELETED" and raw["metadata"]["name"] == name and condition(raw)
+            )
         )
 
     def until_gone(self, name: str) -> float:
@@ -222,7 +221,7 @@ class _Seen:
             self._listen(version)
 
     def _listen(self, version: str) -> None:
-        query = {"watch": True, "resourceVersion": version}
+        query: dict[str, Any] = {"watch": True, "resourceVersion": version}
         with self.client.stream(JOBS.path(), query=query, silence=600) as (_, pieces):
             for line in _lines(pieces):
                 at, event = time.monotonic(), json.loads(line)
