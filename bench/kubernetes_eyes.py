@@ -15,6 +15,8 @@ from gangline.clusters.drivers.kubernetes.resources import PODS
 
 STAMP = re.compile(r"[0-9]{13}\.[0-9]{3}")
 READ_EVERY = 0.005
+SILENCE = 300.0
+"""Seconds: events begin when their process is there, which takes long on a busy machine."""
 
 
 class Eye:
@@ -29,10 +31,11 @@ class Eye:
         self._thread.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._over.set()
-        self._end()
-        self._thread.join(5)
+        self._thread.join(1)
+        if kind is None and not self.seen:
+            raise AssertionError(f"{type(self).__name__} has seen nothing.")
 
     def _note(self, key: str, text: str) -> None:
         if found := STAMP.search(text):
@@ -43,9 +46,6 @@ class Eye:
 
     def _look(self) -> None:
         raise NotImplementedError
-
-    def _end(self) -> None:
-        """Let the thread notice."""
 
 
 class BareWatch(Eye):
@@ -61,7 +61,7 @@ class BareWatch(Eye):
         query: dict[str, Any] = {"watch": True, "resourceVersion": version, **chosen}
         with (
             contextlib.suppress(Unreachable),
-            self.client.stream(PODS.path(), query=query, silence=10) as (_, pieces),
+            self.client.stream(PODS.path(), query=query, silence=SILENCE) as (_, pieces),
         ):
             rest = b""
             for piece in pieces:

@@ -161,7 +161,11 @@ def _measure(
     web = place.processes[-1].pid
     rows.append(_taking_over(world, database))
     watcher = psutil.Process(place.processes[-1].pid)
-    pids = {name: one.pid for name, one in world.bed.processes.items() if name not in OPERATORS + CONTROL}
+    pids = {
+        name: one.pid
+        for name, one in world.bed.processes.items()
+        if name not in OPERATORS + CONTROL
+    }
     busy = _Busy({"watcher": watcher.pid, "web": web, "PostgreSQL": postgres, **pids})
     time.sleep(REST)
     rows += _idle(busy, watcher)
