@@ -80,7 +80,7 @@ lock: setup ## Write the lock files from pyproject.toml (ARGS=--upgrade moves ev
 
 ##@ Measure it
 .PHONY: bench
-bench: setup ## Run every benchmark and print the table (ten minutes); make bench-list runs one.
+bench: setup ## Run every benchmark and print the table (twenty minutes); make bench-list runs one.
 	exec $(BIN)/python -m bench $(ARGS)
 
 bench-%: setup

@@ -5,7 +5,10 @@ import sys
 
 from bench import report
 
-NAMES = ("list", "submit", "gang", "live", "start", "policy", "log")
+NAMES = (
+    *("list", "submit", "gang", "live", "start", "policy", "log"),
+    *("kubernetes-submit", "kubernetes-watch"),
+)
 
 
 def main(arguments: list[str]) -> int:
@@ -17,7 +20,7 @@ def main(arguments: list[str]) -> int:
     rows = []
     for name in names:
         print(f"{name} …", flush=True)
-        found = importlib.import_module(f"bench.{name}_bench").run()
+        found = importlib.import_module(f"bench.{name.replace('-', '_')}_bench").run()
         print(report.table(found), flush=True)
         report.write_json(found)
         rows += found

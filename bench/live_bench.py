@@ -6,14 +6,13 @@ Both the changes and the server that tells of them are in one process, as in emb
 import json
 import time
 import urllib.request
-from bisect import bisect_left
 from collections import defaultdict
 from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
 from bench import servers
-from bench.loads import Samples, median, row
+from bench.loads import Samples, arrivals, median, row
 from bench.report import Row, Target
 from bench.servers import Place
 from scripts import system_packages
@@ -98,15 +97,8 @@ def _one(url: str, page: Page, kind: str, rate: int) -> tuple[list[float], int, 
     seen: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for key, stamp, at in page.evaluate("window.seen"):
         seen[key].append((stamp, at))
-    latencies, last = [], {}
-    for key, stamp in made:
-        last[key] = stamp
-        shown = seen[key]
-        place = bisect_left(shown, (round(stamp, 3) - 0.0005, 0.0))
-        if place < len(shown):
-            latencies.append(shown[place][1] - stamp)
-    missing = sum(not seen[key] or seen[key][-1][0] < stamp - 0.001 for key, stamp in last.items())
-    return latencies, missing, len(made)
+    found = arrivals(made, seen)
+    return found.latencies, found.missing, len(made)
 
 
 def _settled_result(url: str) -> list[tuple[str, float]]:

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import ssl
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -48,6 +50,34 @@ def in_turns(
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """Milliseconds of each change until it was seen, and rows that do not show their last one."""
+
+    latencies: list[float]
+    missing: int
+
+
+def arrivals(
+    made: Sequence[tuple[str, float]], seen: Mapping[str, Sequence[tuple[float, float]]]
+) -> Arrivals:
+    """``made``: (key, stamp); ``seen``: (stamp, moment) by key, both in ms.
+
+    A change that a newer one overtook counts until the newer one is there.
+    """
+    latencies, last = [], {}
+    for key, stamp in made:
+        last[key] = stamp
+        shown = seen.get(key, ())
+        place = bisect_left(shown, (round(stamp, 3) - 0.0005, 0.0))
+        if place < len(shown):
+            latencies.append(shown[place][1] - stamp)
+    missing = sum(
+        not seen.get(key) or seen[key][-1][0] < stamp - 0.001 for key, stamp in last.items()
+    )
+    return Arrivals(latencies, missing)
+
+
 def row(
     bench: str,
     what: str,
@@ -88,10 +118,14 @@ class Client:
 
     port: int
     headers: Mapping[str, str] = field(default_factory=dict)
+    tls: ssl.SSLContext | None = None
+    content_type: str = "application/json"
 
     def request(self, method: str, path: str, body: Any = None) -> bytes:
-        """The bytes of one request."""
-        content = b"" if body is None else json.dumps(body).encode()
+        """The bytes of one request; ``body`` is JSON, as values or as bytes."""
+        content = body if isinstance(body, bytes) else b""
+        if body is not None and not content:
+            content = json.dumps(body).encode()
         lines = [
             f"{method} {path} HTTP/1.1",
             f"Host: 127.0.0.1:{self.port}",
@@ -99,12 +133,16 @@ class Client:
             f"Content-Length: {len(content)}",
         ]
         if content:
-            lines.append("Content-Type: application/json")
+            lines.append(f"Content-Type: {self.content_type}")
         return "\r\n".join(lines).encode() + b"\r\n\r\n" + content
 
     def send(self, requests: Sequence[bytes], *, clients: int = 1) -> "Answers":
         """Send them all, ``clients`` at a time, and wait for every answer."""
         return asyncio.run(self._send(list(requests), clients))
+
+    async def connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """One more connection."""
+        return await asyncio.open_connection("127.0.0.1", self.port, ssl=self.tls)
 
     async def _send(self, requests: list[bytes], clients: int) -> "Answers":
         answers = Answers()
@@ -115,11 +153,11 @@ class Client:
         return answers
 
     async def _one_client(self, waiting: Any, answers: "Answers") -> None:
-        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        reader, writer = await self.connected()
         for request in waiting:
             began = time.perf_counter()
             writer.write(request)
-            status, body = await _answer(reader)
+            status, body = await answered(reader)
             answers.samples.wall.append((time.perf_counter() - began) * 1000)
             answers.statuses.append(status)
             answers.bodies.append(body)
@@ -144,7 +182,8 @@ class Answers:
         return self
 
 
-async def _answer(reader: asyncio.StreamReader) -> tuple[int, bytes]:
+async def answered(reader: asyncio.StreamReader) -> tuple[int, bytes]:
+    """Status and body of the next answer on a connection."""
     head = await reader.readuntil(b"\r\n\r\n")
     length, chunked = 0, False
     for line in head.lower().split(b"\r\n"):

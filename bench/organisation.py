@@ -11,7 +11,10 @@ from bench import rules
 from gangline.access.services import give
 from gangline.accounts.models import User
 from gangline.accounts.services import create_user, make_token
+from gangline.clusters import credentials
+from gangline.clusters.drivers.kubernetes.access import Access
 from gangline.clusters.models import Cluster
+from gangline.clusters.services import refresh
 from gangline.db.clock import db_now
 from gangline.organization import services
 from gangline.organization.models import Installation, Project
@@ -41,7 +44,7 @@ CAPACITY: dict[str, Any] = {
 
 @dataclass
 class Organisation:
-    """Twenty projects in four departments of one cluster, on which no process here acts."""
+    """Twenty projects in four departments of one cluster."""
 
     installation: Installation
     cluster: Cluster
@@ -63,16 +66,13 @@ def make_once() -> Organisation:
     )  # fmt: skip
 
 
-def make() -> Organisation:
-    """The administrator sees everything, the researcher two projects, the newcomer a small one."""
+def make(access: Access | None = None) -> Organisation:
+    """The administrator sees everything, the researcher two projects, the newcomer a small one.
+
+    ``access``: of a Kubernetes that is their cluster, and is asked what it has.
+    """
     installation = services.found(name="Bench")
-    cluster = services.create_cluster(
-        actor=None, name="elsewhere", kind="local", host_id="another-machine"
-    )
-    now = db_now()
-    Cluster.objects.update(
-        facts=FACTS, capacity=CAPACITY, health="Connected", health_since=now, last_ok_at=now
-    )
+    cluster = connect(access) if access else _elsewhere()
     departments = [
         services.create_department(actor=None, cluster=cluster, name=f"department-{number}")
         for number in range(DEPARTMENTS)
@@ -94,6 +94,27 @@ def make() -> Organisation:
         for role, scope in grants:
             give(actor=None, user=user, role=role, scope=scope)
     return made
+
+
+def connect(access: Access) -> Cluster:
+    """A Kubernetes cluster as the product has it once somebody has connected it."""
+    cluster = services.create_cluster(actor=None, name="bed", kind="kubernetes")
+    credentials.store(cluster, access, by=None)
+    health = refresh(cluster)
+    if not health.reachable:
+        raise AssertionError(health.reason)
+    return cluster
+
+
+def _elsewhere() -> Cluster:
+    cluster = services.create_cluster(
+        actor=None, name="elsewhere", kind="local", host_id="another-machine"
+    )
+    now = db_now()
+    Cluster.objects.update(
+        facts=FACTS, capacity=CAPACITY, health="Connected", health_since=now, last_ok_at=now
+    )
+    return cluster
 
 
 def rule(project: Project) -> None:

@@ -1,11 +1,13 @@
 """What may reach the rows: the newest read of our own object, and nothing after the end."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from gangline.clusters.drivers.base import (
     AttemptRef,
@@ -67,6 +69,43 @@ def test_a_first_sight_is_stored_with_its_replicas(workload: Workload, see: See)
     assert (attempt.create_state, attempt.ext_uid) == ("seen", "uid-1")
     assert (workload.status, workload.pods_ready) == ("Running", 2)
     assert [r.name for r in Replica.objects.order_by("rank")] == ["worker-0", "worker-1"]
+
+
+def test_two_reads_of_one_batch_leave_one_row_for_each_pod(workload: Workload) -> None:
+    first, second = (ReplicaState.STARTING, ReplicaState.RUNNING)
+    now = db_now()
+    observe.store_batch(
+        [
+            Stamped(
+                Observation(str(workload.pk), 1, RUNNING, replicas=(_replica(0, state),)),
+                now - timedelta(seconds=ago),
+            )
+            for state, ago in ((second, 1), (first, 2))
+        ]
+    )
+    assert [(r.name, r.state) for r in Replica.objects.all()] == [("worker-0", "Running")]
+
+
+def test_pods_of_a_batch_take_as_many_statements_as_those_of_one(engine: Engine) -> None:
+    made = [engine.workload(f"w{number}", workers=2) for number in range(4)]
+    for workload in made:
+        workload.attempts.update(create_state="sent", sent_at=db_now(), create_answered=True)
+
+    def see(workloads: Sequence[Workload], state: ReplicaState) -> list[str]:
+        pods = tuple(_replica(index, state) for index in range(2))
+        with CaptureQueriesContext(connection) as captured:
+            observe.store_batch(
+                [
+                    Stamped(Observation(str(one.pk), 1, RUNNING, replicas=pods), db_now())
+                    for one in workloads
+                ]
+            )
+        return [q["sql"].split()[0] for q in captured if "workloads_replica" in q["sql"]]
+
+    see(made, ReplicaState.STARTING)
+    assert see(made, ReplicaState.RUNNING) == see(made[:1], ReplicaState.STARTING)
+    states = Replica.objects.order_by("attempt__workload__name", "rank")
+    assert [one.state for one in states] == ["Starting"] * 2 + ["Running"] * 6
 
 
 def test_an_older_read_is_dropped_and_named_as_stale(workload: Workload, see: See) -> None:

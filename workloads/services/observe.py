@@ -1,22 +1,22 @@
 """The one way in which what a cluster shows reaches the rows (R6, R6a)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
 
-from gangline.clusters.drivers.base import Observation, ObservedState, ReplicaObservation
+from gangline.clusters.drivers.base import Observation, ObservedState
 from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
-from gangline.spec.frameworks import has_gpus
 from workloads import work_bell
-from workloads.models import Attempt, CreateState, Desired, Outcome, Replica, Workload
+from workloads.models import Attempt, CreateState, Desired, Outcome, Workload
 from workloads.services import events, retries, status
 from workloads.services.admission import hands_out_slots
 from workloads.services.phases import Action, plan
+from workloads.services.replicas import ReplicaRows
 
 BATCH = 200
 NEVER_SEEN_SECONDS = 60.0
@@ -78,7 +78,8 @@ def _store(observations: Sequence[Stamped]) -> Stored:
             Workload.objects.select_related("cluster", "project").filter(pk__in=ids)
         )
     }
-    attempts = {(a.workload_id, a.no): a for a in Attempt.objects.filter(workload__in=workloads)}
+    attempts = _attempts(observations, workloads)
+    pods = ReplicaRows(attempts.values())
     touched: dict[UUID, Workload] = {}
     for stamped in sorted(observations, key=lambda s: s.read_started_at):
         seen = stamped.observation
@@ -86,16 +87,28 @@ def _store(observations: Sequence[Stamped]) -> Stored:
         attempt = attempts.get((key, seen.attempt)) if key else None
         if key is None or attempt is None:
             continue
-        step = _Step(workloads[key], attempt, stamped, now)
+        step = _Step(workloads[key], attempt, stamped, now, pods)
         if step.is_stale:
             stored.stale.append(seen)
         elif step.take():
             touched[key] = workloads[key]
             if step.wake():
                 stored.woken.append(key)
+    pods.write()
     settled = [touched[key] for key in sorted(touched)]
     stored.changed = len(status.settle_all(settled, now=now))
     return stored
+
+
+def _attempts(
+    observations: Sequence[Stamped], workloads: Collection[UUID]
+) -> dict[tuple[UUID, int], Attempt]:
+    """The attempts that were observed, without what takes long to read and is not needed here."""
+    numbers = {stamped.observation.attempt for stamped in observations}
+    wanted = {(workload_id(s.observation.workload), s.observation.attempt) for s in observations}
+    rows = Attempt.objects.filter(workload__in=workloads, no__in=numbers)
+    found = rows.defer("effective", "rendered")
+    return {(a.workload_id, a.no): a for a in found if (a.workload_id, a.no) in wanted}
 
 
 def is_over(seen: Observation, cluster: Cluster) -> bool:
@@ -108,9 +121,14 @@ class _Step:
     """One observation meets one attempt."""
 
     def __init__(
-        self, workload: Workload, attempt: Attempt, stamped: Stamped, now: datetime
+        self,
+        workload: Workload,
+        attempt: Attempt,
+        stamped: Stamped,
+        now: datetime,
+        pods: ReplicaRows,
     ) -> None:
-        self.workload, self.attempt, self.now = workload, attempt, now
+        self.workload, self.attempt, self.now, self.pods = workload, attempt, now, pods
         self.seen, self.read_at = stamped.observation, stamped.read_started_at
 
     @property
@@ -208,7 +226,7 @@ class _Step:
             attempt.started_at = attempt.started_at or seen.started_at or self.now
         elif seen.state.is_terminal:
             attempt.started_at = attempt.started_at or seen.started_at
-        _store_replicas(attempt, seen.replicas, self.workload)
+        self.pods.take(attempt, self.workload, seen.replicas)
         if seen.state.is_terminal:
             attempt.ended_at = seen.ended_at or self.now
             self._end(retries.ended_as(attempt), is_moved=seen.is_moved)
@@ -274,6 +292,7 @@ class _Step:
         self.attempt.trouble = ""
 
     def _end(self, outcome: Outcome, *, may_retry: bool = True, is_moved: bool = False) -> None:
+        self.pods.write()  # what is concluded may name the pod that failed first
         if self._is_current:
             retries.conclude(
                 workload=self.workload,
@@ -286,75 +305,6 @@ class _Step:
         else:
             self.attempt.outcome = outcome
             self.attempt.save()
-
-
-def _store_replicas(
-    attempt: Attempt, observed: Sequence[ReplicaObservation], workload: Workload
-) -> None:
-    known = {(r.role, r.index): r for r in Replica.objects.filter(attempt=attempt)}
-    gpus = _gpus(attempt, workload)
-    fresh: list[Replica] = []
-    moved: list[Replica] = []
-    for seen in observed:
-        values = _replica_values(seen)
-        row = known.get((seen.role, seen.index))
-        if row is None:
-            row = Replica(attempt=attempt, role=seen.role, index=seen.index)
-            row.gpus = gpus(seen.role, seen.index)
-            fresh.append(row)
-        elif any(getattr(row, name) != value for name, value in values.items()):
-            moved.append(row)
-        for name, value in values.items():
-            setattr(row, name, value)
-    Replica.objects.bulk_create(fresh)
-    if moved:
-        Replica.objects.bulk_update(moved, _REPLICA_FIELDS)
-
-
-def _gpus(attempt: Attempt, workload: Workload) -> Callable[[str, int], int]:
-    """GPUs of a replica: those it was given or, where the cluster gives them, those asked for."""
-    if attempt.placement is not None:
-        placed = {(p["role"], p["index"]): len(p["gpus"]) for p in attempt.placement}
-        return lambda role, index: placed.get((role, index), 0)
-
-    def asked(role: str, index: int) -> int:
-        if not has_gpus(workload.framework, role):
-            return 0
-        said = attempt.effective.get(f"{role}.compute.gpuDevicesRequest", {})
-        return int(said.get("value") or 0)
-
-    return asked
-
-
-def _replica_values(seen: ReplicaObservation) -> dict[str, object]:
-    return {
-        "rank": seen.rank,
-        "state": str(seen.state),
-        "reason": seen.reason[:400],
-        "pod_uid": seen.pod_uid,
-        "node": seen.node,
-        "exit_code": seen.exit_code,
-        "signal": seen.signal,
-        "peak_memory": seen.peak_memory,
-        "restarts": seen.restarts,
-        "started_at": seen.started_at,
-        "ended_at": seen.ended_at,
-    }
-
-
-_REPLICA_FIELDS = [
-    "rank",
-    "state",
-    "reason",
-    "pod_uid",
-    "node",
-    "exit_code",
-    "signal",
-    "peak_memory",
-    "restarts",
-    "started_at",
-    "ended_at",
-]
 
 
 def workload_id(text: str) -> UUID | None:

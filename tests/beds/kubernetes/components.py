@@ -11,6 +11,13 @@ MODULES = Path(__file__).parent / "modules"
 
 _VERSION = "k8s.io/component-base/version"
 _KUBERNETES = "1.36.3"
+_CALLS_ITSELF = {
+    f"{_VERSION}.gitVersion": f"v{_KUBERNETES}",
+    f"{_VERSION}.gitMajor": _KUBERNETES.split(".")[0],
+    f"{_VERSION}.gitMinor": _KUBERNETES.split(".")[1],
+    f"{_VERSION}.gitTreeState": "clean",
+}
+"""Without these a program of Kubernetes calls itself v0.0.0."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +50,7 @@ COMPONENTS = {
                 name: f"k8s.io/kubernetes/cmd/{name}"
                 for name in ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
             },
-            # Without these the server calls itself v0.0.0.
-            variables={
-                f"{_VERSION}.gitVersion": f"v{_KUBERNETES}",
-                f"{_VERSION}.gitMajor": _KUBERNETES.split(".")[0],
-                f"{_VERSION}.gitMinor": _KUBERNETES.split(".")[1],
-                f"{_VERSION}.gitTreeState": "clean",
-            },
+            variables=_CALLS_ITSELF,
         ),
         Component(
             "kwok",
@@ -97,16 +98,22 @@ COMPONENTS = {
                 "config/components/webhook/manifests.yaml",
             ),
         ),
+        Component(
+            "kubectl", {"kubectl": "k8s.io/kubernetes/cmd/kubectl"}, variables=_CALLS_ITSELF
+        ),
     )
 }
 
 ALWAYS = ("etcd", "kubernetes", "kwok", "training-operator", "mpi-operator")
 ADD_ONS: dict[str, tuple[str, ...]] = {
     "jobset": ("jobset",),
+    "kubectl": ("kubectl",),
     "native-gang": (),
     "volcano": ("volcano",),
 }
 """What `WITH` may name, and the components that each needs beyond those of every bed."""
+TESTED = tuple(name for name in COMPONENTS if name != "kubectl")
+"""What the tests need; kubectl is only what benchmarks are compared with."""
 
 
 def needed(with_: Iterable[str] = ()) -> list[Component]:

@@ -1,0 +1,386 @@
+"""The watcher of a large cluster: 200 nodes, 2 000 running workloads of 9 pods, 1 000 events/s.
+
+`BENCH_WORKLOADS` in the environment makes it smaller, with a node for every ten workloads.
+"""
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psutil
+import psycopg
+from playwright.sync_api import Page, sync_playwright
+
+from bench import kubernetes_bed, kubernetes_events, kubernetes_world, servers
+from bench.kubernetes_eyes import BareWatch, RowReader
+from bench.kubernetes_world import Gang
+from bench.live_bench import WATCH
+from bench.loads import Samples, arrivals, row
+from bench.report import Row, Target
+from bench.servers import Place
+from gangline.clusters.drivers.kubernetes.client import Client
+from gangline.clusters.drivers.kubernetes.kinds import KINDS
+from gangline.clusters.drivers.kubernetes.resources import NAMESPACES, NODES, PODS, Resource
+from scripts import services, system_packages
+from tests.beds.kubernetes.bed import Bed
+from tests.beds.kubernetes.objects import SERVICE_ACCOUNTS
+
+BENCH = "kubernetes-watch"
+WORKLOADS = int(os.environ.get("BENCH_WORKLOADS") or 2_000)
+WORKLOADS_PER_NODE, MOVING = 10, 1_000
+REST, IDLE, LOAD = 45.0, 60.0, 30.0
+QUIET_RATE, RATE, PROBES = 10, 1_000, 10
+PATIENCE = 600.0
+OPERATORS = ("training-operator", "mpi-operator")
+CONTROL = ("kube-scheduler", "kube-controller-manager")
+HOOKS = Resource(
+    "admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations",
+    "ValidatingWebhookConfiguration", namespaced=False,
+)  # fmt: skip
+CLUSTER_LOGS = Resource("kwok.x-k8s.io", "v1alpha1", "clusterlogs", "ClusterLogs", namespaced=False)
+JOBS = KINDS["PyTorch"].resource
+
+
+def run() -> list[Row]:
+    if why := _lacking():
+        print(f"Not measured: {why}")
+        return []
+    with (
+        kubernetes_bed.running() as bed,
+        services.postgres(durable=True) as postgres,
+        services.redis() as redis,
+        servers.place(
+            "PostgreSQL", url=postgres.url, GANGLINE_MODE="production",
+            GANGLINE_REDIS_URL=redis.url, GANGLINE_CLUSTER_ADDRESSES="127.0.0.0/8",
+        ) as place,
+    ):  # fmt: skip
+        place.environment["GANGLINE_PUBLIC_URL"] = f"http://127.0.0.1:{place.port}"
+        place.manage("migrate", "--verbosity", "0")
+        place.manage("collectstatic", "--noinput", "--verbosity", "0")
+        access = str(kubernetes_bed.write_access(bed, place.folder))
+        where = place.inside("bench.kubernetes_rows:prepare", path=access, count=WORKLOADS)
+        world = _World(bed, place, access, where, kubernetes_world.gangs(where["manifests"]))
+        _furnish(world)
+        plan = _plan(world)
+        with psycopg.connect(postgres.url, autocommit=True) as database:
+            return _measure(world, plan, database, postgres.process.pid)
+
+
+@dataclass
+class _World:
+    bed: Bed
+    place: Place
+    access: str
+    where: dict[str, Any]
+    gangs: list[Gang]
+    uids: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    @property
+    def nodes(self) -> int:
+        return max(1, len(self.gangs) // WORKLOADS_PER_NODE)
+
+    def pods(self) -> Iterator[tuple[Gang, dict[str, Any]]]:
+        for gang in self.gangs:
+            for pod in gang.pods(self.uids[(gang.namespace, gang.name)], self.nodes):
+                yield gang, pod
+
+
+def _lacking() -> str:
+    if missing := system_packages.missing_parts(["postgres", "redis", "chromium"]):
+        return f"Not installed here: {', '.join(missing)}."
+    return kubernetes_bed.lacking()
+
+
+def _furnish(world: _World) -> None:
+    """Put everything on the cluster, and stop whoever would act on it."""
+    bed, began = world.bed, time.monotonic()
+    sender = kubernetes_bed.api(bed.admin)
+
+    def write(method: str, status: int, pairs: Any) -> dict[tuple[str, str], str]:
+        return kubernetes_bed.write(sender, method, pairs, status)
+
+    spaces = sorted({gang.namespace for gang in world.gangs})
+    write("POST", 201, [(NAMESPACES.path(), _namespace(name)) for name in spaces])
+    for name in spaces:
+        _until(lambda n=name: bed.client.get(SERVICE_ACCOUNTS, n, "default").ok)
+    for hook in bed.client.list(HOOKS).body["items"]:
+        meta = hook["metadata"]
+        bed.client.delete(HOOKS, "", meta["name"], uid=meta["uid"])
+    first = world.gangs[0]
+    for name in OPERATORS:
+        bed.kill(name)
+    # The API server learns a moment later that nobody checks jobs any more.
+    _until(lambda: bed.client.create(JOBS, first.namespace, first.job, dry_run=True).ok)
+    for name in CONTROL:
+        bed.kill(name)
+    logs = world.place.folder / "log"
+    logs.write_text("".join(f"{_stamp(n)} stdout F line {n}\n" for n in range(20)))
+    write("POST", 201, [(CLUSTER_LOGS.path(), _logs_of_all(logs))])
+    write("POST", 201, [(NODES.path(), node) for node in kubernetes_world.nodes(world.nodes)])
+    jobs = ((JOBS.path(gang.namespace), gang.job) for gang in world.gangs)
+    world.uids = write("POST", 201, jobs)
+    patch = kubernetes_bed.api(bed.admin, content_type="application/merge-patch+json")
+    states = ((JOBS.path(g.namespace, g.name, "status"), g.job_status()) for g in world.gangs)
+    kubernetes_bed.write(patch, "PATCH", states, 200)
+    write("POST", 201, ((PODS.path(gang.namespace), pod) for gang, pod in world.pods()))
+    write("PUT", 200, ((_status(pod), kubernetes_world.running(pod)) for _, pod in world.pods()))
+    print(f"  {len(world.gangs)} jobs with {9 * len(world.gangs)} pods on {world.nodes} nodes"
+          f" written in {time.monotonic() - began:.0f} s", flush=True)  # fmt: skip
+
+
+def _plan(world: _World) -> str:
+    """The changes of status that are sent: of each probed gang the master's alone."""
+    path = world.place.folder / "plan.json"
+    kubernetes_events.write_plan(path, [
+        {
+            "path": _status(pod),
+            "key": f"{gang.workload}/{_replica(pod)}",
+            "workload": gang.workload,
+            "index": rank,
+            "probe": gang.is_probed,
+            "ill": kubernetes_world.running(pod, f"since {kubernetes_events.STAMP}"),
+            "well": kubernetes_world.running(pod),
+        }
+        for gang in (*world.gangs[:MOVING], *world.gangs[-kubernetes_world.PROBED :])
+        for rank, pod in enumerate(gang.pods("", world.nodes))
+        if not gang.is_probed or rank == 0
+    ])  # fmt: skip
+    return str(path)
+
+
+def _measure(
+    world: _World, plan: str, database: psycopg.Connection[Any], postgres: int
+) -> list[Row]:
+    place = world.place
+    rows = _lists(world)
+    place.serve()
+    web = place.processes[-1].pid
+    rows.append(_taking_over(world, database))
+    watcher = psutil.Process(place.processes[-1].pid)
+    pids = {
+        name: one.pid
+        for name, one in world.bed.processes.items()
+        if name not in OPERATORS + CONTROL
+    }
+    busy = _Busy({"watcher": watcher.pid, "web": web, "PostgreSQL": postgres, **pids})
+    time.sleep(REST)
+    rows += _idle(busy, watcher)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=system_packages.chromium_program(), args=["--no-sandbox"]
+        )
+        context = browser.new_context()
+        url = f"http://127.0.0.1:{place.port}"
+        name, _, value = world.where["cookie"].partition("=")
+        context.add_cookies([{"name": name, "value": value, "url": url}])
+        page = context.new_page()
+        load = _Load(world, plan, database, page, busy)
+        rows += load.measured(QUIET_RATE, "gangs", ())
+        rows += load.measured(RATE, "gangs", (Target("p95", 250),))
+        rows += load.measured(RATE, "scattered", ())
+        browser.close()
+    rows.append(_memory(watcher, "after the load"))
+    return rows
+
+
+def _lists(world: _World) -> list[Row]:
+    found = world.place.inside(
+        "bench.kubernetes_lists:compare", access=world.access, install=world.where["install"]
+    )
+    ours, bare = (Samples(**found[name]) for name in ("product", "bare"))
+    return [
+        row(BENCH, f"list {9 * len(world.gangs)} pods", ours, floor=bare,
+            floor_name="bare paged list", note=f"{found['megabytes']:.0f} MB of JSON in pages")
+    ]  # fmt: skip
+
+
+def _taking_over(world: _World, database: psycopg.Connection[Any]) -> Row:
+    """From the start of a watcher that knows nothing to the last row that is right."""
+    began = time.monotonic()
+    world.place.start(str(servers.BIN / "gangline-manage"), "watch")
+    process = psutil.Process(world.place.processes[-1].pid)
+    _until(lambda: _count(database, "Running") == len(world.gangs), PATIENCE)
+    took = time.monotonic() - began
+    used = sum(process.cpu_times()[:2])
+    note = f"{used:.1f} s of processor time"
+    what = f"start → {len(world.gangs)} rows right"
+    return Row(BENCH, what, took, unit="s", note=note)
+
+
+def _idle(busy: "_Busy", watcher: psutil.Process) -> list[Row]:
+    with busy:
+        time.sleep(IDLE)
+    logs = sum(1 for thread in watcher.threads())
+    note = f"of one core, over {IDLE:.0f} s; {logs} threads; {busy.told('watcher')}"
+    return [
+        Row(BENCH, "CPU of the watcher, idle", busy.share["watcher"], unit="%", note=note),
+        _memory(watcher, "idle"),
+    ]
+
+
+def _memory(process: psutil.Process, when: str) -> Row:
+    text = Path(f"/proc/{process.pid}/smaps_rollup").read_text()
+    pss = int(text.partition("\nPss:")[2].split()[0]) / 1024
+    rss = process.memory_info().rss / 2**20
+    return Row(BENCH, f"memory of the watcher, {when}", pss, unit="MiB", note=f"PSS; RSS {rss:.0f}")
+
+
+class _Load:
+    """Events at some rate, and three eyes: a bare watch, the rows, a page in a browser."""
+
+    def __init__(
+        self,
+        world: _World,
+        plan: str,
+        database: psycopg.Connection[Any],
+        page: Page,
+        busy: "_Busy",
+    ) -> None:
+        self.world, self.plan, self.database = world, plan, database
+        self.page, self.busy = page, busy
+        self.probed = [gang.workload for gang in world.gangs if gang.is_probed]
+
+    def measured(self, rate: int, order: str, targets: tuple[Target, ...]) -> list[Row]:
+        place = self.world.place
+        self.page.goto(f"http://127.0.0.1:{place.port}/workloads")
+        self.page.wait_for_selector("[data-live][data-state=live]", state="attached")
+        self.page.evaluate(WATCH)
+        bare = BareWatch(Client(self.world.bed.admin), f"{kubernetes_world.PROBE}=yes")
+        with bare, RowReader(place.environment["GANGLINE_DATABASE_URL"], self.probed) as reader:
+            with self.busy:
+                sent = place.inside(
+                    "bench.kubernetes_events:run", access=self.world.access, plan=self.plan,
+                    rate=rate, probes=PROBES, seconds=LOAD, order=order,
+                )  # fmt: skip
+            began = time.monotonic()
+            lost = self._settled(sent["last"])
+            late = time.monotonic() - began
+            self.page.wait_for_timeout(1000)
+        return self._rows(rate, order, targets, sent, late, lost, bare.seen, reader.seen)
+
+    def _settled(self, last: dict[str, float]) -> int:
+        """Wait until the rows show the last state of every pod; how many never did."""
+        with contextlib.suppress(AssertionError):
+            _until(lambda: not self._differing(last), 60, every=0.05)
+        return self._differing(last)
+
+    def _differing(self, last: dict[str, float]) -> int:
+        rows = self.database.execute(
+            "SELECT a.workload_id || '/' || r.role || '-' || r.index, r.state, r.reason"
+            " FROM workloads_replica r JOIN workloads_attempt a ON a.id = r.attempt_id"
+        )
+        shown = {key: (state, reason) for key, state, reason in rows}
+        return sum(
+            f"{stamp:.3f}" not in shown[key][1] if stamp else shown[key][0] != "Running"
+            for key, stamp in last.items()
+        )
+
+    def _rows(
+        self, rate: int, order: str, targets: tuple[Target, ...], sent: dict[str, Any],
+        late: float, lost: int, *eyes: dict[str, list[tuple[float, float]]],
+    ) -> list[Row]:  # fmt: skip
+        page: dict[str, list[tuple[float, float]]] = {}
+        for key, stamp, at in self.page.evaluate("window.seen"):
+            page.setdefault(key, []).append((stamp, at))
+        bare, rows, shown = (arrivals(sent["made"], seen) for seen in (*eyes, page))
+        count, seconds = sent["count"], sent["seconds"]
+        how = f"{rate}/s {'in gangs' if order == 'gangs' else 'scattered'}"
+        name = "bare watch"
+        floor = Samples(wall=bare.latencies)
+        found = [
+            row(BENCH, f"event → row at {how}", Samples(wall=rows.latencies), floor=floor,
+                floor_name=name, note=f"{lost} of {len(sent['last'])} pods without last state"),
+            row(BENCH, f"event → DOM at {how}", Samples(wall=shown.latencies), floor=floor,
+                floor_name=name, targets=targets,
+                note=f"{shown.missing} of {len(self.probed)} rows without their last state"),
+        ]  # fmt: skip
+        if rate > QUIET_RATE:
+            share = self.busy.share["watcher"]
+            target = (Target("median", rate, at_least=True),)
+            found += [
+                Row(BENCH, f"events taken in at {how}", count / (seconds + late), unit="/s",
+                    targets=target, note=f"{count / seconds:.0f}/s sent; all stored {late:.1f} s"
+                    " after the last"),
+                Row(BENCH, f"CPU of the watcher at {how}", share, unit="%",
+                    cpu=share * 10 * self.busy.seconds / count,
+                    note=f"of one core; {self.busy.told('watcher')}"),
+            ]  # fmt: skip
+        return found
+
+
+class _Busy:
+    """Shares of one core that processes and their children use within a block, in percent."""
+
+    def __init__(self, pids: dict[str, int]) -> None:
+        self.pids = pids
+        self.share: dict[str, float] = {}
+        self.seconds = 0.0
+
+    def __enter__(self) -> None:
+        self._began, self._before = time.monotonic(), self._used()
+
+    def __exit__(self, *_: object) -> None:
+        self.seconds = time.monotonic() - self._began
+        used = self._used()
+        self.share = {n: 100 * (used[n] - self._before[n]) / self.seconds for n in used}
+
+    def told(self, *but: str) -> str:
+        """The others in words, busiest first."""
+        others = sorted(((s, n) for n, s in self.share.items() if n not in but), reverse=True)
+        return ", ".join(f"{name} {share:.0f} %" for share, name in others if share >= 1)
+
+    def _used(self) -> dict[str, float]:
+        return {name: self._of(pid) for name, pid in self.pids.items()}
+
+    def _of(self, pid: int) -> float:
+        root, total = psutil.Process(pid), 0.0
+        for process in (root, *root.children(recursive=True)):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                total += sum(process.cpu_times()[:2])
+        return total
+
+
+def _count(database: psycopg.Connection[Any], status: str) -> int:
+    query = "SELECT count(*) FROM workloads_workload WHERE status = %s"
+    found = database.execute(query, [status]).fetchone()
+    assert found
+    return int(found[0])
+
+
+def _status(pod: dict[str, Any]) -> str:
+    return PODS.path(pod["metadata"]["namespace"], pod["metadata"]["name"], "status")
+
+
+def _replica(pod: dict[str, Any]) -> str:
+    marks = pod["metadata"]["labels"]
+    kind = "training.kubeflow.org"
+    return f"{marks[f'{kind}/replica-type']}-{marks[f'{kind}/replica-index']}"
+
+
+def _namespace(name: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+def _logs_of_all(path: Path) -> dict[str, Any]:
+    return {
+        "apiVersion": CLUSTER_LOGS.api_version,
+        "kind": CLUSTER_LOGS.kind,
+        "metadata": {"name": "all"},
+        "spec": {"logs": [{"logsFile": str(path), "follow": True}]},
+    }
+
+
+def _stamp(number: int) -> str:
+    return f"2026-01-01T00:00:{number:02}.000000000Z"
+
+
+def _until(is_reached: Any, seconds: float = 60.0, *, every: float = 0.2) -> None:
+    deadline = time.monotonic() + seconds
+    while not is_reached():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"Not reached in {seconds:.0f} s.")
+        time.sleep(every)
