@@ -35,7 +35,9 @@ from gangline.clusters.drivers.base import (
     Result,
     Runtime,
     Submission,
+    TellTrouble,
     Unknown,
+    ignore_trouble,
 )
 from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import FRAMEWORKS
@@ -243,7 +245,9 @@ class FaultyDriver:
 
     def observe(self, ref: AttemptRef) -> Observation:
         if self._meet("observe", ref) is not None:
-            return Observation(ref.workload, ref.attempt, ObservedState.UNKNOWN, _UNREACHABLE)
+            return Observation(
+                ref.workload, ref.attempt, ObservedState.UNKNOWN, _UNREACHABLE, is_cut_off=True
+            )
         return self._look(ref)
 
     def create(self, ref: AttemptRef) -> Result:
@@ -267,7 +271,9 @@ class FaultyDriver:
             if row.state(self._start_seconds()) is not ObservedState.ABSENT:
                 yield row.ref()
 
-    def watch(self, install: str, cursor: str) -> Iterator[Sequence[Observation]]:
+    def watch(
+        self, install: str, cursor: str, tell: TellTrouble = ignore_trouble
+    ) -> Iterator[Sequence[Observation]]:
         told: dict[tuple[str, int], Observation] = {}
         while True:
             began = time.monotonic()
@@ -317,7 +323,7 @@ class FaultyDriver:
         if name == "HANG":
             time.sleep(seconds)
         elif name == "BUSY":
-            return Busy(seconds, "Too many requests.")
+            return Busy(seconds, "Too many requests.", is_for_all=True)
         elif name == "REFUSED":
             return Refused(text)
         elif name in ("KILL_BEFORE", "STOP_BEFORE"):

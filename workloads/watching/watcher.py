@@ -11,15 +11,18 @@ from uuid import UUID
 
 from django.db import DatabaseError, close_old_connections
 
+from gangline.clusters import contact
 from gangline.clusters.connections import Unconnectable, acts_here, driver_for
-from gangline.clusters.drivers.base import AttemptRef, Driver, Observation
+from gangline.clusters.drivers.base import AttemptRef, Driver, Health, Observation
 from gangline.clusters.leases import LeaseHolder, LeaseLost
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import refresh
 from gangline.db.clock import db_now
+from gangline.lib.fail_points import fail_point
 from workloads import refs, work_bell
 from workloads.models import Attempt
 from workloads.services import observe
+from workloads.services.contact import mark_lost, wake_waiting
 from workloads.services.observe import Stamped
 
 log = logging.getLogger(__name__)
@@ -77,9 +80,11 @@ class Watchers:
             )
             if stop.is_set() or not is_due or not (watcher.is_leading or not cluster.capacity):
                 continue
+            if cluster.failures == 0 and contact.is_resting(cluster):
+                continue  # it asked for it; one that is only away is asked whether it is back
             self._probed[cluster.pk] = time.monotonic()
             try:
-                refresh(cluster)
+                _follow_up(cluster, refresh(cluster))
             except DatabaseError:
                 raise
             except Exception:
@@ -128,7 +133,7 @@ class Watcher:
         self._adopt(driver, install, stop)
         self.is_leading = True
         # A watch begins with everything that is there, so nothing falls in between.
-        batches, checked = driver.watch(install, ""), time.monotonic()
+        batches, checked = driver.watch(install, "", self._tell_trouble), time.monotonic()
         try:
             for batch in batches:
                 if stop.is_set():
@@ -145,6 +150,9 @@ class Watcher:
         finally:
             if isinstance(batches, Generator):
                 batches.close()
+
+    def _tell_trouble(self, trouble: str) -> None:
+        Cluster.objects.filter(pk=self.cluster_id).update(watch_trouble=trouble)
 
     def _is_current(self, driver: Driver) -> bool:
         """Whether one would connect in the same way today. Raises Cluster.DoesNotExist."""
@@ -171,6 +179,7 @@ class Watcher:
             Stamped(seen, now - timedelta(seconds=monotonic - (seen.read_monotonic or monotonic)))
             for seen in batch
         ]
+        fail_point("watcher.before_store")
         stored = observe.store_batch(stamped, guard=self._lease.guard)
         # Overtaken by a newer read, yet it may be the only news: look once more.
         again = [AttemptRef(install, s.workload, s.attempt, name="") for s in stored.stale]
@@ -182,6 +191,14 @@ class Watcher:
             read_at = db_now()
             stamped.append(Stamped(driver.observe(ref), read_at))
         observe.store_batch(stamped, guard=self._lease.guard)
+
+
+def _follow_up(cluster: Cluster, health: Health) -> None:
+    """What a probe found concerns everything on the cluster."""
+    if not health.reachable:
+        mark_lost(cluster.pk, cluster.last_ok_at or db_now())
+    elif contact.heard(cluster):
+        wake_waiting(cluster.pk)
 
 
 def _unfinished(owned: Sequence[AttemptRef]) -> list[AttemptRef]:

@@ -110,6 +110,6 @@ def look(cluster: Cluster, run: uuid.UUID, after: After) -> None:
     if own.exists():
         services.store_health(cluster, health)
         if health.reachable:
-            services.store_capacity(cluster, probing.capacity(client))
+            services.store_capacity(cluster, health.capacity or probing.capacity(client))
     own.update(ended_at=db_now())
     after(health)

@@ -28,6 +28,12 @@ class Cluster(models.Model):
     """Slots were freed or asked for since the last walk over the waiting gangs (R7b)."""
     synced_fence = models.BigIntegerField(default=0)
     """Fence of the watcher lease under which a full list was last adopted."""
+    rests_until = models.DateTimeField(null=True)
+    """It is left alone until then: it asked for it, or does not answer."""
+    failures = models.PositiveIntegerField(default=0)
+    """Passes in a row that had no contact with it."""
+    watch_trouble = models.TextField(blank=True, default="")
+    """Why a part of the cluster cannot be followed, in words; empty: everything is."""
     created_at = models.DateTimeField()
 
     def __str__(self) -> str:

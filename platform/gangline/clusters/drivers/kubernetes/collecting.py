@@ -7,7 +7,7 @@ from gangline.clusters.drivers.base import ObservedState
 from . import logs
 from .client import Client
 from .pods import Pod
-from .watching import Key, Listener
+from .store import Key, Listener
 
 _OVER = (
     ObservedState.SUCCEEDED,

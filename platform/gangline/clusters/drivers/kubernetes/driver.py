@@ -12,6 +12,7 @@ from typing import Any
 
 from gangline.clusters.drivers.base import (
     AttemptRef,
+    Busy,
     Capacity,
     Facts,
     FieldNote,
@@ -21,7 +22,9 @@ from gangline.clusters.drivers.base import (
     ObservedState,
     Result,
     Submission,
+    TellTrouble,
     Unknown,
+    ignore_trouble,
 )
 from gangline.spec.problems import Problem, Role
 
@@ -47,7 +50,8 @@ from .objects import Doubt, Objects, is_attempt, is_workload
 from .options import Options
 from .pending import Pending
 from .pods import MASTER, WORKER, Pod
-from .watching import Listener, Watch
+from .store import Listener
+from .watching import Watch
 
 log = logging.getLogger(__name__)
 
@@ -91,13 +95,17 @@ class KubernetesDriver:
         return {**native, "namespace": names.namespace(prefix, submission.project)}
 
     def observe(self, ref: AttemptRef) -> Observation:
+        unknown = Observation(ref.workload, ref.attempt, ObservedState.UNKNOWN)
         try:
             return self._look(ref)
-        except (Doubt, Unreachable) as why:
-            reason = str(why)
+        except Unreachable as why:
+            return replace(unknown, reason=str(why)[:400], is_cut_off=True)
+        except Doubt as why:
+            cut_off, rest = why.is_cut_off, why.retry_after
+            return replace(unknown, reason=str(why)[:400], is_cut_off=cut_off, retry_after=rest)
         except _ODD as error:
             reason = f"What the cluster told could not be understood: {error!r}."
-        return Observation(ref.workload, ref.attempt, ObservedState.UNKNOWN, reason[:400])
+        return replace(unknown, reason=reason[:400])
 
     def create(self, ref: AttemptRef) -> Result:
         return self._answer(self._effects.create, ref)
@@ -123,8 +131,10 @@ class KubernetesDriver:
         except (Doubt, Unreachable) as why:
             log.warning("what this installation owns cannot be listed: %s", why)
 
-    def watch(self, install: str, cursor: str) -> Iterator[Sequence[Observation]]:
-        return self._watch(install)
+    def watch(
+        self, install: str, cursor: str, tell: TellTrouble = ignore_trouble
+    ) -> Iterator[Sequence[Observation]]:
+        return self._watch(install, tell)
 
     def read_log(self, ref: AttemptRef, replica: str, offset: int, limit: int) -> LogChunk:
         data_dir = self.options.data_dir
@@ -135,17 +145,19 @@ class KubernetesDriver:
 
     def _owned(self, install: str) -> Iterator[AttemptRef]:
         for kind in self.objects.served():
-            for raw in self.objects.every(kind.resource, "", labels.selector(install)):
+            for raw in self.objects.everywhere(kind.resource, install, labels.selector(install)):
                 job = jobs.read(raw, kind)
                 if job.workload:
                     yield jobs.ref_of(job)
 
-    def _watch(self, install: str) -> Generator[Sequence[Observation], None, None]:
+    def _watch(
+        self, install: str, tell: TellTrouble
+    ) -> Generator[Sequence[Observation], None, None]:
         listener: Listener = Listener()
         if self.options.data_dir is not None:
             listener = Collecting(self.client, self.options.data_dir)
         # Every kind that Gangline knows: an operator may be installed while this goes on.
-        watch = Watch(self.client, install, list(KINDS.values()), self.observe, listener)
+        watch = Watch(self.client, install, list(KINDS.values()), self.observe, listener, tell)
         try:
             yield from watch.batches()
         finally:
@@ -185,7 +197,11 @@ class KubernetesDriver:
         _, namespace = self.objects.place(ref)
         try:
             return act(replace(ref, namespace=namespace))
-        except (Doubt, Unreachable) as why:
+        except Doubt as why:
+            if why.retry_after is not None:
+                return Busy(why.retry_after, is_for_all=True)
+            return Unknown(str(why))
+        except Unreachable as why:
             return Unknown(str(why))
 
 

@@ -27,7 +27,9 @@ from gangline.clusters.drivers.base import (
     ReplicaPlacement,
     Result,
     Submission,
+    TellTrouble,
     Unknown,
+    ignore_trouble,
 )
 from gangline.spec.problems import Problem, Role
 
@@ -177,7 +179,9 @@ class LocalDriver:
                 continue
             yield _ref_of(plan)
 
-    def watch(self, install: str, cursor: str) -> Iterator[Sequence[Observation]]:
+    def watch(
+        self, install: str, cursor: str, tell: TellTrouble = ignore_trouble
+    ) -> Iterator[Sequence[Observation]]:
         def owns(folder: RunFolder) -> bool:
             try:
                 plan = folder.plan()
