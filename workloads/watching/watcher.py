@@ -99,6 +99,7 @@ class Watcher:
         self.cluster_id = cluster_id
         self.is_leading = False
         self._lease = LeaseHolder(lease_name(cluster_id))
+        self._led_fence = 0
 
     def run(self, stop: threading.Event) -> None:
         while not stop.is_set():
@@ -130,6 +131,7 @@ class Watcher:
             stop.wait(PAUSE_SECONDS)
             return
         install = refs.installation_id()
+        self._led_fence = self._lease.fence
         self._adopt(driver, install, stop)
         self.is_leading = True
         # A watch begins with everything that is there, so nothing falls in between.
@@ -142,14 +144,19 @@ class Watcher:
                     if not self._is_current(driver):
                         return
                     checked = time.monotonic()
-                if not self._lease.keep():
-                    raise LeaseLost(self._lease.name)
+                self._hold()
                 close_old_connections()
                 if batch:
                     self._store(driver, install, batch)
         finally:
             if isinstance(batches, Generator):
                 batches.close()
+
+    def _hold(self) -> None:
+        """Keep the lease, or raise LeaseLost. One that ran out and was taken again is another: what
+        is there has to be adopted under it before anything is done."""
+        if not self._lease.keep() or self._lease.fence != self._led_fence:
+            raise LeaseLost(self._lease.name)
 
     def _tell_trouble(self, trouble: str) -> None:
         Cluster.objects.filter(pk=self.cluster_id).update(watch_trouble=trouble)
@@ -167,8 +174,7 @@ class Watcher:
         while chunk := list(islice(owned, observe.BATCH)):
             if stop.is_set():
                 return
-            if not self._lease.keep():
-                raise LeaseLost(self._lease.name)
+            self._hold()
             self._look_again(driver, _unfinished(chunk))
         Cluster.objects.filter(pk=self.cluster_id).update(synced_fence=self._lease.fence)
         work_bell.ring()
