@@ -37,7 +37,9 @@ from gangline.clusters.drivers.base import (
     Result,
     Runtime,
     Submission,
+    TellTrouble,
     Unknown,
+    ignore_trouble,
 )
 from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import FRAMEWORKS
@@ -255,7 +257,9 @@ class FaultyDriver:
 
     def observe(self, ref: AttemptRef) -> Observation:
         if self._meet("observe", ref) is not None:
-            return Observation(ref.workload, ref.attempt, ObservedState.UNKNOWN, _UNREACHABLE)
+            return Observation(
+                ref.workload, ref.attempt, ObservedState.UNKNOWN, _UNREACHABLE, is_cut_off=True
+            )
         return self._look(ref)
 
     def create(self, ref: AttemptRef) -> Result:
@@ -287,7 +291,9 @@ class FaultyDriver:
     def delete_object(self, owned: OwnedObject) -> Result:
         return self._write("delete", owned.ref)
 
-    def watch(self, install: str, cursor: str) -> Iterator[Sequence[Observation]]:
+    def watch(
+        self, install: str, cursor: str, tell: TellTrouble = ignore_trouble
+    ) -> Iterator[Sequence[Observation]]:
         told: dict[tuple[str, int], Observation] = {}
         while True:
             began = time.monotonic()
@@ -340,7 +346,7 @@ class FaultyDriver:
         if name == "HANG":
             time.sleep(seconds)
         elif name == "BUSY":
-            return Busy(seconds, "Too many requests.")
+            return Busy(seconds, "Too many requests.", is_for_all=True)
         elif name == "REFUSED":
             return Refused(text, (refusal(text),))
         elif name in ("KILL_BEFORE", "STOP_BEFORE"):

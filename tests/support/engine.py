@@ -123,16 +123,21 @@ def current_attempt(workload: Workload) -> Attempt:
 
 @contextmanager
 def worker(
-    task: str, *arguments: object, fail_points: str = "", shift: float = 0.0
+    task: str,
+    *arguments: object,
+    fail_points: str = "",
+    shift: float = 0.0,
+    environment: Mapping[str, str] | None = None,
 ) -> Iterator[subprocess.Popen[str]]:
     """A worker in a process of its own; see `tests.support.worker_process`."""
     connection.close()
-    environment = {
+    complete = {
         **os.environ,
         "PYTHONPATH": f"{ROOT / 'platform'}{os.pathsep}{ROOT}",
         "DJANGO_SETTINGS_MODULE": "gangline.config.settings",
         "GANGLINE_DEBUG": "1",
         "GANGLINE_FAIL_POINTS": fail_points,
+        **(environment or {}),
     }
     database = str(settings.DATABASES["default"]["NAME"])
     process = subprocess.Popen(
@@ -145,7 +150,7 @@ def worker(
             task,
             *map(str, arguments),
         ],
-        env=environment,
+        env=complete,
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,

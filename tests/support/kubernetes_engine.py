@@ -18,6 +18,7 @@ from gangline.accounts.models import User
 from gangline.accounts.services import create_user
 from gangline.clusters import credentials
 from gangline.clusters.drivers.kubernetes import labels, logs
+from gangline.clusters.drivers.kubernetes.access import Access
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from gangline.clusters.drivers.kubernetes.resources import CONFIG_MAPS, NAMESPACES, PODS, Resource
 from gangline.clusters.models import Cluster
@@ -91,7 +92,7 @@ class KubernetesEngine:
         self.made.append(done.workload)
         return done.workload
 
-    def until(self, workload: Workload, status: str, *, seconds: float = 40) -> Workload:
+    def until(self, workload: Workload, status: str, *, seconds: float = 90) -> Workload:
         """Wait for this word in the workload's row."""
 
         def look() -> bool:
@@ -149,13 +150,16 @@ def engine_on(
         remove(made)
 
 
-def make(bed: Bed, owner: User) -> KubernetesEngine:
-    """Found an installation whose cluster is the bed, as the user of the shipped roles."""
+def make(bed: Bed, owner: User, access: Access | None = None) -> KubernetesEngine:
+    """Found an installation whose cluster is the bed, as the user of the shipped roles.
+
+    ``access``: another way there, such as through a proxy that fails.
+    """
     services.found(name="Test")
     cluster = services.create_cluster(actor=None, name="bed", kind="kubernetes")
     cluster.config = {"namespacePrefix": f"t{secrets.token_hex(3)}"}
     cluster.save(update_fields=["config"])
-    credentials.store(cluster, bed.restricted, by=None)
+    credentials.store(cluster, access or bed.restricted, by=None)
     refresh(cluster)
     assert cluster.health == "Connected", cluster.health_reason
     department = services.create_department(actor=None, cluster=cluster, name="research")

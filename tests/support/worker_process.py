@@ -1,11 +1,13 @@
 """A worker that tests may kill: ``worker_process DATABASE SHIFT TASK ARGUMENT…``.
 
 ``reconcile ID`` makes one call, ``naive ID`` does it the naive way (submit, then mark), ``loop``
-works on whatever is due until it is killed.
+works on whatever is due until it is killed, ``watch CLUSTER`` follows a cluster until then and says
+what was rejected of what it stored.
 """
 
 import json
 import sys
+import threading
 import time
 from datetime import timedelta
 from uuid import UUID
@@ -27,6 +29,8 @@ def main(arguments: list[str]) -> None:
         _loop()
     elif task == "reconcile":
         _reconcile(UUID(rest[0]))
+    elif task == "watch":
+        _watch(UUID(rest[0]))
     elif task == "naive":
         _naive(UUID(rest[0]))
     else:
@@ -49,6 +53,24 @@ def _loop() -> None:
         for pk in claims.due(db_now()).values_list("pk", flat=True)[:1]:
             reconcile(pk)
         time.sleep(0.02)
+
+
+def _watch(cluster_id: UUID) -> None:
+    from gangline.clusters.leases import LeaseLost
+    from workloads.watching.watcher import Watcher
+
+    watcher = Watcher(cluster_id)
+    guard = watcher._lease.guard
+
+    def told() -> None:
+        try:
+            guard()
+        except LeaseLost:
+            print(json.dumps({"rejected": True}), flush=True)  # noqa: T201  the answer
+            raise
+
+    watcher._lease.guard = told  # type: ignore[method-assign]
+    watcher.run(threading.Event())
 
 
 def _naive(workload_id: UUID) -> None:

@@ -6,8 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from gangline.accounts.services import create_user
+from gangline.clusters.drivers.kubernetes import logs
+from gangline.clusters.drivers.kubernetes.client import Client
+from gangline.clusters.drivers.kubernetes.namespaces import Namespaces
 from gangline.db import clock
+from tests.beds.kubernetes.bed import Bed
+from tests.support import kubernetes_engine
 from tests.support.engine import Engine, make_engine
+from tests.support.fault_proxy import FaultProxy, fault_proxy
+from tests.support.kubernetes_engine import KubernetesEngine
 
 
 @pytest.fixture
@@ -38,3 +46,39 @@ def idempotent_engine(transactional_db: None, tmp_path: Path) -> Engine:
 def patient_engine(transactional_db: None, tmp_path: Path) -> Engine:
     """Committed; a create may be on its way for 4 s."""
     return make_engine(tmp_path / "cluster.db", in_flight_max=4.0)
+
+
+@pytest.fixture
+def proxy(bed: Bed) -> Iterator[FaultProxy]:
+    """Before the bed's API server, as the user of the shipped roles."""
+    with fault_proxy(bed.restricted) as made:
+        yield made
+
+
+@pytest.fixture
+def submitting(
+    bed: Bed,
+    proxy: FaultProxy,
+    transactional_db: None,
+    loopback_admitted: None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[KubernetesEngine]:
+    """An installation whose only way to its cluster is the proxy; nothing is at work yet.
+
+    Its namespace is there already, so that the first create is the one that makes the object.
+    """
+    # The bed's kubelet, unlike a real one, does not end the stream of a pod that has ended.
+    monkeypatch.setattr(logs, "SILENCE", 2.0)
+    made = kubernetes_engine.make(bed, create_user(username="researcher"), proxy.access)
+    assert Namespaces(Client(bed.restricted)).prepare(made.namespace, made.install) is None
+    try:
+        yield made
+    finally:
+        kubernetes_engine.remove(made)
+
+
+@pytest.fixture
+def engine_by_proxy(submitting: KubernetesEngine) -> Iterator[KubernetesEngine]:
+    """The same with ticker and watchers at work."""
+    with kubernetes_engine.at_work(submitting):
+        yield submitting

@@ -13,6 +13,7 @@ from django.db import connections as database_connections
 from gangline.clusters import connections, leases
 from gangline.clusters.drivers.base import AttemptRef, Observation, ObservedState
 from gangline.clusters.models import Cluster, Lease
+from gangline.db import clock
 from gangline.db.clock import db_now
 from tests.drivers.faulty import Fault, FaultyDriver
 from tests.support.engine import KIND, Engine, current_attempt
@@ -149,6 +150,17 @@ def test_a_watcher_adopts_what_is_there_before_anything_is_done(shared_engine: E
         # What was listed is stored first, and the fence says afterwards that it was.
         wait_for(lambda: _is_synced(engine), seconds=5)
     assert current_attempt(workload).create_state == "seen"
+
+
+def test_a_watcher_whose_lease_ran_out_begins_anew_and_work_goes_on(shared_engine: Engine) -> None:
+    """Paused for longer than its lease, while nobody else was there to take over."""
+    with _running(Watchers(), Ticker()):
+        wait_for(lambda: Lease.objects.filter(name__startswith="watcher:").exists(), seconds=30)
+        wait_for(lambda: _is_synced(shared_engine), seconds=30)
+        clock.shift(timedelta(hours=1))
+        workload = shared_engine.workload()
+        wait_for(_is(workload, "Running"), seconds=60)
+        wait_for(lambda: _is_synced(shared_engine), seconds=30)
 
 
 def _is_synced(engine: Engine) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 
 from gangline.clusters import connections
-from gangline.clusters.drivers.base import Observation
+from gangline.clusters.drivers.base import Observation, TellTrouble, ignore_trouble
 from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
 from gangline.organization import services
@@ -35,7 +35,9 @@ class Quiet:
     def list_owned(self, install: str) -> Iterator[Any]:
         return iter(())
 
-    def watch(self, install: str, cursor: str) -> Iterator[Sequence[Observation]]:
+    def watch(
+        self, install: str, cursor: str, tell: TellTrouble = ignore_trouble
+    ) -> Iterator[Sequence[Observation]]:
         self.watched.set()
         while True:
             yield ()

@@ -21,6 +21,8 @@ class Outcome(models.TextChoices):
     STOPPED = "Stopped"
     LOST = "LostExternally"
     """Removed outside the dashboard."""
+    AWAY = "EndedWhileAway"
+    """Gone when the dashboard came back: it finished or was removed, and nobody knows which."""
 
 
 class Attempt(models.Model):

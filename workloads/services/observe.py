@@ -11,9 +11,10 @@ from gangline.clusters.drivers.base import Observation, ObservedState
 from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
+from gangline.lib.texts import printable
 from workloads import work_bell
 from workloads.models import Attempt, CreateState, Desired, Outcome, Workload
-from workloads.services import events, retries, status
+from workloads.services import events, reasons, retries, status
 from workloads.services.admission import hands_out_slots
 from workloads.services.phases import Action, plan
 from workloads.services.replicas import ReplicaRows
@@ -21,6 +22,10 @@ from workloads.services.replicas import ReplicaRows
 BATCH = 200
 NEVER_SEEN_SECONDS = 60.0
 """After so long without any answer about a sent create its state is Unknown."""
+
+AWAY_SECONDS = 600.0
+"""A finished job is kept for so long at least by whoever cleans up on a cluster: what is gone after
+a longer silence may have finished before."""
 
 STOP_LOST_SECONDS = 60.0
 """So long after a stop of which nothing shows, though a run is wanted again, it never arrived."""
@@ -184,22 +189,30 @@ class _Step:
         attempt = self.attempt
         if attempt.sent_at is not None and self.read_at < attempt.sent_at:
             return False
+        last_seen = attempt.read_started_at
         self._heard()
         attempt.observed_state = ObservedState.ABSENT
         if attempt.create_state == CreateState.SENT:
             attempt.absent_since = attempt.absent_since or self.read_at
         elif attempt.create_state == CreateState.SEEN:
             attempt.create_state = CreateState.GONE
-            self._end(self._stopped_or_lost())
+            outcome = self._stopped_or_lost()
+            if outcome == Outcome.LOST and last_seen and self._was_away(last_seen):
+                outcome = Outcome.AWAY
+                attempt.observed_reason = reasons.while_away(last_seen, self.read_at)
+            self._end(outcome)
             return True
         attempt.save()
         return True
+
+    def _was_away(self, last_seen: datetime) -> bool:
+        return self.read_at - last_seen > timedelta(seconds=AWAY_SECONDS)
 
     def _conflict(self) -> bool:
         attempt = self.attempt
         self._heard()
         attempt.observed_state = ObservedState.CONFLICT
-        attempt.observed_reason = self.seen.reason[:400]
+        attempt.observed_reason = printable(self.seen.reason, 400)
         attempt.create_state = CreateState.NONE
         self._end(
             Outcome.FAILED if self.workload.desired == Desired.RUNNING else Outcome.STOPPED,
@@ -212,14 +225,14 @@ class _Step:
         self._heard()
         attempt.create_state = CreateState.SEEN
         attempt.first_seen_at = attempt.first_seen_at or self.read_at
-        attempt.ext_uid = attempt.ext_uid or seen.ext_uid
+        attempt.ext_uid = attempt.ext_uid or printable(seen.ext_uid, 100)
         attempt.absent_since = None
         attempt.released = attempt.released or seen.state != ObservedState.HELD
         attempt.observed_state = seen.state
-        attempt.observed_reason = seen.reason[:400]
+        attempt.observed_reason = printable(seen.reason, 400)
         attempt.incomplete = seen.incomplete
         attempt.impossible = seen.is_impossible
-        attempt.first_failure = attempt.first_failure or seen.first_failure[:40]
+        attempt.first_failure = attempt.first_failure or printable(seen.first_failure, 40)
         if self._stop_was_lost():
             attempt.stop_sent_at = None
         if seen.state == ObservedState.RUNNING:

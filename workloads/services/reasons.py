@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from gangline.web import formats
 from workloads.models import Attempt, Outcome, Replica, Workload
@@ -58,6 +58,23 @@ def seconds_in_words(seconds: float) -> str:
     return f"{whole} s" if whole < 120 else f"{round(whole / 60)} min"
 
 
+def while_away(last_seen: datetime, now: datetime) -> str:
+    """What can be told of one that is gone after nobody looked for long."""
+    same_day = last_seen.date() == now.date()
+    since = f"{last_seen:%H:%M}" if same_day else f"{last_seen:%d %b %H:%M}"
+    return (
+        f"It finished or was removed while the dashboard was away, after {since} UTC;"
+        " its result is not known."
+    )
+
+
+def slow_down(seconds: float, now: datetime) -> str:
+    """The cluster wants to be left alone for a while."""
+    at = now + timedelta(seconds=seconds)
+    pause = seconds_in_words(seconds)
+    return f"The cluster asked to slow down; next try in {pause}, at {at:%H:%M:%S} UTC."
+
+
 def times_in_words(count: int) -> str:
     """``once``, ``twice``, ``3 times``."""
     return _TIMES.get(count, f"{count} times")
@@ -90,7 +107,7 @@ def _creating(workload: Workload, attempt: Attempt, replicas: Sequence[Replica])
     if attempt.unknown_since:
         return Told(
             f"No contact with cluster {workload.cluster.name}.",
-            "It is saved and starts when contact returns.",
+            "It is saved and starts when contact returns, for which Gangline looks every 30 s.",
         )
     return Told(attempt.trouble)
 
@@ -137,13 +154,15 @@ def _deleting(workload: Workload, attempt: Attempt, replicas: Sequence[Replica])
     if attempt.unknown_since:
         return Told(
             f"No contact with cluster {workload.cluster.name}.",
-            "It is removed when contact returns.",
+            "It is removed when contact returns, for which Gangline looks every 30 s.",
         )
     why = "The time that it was to be kept is over." if workload.stop_cause == "auto" else ""
     return Told(attempt.trouble or why)
 
 
 def _failed(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+    if attempt.outcome == Outcome.AWAY:
+        return Told(sentence(attempt.observed_reason), "Its logs so far are kept.")
     if attempt.outcome == Outcome.LOST or (attempt.create_state == "seen" and not attempt.outcome):
         return Told("Removed outside the dashboard.")
     if attempt.observed_state == "Conflict":

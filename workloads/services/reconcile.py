@@ -14,6 +14,7 @@ from uuid import UUID
 
 from django.db import transaction
 
+from gangline.clusters import contact
 from gangline.clusters.connections import Unconnectable, acts_here, driver_for
 from gangline.clusters.drivers.base import (
     AttemptRef,
@@ -42,8 +43,9 @@ from workloads.services import (
     timing,
 )
 from workloads.services.claims import Claim, LostLease
+from workloads.services.contact import wake_waiting
 from workloads.services.phases import Action, Situation, plan
-from workloads.services.reasons import seconds_in_words, sentence
+from workloads.services.reasons import seconds_in_words, sentence, slow_down
 from workloads.services.rehearsing import at_fields
 
 log = logging.getLogger(__name__)
@@ -122,11 +124,16 @@ class _Work:
             return _After(due)
         if not acts_here(self.workload.cluster):
             return _After(now + timedelta(seconds=ELSEWHERE_PAUSE))
+        if contact.is_resting(self.workload.cluster):
+            return _After(self.workload.cluster.rests_until)
         try:
             driver = driver_for(self.workload.cluster)
         except Unconnectable as why:
             return self._no_contact(str(why), now)
         seen = self._look(driver)
+        if seen.retry_after is not None:
+            return self._rest(seen.retry_after, now)
+        self._note_contact(seen)
         if self.workload.attempt_no != self.attempt.no:
             return _After(db_now())
         if self._landed_late(seen):
@@ -149,6 +156,8 @@ class _Work:
         read_at = db_now()
         seen = driver.observe(ref)
         fail_point("reconcile.after_observe")
+        if seen.retry_after is not None:
+            return seen
         if seen.state != ObservedState.ABSENT or self.attempt.create_state != CreateState.NONE:
             observe.store([observe.Stamped(seen, read_at)])
             before = self.attempt
@@ -156,6 +165,12 @@ class _Work:
             self._adopt(before, seen)
         fail_point("reconcile.after_store")
         return seen
+
+    def _note_contact(self, seen: Observation) -> None:
+        if seen.is_cut_off:
+            contact.lost(self.workload.cluster_id)
+        elif seen.state != ObservedState.UNKNOWN and contact.heard(self.workload.cluster):
+            wake_waiting(self.workload.cluster_id)
 
     def _adopt(self, before: Attempt, seen: Observation) -> None:
         """Found: what an earlier pass sent without living to read the answer."""
@@ -227,15 +242,25 @@ class _Work:
                 return self._failed(now)
         return _After(now, answered=action == Action.CREATE)
 
+    def _rest(self, seconds: float, now: datetime) -> _After:
+        """The whole cluster wants to be left alone; that is no failure, and contact there is."""
+        contact.rest(self.workload.cluster_id, seconds)
+        self._tell_trouble(slow_down(seconds, now))
+        return _After(now + timedelta(seconds=seconds))
+
     def _busy(self, action: Action, busy: Busy, now: datetime) -> _After:
         """Not now, and nothing was done: a create need not be waited for."""
-        why = sentence(busy.reason) or "The cluster asked to slow down."
+        if busy.is_for_all:
+            contact.rest(self.workload.cluster_id, busy.retry_after)
         pause = seconds_in_words(busy.retry_after)
+        trouble = f"{sentence(busy.reason)[:-1]}; next try in {pause}."
+        if busy.is_for_all or not busy.reason:
+            trouble = slow_down(busy.retry_after, now)
         with claims.fenced(self.held) as workload:
             rows = Attempt.objects.filter(pk=self.attempt.pk)
             if action == Action.CREATE:
                 rows.filter(create_state=CreateState.SENT).update(create_state=CreateState.NONE)
-            rows.update(trouble=f"{why[:-1]}; next try in {pause}."[:400])
+            rows.update(trouble=trouble[:400])
             status.settle(workload, now=now)
         return _After(now + timedelta(seconds=busy.retry_after))
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from gangline.clusters.drivers.base import ReplicaObservation, ReplicaState
+from gangline.lib.texts import printable
 from gangline.spec.frameworks import has_gpus
 from workloads.models import Attempt, Replica, Workload
 
@@ -73,9 +74,9 @@ def _values(seen: ReplicaObservation) -> dict[str, object]:
     return {
         "rank": seen.rank,
         "state": str(seen.state),
-        "reason": seen.reason[:400],
-        "pod_uid": seen.pod_uid,
-        "node": seen.node,
+        "reason": printable(seen.reason, 400),
+        "pod_uid": printable(seen.pod_uid, 100),
+        "node": printable(seen.node, 253),
         "exit_code": seen.exit_code,
         "signal": seen.signal,
         "peak_memory": seen.peak_memory,

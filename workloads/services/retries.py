@@ -60,6 +60,8 @@ def _ended_event(workload: Workload, attempt: Attempt, now: datetime) -> events.
         message = f"Attempt {attempt.no} failed. {why}"
     elif attempt.outcome == Outcome.LOST:
         message = f"Attempt {attempt.no} was removed outside the dashboard."
+    elif attempt.outcome == Outcome.AWAY:
+        message = f"Attempt {attempt.no} is gone. {attempt.observed_reason}"
     return events.NewEvent(
         workload=workload,
         attempt_no=attempt.no,

@@ -16,6 +16,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
+from gangline.clusters import contact
 from gangline.clusters.connections import acts_here
 from gangline.clusters.leases import TICKER, LeaseHolder
 from gangline.clusters.models import Cluster, Lease
@@ -189,7 +190,8 @@ def queue_of(cluster: Cluster) -> str:
 
 
 def _ready(clusters: Sequence[Cluster]) -> list[Cluster]:
-    """Clusters on which effects may happen: not while a new watcher still lists what is there."""
+    """Clusters on which effects may happen: not while one rests, or a new watcher lists what is
+    there."""
     leading = dict(
         Lease.objects.filter(
             name__in=[lease_name(cluster.pk) for cluster in clusters], until__gt=db_now()
@@ -199,6 +201,7 @@ def _ready(clusters: Sequence[Cluster]) -> list[Cluster]:
         cluster
         for cluster in clusters
         if leading.get(lease_name(cluster.pk), cluster.synced_fence) == cluster.synced_fence
+        and not contact.is_resting(cluster)
     ]
 
 

@@ -11,15 +11,18 @@ from uuid import UUID
 
 from django.db import DatabaseError, close_old_connections
 
+from gangline.clusters import contact
 from gangline.clusters.connections import Unconnectable, acts_here, driver_for
-from gangline.clusters.drivers.base import AttemptRef, Driver, Observation
+from gangline.clusters.drivers.base import AttemptRef, Driver, Health, Observation
 from gangline.clusters.leases import LeaseHolder, LeaseLost
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import refresh
 from gangline.db.clock import db_now
+from gangline.lib.fail_points import fail_point
 from workloads import refs, work_bell
 from workloads.models import Attempt
 from workloads.services import observe
+from workloads.services.contact import mark_lost, wake_waiting
 from workloads.services.observe import Stamped
 
 log = logging.getLogger(__name__)
@@ -77,9 +80,11 @@ class Watchers:
             )
             if stop.is_set() or not is_due or not (watcher.is_leading or not cluster.capacity):
                 continue
+            if cluster.failures == 0 and contact.is_resting(cluster):
+                continue  # it asked for it; one that is only away is asked whether it is back
             self._probed[cluster.pk] = time.monotonic()
             try:
-                refresh(cluster)
+                _follow_up(cluster, refresh(cluster))
             except DatabaseError:
                 raise
             except Exception:
@@ -94,6 +99,7 @@ class Watcher:
         self.cluster_id = cluster_id
         self.is_leading = False
         self._lease = LeaseHolder(lease_name(cluster_id))
+        self._led_fence = 0
 
     def run(self, stop: threading.Event) -> None:
         while not stop.is_set():
@@ -125,10 +131,11 @@ class Watcher:
             stop.wait(PAUSE_SECONDS)
             return
         install = refs.installation_id()
+        self._led_fence = self._lease.fence
         self._adopt(driver, install, stop)
         self.is_leading = True
         # A watch begins with everything that is there, so nothing falls in between.
-        batches, checked = driver.watch(install, ""), time.monotonic()
+        batches, checked = driver.watch(install, "", self._tell_trouble), time.monotonic()
         try:
             for batch in batches:
                 if stop.is_set():
@@ -138,8 +145,7 @@ class Watcher:
                         return
                     self._heard(driver)
                     checked = time.monotonic()
-                if not self._lease.keep():
-                    raise LeaseLost(self._lease.name)
+                self._hold()
                 close_old_connections()
                 if batch:
                     self._store(driver, install, batch)
@@ -152,6 +158,15 @@ class Watcher:
         if (silent := driver.silent_for()) is not None:
             heard_at = db_now() - timedelta(seconds=silent)
             Cluster.objects.filter(pk=self.cluster_id).update(heard_at=heard_at)
+
+    def _hold(self) -> None:
+        """Keep the lease, or raise LeaseLost. One that ran out and was taken again is another: what
+        is there has to be adopted under it before anything is done."""
+        if not self._lease.keep() or self._lease.fence != self._led_fence:
+            raise LeaseLost(self._lease.name)
+
+    def _tell_trouble(self, trouble: str) -> None:
+        Cluster.objects.filter(pk=self.cluster_id).update(watch_trouble=trouble)
 
     def _is_current(self, driver: Driver) -> bool:
         """Whether one would connect in the same way today. Raises Cluster.DoesNotExist."""
@@ -166,8 +181,7 @@ class Watcher:
         while chunk := list(islice(owned, observe.BATCH)):
             if stop.is_set():
                 return
-            if not self._lease.keep():
-                raise LeaseLost(self._lease.name)
+            self._hold()
             self._look_again(driver, _unfinished(chunk))
         Cluster.objects.filter(pk=self.cluster_id).update(synced_fence=self._lease.fence)
         work_bell.ring()
@@ -178,6 +192,7 @@ class Watcher:
             Stamped(seen, now - timedelta(seconds=monotonic - (seen.read_monotonic or monotonic)))
             for seen in batch
         ]
+        fail_point("watcher.before_store")
         stored = observe.store_batch(stamped, guard=self._lease.guard)
         # Overtaken by a newer read, yet it may be the only news: look once more.
         again = [AttemptRef(install, s.workload, s.attempt, name="") for s in stored.stale]
@@ -189,6 +204,14 @@ class Watcher:
             read_at = db_now()
             stamped.append(Stamped(driver.observe(ref), read_at))
         observe.store_batch(stamped, guard=self._lease.guard)
+
+
+def _follow_up(cluster: Cluster, health: Health) -> None:
+    """What a probe found concerns everything on the cluster."""
+    if not health.reachable:
+        mark_lost(cluster.pk, cluster.last_ok_at or db_now())
+    elif contact.heard(cluster):
+        wake_waiting(cluster.pk)
 
 
 def _unfinished(owned: Sequence[AttemptRef]) -> list[AttemptRef]:

@@ -146,7 +146,7 @@ def look(cluster: Cluster, run: uuid.UUID, after: After, trial: Trial | None = N
         if trial is None or health.reachable:
             services.store_health(cluster, health)
         if client is not None and health.reachable:
-            services.store_capacity(cluster, probing.capacity(client))
+            services.store_capacity(cluster, health.capacity or probing.capacity(client))
     own.update(ended_at=db_now())
     after(health)
 

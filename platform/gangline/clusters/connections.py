@@ -21,6 +21,7 @@ from .drivers.kubernetes import names, queues
 from .drivers.kubernetes.client import Client
 from .drivers.kubernetes.driver import KubernetesDriver
 from .drivers.kubernetes.options import Options as KubernetesOptions
+from .drivers.kubernetes.pacing import Allowance
 from .drivers.kubernetes.quantities import GPU
 from .drivers.local.driver import LocalDriver, Options
 from .drivers.local.shim.log import Limits
@@ -29,6 +30,8 @@ from .models import Cluster
 Factory = Callable[[Cluster], Driver]
 LOCAL, KUBERNETES = "local", "kubernetes"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+WRITES_PER_SECOND, WRITES_AT_ONCE = 10.0, 20.0
+"""Of one process to one Kubernetes cluster, so that a long queue is no storm."""
 
 
 class Unconnectable(Exception):
@@ -102,7 +105,8 @@ def forget(cluster_id: UUID) -> None:
 def client_for(cluster: Cluster) -> Client:
     """A connection to the API server of a Kubernetes cluster. Raises Unconnectable."""
     try:
-        return Client(credentials.access_of(cluster), credentials.reach())
+        allowed = Allowance(WRITES_PER_SECOND, WRITES_AT_ONCE)
+        return Client(credentials.access_of(cluster), credentials.reach(), writes=allowed)
     except credentials.NoCredential as why:
         raise Unconnectable(str(why)) from why
     except (ssl.SSLError, ValueError) as error:

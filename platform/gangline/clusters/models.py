@@ -40,6 +40,10 @@ class Cluster(models.Model):
     changed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
+    rests_until = models.DateTimeField(null=True)
+    """It is left alone until then: it asked for it, or does not answer."""
+    failures = models.PositiveIntegerField(default=0)
+    """Passes in a row that had no contact with it."""
     created_at = models.DateTimeField()
 
     def __str__(self) -> str:

@@ -5,6 +5,7 @@ from typing import Any
 
 from gangline.db.clock import db_now
 
+from . import contact, leases
 from .connections import Unconnectable, driver_for
 from .drivers.base import Capacity, Health
 from .models import Cluster
@@ -19,14 +20,14 @@ def refresh(cluster: Cluster) -> Health:
         driver = driver_for(cluster)
     except Unconnectable as why:
         return store_health(cluster, Health(reachable=False, reason=str(why)))
-    # Capacity is quick and lets people start; a first probe may take many seconds.
-    capacity = driver.capacity()
-    if capacity.admission == OURS:
-        store_capacity(cluster, capacity)
+    if cluster.capacity.get("admission") == OURS or cluster.host_id:
+        # Quick, and it lets people start; the probe may take many seconds.
+        store_capacity(cluster, driver.capacity())
+        return store_health(cluster, driver.probe())
     health = store_health(cluster, driver.probe())
-    if capacity.admission != OURS and health.reachable:
+    if health.reachable:
         # A cluster that does not answer has not become empty.
-        store_capacity(cluster, capacity)
+        store_capacity(cluster, health.capacity or driver.capacity())
     return health
 
 
@@ -51,12 +52,26 @@ def store_health(cluster: Cluster, health: Health) -> Health:
     if cluster.health != word:
         cluster.health, cluster.health_since = word, now
     cluster.health_reason = health.reason[:400]
+    _tell_of_login(cluster, health)
     if health.reachable:
         cluster.last_ok_at = now
         if health.facts is not None:
             cluster.facts = asdict(health.facts)
     cluster.save(update_fields=["health", "health_since", "health_reason", "last_ok_at", "facts"])
     return health
+
+
+def _tell_of_login(cluster: Cluster, health: Health) -> None:
+    """One notice for everybody who runs the machinery, however many workloads are concerned."""
+    name = f"{contact.LOGIN_REFUSED}:{cluster.pk.hex[:20]}"
+    if health.is_login_refused:
+        leases.notice(
+            name,
+            f"Cluster {cluster.name} no longer accepts Gangline's login. Replace the credential on"
+            " its page; what runs there goes on.",
+        )
+    elif health.reachable:
+        leases.clear_notice(name)
 
 
 def _capacity_json(capacity: Capacity) -> dict[str, Any]:

@@ -25,3 +25,10 @@ def moment(text: str, *, zoned: bool = False) -> datetime:
         return found.astimezone(UTC)
     except OverflowError:
         raise ValueError("in UTC this lies before the year 1 or after the year 9999") from None
+
+
+def printable(text: str, longest: int) -> str:
+    """As a row can hold it: a cluster's text is anybody's, and PostgreSQL takes no NUL."""
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else " " for c in text[:longest])
+    return text[:longest]

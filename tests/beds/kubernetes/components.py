@@ -98,9 +98,7 @@ COMPONENTS = {
                 "config/components/webhook/manifests.yaml",
             ),
         ),
-        Component(
-            "kubectl", {"kubectl": "k8s.io/kubernetes/cmd/kubectl"}, variables=_CALLS_ITSELF
-        ),
+        Component("kubectl", {"kubectl": "k8s.io/kubernetes/cmd/kubectl"}, variables=_CALLS_ITSELF),
     )
 }
 

@@ -119,7 +119,7 @@ def test_a_release_whose_answer_is_lost_is_found_done(place: Ground) -> None:
 
 def test_f12_what_the_cluster_asks_for_is_passed_on(place: Ground) -> None:
     place.client.fault = _always(Answer(429, {"message": "too many"}, 7.0), "POST")
-    assert place.driver.create(place.ref()) == Busy(7.0)
+    assert place.driver.create(place.ref()) == Busy(7.0, is_for_all=True)
 
 
 def test_f34_a_create_that_lands_after_the_deletion_is_found_and_removed(place: Ground) -> None:

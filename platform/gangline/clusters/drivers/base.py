@@ -5,7 +5,7 @@ Drivers are pure: no Django, no database, no globals. They see a ``Submission`` 
 a driver is a bug: refusals, outages and doubt are values.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -159,6 +159,11 @@ class Observation:
     """It failed because the cluster took its place away; no fault of its own (R2a)."""
     is_impossible: bool = False
     """Pending for ever: it asks for more than the cluster has in total."""
+    is_cut_off: bool = False
+    """UNKNOWN because the cluster does not answer, or no longer accepts our login: so it is for
+    everything on it."""
+    retry_after: float | None = None
+    """UNKNOWN because the whole cluster wants to be left alone for so many seconds."""
     read_monotonic: float | None = field(default=None, compare=False)
     """``time.monotonic()`` just before the read, set by ``watch``, whose reads begin unseen."""
 
@@ -195,6 +200,8 @@ class Busy:
 
     retry_after: float
     reason: str = ""
+    is_for_all: bool = False
+    """The cluster wants no call at all before that, whatever it is about."""
 
 
 Result = Done | NotYet | Unknown | Refused | Busy
@@ -262,6 +269,10 @@ class Health:
     reachable: bool
     reason: str = ""
     facts: Facts | None = None
+    capacity: "Capacity | None" = None
+    """What the same look found, where it asks for that anyway; None: ask ``capacity``."""
+    is_login_refused: bool = False
+    """It answers, and accepts the credential no longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,6 +297,14 @@ class LogChunk:
     """Nothing more will ever come: the replica ended and all was read."""
     first_offset: int = 0
     """Oldest offset still kept; smaller offsets were dropped by the cap."""
+
+
+TellTrouble = Callable[[str], None]
+"""Gets a sentence; an empty one when everything can be followed."""
+
+
+def ignore_trouble(trouble: str) -> None:
+    """For whoever does not want to know."""
 
 
 class Driver(Protocol):
@@ -362,8 +381,14 @@ class Driver(Protocol):
         NotYet while it is still there; Refused where Gangline may not, or it is another's.
         """
 
-    def watch(self, install: str, cursor: str) -> Iterator[Sequence[Observation]]:
-        """Batches of observations as they happen; an empty batch now and then as a sign of life."""
+    def watch(
+        self, install: str, cursor: str, tell: TellTrouble = ignore_trouble
+    ) -> Iterator[Sequence[Observation]]:
+        """Batches of observations as they happen; an empty batch now and then as a sign of life.
+
+        ``tell`` gets, between two batches, why a part of the cluster cannot be followed, whenever
+        that changes.
+        """
 
     def silent_for(self) -> float | None:
         """Seconds since the watch last heard of every part of the cluster; None: nobody watches."""

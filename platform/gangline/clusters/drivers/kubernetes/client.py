@@ -17,15 +17,20 @@ from urllib.parse import urlencode
 
 import urllib3
 
+from . import wires
 from .access import Access
 from .addresses import AddressRefused, Reach, guard
+from .pacing import Allowance, Rest, asked_for
 from .resources import Resource
+from .wires import Wire, waiting_on
 
 CONNECT_SECONDS, READ_SECONDS = 5.0, 25.0
 MOST_BYTES = 256 << 20
 """Of one answer: a page of pods is far smaller, an answer without an end is none."""
 SILENCE_SECONDS = 75.0
 """A watch sends a bookmark every minute: longer silence means that nobody is there any more."""
+BRIEF_REST = 5.0
+"""After "too many requests" without a word for how long."""
 MANAGER = "gangline"
 MERGE = "application/merge-patch+json"
 APPLY = "application/apply-patch+yaml"
@@ -49,6 +54,11 @@ class Answer:
     """The server's clock, as its header says it."""
 
     @property
+    def wants_rest(self) -> bool:
+        """The cluster asks to be left alone for a while: that holds for everything of ours."""
+        return self.status == 429 or (self.status == 503 and self.retry_after is not None)
+
+    @property
     def ok(self) -> bool:
         return 200 <= self.status < 300
 
@@ -68,11 +78,16 @@ class Answer:
 class Client:
     """Thread-safe. Raises Unreachable; every other outcome is an Answer.
 
-    ``reach`` says which addresses may be dialled; None: any.
+    ``reach`` says which addresses may be dialled; None: any. ``writes``: how fast objects may be
+    changed; None: as fast as it goes. While the cluster wants a rest, nothing is sent to it: every
+    request is answered as the one was that asked for the rest.
     """
 
-    def __init__(self, access: Access, reach: Reach | None = None) -> None:
-        self.access, self.reach = access, reach
+    def __init__(
+        self, access: Access, reach: Reach | None = None, *, writes: Allowance | None = None
+    ) -> None:
+        self.access, self.reach, self._writes = access, reach, writes
+        self._rest = Rest()
         # Here, and not above: pages know of clusters and need not wait for this library.
         from kubernetes import client as official
 
@@ -90,6 +105,7 @@ class Client:
         )
         if reach is not None:
             guard(self._pool, reach)
+        wires.install(self._pool)
         self._api.rest_client.pool_manager = self._pool
 
     def get(self, resource: Resource, namespace: str, name: str, sub: str = "") -> Answer:
@@ -112,6 +128,7 @@ class Client:
         """Make an object. Unknown fields are refused, not dropped."""
         query = {"fieldManager": MANAGER, "fieldValidation": "Strict", **_trial(dry_run)}
         path = resource.path(namespace)
+        self._await_turn()
         return self.request("POST", path, query=query, body=body, read_seconds=read_seconds)
 
     def patch(
@@ -120,6 +137,7 @@ class Client:
         """Merge patch: the object's ``resourceVersion`` in ``metadata`` makes it conditional."""
         query = {"fieldManager": MANAGER}
         path = resource.path(namespace, name, sub)
+        self._await_turn()
         return self.request("PATCH", path, query=query, body=body, content_type=MERGE)
 
     def apply(
@@ -134,6 +152,7 @@ class Client:
         """Server-side apply of what is ours; fields of others stay."""
         query = {"fieldManager": MANAGER, "force": "true", **_trial(dry_run)}
         path = resource.path(namespace, name)
+        self._await_turn()
         return self.request("PATCH", path, query=query, body=body, content_type=APPLY)
 
     def delete(
@@ -148,6 +167,7 @@ class Client:
         }
         if grace is not None:
             options["gracePeriodSeconds"] = grace
+        self._await_turn()
         return self.request("DELETE", resource.path(namespace, name), body=options)
 
     def request(
@@ -160,10 +180,17 @@ class Client:
         content_type: str = "application/json",
         read_seconds: float = READ_SECONDS,
         most_bytes: int = MOST_BYTES,
+        wire: Wire | None = None,
     ) -> Answer:
-        """One request and its whole answer, however slowly it comes: at most ``read_seconds``."""
+        """One request and its whole answer, however slowly it comes: at most ``read_seconds``.
+
+        ``wire``: through which another thread may end the wait.
+        """
+        if (left := self._rest.left) > 0:
+            return _resting(left)
         until = time.monotonic() + read_seconds
-        with self._opened(method, path, query, body, content_type, read_seconds) as response:
+        asked = self._opened(method, path, query, body, content_type, read_seconds)
+        with waiting_on(wire), asked as response:
             data = bytearray()
             for piece in self._pieces(response):
                 data += piece
@@ -171,25 +198,44 @@ class Client:
                     raise Unreachable(f"{self.access.server} answers without an end.")
                 if time.monotonic() > until:
                     raise Unreachable(f"{self.access.server} answers too slowly.")
-            wait = response.headers.get("Retry-After", "")
-            return Answer(
+            answer = Answer(
                 response.status,
                 _parsed(bytes(data)),
-                float(wait) if wait.isdigit() else None,
+                asked_for(response.headers.get("Retry-After", "")),
                 response.headers.get("Date", ""),
             )
+        if answer.wants_rest:
+            self._rest.take(answer.retry_after or BRIEF_REST)
+        return answer
 
     @contextmanager
     def stream(
-        self, path: str, *, query: Query | None = None, silence: float = SILENCE_SECONDS
+        self,
+        path: str,
+        *,
+        query: Query | None = None,
+        silence: float = SILENCE_SECONDS,
+        wire: Wire | None = None,
     ) -> Iterator[tuple[int, Iterator[bytes]]]:
-        """Status and pieces of an answer that goes on for long; a watch or a followed log."""
-        with self._opened("GET", path, query, None, "", silence) as response:
+        """Status and pieces of an answer that goes on for long; a watch or a followed log.
+
+        ``wire``: through which another thread may end the wait.
+        """
+        if (left := self._rest.left) > 0:
+            resting = _resting(left)
+            yield resting.status, iter((json.dumps(resting.body).encode(),))
+            return
+        asked = self._opened("GET", path, query, None, "", silence)
+        with waiting_on(wire), asked as response:
             yield response.status, self._pieces(response)
 
     def close(self) -> None:
         """Let go of all connections."""
         self._pool.clear()
+
+    def _await_turn(self) -> None:
+        if self._writes is not None:
+            self._writes.take()
 
     def _pieces(self, response: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
         try:
@@ -278,6 +324,12 @@ def _in_memory(text: str) -> Iterator[str]:
         yield f"/proc/self/fd/{handle}"
     finally:
         os.close(handle)
+
+
+def _resting(left: float) -> Answer:
+    """As the cluster answered when it asked for the rest."""
+    message = f"The cluster asked to be left alone for {left:.0f} s more."
+    return Answer(429, {"kind": "Status", "code": 429, "message": message}, retry_after=left)
 
 
 def _parsed(data: bytes) -> Any:

@@ -8,7 +8,7 @@ from . import logs
 from .archive import DEFAULT, Limits
 from .client import Client
 from .pods import Pod
-from .watching import Key, Listener
+from .store import Key, Listener
 
 _OVER = (
     ObservedState.SUCCEEDED,

@@ -13,6 +13,7 @@ from typing import Any
 
 from gangline.clusters.drivers.base import (
     AttemptRef,
+    Busy,
     Capacity,
     Facts,
     FieldNote,
@@ -24,7 +25,9 @@ from gangline.clusters.drivers.base import (
     Rehearsal,
     Result,
     Submission,
+    TellTrouble,
     Unknown,
+    ignore_trouble,
 )
 from gangline.spec.problems import Problem, Role
 
@@ -54,7 +57,8 @@ from .owned import Owned
 from .pending import Pending
 from .pods import MASTER, WORKER, Pod
 from .rehearsing import Rehearsing
-from .watching import Listener, Watch
+from .store import Listener
+from .watching import Watch
 
 log = logging.getLogger(__name__)
 
@@ -115,13 +119,17 @@ class KubernetesDriver:
             return Rehearsal(doubts=(doubt[:400],))
 
     def observe(self, ref: AttemptRef) -> Observation:
+        unknown = Observation(ref.workload, ref.attempt, ObservedState.UNKNOWN)
         try:
             return self._look(ref)
-        except (Doubt, Unreachable) as why:
-            reason = str(why)
+        except Unreachable as why:
+            return replace(unknown, reason=str(why)[:400], is_cut_off=True)
+        except Doubt as why:
+            cut_off, rest = why.is_cut_off, why.retry_after
+            return replace(unknown, reason=str(why)[:400], is_cut_off=cut_off, retry_after=rest)
         except _ODD as error:
             reason = f"What the cluster told could not be understood: {error!r}."
-        return Observation(ref.workload, ref.attempt, ObservedState.UNKNOWN, reason[:400])
+        return replace(unknown, reason=reason[:400])
 
     def create(self, ref: AttemptRef) -> Result:
         return self._answer(self._effects.create, ref)
@@ -161,8 +169,10 @@ class KubernetesDriver:
         except (Doubt, Unreachable) as why:
             return Unknown(str(why))
 
-    def watch(self, install: str, cursor: str) -> Iterator[Sequence[Observation]]:
-        return self._watch(install)
+    def watch(
+        self, install: str, cursor: str, tell: TellTrouble = ignore_trouble
+    ) -> Iterator[Sequence[Observation]]:
+        return self._watch(install, tell)
 
     def silent_for(self) -> float | None:
         watch = self._watched
@@ -179,17 +189,19 @@ class KubernetesDriver:
 
     def _owned(self, install: str) -> Iterator[AttemptRef]:
         for kind in self.objects.served():
-            for raw in self.objects.every(kind.resource, "", labels.selector(install)):
+            for raw in self.objects.everywhere(kind.resource, install, labels.selector(install)):
                 job = jobs.read(raw, kind)
                 if job.workload:
                     yield jobs.ref_of(job)
 
-    def _watch(self, install: str) -> Generator[Sequence[Observation], None, None]:
+    def _watch(
+        self, install: str, tell: TellTrouble
+    ) -> Generator[Sequence[Observation], None, None]:
         listener: Listener = Listener()
         if self.options.data_dir is not None:
             listener = Collecting(self.client, self.options.data_dir, self._log_limits)
         # Every kind that Gangline knows: an operator may be installed while this goes on.
-        watch = Watch(self.client, install, list(KINDS.values()), self.observe, listener)
+        watch = Watch(self.client, install, list(KINDS.values()), self.observe, listener, tell)
         self._watched = watch
         try:
             yield from watch.batches()
@@ -239,7 +251,11 @@ class KubernetesDriver:
         _, namespace = self.objects.place(ref)
         try:
             return act(replace(ref, namespace=namespace))
-        except (Doubt, Unreachable) as why:
+        except Doubt as why:
+            if why.retry_after is not None:
+                return Busy(why.retry_after, is_for_all=True)
+            return Unknown(str(why))
+        except Unreachable as why:
             return Unknown(str(why))
 
 

@@ -160,7 +160,7 @@ class Effects:
         if answer.status == 404:
             raise Doubt("What belongs to the workload is just being removed.")
         if not answer.ok:
-            raise Doubt(errors.reading(answer))
+            raise Doubt(errors.reading(answer), answer)
         owners = answer.body.get("metadata", {}).get("ownerReferences") or ()
         return any(owner.get("uid") == job.uid for owner in owners)
 

@@ -9,10 +9,10 @@ import re
 
 from gangline.clusters.drivers.base import Busy, Refused, Result, Unknown
 
-from .client import Answer
+from .client import BRIEF_REST, Answer
 
 LONGEST = 380
-SLOW_DOWN, CHECK_AWAY, GOING = 5.0, 10.0, 3.0
+CHECK_AWAY, GOING = 10.0, 3.0
 _DENIED = re.compile(r'^.*?admission webhook "([^"]+)" denied the request:\s*', re.DOTALL)
 _CHECK_FAILED = re.compile(r'failed calling webhook "([^"]+)"')
 _FORBIDDEN = re.compile(
@@ -88,8 +88,8 @@ def lacks_namespace(answer: Answer) -> bool:
 def result(answer: Answer) -> Result:
     """What a write that was not carried out means; conflicts are for the caller to judge first."""
     status, text = answer.status, answer.message
-    if status == 429 or (status == 503 and answer.retry_after is not None):
-        return Busy(answer.retry_after or SLOW_DOWN)
+    if answer.wants_rest:
+        return Busy(answer.retry_after or BRIEF_REST, is_for_all=True)
     if status == 401:
         return Unknown("The cluster no longer accepts Gangline's login.")
     if status >= 500 and (check := _CHECK_FAILED.search(text)):

@@ -12,12 +12,12 @@ from typing import Any
 from gangline.clusters.drivers.base import AttemptRef
 
 from . import errors, jobs, labels, names, pods
-from .client import Answer, Client
+from .client import BRIEF_REST, Answer, Client
 from .jobs import Job
 from .kinds import KINDS, JobKind
 from .options import Options
 from .pods import Pod
-from .resources import PODS, Resource
+from .resources import NAMESPACES, PODS, Resource
 
 PAGE = 500
 SERVED_SECONDS = 300.0
@@ -25,6 +25,15 @@ SERVED_SECONDS = 300.0
 
 class Doubt(Exception):
     """The cluster answered, and yet nothing can be told; in words why."""
+
+    def __init__(self, reason: str, answer: Answer | None = None) -> None:
+        super().__init__(reason)
+        self.is_cut_off = answer is not None and (answer.status == 401 or answer.status >= 500)
+        """It is so for everything on this cluster."""
+        self.is_forbidden = answer is not None and answer.status == 403
+        self.retry_after: float | None = None
+        if answer is not None and answer.wants_rest:
+            self.is_cut_off, self.retry_after = False, answer.retry_after or BRIEF_REST
 
 
 class Objects:
@@ -45,7 +54,7 @@ class Objects:
         for root in {kind.resource.root for kind in KINDS.values()}:
             answer = self.client.request("GET", root)
             if answer.status != 404 and not answer.ok:
-                raise Doubt(errors.reading(answer))
+                raise Doubt(errors.reading(answer), answer)
             listed = answer.body.get("resources", ()) if answer.ok else ()
             plurals[root] = {str(resource.get("name")) for resource in listed}
         found = [k for k in KINDS.values() if k.resource.plural in plurals[k.resource.root]]
@@ -86,18 +95,38 @@ class Objects:
             return next(self.every(kind.resource, namespace, "", fieldSelector=wanted), None)
         if answer.status == 404:
             raise Doubt(f"The cluster does not know objects of kind {kind.resource.kind}.")
-        raise Doubt(errors.reading(answer))
+        raise Doubt(errors.reading(answer), answer)
 
     def search(self, ref: AttemptRef) -> Iterator[Job]:
         """Every object that bears the labels of the attempt, in any namespace."""
         for kind in self.served():
-            for raw in self.every(kind.resource, "", selector(ref)):
+            for raw in self.everywhere(kind.resource, ref.install, selector(ref)):
                 yield jobs.read(raw, kind)
 
     def pods(self, ref: AttemptRef, namespace: str = "") -> list[Pod]:
         """The attempt's pods, whatever became of their owner."""
         namespace = namespace or self.place(ref)[1]
-        return [pods.read(raw) for raw in self.every(PODS, namespace, selector(ref))]
+        found = (
+            self.every(PODS, namespace, selector(ref))
+            if namespace
+            else self.everywhere(PODS, ref.install, selector(ref))
+        )
+        return [pods.read(raw) for raw in found]
+
+    def everywhere(self, resource: Resource, install: str, wanted: str) -> Iterator[dict[str, Any]]:
+        """Objects of all namespaces or, where that is refused, of those that we have made."""
+        try:
+            yield from self.every(resource, "", wanted)
+        except Doubt as why:
+            if not why.is_forbidden:
+                raise
+            for namespace in self.namespaces(install):
+                yield from self.every(resource, namespace, wanted)
+
+    def namespaces(self, install: str) -> list[str]:
+        """The namespaces that bear the label of this installation."""
+        found = self.every(NAMESPACES, "", labels.selector(install))
+        return [str(raw["metadata"]["name"]) for raw in found]
 
     def every(
         self, resource: Resource, namespace: str, wanted: str, **query: str
@@ -117,7 +146,7 @@ class Objects:
     def _page(self, resource: Resource, namespace: str, page: Mapping[str, str | int]) -> Answer:
         answer = self.client.list(resource, namespace, **page)
         if not answer.ok or not isinstance(answer.body, dict):
-            raise Doubt(errors.reading(answer))
+            raise Doubt(errors.reading(answer), answer)
         return answer
 
 

@@ -104,6 +104,8 @@ class _Look:
         self.version, self.is_complete = "", False
         self.offers: tuple[FrameworkOffer, ...] = ()
         self.detail: dict[str, Any] = {}
+        self.capacity: Capacity | None = None
+        self.is_login_refused = False
 
     def tell(self, step: Step) -> None:
         self.steps.append(step)
@@ -138,17 +140,20 @@ class _Look:
         failed = [step for step in self.steps if step.state == State.FAILED]
         names = {step.name for step in self.steps}
         if not names >= REQUIRED or any(step.name in REQUIRED for step in failed):
-            return Health(False, failed[0].sentence if failed else "The check did not end.")
+            why = failed[0].sentence if failed else "The check did not end."
+            return Health(False, why, is_login_refused=self.is_login_refused)
         facts = Facts(f"Kubernetes {self.version}", self.offers, (), self.detail)
         why = f"Failed in the check: {', '.join(s.name for s in failed)}." if failed else ""
-        return Health(True, why, facts if self.is_complete else None)
+        return Health(True, why, facts if self.is_complete else None, self.capacity)
 
     def _certificate(self, connection: socket.socket) -> None:
         self.tell(connecting.certificate(self.client, connection))
 
     def _identity(self) -> None:
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
-        found = connecting.identity(self._ask("POST", connecting.IDENTITY.path(), body))
+        answer = self._ask("POST", connecting.IDENTITY.path(), body)
+        self.is_login_refused = answer.status == 401
+        found = connecting.identity(answer)
         self.detail["identity"] = found.value
         self.tell(found.step)
 
@@ -212,7 +217,9 @@ class _Look:
         self.tell(step)
 
     def _nodes(self) -> None:
-        step, self.detail["nodes"] = offers.nodes_in_words(_listed(self.client, NODES, self.until))
+        nodes = _listed(self.client, NODES, self.until)
+        self.capacity = offers.capacity(nodes)
+        step, self.detail["nodes"] = offers.nodes_in_words(nodes)
         self.tell(step)
 
     def _guarded(self, name: str, step: Callable[[], None]) -> None:

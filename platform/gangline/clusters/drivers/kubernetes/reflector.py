@@ -14,6 +14,7 @@ from typing import Any
 from . import errors
 from .client import SILENCE_SECONDS, Answer, Client, Unreachable
 from .resources import Resource
+from .wires import Wire
 
 log = logging.getLogger(__name__)
 
@@ -30,28 +31,35 @@ Raw = dict[str, Any]
 
 
 class Sink:
-    """What a reflector tells; called from its own thread."""
+    """What a reflector tells; called from its own thread.
+
+    ``namespace``: the one that it follows, empty where it follows all of them.
+    """
 
     def cut(self, resource: Resource, raw: Raw) -> Any:
         """What to keep of an object; None to leave it out. A whole list of them is too large."""
         raise NotImplementedError
 
-    def listed(self, resource: Resource, kept: list[Any], read_at: float) -> None:
+    def listed(
+        self, resource: Resource, kept: list[Any], read_at: float, namespace: str = ""
+    ) -> None:
         """Everything that is there, cut; what is not in it is gone."""
         raise NotImplementedError
 
-    def changed(self, resource: Resource, raw: Raw, read_at: float) -> None:
+    def changed(self, resource: Resource, raw: Raw, read_at: float, namespace: str = "") -> None:
         raise NotImplementedError
 
-    def gone(self, resource: Resource, raw: Raw, read_at: float) -> None:
+    def gone(self, resource: Resource, raw: Raw, read_at: float, namespace: str = "") -> None:
         raise NotImplementedError
 
-    def alive(self, resource: Resource) -> None:
+    def alive(self, resource: Resource, namespace: str = "") -> None:
         """The cluster was heard, with or without news."""
         raise NotImplementedError
 
-    def trouble(self, resource: Resource, reason: str) -> None:
-        """Nothing can be heard just now, in words why."""
+    def trouble(
+        self, resource: Resource, reason: str, namespace: str = "", *, is_forbidden: bool = False
+    ) -> None:
+        """Nothing can be heard just now, in words why; ``is_forbidden``: a right is missing."""
         raise NotImplementedError
 
 
@@ -60,13 +68,17 @@ class _ListAgain(Exception):
 
 
 class Reflector:
-    """One thread, one collection."""
+    """One thread, one collection: of one namespace or, where none is given, of all of them."""
 
-    def __init__(self, client: Client, resource: Resource, selector: str, sink: Sink) -> None:
+    def __init__(
+        self, client: Client, resource: Resource, selector: str, sink: Sink, namespace: str = ""
+    ) -> None:
         self.client, self.resource, self.selector, self.sink = client, resource, selector, sink
+        self.namespace = namespace
         self.lists = 0
         """How often everything was listed."""
         self._stop = threading.Event()
+        self._wire = Wire()
         self._version = ""
         self._list_due = 0.0
         self._failures = 0
@@ -82,7 +94,9 @@ class Reflector:
         return thread
 
     def stop(self) -> None:
+        """End the thread, whatever it waits for."""
         self._stop.set()
+        self._wire.cut()
 
     def run(self) -> None:
         while not self._stop.is_set():
@@ -92,8 +106,11 @@ class Reflector:
                 self._version = ""
                 self._stop.wait(random.uniform(0, 2) if self.lists else 0)  # noqa: S311  no secret
             except Unreachable as why:
-                self._trouble(str(why))
+                if not self._stop.is_set():
+                    self._trouble(str(why))
             except Exception:
+                if self._stop.is_set():
+                    return  # what it read was cut in the middle
                 log.exception("following %s broke off", self.resource.plural)
                 self._version = ""
                 self._trouble("What the cluster told could not be understood.")
@@ -109,7 +126,8 @@ class Reflector:
         kept: list[Any] = []
         page: dict[str, str | int] = {"limit": PAGE, "labelSelector": self.selector}
         while True:
-            answer = self.client.list(self.resource, "", **page)
+            path = self.resource.path(self.namespace)
+            answer = self.client.request("GET", path, query=page, wire=self._wire)
             if answer.status == 410:
                 raise _ListAgain
             if not answer.ok or not isinstance(answer.body, dict):
@@ -127,7 +145,8 @@ class Reflector:
         self.lists += 1
         self._version, self._failures = version, 0
         self._list_due = time.monotonic() + random.uniform(*RELIST_SECONDS)  # noqa: S311
-        self.sink.listed(self.resource, [one for one in kept if one is not None], read_at)
+        known = [one for one in kept if one is not None]
+        self.sink.listed(self.resource, known, read_at, self.namespace)
 
     def _watch(self) -> None:
         left = max(5.0, self._list_due - time.monotonic())
@@ -141,15 +160,14 @@ class Reflector:
         }
         began, heard = time.monotonic(), 0
         self._heard_at = began
+        path = self.resource.path(self.namespace)
+        stream = self.client.stream(path, query=query, silence=SILENCE_SECONDS, wire=self._wire)
         try:
-            with self.client.stream(self.resource.path(), query=query, silence=SILENCE_SECONDS) as (
-                status,
-                pieces,
-            ):
+            with stream as (status, pieces):
                 if status != 200:
                     self._refused(Answer(status, _parsed(b"".join(pieces))))
                     return
-                self.sink.alive(self.resource)
+                self.sink.alive(self.resource, self.namespace)
                 for event in _events(pieces):
                     heard, self._heard_at, self._failures = heard + 1, time.monotonic(), 0
                     self._take(event)
@@ -159,6 +177,8 @@ class Reflector:
             if time.monotonic() - self._heard_at > 0.9 * SILENCE_SECONDS:
                 # Not even a bookmark: half open, or a version from the future. Begin anew.
                 raise _ListAgain from None
+            if time.monotonic() - began > EMPTY:
+                self._failures = 0  # it was followed for a while: no reason to wait for long
             raise
         self._ended(heard, time.monotonic() - began)
 
@@ -184,28 +204,32 @@ class Reflector:
         self._version = str(version or self._version)
         read_at = time.monotonic()
         if word == "BOOKMARK":
-            self.sink.alive(self.resource)
+            self.sink.alive(self.resource, self.namespace)
         elif word == "DELETED":
-            self.sink.gone(self.resource, raw, read_at)
+            self.sink.gone(self.resource, raw, read_at, self.namespace)
         else:
-            self.sink.changed(self.resource, raw, read_at)
+            self.sink.changed(self.resource, raw, read_at, self.namespace)
 
     def _refused(self, answer: Answer) -> None:
         if answer.status == 410:
             raise _ListAgain
         if answer.status == 404 and answer.reason != "NotFound":
             # The kind is not served: its operator was not installed, or is no more.
-            self.sink.listed(self.resource, [], time.monotonic())
+            self.sink.listed(self.resource, [], time.monotonic(), self.namespace)
             self._stop.wait(FORBIDDEN_PAUSE)
             return
-        self._trouble(
-            errors.reading(answer),
-            FORBIDDEN_PAUSE if answer.status in (401, 403) else answer.retry_after,
-        )
+        is_forbidden = answer.status == 403
+        pause = answer.retry_after
+        if answer.status in (401, 403):
+            # What was granted or renewed meanwhile is taken up by then, or by another watch.
+            pause = FORBIDDEN_PAUSE
+        self._trouble(errors.reading(answer), pause, is_forbidden=is_forbidden)
 
-    def _trouble(self, reason: str, pause: float | None = None) -> None:
+    def _trouble(
+        self, reason: str, pause: float | None = None, *, is_forbidden: bool = False
+    ) -> None:
         self._failures += 1
-        self.sink.trouble(self.resource, reason)
+        self.sink.trouble(self.resource, reason, self.namespace, is_forbidden=is_forbidden)
         longest = min(LONGEST_PAUSE, 0.5 * 2 ** min(self._failures, 8))
         self._stop.wait(pause or random.uniform(0.25, 1.0) * longest)  # noqa: S311  no secret
 

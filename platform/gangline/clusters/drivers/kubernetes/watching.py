@@ -5,29 +5,30 @@ observation. Only what needs more is read again, strongly and few at a time: whe
 gone, and why a gang waits.
 """
 
-import logging
-import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from gangline.clusters.drivers.base import AttemptRef, Observation, ObservedState
+from gangline.clusters.drivers.base import (
+    AttemptRef,
+    Observation,
+    ObservedState,
+    TellTrouble,
+    ignore_trouble,
+)
 
-from . import jobs, labels, observing, pods
+from . import jobs, observing
 from .client import Client
-from .jobs import Job
+from .following import Following
 from .kinds import JobKind
 from .pods import Pod
-from .reflector import Raw, Reflector, Sink
-from .resources import PODS, Resource
+from .resources import PODS
+from .store import Key, Listener, Store
 
-log = logging.getLogger(__name__)
+__all__ = ["Listener", "Store", "Watch"]
 
 SIGN_OF_LIFE = 2.0
-GATHER = 0.05
-"""Seconds in which changes that come together are told together."""
 FIRST_LIST = 10.0
 REPEAT_EVERY = 60.0
 """Seconds after which an unfinished attempt is told again though nothing changed."""
@@ -38,7 +39,6 @@ _OVER = (ObservedState.SUCCEEDED, ObservedState.FAILED, ObservedState.SUSPENDED)
 _GONE = (*_OVER, ObservedState.ABSENT)
 _WAITS = (ObservedState.PENDING, ObservedState.STARTING)
 
-Key = tuple[str, int]
 Look = Callable[[AttemptRef], Observation]
 
 
@@ -54,152 +54,8 @@ class _Known:
     """Told twice that it is over, in case the first telling was overtaken."""
 
 
-class Listener:
-    """What else wants to hear of pods and of ends; see `logs.Collector`."""
-
-    def tell(self, pod: Pod) -> None: ...
-
-    def gone(self, uid: str) -> None: ...
-
-    def judged(self, key: Key, state: ObservedState) -> None:
-        """How the attempt stands now."""
-
-    def tick(self) -> None:
-        """Called every few seconds."""
-
-    def stop(self) -> None:
-        """The watch is over."""
-
-
-@dataclass
-class Store(Sink):
-    """Jobs and pods as last heard, and which attempts have changed since somebody asked."""
-
-    kinds: dict[Resource, JobKind]
-    listener: Listener
-    jobs: dict[str, Job] = field(default_factory=dict)
-    pods: dict[str, Pod] = field(default_factory=dict)
-    troubles: dict[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.changes = threading.Condition()
-        self._dirty: dict[Key, float] = {}
-        self._heard: dict[str, float] = {}
-        self._jobs_of: defaultdict[Key, set[str]] = defaultdict(set)
-        self._pods_of: defaultdict[Key, set[str]] = defaultdict(set)
-
-    @property
-    def heard_at(self) -> float:
-        """When the stream that is silent for longest was last heard."""
-        with self.changes:
-            return min(self._heard.values(), default=float("-inf"))
-
-    def is_ready(self, resources: Sequence[Resource], *, patient: bool) -> bool:
-        """Whether enough was listed to judge by. A kind that may not be followed is not waited for
-        for ever; without the pods nothing can be said of any."""
-        with self.changes:
-            missing = [r for r in resources if r.plural not in self._heard]
-            if patient or PODS in missing:
-                return not missing
-            return all(resource.plural in self.troubles for resource in missing)
-
-    def take(self, seconds: float) -> dict[Key, float]:
-        """Attempts that changed, with the time of the news; waits for some up to ``seconds``."""
-        with self.changes:
-            if not self._dirty:
-                self.changes.wait(seconds)
-            if self._dirty:
-                self.changes.wait(GATHER)
-            taken, self._dirty = self._dirty, {}
-        return taken
-
-    def of(self, key: Key) -> tuple[Job | None, list[Pod]]:
-        """The attempt's job and pods. Of two jobs, somebody copied one: the older is ours."""
-        with self.changes:
-            jobs = [self.jobs[uid] for uid in self._jobs_of.get(key, ())]
-            found = [self.pods[uid] for uid in self._pods_of.get(key, ())]
-        never = datetime.max.replace(tzinfo=UTC)
-        return min(jobs, key=lambda job: job.created_at or never, default=None), found
-
-    def cut(self, resource: Resource, raw: Raw) -> Job | Pod | None:
-        try:
-            kind = self.kinds.get(resource)
-            return pods.read(raw) if kind is None else jobs.read(raw, kind)
-        except (AttributeError, KeyError, TypeError, ValueError) as why:
-            log.warning("an object of %s is left out: %r", resource.plural, why)
-            return None
-
-    def listed(self, resource: Resource, kept: list[Job | Pod], read_at: float) -> None:
-        fresh = {thing.uid for thing in kept}
-        with self.changes:
-            for uid in self._held(resource) - fresh:
-                self._drop(resource, uid, read_at)
-            for thing in kept:
-                self._put(thing, read_at)
-            self._hear(resource)
-
-    def changed(self, resource: Resource, raw: Raw, read_at: float) -> None:
-        thing = self.cut(resource, raw)
-        with self.changes:
-            if thing is not None:
-                self._put(thing, read_at)
-            self._hear(resource)
-
-    def gone(self, resource: Resource, raw: Raw, read_at: float) -> None:
-        with self.changes:
-            self._drop(resource, str((raw.get("metadata") or {}).get("uid", "")), read_at)
-            self._hear(resource)
-
-    def alive(self, resource: Resource) -> None:
-        with self.changes:
-            self._hear(resource)
-
-    def trouble(self, resource: Resource, reason: str) -> None:
-        if self.troubles.get(resource.plural) != reason:
-            self.troubles[resource.plural] = reason
-            log.warning("%s cannot be followed: %s", resource.plural, reason)
-
-    def _hear(self, resource: Resource) -> None:
-        self._heard[resource.plural] = time.monotonic()
-        self.troubles.pop(resource.plural, None)
-        self.changes.notify_all()
-
-    def _held(self, resource: Resource) -> set[str]:
-        if resource == PODS:
-            return set(self.pods)
-        return {uid for uid, job in self.jobs.items() if job.kind.resource == resource}
-
-    def _put(self, thing: Job | Pod, read_at: float) -> None:
-        key = (thing.workload, thing.attempt)
-        if isinstance(thing, Pod):
-            if self.pods.get(thing.uid) == thing:
-                return
-            self.pods[thing.uid] = thing
-            self._pods_of[key].add(thing.uid)
-            self.listener.tell(thing)
-        else:
-            if self.jobs.get(thing.uid) == thing:
-                return
-            self.jobs[thing.uid] = thing
-            self._jobs_of[key].add(thing.uid)
-        self._dirty[key] = read_at
-
-    def _drop(self, resource: Resource, uid: str, read_at: float) -> None:
-        thing = self.pods.pop(uid, None) if resource == PODS else self.jobs.pop(uid, None)
-        if thing is None:
-            return
-        key = (thing.workload, thing.attempt)
-        group = self._pods_of if isinstance(thing, Pod) else self._jobs_of
-        group[key].discard(uid)
-        if not group[key]:
-            del group[key]
-        if isinstance(thing, Pod):
-            self.listener.gone(uid)
-        self._dirty[key] = read_at
-
-
 class Watch:
-    """One watch: reflectors, what they told, and what was made of it."""
+    """One watch: what is followed, what it told, and what was made of it."""
 
     def __init__(
         self,
@@ -208,32 +64,31 @@ class Watch:
         kinds: Sequence[JobKind],
         look: Look,
         listener: Listener | None = None,
+        tell: TellTrouble = ignore_trouble,
     ) -> None:
-        self.install, self.look = install, look
+        self.install, self.look, self.tell = install, look, tell
         self.listener = listener or Listener()
         self.store = Store({kind.resource: kind for kind in kinds}, self.listener)
-        self._resources = [*self.store.kinds, PODS]
-        wanted = labels.selector(install)
-        self.reflectors = [Reflector(client, r, wanted, self.store) for r in self._resources]
+        self.following = Following(client, install, [*self.store.kinds, PODS], self.store)
+        self._trouble: str | None = None
         self._known: dict[Key, _Known] = {}
         self._later: dict[Key, float] = {}
         """Attempts that could not be judged, and when to try again."""
 
     def batches(self) -> Iterator[list[Observation]]:
         """Batches of changed observations for ever; an empty one as a sign of life."""
-        for reflector in self.reflectors:
-            reflector.start()
+        self.following.start()
         try:
             yield from self._run()
         finally:
-            for reflector in self.reflectors:
-                reflector.stop()
+            self.following.stop()
 
     def _run(self) -> Iterator[list[Observation]]:
         until, is_patient = time.monotonic() + FIRST_LIST, True
-        while not self.store.is_ready(self._resources, patient=is_patient):
+        while not self.following.is_ready(patient=is_patient):
             with self.store.changes:
                 self.store.changes.wait(0.2)
+            self._tell_trouble()
             if time.monotonic() > until:
                 until, is_patient = time.monotonic() + SIGN_OF_LIFE, False
                 yield []
@@ -245,6 +100,19 @@ class Watch:
                     yield from self._cut(self._changed(taken), only_news=True)
             yield from self._cut(self._due(), only_news=True)
             self.listener.tick()
+            self._tell_trouble()
+
+    def _tell_trouble(self) -> None:
+        """Follow what became necessary, and say what cannot be followed, if that changed."""
+        self.following.adapt()
+        trouble = self.following.trouble
+        if trouble == self._trouble:
+            return
+        if not trouble and self._trouble:
+            for known in self._known.values():
+                known.told_at = float("-inf")  # it is true again, though nothing changed
+        self._trouble = trouble
+        self.tell(trouble)
 
     def _cut(
         self, found: Iterator[Observation], *, only_news: bool = False

@@ -29,7 +29,9 @@ from gangline.clusters.drivers.base import (
     ReplicaPlacement,
     Result,
     Submission,
+    TellTrouble,
     Unknown,
+    ignore_trouble,
 )
 from gangline.spec.problems import Problem, Role
 
@@ -206,7 +208,9 @@ class LocalDriver:
     def delete_object(self, owned: OwnedObject) -> Result:
         return self.delete(owned.ref)
 
-    def watch(self, install: str, cursor: str) -> Iterator[Sequence[Observation]]:
+    def watch(
+        self, install: str, cursor: str, tell: TellTrouble = ignore_trouble
+    ) -> Iterator[Sequence[Observation]]:
         def owns(folder: RunFolder) -> bool:
             try:
                 plan = folder.plan()

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('clusters', '0003_credentials'),
+        ('clusters', '0004_contact'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
