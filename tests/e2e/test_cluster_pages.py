@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("loopback_admitted")
 def test_an_administrator_looks_after_a_cluster(
     open_page: Opener, bed: Bed, axe: Callable[[Page], list[str]]
 ) -> None:
-    page = open_page(ADMIN)
+    page = patient(open_page(ADMIN))
     page.goto("/clusters/connect")
     page.locator("#name").fill("lab")
     page.locator("#kubeconfig").fill(bed.kubeconfig("gangline"))
@@ -49,10 +49,16 @@ def test_an_administrator_looks_after_a_cluster(
     assert not Credential.objects.exists()
 
 
+def patient(page: Page) -> Page:
+    """The machine has a whole Kubernetes to carry."""
+    page.set_default_timeout(90_000)
+    return page
+
+
 def settings_of_two(
     open_page: Opener, page: Page, lab: Cluster, axe: Callable[[Page], list[str]]
 ) -> None:
-    other = open_page(ADMIN, viewport={"width": 390, "height": 844})
+    other = patient(open_page(ADMIN, viewport={"width": 390, "height": 844}))
     for one in (page, other):
         one.goto(f"/clusters/{lab.pk}/settings")
         assert not one.evaluate("document.documentElement.scrollWidth > innerWidth")
