@@ -382,11 +382,9 @@ class FaultyDriver:
             else:
                 found = take_fault(database, op, ref.workload)
             fault = found[0] if found else ""
-            database.execute(
-                "INSERT INTO call (at, pid, op, workload, attempt, fault)"
-                " VALUES (?, ?, ?, ?, ?, ?)",
-                (time.time(), os.getpid(), op, ref.workload, ref.attempt, fault),
-            )
+            columns = "INSERT INTO call (at, pid, op, workload, attempt, fault)"
+            row = (time.time(), os.getpid(), op, ref.workload, ref.attempt, fault)
+            database.execute(f"{columns} VALUES (?, ?, ?, ?, ?, ?)", row)
         if found and op in _READS:
             if found[0] in _SENT:
                 os.kill(os.getpid(), _SENT[found[0]])

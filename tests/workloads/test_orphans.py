@@ -177,7 +177,11 @@ def test_what_belongs_to_a_workload_by_now_is_not_deleted(
 def test_an_ignored_one_is_put_away_and_brought_back(engine: KubernetesEngine, place: str) -> None:
     put(engine, "lost", **ours(engine, str(uuid.uuid4())))
     orphan = sure(engine)
-    given = {"actor": engine_actor(engine), "cluster": engine.cluster, "orphan_id": orphan.pk}
+    given: dict[str, Any] = {
+        "actor": engine_actor(engine),
+        "cluster": engine.cluster,
+        "orphan_id": orphan.pk,
+    }
     assert orphans.ignore(**given).decision == "ignore"
     look(engine)
     assert Orphan.objects.get().decision == "ignore"

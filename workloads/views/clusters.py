@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from gangline.access.actor import actor_of
+from gangline.access.refusals import NotVisible
 from gangline.clusters.models import Cluster, Orphan
 from gangline.organization import kubernetes
 from gangline.organization.connecting import managed
@@ -70,7 +71,7 @@ def cluster_remove(request: HttpRequest, cluster_id: UUID) -> HttpResponse:
         if not wrong:
             try:
                 removal.remove(actor=actor, cluster=cluster, forget=forget, leave=leave)
-            except removal.CannotRemove as why:
+            except kubernetes.CannotRemove as why:
                 messages.error(request, str(why))
                 return redirect("cluster-remove", cluster_id=cluster_id)
             messages.success(request, f"{cluster.name} is removed.")
@@ -120,7 +121,7 @@ def _decide(
     cluster = managed(actor, cluster_id)
     try:
         orphan = act(actor=actor, cluster=cluster, orphan_id=orphan_id)
-    except orphans.NotVisible:
+    except NotVisible:
         raise Http404 from None
     messages.success(request, done.format(orphan))
     return redirect("cluster-detail", cluster_id=cluster_id)

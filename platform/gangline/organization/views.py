@@ -72,8 +72,10 @@ def cluster_list(request: HttpRequest) -> HttpResponse:
     user = _user(request)
     strays = Count("orphans", filter=Q(orphans__is_sure=True, orphans__decision=""))
     found = visible(user).order_by("name")
-    managed = set(visible_scopes(user, Permission.CLUSTER_VIEW).values_list("pk", flat=True))
-    counted = found.annotate(strays=strays)
+    counted = list(found.annotate(strays=strays))
+    managed: set[int] = set()
+    if any(one.strays for one in counted):
+        managed.update(visible_scopes(user, Permission.CLUSTER_VIEW).values_list("pk", flat=True))
     rows = [
         Row(one, health_of(one), _facts(one), one.strays if one.scope_id in managed else 0)
         for one in counted
