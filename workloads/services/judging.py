@@ -12,7 +12,6 @@ from gangline.access.permissions import Permission
 from gangline.access.refusals import NotAllowed
 from gangline.accounts.models import User
 from gangline.clusters.connections import Unconnectable, driver_for, facts_of
-from gangline.clusters.drivers.base import Driver
 from gangline.clusters.models import Cluster
 from gangline.organization.models import Project
 from gangline.organization.selectors import with_scopes
@@ -30,6 +29,7 @@ from workloads.services import slots
 from workloads.services.asking import Preview, SubmissionRequest, Totals
 from workloads.services.forecast import NO_FORECAST, forecast
 from workloads.services.naming import name_problems
+from workloads.services.refusing import as_clause, unsupported
 
 FRAMEWORK = "distributedFramework"
 COUNTED = frozenset(
@@ -265,7 +265,7 @@ def _cluster_problems(
                 Role.WORKER,
                 FRAMEWORK,
                 "cluster",
-                f"cannot be {label} on {place.cluster.name}: {_as_clause(offer.reason)}",
+                f"cannot be {label} on {place.cluster.name}: {as_clause(offer.reason)}",
                 framework,
                 accepted=", ".join(o.framework for o in facts.frameworks if o.available),
                 source=f"cluster {place.cluster.name}",
@@ -296,31 +296,16 @@ def _cluster_problems(
         driver = driver_for(place.cluster)
     except Unconnectable as why:
         return [*found, _unconnectable(place.cluster, str(why))]
-    refused = [*_unsupported(driver, resolution), *driver.check(submission, facts)]
+    refused = [*unsupported(driver, resolution), *driver.check(submission, facts)]
     if _master_mode(request, configuration) == "same":
         # A master that follows the workers is mended at their fields: it has none of its own.
         refused = [p.at(role=Role.WORKER) if p.role == Role.MASTER else p for p in refused]
     return found + [_labelled(p) for p in refused if (p.role, _field(p.path)) not in wrong]
 
 
-def _unsupported(driver: Driver, resolution: Resolution) -> Iterator[Problem]:
-    """Fields that this kind of cluster cannot do and that somebody gave a value all the same."""
-    for qualified, effective in resolution.effective.items():
-        role, _, path = qualified.partition(".")
-        reason = driver.unsupported.get(path)
-        # A policy may hold for clusters of several kinds.
-        is_said = not effective.source.startswith(("default", "workers", "policy ", "fixed by "))
-        # Who says no to it asks for nothing.
-        if reason and is_said and effective.value not in (None, False, [], {}):
-            message = f"cannot be used on this cluster: {_as_clause(reason)}"
-            yield Problem(
-                Role(role), path, "unsupported", message, effective.value, accepted="no value"
-            )
-
-
 def _unconnectable(cluster: Cluster, why: str) -> Problem:
     return Problem(
-        Role.WORKLOAD, "clusterId", "cluster", f"cannot be used: {_as_clause(why)}",
+        Role.WORKLOAD, "clusterId", "cluster", f"cannot be used: {as_clause(why)}",
         str(cluster.pk), accepted="a cluster that this installation can reach", label="Cluster",
     )  # fmt: skip
 
@@ -339,11 +324,6 @@ def _labelled(problem: Problem) -> Problem:
 def _field(path: str) -> str:
     """The list of an item's path: ``labels.0.name`` is about ``labels``."""
     return re.split(r"\.[0-9]+(?:\.|\Z)", path, maxsplit=1)[0]
-
-
-def _as_clause(reason: str) -> str:
-    text = reason.strip().rstrip(".")
-    return text or "no runtime offers it"
 
 
 def _need(

@@ -155,6 +155,9 @@ class _Drawing:
             standing=self.inherited.items.get(spec.path, ()),
             sent=self.told.sent.get(spec.path, ()),
             problems=problems,
+            unsupported=[
+                n for n in spec.alternatives if f"{spec.path}.{n}" in self.form.unsupported
+            ],
         )
         return replace(
             common,

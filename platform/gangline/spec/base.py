@@ -85,6 +85,17 @@ class ItemKey:
 
 
 @dataclass(frozen=True, slots=True)
+class Alternative:
+    """An item of a list has exactly one of the attributes that carry this note.
+
+    ``label`` is what people call the attribute when they choose between them. On a nested object it
+    stands for all that the object holds.
+    """
+
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
 class WorkloadLevel:
     """The field has one value for the whole workload; it stands in the worker half (R23)."""
 

@@ -21,8 +21,9 @@ from .base import (
     WorkloadLevel,
     refused,
 )
+from .environment import EnvironmentVariable
 from .placement import ExtendedResource, NodeType, PriorityClassName, Toleration
-from .reserved import AnnotationValue, LabelValue, MetadataKey, VariableName
+from .reserved import AnnotationValue, LabelValue, MetadataKey
 from .types import (
     AbsolutePath,
     Arguments,
@@ -31,18 +32,10 @@ from .types import (
     Image,
     Quantity,
     SizeRange,
-    Text,
 )
 
 MOST_METADATA = 4096
 DAY = 24 * 60 * 60
-
-
-class EnvironmentVariable(SpecModel):
-    """A variable that every process of the role receives."""
-
-    name: Annotated[VariableName, Ui("Name", placeholder="NCCL_DEBUG")]
-    value: Annotated[Text, Ui("Value", placeholder="INFO")]
 
 
 class Label(SpecModel):

@@ -34,6 +34,9 @@ WORKER: Mapping[str, Any] = {
     "environmentVariables": [
         {"name": "NCCL_DEBUG", "value": "INFO"},
         {"name": "EMPTY", "value": ""},
+        {"name": "WANDB_API_KEY", "secret": {"name": "wandb", "key": "api-key"}},
+        {"name": "NCCL_ALGO", "configMap": {"name": "nccl", "key": "algo"}},
+        {"name": "POD_IP", "podFieldRef": {"path": "status.podIP"}},
     ],
     "compute.gpuDevicesRequest": 2,
     "compute.cpuCoreRequest": 1.5,

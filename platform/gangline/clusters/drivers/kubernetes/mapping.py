@@ -12,12 +12,10 @@ from typing import Any
 from gangline.clusters.drivers.mapping import Table, To, paths
 from gangline.spec.types import split_command
 
+from . import environment
+
 NODE_TYPE = "node.kubernetes.io/instance-type"
 """https://kubernetes.io/docs/reference/labels-annotations-taints/"""
-
-
-def _variables(items: list[dict[str, Any]]) -> list[dict[str, str]]:
-    return [{"name": str(item["name"]), "value": str(item.get("value") or "")} for item in items]
 
 
 def _pairs(items: list[dict[str, Any]]) -> dict[str, str]:
@@ -63,7 +61,7 @@ ROLE: Table = {
     "command": To("container|command", split_command),
     "args": To("container|args", split_command),
     "workingDir": To("container|workingDir"),
-    "environmentVariables": To("container|env", _variables),
+    "environmentVariables": To("container|env", environment.own),
     "compute.gpuDevicesRequest": To("gpus"),
     "compute.cpuCoreRequest": To("container|resources|requests|cpu", cores),
     "compute.cpuCoreLimit": To("container|resources|limits|cpu", cores),

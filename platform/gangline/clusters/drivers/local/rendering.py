@@ -49,6 +49,9 @@ UNSUPPORTED: Mapping[str, str] = {
     "nodeType": "This machine is the only node.",
     "priorityClass": "This machine starts workloads in the order of their creation.",
     "tolerations": "This machine has no other nodes, and none of them is tainted.",
+    "environmentVariables.secret": "This machine has no Secrets.",
+    "environmentVariables.configMap": "This machine has no ConfigMaps.",
+    "environmentVariables.podFieldRef": "Processes of this machine run in no pod.",
     "imagePullPolicy": "A runtime of this machine is there already: nothing is pulled.",
 }
 """The reason for each field that means nothing to processes of this machine."""
