@@ -130,7 +130,7 @@ def declared(annotation: Any, default: Any = None) -> type[SpecModel]:
         (Annotated[int | str, GENERAL], "a spec field cannot be of type"),
         (
             Annotated[int | None, Field(ge=0, le=1), AtLeast("other"), GENERAL],
-            "AtLeast names other, which does not exist",
+            "a note names other, which does not exist",
         ),
     ],
 )

@@ -25,11 +25,11 @@ from gangline.spec.problems import Problem, Role
 from gangline.spec.types import quantity_bytes
 from gangline.spec.workload import SPEC
 from workloads import refs
-from workloads.services import slots
+from workloads.services import shares, slots
 from workloads.services.asking import Preview, SubmissionRequest, Totals
 from workloads.services.forecast import NO_FORECAST, forecast
 from workloads.services.naming import name_problems
-from workloads.services.refusing import as_clause, unsupported
+from workloads.services.refusing import as_clause, by_policy, unsupported
 
 FRAMEWORK = "distributedFramework"
 COUNTED = frozenset(
@@ -168,11 +168,13 @@ def totals_of(resolution: Resolution, configuration: str) -> Totals:
     masters = 1 if configuration == WORKERS_AND_MASTER else 0
     sizes = _pod_sizes(resolution, configuration)
     counts = [workers, *([masters] if masters else [])]
+    gpus = sum(n * size[0] for n, size in zip(counts, sizes, strict=True))
     return Totals(
         pods=workers + masters,
         workers=workers,
         masters=masters,
-        gpus=sum(n * size[0] for n, size in zip(counts, sizes, strict=True)),
+        gpus=shares.whole(gpus),
+        gpu_parts=shares.in_words(gpus, (worker, resolution.values(Role.MASTER))),
         cpus=round(sum(n * size[1] for n, size in zip(counts, sizes, strict=True)), 3),
         memory_bytes=sum(n * size[2] for n, size in zip(counts, sizes, strict=True)),
     )
@@ -297,6 +299,7 @@ def _cluster_problems(
     except Unconnectable as why:
         return [*found, _unconnectable(place.cluster, str(why))]
     refused = [*unsupported(driver, resolution), *driver.check(submission, facts)]
+    found += by_policy(driver, resolution, known, place.cluster.name)
     if _master_mode(request, configuration) == "same":
         # A master that follows the workers is mended at their fields: it has none of its own.
         refused = [p.at(role=Role.WORKER) if p.role == Role.MASTER else p for p in refused]
@@ -341,13 +344,13 @@ def _need(
     )
 
 
-def _pod_sizes(resolution: Resolution, configuration: str) -> list[tuple[int, float, int]]:
+def _pod_sizes(resolution: Resolution, configuration: str) -> list[tuple[float, float, int]]:
     """GPUs, CPU cores and bytes of one worker and, if there is one, of the master."""
     roles = [Role.WORKER, *([Role.MASTER] if configuration == WORKERS_AND_MASTER else [])]
     return [_pod_size(resolution.values(role)) for role in roles]
 
 
-def _pod_size(values: Mapping[str, Any]) -> tuple[int, float, int]:
+def _pod_size(values: Mapping[str, Any]) -> tuple[float, float, int]:
     cpus = values.get("compute.cpuCoreRequest")
     memory = values.get("compute.cpuMemoryRequest")
     try:
@@ -355,7 +358,8 @@ def _pod_size(values: Mapping[str, Any]) -> tuple[int, float, int]:
     except ValueError:
         size = 0
     cores = 0.0 if isinstance(cpus, bool) or not isinstance(cpus, int | float) else float(cpus)
-    return _whole(values.get("compute.gpuDevicesRequest"), 0), cores, size
+    devices = _whole(values.get("compute.gpuDevicesRequest"), 0)
+    return devices * shares.portion(values), cores, size
 
 
 def _whole(value: Any, otherwise: int) -> int:

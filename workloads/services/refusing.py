@@ -1,6 +1,6 @@
 """What a kind of cluster cannot do, and that is asked of it all the same."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from gangline.clusters.drivers.base import Driver
@@ -30,6 +30,33 @@ def unsupported(driver: Driver, resolution: Resolution) -> Iterator[Problem]:
             yield Problem(
                 Role(role), path, "unsupported", message, effective.value, accepted="no value"
             )
+
+
+def by_policy(
+    driver: Driver, resolution: Resolution, known: Iterable[Problem], cluster: str
+) -> Iterator[Problem]:
+    """What a policy insists on and the cluster cannot give: nothing passes for want of a field.
+
+    A policy's default for such a field is simply not used.
+    """
+    missing = {(p.role, p.path): p for p in known if p.rule == "required" and p.source}
+    for qualified, effective in resolution.effective.items():
+        role, _, path = qualified.partition(".")
+        scope = effective.source.removeprefix("fixed by ")
+        is_fixed = scope != effective.source and effective.value not in (None, False, [], {})
+        if is_fixed and (reason := driver.unsupported.get(path)):
+            label = catalogue(SPEC.worker)[path].label
+            message = f"is fixed, and cluster {cluster} does not have it: {as_clause(reason)}"
+            yield Problem(
+                Role(role), path, "cluster", message, effective.value,
+                accepted="another cluster, or a policy that leaves it open",
+                source=scope, label=label,
+            )  # fmt: skip
+    for (role_, path), problem in missing.items():
+        if reason := driver.unsupported.get(path):
+            message = f"is required, and cluster {cluster} does not have it: {as_clause(reason)}"
+            accepted = "another cluster, or a policy that does not require it"
+            yield problem.at(role=role_, rule="cluster", message=message, accepted=accepted)
 
 
 def _items(

@@ -128,6 +128,8 @@ class FieldView:
     attributes: tuple[str, ...] = ()
     item_word: str = ""
     placeholder: str = ""
+    suggestions: tuple[str, ...] = ()
+    """Values to choose from while typing; any other text can be typed too."""
     mono: bool = False
     roomy: bool = False
     """Texts such as commands: two on a line at most."""

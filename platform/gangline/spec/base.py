@@ -115,6 +115,26 @@ class AtLeast:
 
 
 @dataclass(frozen=True, slots=True)
+class When:
+    """The field has a meaning only where the sibling field ``name`` has one of ``values``.
+
+    No values: wherever the sibling has any. ``is_required``: it must then have a value too.
+    """
+
+    name: str
+    values: tuple[str, ...] = ()
+    is_required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Least and largest number where the sibling field ``name`` has such a value."""
+
+    name: str
+    by: Mapping[str, tuple[int, int]] = field(hash=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Guarded:
     """No policy may let a narrower scope override its rule for this field."""
 

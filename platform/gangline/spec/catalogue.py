@@ -19,9 +19,11 @@ from .base import (
     Default,
     Guarded,
     ItemKey,
+    Limits,
     Only,
     Synonyms,
     Ui,
+    When,
     WorkloadLevel,
 )
 from .types import DurationMark, Format, SizeRange
@@ -80,6 +82,8 @@ class SpecField:
     """Other spellings of choices, each with the choice it stands for."""
     alternative: str = ""
     """Of an attribute: what people call the one of several that it belongs to."""
+    conditions: tuple[When | Limits, ...] = ()
+    """Rules between it and other fields, whose ``name`` is a path here."""
 
     @property
     def label(self) -> str:
@@ -120,8 +124,9 @@ def catalogue(model: type[BaseModel]) -> Mapping[str, SpecField]:
             raise TypeError(f"{field.path}: the section of its Ui note must be one of {known}")
         if field.required:
             raise TypeError(f"{field.path}: it must be optional; None means that nobody said it")
-        if field.at_least and field.at_least not in fields:
-            raise TypeError(f"{field.path}: AtLeast names {field.at_least}, which does not exist")
+        others = (field.at_least, *(rule.name for rule in field.conditions))
+        if strange := next((name for name in others if name and name not in fields), ""):
+            raise TypeError(f"{field.path}: a note names {strange}, which does not exist")
     return MappingProxyType(dict(sorted(fields.items(), key=lambda entry: _place(entry[1]))))
 
 
@@ -190,6 +195,10 @@ def _field(path: str, annotation: Any, notes: _Notes, *, required: bool) -> Spec
         "guarded": notes.get(Guarded) is not None,
         "alternative": notes.take(Alternative, lambda note: note.label, ""),
         "at_least": notes.take(AtLeast, lambda note: f"{group}{note.name}", ""),
+        "conditions": (
+            *notes.take(When, lambda note: (replace(note, name=f"{group}{note.name}"),), ()),
+            *notes.take(Limits, lambda note: (replace(note, name=f"{group}{note.name}"),), ()),
+        ),
     }
     return SpecField(**common, **_of_kind(path, annotation, notes))
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from .catalogue import Kind, SpecField, catalogue
+from .conditions import condition_problems
 from .items import chosen
 from .problems import Problem, Role, shown
 from .types import quantity_bytes
@@ -129,6 +130,8 @@ def validate(
     right = {p: value for p, value in known.items() if value is not None and p not in wrong}
     for path in right:
         found.extend(_cross_field_problems(fields, role, fields[path], right, sent))
+    wrong_fields = {field_path(path, fields) for path in wrong}
+    found += condition_problems(fields, role, right, wrong_fields)
     order = {path: place for place, path in enumerate(fields)}
     found.sort(key=lambda problem: order[field_path(problem.path, fields)])
     groups = _names_under(model, "")

@@ -23,12 +23,15 @@ def place(bed: Bed, tmp_path: Path) -> Iterator[Ground]:
 
 
 def released(place: Ground, **values: Any) -> AttemptRef:
-    """One worker with these values, by path; a dot is written as two underscores."""
+    """Workers with these values, by path; a dot is written as two underscores."""
     small: dict[str, Any] = {
-        "compute__gpuDevicesRequest": 0, "compute__extendedResources": [], "nodeType": None,
+        "compute__gpuDevicesRequest": 0, "compute__extendedResources": [],
+        "nodeType": None, "nodeAffinityRequired": [],
+        "podAffinity__key": None, "podAffinity__type": None,
         "priorityClass": None, "compute__cpuCoreRequest": 0.1, "tolerations": [],
     }  # fmt: skip
-    wanted = submission("PyTorch", num_workers=1, **(small | values))
+    count = values.pop("num_workers", 1)
+    wanted = submission("PyTorch", num_workers=count, **(small | values))
     ref = place.ref(wanted.name, submission=wanted, rendered=place.driver.render(wanted))
     assert isinstance(place.driver.create(ref), NotYet)
     place.driver.commit(ref)
@@ -89,3 +92,50 @@ def test_a_secret_that_is_not_there_is_told_in_words(place: Ground) -> None:
     assert answer.ok, answer.message
     seen = place.until(ref, ObservedState.STARTING)
     assert seen.reason == 'Its configuration cannot be used: secret "wandb" not found.'
+
+
+def test_node_type_and_requirements_are_one_term(place: Ground) -> None:
+    released(
+        place,
+        nodeType="p5.48xlarge",
+        nodeAffinityRequired=[
+            {"key": "topology.kubernetes.io/zone", "operator": "NotIn", "values": "a,b"},
+            {"key": "gpus", "operator": "Gt", "values": "4"},
+            {"key": "maintenance", "operator": "DoesNotExist"},
+        ],
+    )
+    affinity = pod_of(place)["spec"]["affinity"]["nodeAffinity"]
+    (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert term["matchExpressions"] == [
+        {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": ["p5.48xlarge"]},
+        {"key": "topology.kubernetes.io/zone", "operator": "NotIn", "values": ["a", "b"]},
+        {"key": "gpus", "operator": "Gt", "values": ["4"]},
+        {"key": "maintenance", "operator": "DoesNotExist"},
+    ]
+
+
+@pytest.mark.parametrize("kind", ["Required", "Preferred"])
+def test_a_topology_is_about_the_pods_of_the_workload(place: Ground, kind: str) -> None:
+    key = "kubernetes.io/hostname"
+    ref = released(place, num_workers=2, podAffinity__key=key, podAffinity__type=kind)
+    affinity = pod_of(place)["spec"]["affinity"]["podAffinity"]
+    term = {
+        "topologyKey": key,
+        "labelSelector": {"matchLabels": {"gangline.dev/workload": ref.workload}},
+    }
+    wanted: dict[str, Any] = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    if kind == "Preferred":
+        weighed = [{"weight": 100, "podAffinityTerm": term}]
+        wanted = {"preferredDuringSchedulingIgnoredDuringExecution": weighed}
+    assert affinity == wanted
+    place.until(ref, ObservedState.RUNNING)
+    if kind == "Required":
+        pods = [pod_of(place, f"ddp-worker-{n}") for n in (0, 1)]
+        assert len({pod["spec"]["nodeName"] for pod in pods}) == 1
+
+
+def test_what_nodes_are_called_is_offered(place: Ground) -> None:
+    facts = place.driver.probe().facts
+    assert facts is not None
+    assert "kubernetes.io/hostname" in facts.detail["suggestions"]["podAffinity.key"]
+    assert "kubernetes.io/hostname" in facts.detail["nodes"]["labels"]

@@ -35,6 +35,7 @@ from . import (
     mapping,
     names,
     observing,
+    placing,
     probing,
     schedulers,
 )
@@ -60,7 +61,7 @@ class KubernetesDriver:
     """See ``Driver``. Thread-safe; holds no more than connections."""
 
     kind = "kubernetes"
-    unsupported = mapping.UNSUPPORTED
+    unsupported: Mapping[str, str] = mapping.UNSUPPORTED
     mapped = mapping.MAPPED
     in_flight_max = 60.0
 
@@ -69,6 +70,9 @@ class KubernetesDriver:
         self.objects = Objects(client, options)
         self._effects = Effects(client, self.objects, self._catch_up)
         self._pending = Pending(self.objects)
+        known = schedulers.ADAPTERS
+        self._adapter = known.get(options.scheduler) or known[schedulers.PLAIN]
+        self.unsupported = {**mapping.UNSUPPORTED, **self._adapter.unsupported}
 
     def probe(self) -> Health:
         return probing.probe(self.client)
@@ -77,7 +81,8 @@ class KubernetesDriver:
         return probing.capacity(self.client)
 
     def check(self, submission: Submission, facts: Facts) -> list[Problem]:
-        return check.check(submission, facts)
+        refused = check.check(submission, facts)
+        return [*refused, *self._adapter.check(submission), *placing.check(submission, facts)]
 
     def field_notes(
         self, *, framework: str, role: Role, has_own_master: bool

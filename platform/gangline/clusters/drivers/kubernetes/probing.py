@@ -14,7 +14,7 @@ from typing import Any
 
 from gangline.clusters.drivers.base import Capacity, Facts, FrameworkOffer, Health
 
-from . import addresses, connecting, offers, permissions
+from . import addresses, connecting, offers, permissions, placing
 from .client import Answer, Client, Unreachable
 from .resources import ACCESS_REVIEWS, NODES, STORAGE_CLASSES, Resource
 from .steps import State, Step
@@ -183,7 +183,10 @@ class _Look:
         self.tell(step)
 
     def _nodes(self) -> None:
-        step, self.detail["nodes"] = offers.nodes_in_words(_listed(self.client, NODES, self.until))
+        nodes = _listed(self.client, NODES, self.until)
+        step, about = offers.nodes_in_words(nodes)
+        self.detail["nodes"] = {**about, "labels": placing.labels_of(nodes)}
+        self.detail["suggestions"] = placing.suggestions(nodes)
         self.tell(step)
 
     def _guarded(self, name: str, step: Callable[[], None]) -> None:

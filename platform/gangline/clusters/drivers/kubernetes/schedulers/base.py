@@ -8,10 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from gangline.clusters.drivers.base import Submission
+from gangline.clusters.drivers.kubernetes import placement
 from gangline.clusters.drivers.kubernetes.resources import Resource
+from gangline.spec.problems import Problem, Role
 
 Object = dict[str, Any]
 Objects = Sequence[Mapping[str, Any]]
+TOPOLOGY = ("podAffinity.key", "podAffinity.type")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,12 @@ class Gang:
     """Queue of the scheduler that the cluster's settings name; empty: the adapter's own default."""
     priority: str = ""
     """Name of a PriorityClass; every pod has it already."""
+    topologies: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Label and ``Required`` or ``Preferred``, by role as the job names it."""
+    topology: tuple[str, str] | None = None
+    """That of the workers, for a scheduler that keeps the whole gang together."""
+    shares: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Annotations of `sharing`, by role as the job names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +73,12 @@ class SchedulerAdapter(Protocol):
     reads: tuple[Resource, ...]
     """Objects that ``pending_reason`` wants to see."""
 
+    unsupported: Mapping[str, str]
+    """Reason by field path for what it cannot do; the form shows the reason."""
+
+    def check(self, submission: Submission) -> Iterator[Problem]:
+        """Values that it cannot keep to, of fields that it has."""
+
     def decorate(self, job: Object, gang: Gang) -> None:
         """Write into ``job``, a whole custom resource, what the scheduler reads there."""
 
@@ -75,9 +91,32 @@ class SchedulerAdapter(Protocol):
 
 def templates(job: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The pod template of every role of a job."""
+    return (template for _, template in by_role(job))
+
+
+def by_role(job: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every role of a job and its pod template."""
     for key, roles in job["spec"].items():
         if key.endswith("ReplicaSpecs"):
-            yield from (role["template"] for role in roles.values())
+            yield from ((name, role["template"]) for name, role in roles.items())
+
+
+def keep_pods_together(job: Mapping[str, Any], gang: Gang) -> None:
+    """Each role's topology as affinity between pods, for a scheduler that places them singly."""
+    for role, template in by_role(job):
+        if topology := gang.topologies.get(role):
+            placement.keep_together(template, topology)
+
+
+def of_the_whole_gang(submission: Submission, title: str) -> Iterator[Problem]:
+    """Refuses a master whose topology differs from the workers'."""
+    for path in TOPOLOGY if submission.master is not None else ():
+        workers, own = submission.worker.get(path), (submission.master or {}).get(path)
+        if own == workers:
+            continue
+        message = f"must be as the workers have it: {title} keeps the whole gang together"
+        accepted = str(workers or "no value")
+        yield Problem(Role.MASTER, path, "scheduler", message, own, accepted)
 
 
 def schedule_with(job: Mapping[str, Any], scheduler: str) -> None:

@@ -5,16 +5,29 @@ asks for it. Its pod grouper makes the PodGroup from the job, whose labels it co
 https://github.com/NVIDIA/KAI-Scheduler/tree/main/docs
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gangline.clusters.drivers.base import Submission
 from gangline.clusters.drivers.kubernetes.resources import Resource
+from gangline.spec.problems import Problem
 
-from .base import Gang, Object, Waiting, mark, schedule_with, sentence
+from .base import (
+    Gang,
+    Object,
+    Waiting,
+    by_role,
+    mark,
+    of_the_whole_gang,
+    schedule_with,
+    sentence,
+)
 from .plain import of_pods
 
 POD_GROUPS = Resource("scheduling.run.ai", "v2alpha2", "podgroups", "PodGroup")
 DEFAULT_QUEUE = "default-queue"
+TOPOLOGY, DEFAULT_TOPOLOGY = "kai.scheduler/topology", "default"
+"""Name of the Topology object whose levels people may ask for."""
 POOL = "kai.scheduler/node-pool"
 
 
@@ -26,10 +39,21 @@ class Kai:
     api = POD_GROUPS.api_version
     is_proven = False
     reads: tuple[Resource, ...] = (POD_GROUPS,)
+    unsupported: Mapping[str, str] = {}
+
+    def check(self, submission: Submission) -> Iterator[Problem]:
+        return of_the_whole_gang(submission, self.title)
 
     def decorate(self, job: Object, gang: Gang) -> None:
         schedule_with(job, "kai-scheduler")
         mark(job, "labels", **{"kai.scheduler/queue": gang.queue or DEFAULT_QUEUE})
+        for role, template in by_role(job):
+            if share := gang.shares.get(role):
+                mark(template, "annotations", **share)
+        if gang.topology is not None:
+            key, kind = gang.topology
+            placement = f"kai.scheduler/topology-{kind.lower()}-placement"
+            mark(job, "annotations", **{TOPOLOGY: DEFAULT_TOPOLOGY, placement: key})
 
     def objects(self, gang: Gang) -> list[Object]:
         return []

@@ -5,9 +5,14 @@ asks for it. Kueue, not Gangline, lets a job go; stopping one is done at its Wor
 https://kueue.sigs.k8s.io/docs/tasks/run/kubeflow/
 """
 
-from gangline.clusters.drivers.kubernetes.resources import Resource
+from collections.abc import Iterator, Mapping
 
-from .base import Gang, Object, Waiting, condition, mark, sentence
+from gangline.clusters.drivers.base import Submission
+from gangline.clusters.drivers.kubernetes import sharing
+from gangline.clusters.drivers.kubernetes.resources import Resource
+from gangline.spec.problems import Problem
+
+from .base import Gang, Object, Waiting, by_role, condition, mark, sentence
 from .plain import of_pods
 
 WORKLOADS = Resource("kueue.x-k8s.io", "v1beta1", "workloads", "Workload")
@@ -23,9 +28,18 @@ class Kueue:
     api = WORKLOADS.api_version
     is_proven = False
     reads: tuple[Resource, ...] = (WORKLOADS,)
+    unsupported: Mapping[str, str] = sharing.whole_only(title)
+
+    def check(self, submission: Submission) -> Iterator[Problem]:
+        return iter(())
 
     def decorate(self, job: Object, gang: Gang) -> None:
         mark(job, "labels", **{"kueue.x-k8s.io/queue-name": gang.queue or DEFAULT_QUEUE})
+        for role, template in by_role(job):
+            if topology := gang.topologies.get(role):
+                key, kind = topology
+                word = f"kueue.x-k8s.io/podset-{kind.lower()}-topology"
+                mark(template, "annotations", **{word: key})
 
     def objects(self, gang: Gang) -> list[Object]:
         return []

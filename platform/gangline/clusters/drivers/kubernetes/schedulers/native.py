@@ -5,9 +5,25 @@ MPIJob's definition does not have yet: those are placed pod by pod.
 https://kubernetes.io/docs/concepts/scheduling-eviction/gang-scheduling/
 """
 
-from gangline.clusters.drivers.kubernetes.resources import Resource
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from .base import Gang, Object, Waiting, condition, sentence, templates
+from gangline.clusters.drivers.base import Submission
+from gangline.clusters.drivers.kubernetes import sharing
+from gangline.clusters.drivers.kubernetes.resources import Resource
+from gangline.spec.affinity import REQUIRED
+from gangline.spec.problems import Problem, Role
+
+from .base import (
+    Gang,
+    Object,
+    Waiting,
+    condition,
+    keep_pods_together,
+    of_the_whole_gang,
+    sentence,
+    templates,
+)
 from .plain import gang_reason, gpus_of, of_pods, unplaced
 
 POD_GROUPS = Resource("scheduling.k8s.io", "v1alpha2", "podgroups", "PodGroup")
@@ -22,9 +38,21 @@ class Native:
     api = POD_GROUPS.api_version
     is_proven = True
     reads: tuple[Resource, ...] = (POD_GROUPS,)
+    unsupported: Mapping[str, str] = sharing.whole_only("Kubernetes itself")
+
+    def check(self, submission: Submission) -> Iterator[Problem]:
+        """A group knows one topology, for all of its pods, that must be."""
+        if submission.framework in WITHOUT:
+            return
+        kind = submission.worker.get("podAffinity.type")
+        if kind not in (None, REQUIRED):
+            message = f"must be {REQUIRED}: gang scheduling of Kubernetes knows no {kind} topology"
+            yield Problem(Role.WORKER, "podAffinity.type", "scheduler", message, kind, REQUIRED)
+        yield from of_the_whole_gang(submission, "gang scheduling of Kubernetes")
 
     def decorate(self, job: Object, gang: Gang) -> None:
         if gang.framework in WITHOUT:
+            keep_pods_together(job, gang)
             return
         for template in templates(job):
             template["spec"]["schedulingGroup"] = {"podGroupName": gang.name}
@@ -37,7 +65,10 @@ class Native:
                 "apiVersion": POD_GROUPS.api_version,
                 "kind": POD_GROUPS.kind,
                 "metadata": {"name": gang.name},
-                "spec": {"schedulingPolicy": {"gang": {"minCount": gang.pods}}},
+                "spec": {
+                    "schedulingPolicy": {"gang": {"minCount": gang.pods}},
+                    **_constraints(gang),
+                },
             }
         ]
 
@@ -50,3 +81,11 @@ class Native:
         members = group.get("spec", {}).get("schedulingPolicy", {}).get("gang", {})
         count = int(members.get("minCount") or len(waiting.pods))
         return sentence(gang_reason(waiting, count, gpus_of(unplaced(waiting))))
+
+
+def _constraints(gang: Gang) -> dict[str, Any]:
+    """Feature gate ``TopologyAwareWorkloadScheduling``; one label at most."""
+    if gang.topology is None:
+        return {}
+    key, _ = gang.topology
+    return {"schedulingConstraints": {"topology": [{"key": key}]}}

@@ -7,10 +7,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gangline.clusters.drivers.kubernetes import quantities
+from gangline.clusters.drivers.base import Submission
+from gangline.clusters.drivers.kubernetes import quantities, sharing
 from gangline.clusters.drivers.kubernetes.resources import Resource
+from gangline.spec.problems import Problem
 
-from .base import Gang, Object, Objects, Room, Waiting, condition, sentence
+from .base import Gang, Object, Objects, Room, Waiting, condition, keep_pods_together, sentence
 
 _VERDICT = re.compile(r"0/([0-9]+) nodes are available: (.*?)(?:\. |\.?\Z)", re.DOTALL)
 _PART = re.compile(r"([0-9]+) (.+)", re.DOTALL)
@@ -34,9 +36,17 @@ class Plain:
     api = ""
     is_proven = True
     reads: tuple[Resource, ...] = ()
+    unsupported: Mapping[str, str] = sharing.whole_only(title)
+
+    def check(self, submission: Submission) -> Iterator[Problem]:
+        return iter(())
 
     def decorate(self, job: Object, gang: Gang) -> None:
-        """Nothing: it is the default of every pod."""
+        """No name: it is the default of every pod.
+
+        The first pod of a required topology decides where all of them go, fit they or not.
+        """
+        keep_pods_together(job, gang)
 
     def objects(self, gang: Gang) -> list[Object]:
         return []

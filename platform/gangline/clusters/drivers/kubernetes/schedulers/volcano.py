@@ -5,13 +5,25 @@ there; where they were not, ours is the only one. Both bear the workload's name.
 https://volcano.sh/en/docs/podgroup/ and https://volcano.sh/en/docs/queue/
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gangline.clusters.drivers.kubernetes import quantities
+from gangline.clusters.drivers.base import Submission
+from gangline.clusters.drivers.kubernetes import quantities, sharing
 from gangline.clusters.drivers.kubernetes.resources import Resource
+from gangline.spec.problems import Problem
 
-from .base import Gang, Object, Waiting, condition, mark, schedule_with, sentence, templates
+from .base import (
+    TOPOLOGY,
+    Gang,
+    Object,
+    Waiting,
+    condition,
+    mark,
+    schedule_with,
+    sentence,
+    templates,
+)
 from .plain import gang_reason, of_pods
 
 POD_GROUPS = Resource("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup")
@@ -28,6 +40,15 @@ class Volcano:
     api = POD_GROUPS.api_version
     is_proven = True
     reads: tuple[Resource, ...] = (POD_GROUPS, QUEUES)
+    unsupported: Mapping[str, str] = {
+        **sharing.whole_only(title),
+        **dict.fromkeys(
+            TOPOLOGY, "Volcano knows topologies by HyperNodes, not by labels of nodes."
+        ),
+    }
+
+    def check(self, submission: Submission) -> Iterator[Problem]:
+        return iter(())
 
     def decorate(self, job: Object, gang: Gang) -> None:
         schedule_with(job, "volcano")
