@@ -1,10 +1,10 @@
 """Run the tests in the order and on the databases that Gangline promises.
 
 Usage: `python -m scripts.run_tests [--only=sqlite|postgres|browser|kubernetes] [pytest arguments]`.
-Three sessions: everything but the browser on SQLite, what touches the database again on PostgreSQL,
-and the browser tests; a fourth, on a real Kubernetes, only when it is named. What is not installed
-is installed, or named and left out; under `CI=true` that is a failure, and so is a session without
-a test.
+Four sessions: everything but the browser on SQLite, what touches the database again on PostgreSQL,
+the browser tests, and the tests on a real Kubernetes, which is built meanwhile where it is not yet.
+What is not installed is installed, or named and left out; under `CI=true` that is a failure, and so
+is a session without a test.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts import system_packages
+from scripts import builds, system_packages
 
 ROOT = Path(__file__).resolve().parent.parent
 NO_TEST = 5
@@ -34,8 +35,6 @@ class Session:
     title: str
     options: tuple[str, ...]
     database: str = "sqlite"
-    on_request: bool = False
-    """Only when it is named."""
     part: str = ""
     """What no other session needs."""
 
@@ -54,7 +53,6 @@ SESSIONS = (
         "kubernetes",
         "on a real Kubernetes",
         ("-m", "needs_kubernetes", *PARALLEL),
-        on_request=True,
         part="kubernetes",
     ),
 )
@@ -64,22 +62,33 @@ def main(arguments: list[str]) -> int:
     """Run the sessions; return the first exit code that is not 0."""
     only = [one.removeprefix("--only=") for one in arguments if one.startswith("--only=")]
     given = [one for one in arguments if not one.startswith("--only=")]
-    chosen = [s for s in SESSIONS if (s.name in only if only else not s.on_request)]
-    others = {session.part for session in SESSIONS if session not in chosen}
-    missing = system_packages.ensure([name for name in system_packages.PARTS if name not in others])
-    if missing and os.environ.get("CI") == "true":
-        print(f"CI must run every test; not installed: {', '.join(missing)}.")
-        return 1
-    codes, totals = [], Counter[str]()
-    for session in chosen:
-        if session.database == "postgres" and "postgres" in missing:
-            print(f"\nLeft out: {session.title}.")
-            continue
-        code, counts = _run(session, given, missing)
-        totals.update(counts)
-        codes.append(code)
+    chosen = [session for session in SESSIONS if not only or session.name in only]
+    missing = system_packages.ensure(_needed(chosen), builds=False)
+    with builds.started(missing) as running:
+        lacking = [name for name in missing if name not in running]
+        if lacking and os.environ.get("CI") == "true":
+            print(f"CI must run every test; not installed: {', '.join(lacking)}.")
+            return 1
+        codes, totals = [], Counter[str]()
+        for session in chosen:
+            if session.part in running:
+                running[session.part].wait()
+                missing = system_packages.missing_parts(missing)
+            if session.database == "postgres" and "postgres" in missing:
+                print(f"\nLeft out: {session.title}.")
+                continue
+            needed = _needed([session])
+            code, counts = _run(session, given, [name for name in missing if name in needed])
+            totals.update(counts)
+            codes.append(code)
     _say_totals(totals, missing)
     return next((code for code in codes if code), 0)
+
+
+def _needed(sessions: Collection[Session]) -> list[str]:
+    """Parts without which tests of these sessions cannot run."""
+    others = {session.part for session in SESSIONS if session not in sessions}
+    return [name for name in system_packages.PARTS if name not in others]
 
 
 def _run(session: Session, given: list[str], missing: list[str]) -> tuple[int, dict[str, int]]:

@@ -119,12 +119,13 @@ def install_command(names: Iterable[str]) -> list[str]:
 
 def how_to_get(names: Iterable[str]) -> list[str]:
     """Return the commands that bring these parts here, for a person to run."""
-    packages = [name for name in names if _lacks_packages(PARTS[name])]
+    packages = [name for name in names if lacks_packages(PARTS[name])]
     steps = [f"sudo {' '.join(install_command(packages))}"] if packages else []
     return steps + [shlex.join(PARTS[name].command) for name in names if PARTS[name].command]
 
 
-def _lacks_packages(part: Part) -> bool:
+def lacks_packages(part: Part) -> bool:
+    """Tell whether Debian packages of this part that is not here have to be installed."""
     # The packages that a part is built or run with are named like their programs.
     return not part.command or not all(map(shutil.which, part.packages))
 
@@ -134,17 +135,17 @@ def can_install() -> bool:
     return os.geteuid() == 0 and shutil.which("apt-get") is not None
 
 
-def ensure(names: Iterable[str] = PARTS) -> list[str]:
-    """Install and build what is missing if that is allowed; return what is still missing."""
+def ensure(names: Iterable[str] = PARTS, *, builds: bool = True) -> list[str]:
+    """Install what is missing if that is allowed, build it too unless told; return the rest."""
     missing = missing_parts(names)
-    packages = [name for name in missing if _lacks_packages(PARTS[name])]
+    packages = [name for name in missing if lacks_packages(PARTS[name])]
     if packages and can_install():
         _install(packages)
     elif packages:
         print(f"Not installed here, and only root may install it: {', '.join(packages)}.")
         print(f"  sudo {' '.join(install_command(packages))}", flush=True)
-    for name in missing:
-        if PARTS[name].command and not _lacks_packages(PARTS[name]):
+    for name in missing if builds else ():
+        if PARTS[name].command and not lacks_packages(PARTS[name]):
             print(f"Building what the tests need: {name}.", flush=True)
             subprocess.run(PARTS[name].command, cwd=ROOT, stdin=subprocess.DEVNULL, check=False)
     still = missing_parts(missing)

@@ -3,13 +3,15 @@
 import dataclasses
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from scripts import run_tests, system_packages
+from scripts import builds, run_tests, system_packages
+from tests.support.waiting import wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 TESTS = """
@@ -105,29 +107,94 @@ def test_what_is_built_needs_no_root(
 def test_in_ci_the_test_command_refuses_to_leave_anything_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(system_packages, "ensure", lambda names: ["chromium"])
+    monkeypatch.setattr(system_packages, "ensure", lambda names, builds: ["chromium"])
     monkeypatch.setenv("CI", "true")
     assert run_tests.main([]) == 1
     assert "not installed: chromium" in capsys.readouterr().out
 
 
-def test_kubernetes_is_built_only_for_the_session_that_needs_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_kubernetes_is_asked_for_only_by_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[list[str]] = []
 
-    def ensure(names: list[str]) -> list[str]:
+    def ensure(names: list[str], *, builds: bool) -> list[str]:
         asked.append(names)
-        return ["nothing more"]
+        return ["chromium"]
 
     monkeypatch.setattr(system_packages, "ensure", ensure)
     monkeypatch.setenv("CI", "true")
     assert run_tests.main([]) == 1
+    assert run_tests.main(["--only=sqlite"]) == 1
     assert run_tests.main(["--only=kubernetes"]) == 1
-    assert [("kubernetes" in names, "redis" in names) for names in asked] == [
-        (False, True),
-        (True, True),
-    ]
+    assert ["kubernetes" in names for names in asked] == [True, False, True]
+    assert all("redis" in names for names in asked)
+
+
+class Sessions:
+    """Puts a record in the place of pytest: which session ran, and what it was told is missing."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, part: system_packages.Part) -> None:
+        self.ran: list[tuple[str, list[str]]] = []
+        monkeypatch.setattr(system_packages, "PARTS", {"kubernetes": part})
+        monkeypatch.setattr(run_tests, "_run", self._run)
+        monkeypatch.setattr(shutil, "which", lambda name: name)  # the packages are installed
+
+    def _run(
+        self, session: run_tests.Session, given: list[str], missing: list[str]
+    ) -> tuple[int, dict[str, int]]:
+        self.ran.append((session.name, missing))
+        return 0, {"passed": 1}
+
+
+def part_built_by(built: Path, *commands: str) -> system_packages.Part:
+    return dataclasses.replace(
+        system_packages.PARTS["kubernetes"],
+        is_there=built.exists,
+        command=("sh", "-c", "; ".join(commands)),
+    )
+
+
+def test_what_the_last_session_needs_is_built_beside_the_others(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first sessions are over before the build may end."""
+    built, others_over = tmp_path / "built", tmp_path / "others-over"
+    waits = f"echo compiling; until test -e {others_over}; do sleep 0.1; done"
+    sessions = Sessions(monkeypatch, part_built_by(built, waits, f"touch {built}"))
+    record = sessions._run
+
+    def run(session: run_tests.Session, *rest: list[str]) -> tuple[int, dict[str, int]]:
+        if session.name == "browser":
+            others_over.touch()
+        return record(session, *rest)
+
+    monkeypatch.setattr(run_tests, "_run", run)
+    monkeypatch.setenv("CI", "true")
+    assert run_tests.main([]) == 0
+    assert sessions.ran == [("sqlite", []), ("postgres", []), ("browser", []), ("kubernetes", [])]
+    assert "compiling\nWaited" in capsys.readouterr().out
+
+
+def test_what_cannot_be_built_is_told_to_its_session_alone(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    part = part_built_by(tmp_path / "never", "echo no module proxy", "exit 1")
+    sessions = Sessions(monkeypatch, part)
+    run_tests.main([])
+    assert [missing for _, missing in sessions.ran] == [[], [], [], ["kubernetes"]]
+    assert "no module proxy" in capsys.readouterr().out
+
+
+def test_a_build_ends_with_the_tests(tmp_path: Path) -> None:
+    part = part_built_by(tmp_path / "never", f"echo $$ > {tmp_path}/pid", "sleep 600")
+    with builds.started([]) as running:
+        assert running == {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(system_packages, "PARTS", {"kubernetes": part})
+        patch.setattr(shutil, "which", lambda name: name)
+        with builds.started(["kubernetes"]):
+            wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+    pid = int((tmp_path / "pid").read_text())
+    wait_for(lambda: not Path(f"/proc/{pid}").exists())
 
 
 def test_every_part_has_a_mark() -> None:
