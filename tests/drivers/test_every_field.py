@@ -19,6 +19,7 @@ from gangline.clusters.drivers.kubernetes.client import Client
 from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
 from gangline.clusters.drivers.kubernetes.kinds import KINDS as JOB_KINDS
 from gangline.clusters.drivers.kubernetes.options import Options
+from gangline.clusters.drivers.kubernetes.schedulers import ADAPTERS, PLAIN
 from gangline.clusters.drivers.local import planning, rendering
 from gangline.clusters.drivers.local.driver import LocalDriver
 from gangline.clusters.drivers.local.shim.log import Limits
@@ -39,6 +40,8 @@ class HasTables(Protocol):
 
 DRIVERS: dict[str, type[HasTables]] = {"local": LocalDriver, "kubernetes": KubernetesDriver}
 FIELDS = dict(catalogue(WorkerSpec)) | dict(catalogue(ReplicaSpec))
+# A driver may refuse one of the alternatives that items of a list have.
+ALTERNATIVES = {f"{path}.{name}" for path, field in FIELDS.items() for name in field.alternatives}
 NEW = SpecField("spotInstances", Kind.INTEGER, Ui("Spot", section="general"))
 WHOLE_WORKLOAD = frozenset(catalogue(WorkerSpec).keys() - catalogue(ReplicaSpec).keys())
 SOURCES = Path(planning.__file__).parent
@@ -52,6 +55,19 @@ SAMPLES: dict[Kind, tuple[Any, Any]] = {
     Kind.COMMAND: ("one", "two"),
     Kind.ITEMIZED: ([{"name": "A", "value": "1"}], [{"name": "A", "value": "2"}]),
 }
+GPU_TYPE, TOPOLOGY = "compute.gpuRequestType", "podAffinity"
+BESIDE: dict[str, dict[str, Any]] = {
+    GPU_TYPE: {
+        "compute.gpuDevicesRequest": 1,
+        "compute.gpuPortionRequest": 0.5,
+        "compute.gpuMemoryRequest": "1Gi",
+    },
+    "compute.gpuPortionRequest": {GPU_TYPE: "portion", "compute.gpuDevicesRequest": 1},
+    "compute.gpuMemoryRequest": {GPU_TYPE: "memory", "compute.gpuDevicesRequest": 1},
+    f"{TOPOLOGY}.key": {f"{TOPOLOGY}.type": "Required"},
+    f"{TOPOLOGY}.type": {f"{TOPOLOGY}.key": "zone"},
+}
+"""What a value needs beside it to mean anything."""
 TOLERATION = {"name": "A", "key": "dedicated", "operator": "Equal", "effect": "Any"}
 CHOSEN: dict[str, tuple[Any, Any]] = {
     "image": ("local://one", "local://two"),
@@ -59,6 +75,11 @@ CHOSEN: dict[str, tuple[Any, Any]] = {
     "compute.extendedResources": (
         [{"resource": "rdma/hca", "quantity": "1"}],
         [{"resource": "rdma/hca", "quantity": "2"}],
+    ),
+    "compute.gpuPortionRequest": (0.25, 0.5),
+    "nodeAffinityRequired": (
+        [{"key": "rack", "operator": "Gt", "values": "1"}],
+        [{"key": "rack", "operator": "Gt", "values": "2"}],
     ),
     "tolerations": ([{**TOLERATION, "value": "1"}], [{**TOLERATION, "value": "2"}]),
 }
@@ -100,7 +121,7 @@ def _samples(field: SpecField) -> tuple[Any, Any]:
 
 def _submission(path: str, value: Any) -> Submission:
     """A gang in which this one value is said, for its workers and their master alike."""
-    worker = {"image": "local://one", "command": "train", path: value}
+    worker = {"image": "local://one", "command": "train", **BESIDE.get(path, {}), path: value}
     framework = value if path == "distributedFramework" else "PyTorch"
     count = value if path == "numWorkers" else 2
     # As in production: a master has no value of what exists once per workload.
@@ -137,7 +158,8 @@ def _planned(path: str, value: Any, folder: Path) -> str:
 def _manifest(path: str, value: Any, folder: Path) -> str:
     """The job as the API server would get it, each role's pod by its name."""
     submission = _submission(path, value)
-    driver = KubernetesDriver(Client(Access("https://nowhere.invalid")), Options())
+    able = next(n for n in (PLAIN, *ADAPTERS) if path not in ADAPTERS[n].unsupported)
+    driver = KubernetesDriver(Client(Access("https://nowhere.invalid")), Options(scheduler=able))
     rendered = json.loads(json.dumps(driver.render(submission)))
     ref = AttemptRef("install-a", "w-1", 1, "gang", "ns", submission, rendered)
     job = manifests.job(ref)
@@ -169,10 +191,16 @@ def test_a_field_is_mapped_or_refused(kind: str, path: str) -> None:
     )
 
 
+@pytest.mark.parametrize("scheduler", ADAPTERS)
+def test_a_scheduler_refuses_no_field_that_is_gone(scheduler: str) -> None:
+    assert ADAPTERS[scheduler].unsupported.keys() <= KubernetesDriver.mapped
+
+
 @pytest.mark.parametrize("kind", DRIVERS)
 def test_a_driver_knows_no_field_that_is_gone(kind: str) -> None:
     driver = DRIVERS[kind]
-    assert driver.mapped | driver.unsupported.keys() | OURS <= FIELDS.keys()
+    assert driver.mapped | OURS <= FIELDS.keys()
+    assert driver.unsupported.keys() <= FIELDS.keys() | ALTERNATIVES
     assert not driver.mapped & driver.unsupported.keys()
     assert not OURS & (driver.mapped | driver.unsupported.keys())
 

@@ -6,9 +6,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from gangline.clusters.drivers.local.driver import LocalDriver
+from tests.support.world import World
 
 Opener = Callable[..., Page]
 LIST = "worker.tolerations"
+VARIABLES = "worker.environmentVariables"
 
 
 @pytest.fixture(autouse=True)
@@ -41,3 +43,78 @@ def test_a_toleration_is_added_and_kept(
     page.reload()
     expect(row.get_by_label("Operator, toleration 1")).to_have_value("Exists")
     expect(page.locator("[name='worker.imagePullPolicy']")).to_have_value("Always")
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_a_source_is_chosen_and_nothing_typed_is_lost(
+    open_page: Opener, axe: Callable[[Page], list[str]], width: int
+) -> None:
+    page = open_page(viewport={"width": width, "height": 900})
+    page.goto("/workloads/new")
+    page.locator('[name="workload.name"]').fill("sources")
+    page.get_by_role("button", name="Continue to workers").click()
+    page.wait_for_url("**/workers*")
+    page.get_by_role("button", name="Add environment variable").click()
+    row = page.get_by_test_id(f"f-{VARIABLES}").locator(".rows-item")
+    row.get_by_label("Name, environment variable 1").fill("WANDB_API_KEY")
+    row.get_by_label("Value, environment variable 1").fill("typed first")
+    expect(row.get_by_label("Secret, environment variable 1", exact=True)).to_be_hidden()
+    row.get_by_label("Source, environment variable 1").select_option("Secret")
+    expect(row.get_by_label("Value, environment variable 1", exact=True)).to_be_hidden()
+    row.get_by_label("Secret, environment variable 1", exact=True).fill("wandb")
+    row.get_by_label("Key in the Secret, environment variable 1").fill("api-key")
+    wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    assert wide <= 0
+    assert axe(page) == []
+    expect(page.locator("[data-saved]")).to_contain_text("Saved")
+    page.reload()
+    expect(row.get_by_label("Key in the Secret, environment variable 1")).to_have_value("api-key")
+    row.get_by_label("Source, environment variable 1").select_option("Value")
+    expect(row.get_by_label("Value, environment variable 1")).to_have_value("typed first")
+
+
+def test_without_scripts_every_source_can_be_filled_in(open_page: Opener) -> None:
+    page = open_page(java_script_enabled=False)
+    page.goto("/workloads/new")
+    page.locator('[name="workload.name"]').fill("plain")
+    page.get_by_role("button", name="Continue to workers").click()
+    page.get_by_role("button", name="Add environment variable").click()
+    row = page.get_by_test_id(f"f-{VARIABLES}").locator(".rows-item")
+    row.get_by_label("Name, environment variable 1").fill("ALGO")
+    row.get_by_label("Source, environment variable 1").select_option("ConfigMap")
+    row.get_by_label("ConfigMap, environment variable 1", exact=True).fill("nccl")
+    row.get_by_label("Key in the ConfigMap, environment variable 1").fill("algo")
+    page.get_by_role("button", name="Add environment variable").click()
+    expect(row.first.get_by_label("Key in the ConfigMap, environment variable 1")).to_have_value(
+        "algo"
+    )
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_a_topology_and_a_part_of_a_gpu_are_kept(
+    open_page: Opener, axe: Callable[[Page], list[str]], world: World, width: int
+) -> None:
+    cluster = world.vision.cluster
+    offered = {"suggestions": {"podAffinity.key": ["topology.kubernetes.io/zone"]}}
+    cluster.facts = {**cluster.facts, "detail": {**cluster.facts.get("detail", {}), **offered}}
+    cluster.save(update_fields=["facts"])
+    page = open_page(viewport={"width": width, "height": 900})
+    page.goto("/workloads/new")
+    page.locator('[name="workload.name"]').fill("together")
+    page.get_by_role("button", name="Continue to workers").click()
+    page.wait_for_url("**/workers*")
+    key = page.get_by_role("combobox", name="Topology", exact=True)
+    expect(page.locator(f"#{key.get_attribute('list')} option")).to_have_count(1)
+    key.fill("topology.kubernetes.io/zone")
+    page.locator("[name='worker.podAffinity.type']").select_option("Required")
+    page.locator("[name='worker.compute.gpuDevicesRequest']").fill("1")
+    page.locator("[name='worker.compute.gpuRequestType']").select_option("portion")
+    page.locator("[name='worker.compute.gpuPortionRequest']").fill("0.5")
+    wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    assert wide <= 0
+    assert axe(page) == []
+    expect(page.locator("[data-saved]")).to_contain_text("Saved")
+    page.reload()
+    expect(key).to_have_value("topology.kubernetes.io/zone")
+    expect(page.locator("[name='worker.podAffinity.type']")).to_have_value("Required")
+    expect(page.locator("[name='worker.compute.gpuPortionRequest']")).to_have_value("0.5")

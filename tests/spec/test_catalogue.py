@@ -67,7 +67,8 @@ def test_a_field_carries_its_notes() -> None:
     )
     variables = catalogue(WorkerSpec)["environmentVariables"]
     assert (variables.item_key, variables.max_items, variables.flag) == ("name", 200, "env")
-    assert [item.path for item in variables.items] == ["name", "value"]
+    assert [item.path for item in variables.items[:3]] == ["name", "value", "secret.name"]
+    assert list(variables.alternatives) == ["value", "secret", "configMap", "podFieldRef"]
     assert variables.attribute("value") is variables.items[1]
     assert variables.attribute("colour") is None
     assert catalogue(WorkerSpec)["compute.cpuCoreLimit"].at_least == "compute.cpuCoreRequest"
@@ -129,7 +130,7 @@ def declared(annotation: Any, default: Any = None) -> type[SpecModel]:
         (Annotated[int | str, GENERAL], "a spec field cannot be of type"),
         (
             Annotated[int | None, Field(ge=0, le=1), AtLeast("other"), GENERAL],
-            "AtLeast names other, which does not exist",
+            "a note names other, which does not exist",
         ),
     ],
 )

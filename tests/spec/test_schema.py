@@ -31,7 +31,9 @@ def test_every_field_has_title_and_bounds(path: str) -> None:
     assert schema["title"] == field.label
     value = schema["anyOf"][0]
     if field.kind.is_numeric and field.max_length is None:
-        assert (value["minimum"], value["maximum"]) == (field.minimum, field.maximum)
+        low = (value.get("minimum"), value.get("exclusiveMinimum"))
+        assert low == (field.minimum, field.exclusive_minimum)
+        assert value["maximum"] == field.maximum
     if field.choices:
         assert value["enum"] == list(field.choices)
     if field.max_items:

@@ -3,11 +3,13 @@
 import pytest
 
 from gangline.clusters.drivers.local.driver import LocalDriver
+from gangline.spec.catalogue import catalogue
+from gangline.spec.workload import WorkerSpec
 from tests.support.forms import Filler
 from workloads.models import Workload
 
 LIST = "worker.tolerations"
-ONLY_ELSEWHERE = sorted(LocalDriver.unsupported)
+ONLY_ELSEWHERE = sorted(catalogue(WorkerSpec).keys() & LocalDriver.unsupported.keys())
 
 
 @pytest.fixture

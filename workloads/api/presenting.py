@@ -175,8 +175,10 @@ def detailed(workload: Workload, attempt: Attempt, departments: Departments) -> 
         "command": worker.get("command") or "",
         "arguments": worker.get("args") or "",
         "environmentVariables": {
-            item["name"]: item.get("value") or ""
+            # What a Secret or ConfigMap holds is not known here, and is no empty text.
+            item["name"]: item["value"]
             for item in worker.get("environmentVariables") or ()
+            if item.get("value") is not None
         },
         "attempt": attempt.no,
         "desiredBy": workload.desired_by,

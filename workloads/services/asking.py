@@ -42,6 +42,9 @@ class Totals:
     workers: int = 0
     masters: int = 0
     gpus: int = 0
+    """Devices; parts of them are added up, and the sum is rounded up."""
+    gpu_parts: str = ""
+    """Where parts are asked for, in words: "1.5 GPUs, 0.5 of each"."""
     cpus: float = 0.0
     memory_bytes: int = 0
 

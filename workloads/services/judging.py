@@ -19,7 +19,7 @@ from gangline.policies.selectors import effective_for
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, WORKERS_ONLY, has_gpus
 from gangline.spec.problems import Problem, Role
 from gangline.spec.types import quantity_bytes
-from workloads.services import slots
+from workloads.services import shares, slots
 from workloads.services.asking import Preview, SubmissionRequest, Totals
 from workloads.services.cluster_problems import FRAMEWORK, field_of, whole_or, with_cluster
 from workloads.services.forecast import NO_FORECAST, forecast
@@ -151,11 +151,13 @@ def totals_of(resolution: Resolution, framework: str, configuration: str) -> Tot
     masters = 1 if configuration == WORKERS_AND_MASTER else 0
     sizes = _pod_sizes(resolution, framework, configuration)
     counts = [workers, *([masters] if masters else [])]
+    gpus = sum(n * size[0] for n, size in zip(counts, sizes, strict=True))
     return Totals(
         pods=workers + masters,
         workers=workers,
         masters=masters,
-        gpus=sum(n * size[0] for n, size in zip(counts, sizes, strict=True)),
+        gpus=shares.whole(gpus),
+        gpu_parts=shares.in_words(gpus, (worker, resolution.values(Role.MASTER))),
         cpus=round(sum(n * size[1] for n, size in zip(counts, sizes, strict=True)), 3),
         memory_bytes=sum(n * size[2] for n, size in zip(counts, sizes, strict=True)),
     )
@@ -244,13 +246,13 @@ def _need(
 
 def _pod_sizes(
     resolution: Resolution, framework: str, configuration: str
-) -> list[tuple[int, float, int]]:
+) -> list[tuple[float, float, int]]:
     """GPUs, CPU cores and bytes of one worker and, if there is one, of the master."""
     roles = [Role.WORKER, *([Role.MASTER] if configuration == WORKERS_AND_MASTER else [])]
     return [_pod_size(resolution.values(role), has_gpus(framework, role)) for role in roles]
 
 
-def _pod_size(values: Mapping[str, Any], with_gpus: bool) -> tuple[int, float, int]:
+def _pod_size(values: Mapping[str, Any], with_gpus: bool) -> tuple[float, float, int]:
     cpus = values.get("compute.cpuCoreRequest")
     memory = values.get("compute.cpuMemoryRequest")
     try:
@@ -259,7 +261,7 @@ def _pod_size(values: Mapping[str, Any], with_gpus: bool) -> tuple[int, float, i
         size = 0
     cores = 0.0 if isinstance(cpus, bool) or not isinstance(cpus, int | float) else float(cpus)
     gpus = whole_or(values.get("compute.gpuDevicesRequest"), 0) if with_gpus else 0
-    return gpus, cores, size
+    return gpus * shares.portion(values), cores, size
 
 
 def _once(problems: Iterable[Problem]) -> list[Problem]:

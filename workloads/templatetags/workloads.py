@@ -8,8 +8,8 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from gangline.forms.words import readable
-from gangline.spec.catalogue import Kind
+from gangline.forms.words import item_words, readable
+from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS
 from gangline.spec.problems import Role
 from gangline.tables.cells import NONE, running_for
@@ -103,12 +103,17 @@ def _origin(origin: Origin) -> SafeString:
     return format_html('<a href="{}">{}</a>', origin.url, chip) if origin.url else chip
 
 
+def _item(field: SpecField, item: Mapping[str, Any]) -> str:
+    """``SEED=1`` where there is a name and a value alone, and ``gpus: dedicated Exists`` else."""
+    is_pair = item.keys() == {field.item_key, "value"}
+    return f"{item.get(field.item_key)}{'=' if is_pair else ': '}{item_words(field, item)}"
+
+
 def _drawn(value: SpecValue) -> SafeString | str:
     found: Any = value.value
     if isinstance(found, list):
-        return format_html_join(
-            "", "<code>{}</code><br>", ((f"{i.get('name')}={i.get('value', '')}",) for i in found)
-        )
+        items = ((_item(value.field, item),) for item in found)
+        return format_html_join("", "<code>{}</code><br>", items)
     if value.field.kind in (Kind.STRING, Kind.COMMAND):
         return format_html("<code>{}</code>", found)
     return readable(value.field, found)

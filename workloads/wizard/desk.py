@@ -131,7 +131,7 @@ class Desk:
         return resolve(request, self.policy)
 
     def _form(self, role: Role, standing: Resolution) -> RoleForm:
-        driver = self._driver
+        driver, facts = self._driver, self.choices.facts
         notes = (
             driver.field_notes(
                 framework=self.choices.framework,
@@ -149,6 +149,7 @@ class Desk:
             offers=self.offers,
             unsupported=driver.unsupported if driver else {},
             notes=notes,
+            suggestions=facts.detail.get("suggestions", {}) if facts else {},
         )
 
     @cached_property

@@ -9,7 +9,7 @@ from typing import Any
 from django.utils import timezone
 
 from gangline.forms.limits import displayed
-from gangline.forms.words import count, readable
+from gangline.forms.words import count, item_words, readable
 from gangline.policies.engine import Effective
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.problems import Problem, Role
@@ -211,11 +211,11 @@ class Review:
             changed = bool(self.copied) and old != item
             yield Line(
                 label=f"{_capital(spec.ui.item or spec.label)} {item.get(spec.item_key, '')}",
-                value=_rest(spec, item),
+                value=item_words(spec, item),
                 origin=self._origin(origin.source),
                 by_policy=_by_policy(origin.source),
                 is_code=True,
-                before=(_rest(spec, old) if old else "not there") if changed else "",
+                before=(item_words(spec, old) if old else "not there") if changed else "",
             )
 
     def _origin(self, source: str) -> str:
@@ -276,12 +276,6 @@ def copied_effective(desk: Desk) -> Mapping[str, Any]:
         .first()
     )
     return attempt or {}
-
-
-def _rest(spec: SpecField, item: Mapping[str, Any]) -> str:
-    """The item without its key."""
-    values = (str(item[a.path]) for a in spec.items if a.path != spec.item_key and a.path in item)
-    return " ".join(values)
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -70,7 +70,7 @@ def summary_of(desk: Desk, problems: Sequence[Problem]) -> Summary:
     choices = desk.choices
     facts = [
         ("Pods", pods_in_words(totals)),
-        ("GPUs", str(totals.gpus)),
+        ("GPUs", totals.gpu_parts or str(totals.gpus)),
         ("CPU", f"{totals.cpus:g} core{'' if totals.cpus == 1 else 's'}"),
         ("Memory", formats.size(totals.memory_bytes)),
         ("Framework", FRAMEWORKS[choices.framework].label),
@@ -80,7 +80,7 @@ def summary_of(desk: Desk, problems: Sequence[Problem]) -> Summary:
     ]
     if origin := desk.started_from:
         facts.append(origin)
-    gpus = count(totals.gpus, "GPU") if totals.gpus else "no GPU"
+    gpus = totals.gpu_parts or (count(totals.gpus, "GPU") if totals.gpus else "no GPU")
     return Summary(
         tone=head.tone,
         icon=head.icon,

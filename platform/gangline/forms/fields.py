@@ -64,6 +64,10 @@ class Cell:
     wrong: bool = False
     options: tuple[Option, ...] = ()
     described_by: str = ""
+    alternative: int = 0
+    """Which of the alternatives it belongs to, counted from 1; 0: it is always there."""
+    chooses: bool = False
+    """It says which of the alternatives counts; the cells of the others step aside."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,8 +85,24 @@ class ItemView:
 
     @property
     def layout(self) -> str:
-        """How its cells stand: two beside each other, or several in lines of three."""
+        """How its cells stand: two beside each other, or several in lines of three.
+
+        One that chooses stands between the name and what it chooses.
+        """
+        if any(cell.chooses for cell in self.cells):
+            return "choosing"
         return "two" if len(self.cells) < 3 else "many"
+
+    @property
+    def alone(self) -> list[Cell]:
+        """The cells that are always there."""
+        return [cell for cell in self.cells if not cell.alternative]
+
+    @property
+    def alternatives(self) -> list[tuple[int, list[Cell]]]:
+        """The cells of each alternative, with its number."""
+        numbers = dict.fromkeys(cell.alternative for cell in self.cells if cell.alternative)
+        return [(n, [c for c in self.cells if c.alternative == n]) for n in numbers]
 
     @property
     def item_name(self) -> str:
@@ -108,6 +128,8 @@ class FieldView:
     attributes: tuple[str, ...] = ()
     item_word: str = ""
     placeholder: str = ""
+    suggestions: tuple[str, ...] = ()
+    """Values to choose from while typing; any other text can be typed too."""
     mono: bool = False
     roomy: bool = False
     """Texts such as commands: two on a line at most."""

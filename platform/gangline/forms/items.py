@@ -1,10 +1,11 @@
 """The rows of a list field: inherited items first, then what the person added, in their order."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from gangline.forms.fields import Cell, Chip, ItemView, Option, dom_id
 from gangline.forms.posted import InheritedItem, item_row_id
-from gangline.forms.raw import Row
+from gangline.forms.raw import CHOICE, Row
+from gangline.forms.said import choice_of
 from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.problems import Problem
 
@@ -17,8 +18,12 @@ def item_views(
     standing: Sequence[InheritedItem],
     sent: Sequence[str],
     problems: Sequence[Problem],
+    unsupported: Collection[str] = (),
 ) -> Iterator[ItemView]:
-    """Every row to draw; problems of items stand at the row whose item was sent."""
+    """Every row to draw; problems of items stand at the row whose item was sent.
+
+    ``unsupported`` are alternatives that the cluster cannot do: only a row that has one shows it.
+    """
     wrong = _by_row(spec, sent, problems)
     names = {item.key for item in standing if not item.locked_by}
     kept = [row for row in rows if row.of or not row.removed]
@@ -38,6 +43,7 @@ def item_views(
             key=item.key,
             locked_by=item.locked_by,
             problems=wrong.get(row.id if row else row_id, []),
+            unsupported=unsupported,
         )  # fmt: skip
     for row in rows:
         if row is replaced.get(key_of(spec, row)) or (row.of and row.removed):
@@ -51,6 +57,7 @@ def item_views(
             path, spec, row.id, number, row.texts,
             chip=origin_chip(row.origin),
             problems=wrong.get(row.id, []),
+            unsupported=unsupported,
         )  # fmt: skip
 
 
@@ -94,6 +101,7 @@ def _view(
     *,
     chip: Chip | None,
     problems: Sequence[Problem],
+    unsupported: Collection[str],
     key: str = "",
     locked_by: str = "",
 ) -> ItemView:
@@ -102,25 +110,45 @@ def _view(
         filter(None, (f"{row_dom}-e" if problems else "", f"{row_dom}-l" if locked_by else ""))
     )
     word = spec.ui.item or "item"
-    cells = tuple(
+    one = choice_of(spec, texts)
+    # What nobody can change shows what holds; a row that can be changed keeps every text.
+    offered = [n for n in spec.alternatives if n == one or not (locked_by or n in unsupported)]
+    cells = [
         Cell(
-            id=f"{row_dom}-{attribute.path}",
+            id=f"{row_dom}-{attribute.path.replace('.', '-')}",
             name="" if locked_by else f"{path}~{row_id}.{attribute.path}",
             label=f"{attribute.label}, {word} {number}",
             text=texts.get(attribute.path, ""),
             placeholder=attribute.ui.placeholder,
             readonly=bool(locked_by) or bool(key and attribute.path == spec.item_key),
-            wrong=any(_is_about(p, attribute.path) for p in problems),
+            wrong=any(_is_about(p, spec, attribute.path) for p in problems),
             options=_options(attribute, texts.get(attribute.path, "")),
             described_by=described,
+            alternative=_place(offered, attribute),
         )
         for attribute in spec.items
-    )
+        if not attribute.alternative or attribute.path.partition(".")[0] in offered
+    ]
+    if len(offered) > 1 or one != next(iter(spec.alternatives), ""):
+        options = tuple(
+            Option("" if n == next(iter(spec.alternatives)) else n, spec.alternatives[n], n == one)
+            for n in offered
+        )
+        choice = Cell(
+            id=f"{row_dom}-choice",
+            name="" if locked_by else f"{path}~{row_id}.{CHOICE}",
+            label=f"Source, {word} {number}",
+            text=spec.alternatives[one],
+            readonly=bool(locked_by),
+            options=options,
+            chooses=True,
+        )
+        cells.insert(sum(not cell.alternative for cell in cells), choice)
     return ItemView(
         id=row_dom,
         row_id=row_id,
         key=texts.get(spec.item_key, "") or key,
-        cells=cells,
+        cells=tuple(cells),
         chip=chip,
         locked_by=locked_by,
         errors=tuple(p.sentence for p in problems),
@@ -136,9 +164,15 @@ def _options(attribute: SpecField, text: str) -> tuple[Option, ...]:
     return (*first, *(Option(c, c, c == text) for c in attribute.choices), *strange)
 
 
-def _is_about(problem: Problem, attribute: str) -> bool:
-    last = problem.path.rpartition(".")[2]
-    return last == attribute or last.isdigit()
+def _place(offered: Sequence[str], attribute: SpecField) -> int:
+    name = attribute.path.partition(".")[0]
+    return offered.index(name) + 1 if attribute.alternative and len(offered) > 1 else 0
+
+
+def _is_about(problem: Problem, spec: SpecField, attribute: str) -> bool:
+    """Whether the problem is about the attribute, an object around it, or the whole item."""
+    inside = problem.path.removeprefix(f"{spec.path}.").partition(".")[2]
+    return not inside or attribute == inside or attribute.startswith(f"{inside}.")
 
 
 def _row_dom_id(path: str, row_id: str) -> str:

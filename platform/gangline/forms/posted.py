@@ -10,7 +10,15 @@ from dataclasses import dataclass, field, replace
 from django.http import QueryDict
 
 from gangline.forms import units
-from gangline.forms.raw import YOU, RoleInputs, Row, Typed, inherited_row_id
+from gangline.forms.raw import (
+    CHOICE,
+    YOU,
+    RoleInputs,
+    Row,
+    Typed,
+    inherited_row_id,
+    same_texts,
+)
 from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.problems import Role
 
@@ -97,6 +105,8 @@ def _rows(
             continue
         seen.add(row_id)
         texts = {item.path: data.get(f"{name}~{row_id}.{item.path}", "") for item in spec.items}
+        if choice := data.get(f"{name}~{row_id}.{CHOICE}", ""):
+            texts[CHOICE] = choice
         item = standing.get(row_id)
         if item is not None and item.locked_by:
             if any(data.get(f"{name}~{row_id}.{a.path}") is not None for a in spec.items):
@@ -120,11 +130,11 @@ def _row(
 ) -> Row | None:
     if item is not None:
         texts[spec.item_key] = item.key
-        if texts == dict(item.texts):
+        if same_texts(texts, item.texts):
             return None
     if before is not None and before.removed:
         return before
-    if before is not None and dict(before.texts) == texts:
+    if before is not None and before.same_texts(texts):
         return before
     if before is not None:
         return replace(before, texts=texts, origin=YOU)

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 YOU = "you"
+CHOICE = "~choice"
+"""Beside the texts of a row: which of its alternatives it is about; absent for the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,10 @@ class Row:
     origin: str = YOU
     of: str = ""
     removed: bool = False
+
+    def same_texts(self, texts: Mapping[str, str]) -> bool:
+        """Whether it says what ``texts`` say; an empty text is the same as none."""
+        return same_texts(self.texts, texts)
 
     @property
     def blank(self) -> bool:
@@ -96,6 +102,11 @@ class RoleInputs:
     def under(self, other: "RoleInputs") -> "RoleInputs":
         """``other`` on top of this: what both have is taken from ``other``, lists as a whole."""
         return RoleInputs({**self.scalars, **other.scalars}, {**self.lists, **other.lists})
+
+
+def same_texts(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Whether two rows say the same. An attribute that came later is empty in an old draft."""
+    return {k: v for k, v in one.items() if v} == {k: v for k, v in other.items() if v}
 
 
 def new_row_id() -> str:

@@ -45,6 +45,8 @@ class RoleForm:
     unsupported: Mapping[str, str] = field(default_factory=dict)
     notes: Mapping[str, FieldNote] = field(default_factory=dict)
     """What the cluster says about fields, by path."""
+    suggestions: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Values that the cluster has, by path; others can be typed all the same."""
     models: SpecModels = SPEC
 
     @cached_property
@@ -155,6 +157,9 @@ class _Drawing:
             standing=self.inherited.items.get(spec.path, ()),
             sent=self.told.sent.get(spec.path, ()),
             problems=problems,
+            unsupported=[
+                n for n in spec.alternatives if f"{spec.path}.{n}" in self.form.unsupported
+            ],
         )
         return replace(
             common,
@@ -196,6 +201,7 @@ class _Drawing:
             can_reset=said_text is not None and standing is not None and bool(standing.text),
             echo=units.echo(spec, typed) if units.has_unit(spec) and typed.text else "",
             words=_words(spec, typed.text),
+            suggestions=tuple(self.form.suggestions.get(spec.path, ())),
         )
 
     def _chip(self, spec: SpecField, typed: Typed | None) -> Chip | None:

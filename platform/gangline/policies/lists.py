@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gangline.spec.catalogue import SpecField
+from gangline.spec.items import merged
 from gangline.spec.problems import Problem, Role, shown
 from gangline.spec.values import TYPE, item_label
 
@@ -121,7 +122,7 @@ class _Merge:
         origin = ItemOrigin(key, self.source, sent=index)
         if key in self.defaults and key not in self.said:
             default, _ = self.defaults[key]
-            if (changed := {**default, **item}) != default:
+            if (changed := merged(self.spec, default, item)) != default:
                 self.defaults[key] = changed, origin
             return
         closed = self.rule.can_add
@@ -139,7 +140,7 @@ class _Merge:
             message = "is locked and cannot be removed"
         elif key not in self.defaults:
             message = "is locked and cannot be added"
-        elif {**self.defaults[key][0], **item} != self.defaults[key][0]:
+        elif merged(self.spec, self.defaults[key][0], item) != self.defaults[key][0]:
             message = "is locked and cannot be changed"
         else:
             return

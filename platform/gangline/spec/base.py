@@ -85,6 +85,17 @@ class ItemKey:
 
 
 @dataclass(frozen=True, slots=True)
+class Alternative:
+    """An item of a list has exactly one of the attributes that carry this note.
+
+    ``label`` is what people call the attribute when they choose between them. On a nested object it
+    stands for all that the object holds.
+    """
+
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
 class WorkloadLevel:
     """The field has one value for the whole workload; it stands in the worker half (R23)."""
 
@@ -101,6 +112,26 @@ class AtLeast:
     """The value must not be smaller than that of the sibling field ``name`` (a JSON name)."""
 
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """The field has a meaning only where the sibling field ``name`` has one of ``values``.
+
+    No values: wherever the sibling has any. ``is_required``: it must then have a value too.
+    """
+
+    name: str
+    values: tuple[str, ...] = ()
+    is_required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Least and largest number where the sibling field ``name`` has such a value."""
+
+    name: str
+    by: Mapping[str, tuple[int, int]] = field(hash=False)
 
 
 @dataclass(frozen=True, slots=True)

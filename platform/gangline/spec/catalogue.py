@@ -12,7 +12,20 @@ from typing import Any, TypeVar
 import annotated_types
 from pydantic import BaseModel
 
-from .base import SECTIONS, AtLeast, Default, Guarded, ItemKey, Only, Synonyms, Ui, WorkloadLevel
+from .base import (
+    SECTIONS,
+    Alternative,
+    AtLeast,
+    Default,
+    Guarded,
+    ItemKey,
+    Limits,
+    Only,
+    Synonyms,
+    Ui,
+    When,
+    WorkloadLevel,
+)
 from .types import DurationMark, Format, SizeRange
 
 Bound = int | float | str
@@ -67,6 +80,10 @@ class SpecField:
     format: Format | None = None
     synonyms: tuple[tuple[str, str], ...] = ()
     """Other spellings of choices, each with the choice it stands for."""
+    alternative: str = ""
+    """Of an attribute: what people call the one of several that it belongs to."""
+    conditions: tuple[When | Limits, ...] = ()
+    """Rules between it and other fields, whose ``name`` is a path here."""
 
     @property
     def label(self) -> str:
@@ -83,8 +100,14 @@ class SpecField:
         return dict(self.synonyms).get(value, value) if isinstance(value, str) else value
 
     def attribute(self, name: str) -> "SpecField | None":
-        """The attribute ``name`` of the items of a list."""
-        return next((item for item in self.items if item.path == name), None)
+        """The attribute ``name`` of the items of a list; of a nested object, its first one."""
+        start = f"{name}."
+        return next((i for i in self.items if i.path == name or i.path.startswith(start)), None)
+
+    @property
+    def alternatives(self) -> Mapping[str, str]:
+        """Of which an item has exactly one, by JSON name, each with what people call it."""
+        return {i.path.partition(".")[0]: i.alternative for i in self.items if i.alternative}
 
 
 @cache
@@ -101,8 +124,9 @@ def catalogue(model: type[BaseModel]) -> Mapping[str, SpecField]:
             raise TypeError(f"{field.path}: the section of its Ui note must be one of {known}")
         if field.required:
             raise TypeError(f"{field.path}: it must be optional; None means that nobody said it")
-        if field.at_least and field.at_least not in fields:
-            raise TypeError(f"{field.path}: AtLeast names {field.at_least}, which does not exist")
+        others = (field.at_least, *(rule.name for rule in field.conditions))
+        if strange := next((name for name in others if name and name not in fields), ""):
+            raise TypeError(f"{field.path}: a note names {strange}, which does not exist")
     return MappingProxyType(dict(sorted(fields.items(), key=lambda entry: _place(entry[1]))))
 
 
@@ -115,7 +139,9 @@ def _walk(model: type[BaseModel], prefix: str) -> Iterator[SpecField]:
         path = f"{prefix}{info.alias or name}"
         annotation, notes = _unwrap(info.annotation, info.metadata)
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            yield from _walk(annotation, f"{path}.")
+            one_of = _Notes(path, notes).take(Alternative, lambda note: note.label, "")
+            inside = _walk(annotation, f"{path}.")
+            yield from (replace(field, alternative=one_of or field.alternative) for field in inside)
         else:
             yield _field(path, annotation, _Notes(path, notes), required=info.is_required())
 
@@ -167,7 +193,12 @@ def _field(path: str, annotation: Any, notes: _Notes, *, required: bool) -> Spec
         "workload_level": notes.get(WorkloadLevel) is not None,
         "only": notes.take(Only, lambda note: note.frameworks, ()),
         "guarded": notes.get(Guarded) is not None,
+        "alternative": notes.take(Alternative, lambda note: note.label, ""),
         "at_least": notes.take(AtLeast, lambda note: f"{group}{note.name}", ""),
+        "conditions": (
+            *notes.take(When, lambda note: (replace(note, name=f"{group}{note.name}"),), ()),
+            *notes.take(Limits, lambda note: (replace(note, name=f"{group}{note.name}"),), ()),
+        ),
     }
     return SpecField(**common, **_of_kind(path, annotation, notes))
 

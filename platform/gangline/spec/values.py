@@ -9,9 +9,11 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from .catalogue import Kind, SpecField, catalogue
+from .conditions import condition_problems
+from .items import chosen
 from .problems import Problem, Role, shown
 from .types import quantity_bytes
-from .words import accepted, did_you_mean, lowered, must_be, span
+from .words import accepted, did_you_mean, lowered, must_be, one_of, span
 from .workload import WorkerSpec
 
 MOST_SUGGESTIONS = 20
@@ -128,6 +130,8 @@ def validate(
     right = {p: value for p, value in known.items() if value is not None and p not in wrong}
     for path in right:
         found.extend(_cross_field_problems(fields, role, fields[path], right, sent))
+    wrong_fields = {field_path(path, fields) for path in wrong}
+    found += condition_problems(fields, role, right, wrong_fields)
     order = {path: place for place, path in enumerate(fields)}
     found.sort(key=lambda problem: order[field_path(problem.path, fields)])
     groups = _names_under(model, "")
@@ -173,17 +177,39 @@ def _problem(
         return _said(draft, field, detail)
     item = _Item(field, int(inside[0]), values[field.path], sent.get(field.path))
     if len(inside) == 1:
-        words = f"an object with {' and '.join(a.path for a in field.items)}"
+        words = _item_in_words(field)
         return draft.at(
             path=item.path, rule=TYPE, message=f"must be {words}", accepted=words, label=item.label
         )
-    draft = draft.at(path=f"{item.path}.{shown(inside[1])}", key=shown(item.key))
-    attribute = field.attribute(str(inside[1]))
+    name = ".".join(shown(part) for part in inside[1:])
+    draft = draft.at(path=f"{item.path}.{name}", key=shown(item.key))
+    attribute = field.attribute(".".join(map(str, inside[1:])))
     if attribute is None:
         names = tuple(item.path for item in field.items)
-        return _unknown(role, f"{item.path}.", shown(inside[1]), value, names)
+        return _unknown(role, f"{item.path}.", name, value, names)
+    if attribute.path != name and detail["type"] != "missing":
+        words = f"an object with {_and(_inside(field, name))}"
+        label = f"{attribute.alternative or attribute.label} of {lowered(item.label)}"
+        return draft.at(rule=TYPE, message=f"must be {words}", accepted=words, label=label)
     name = f"{attribute.label} of {lowered(item.label)}"
     return _said(draft.at(label=name), attribute, detail)
+
+
+def _item_in_words(field: SpecField) -> str:
+    """What an item must be: "an object with name and one of value or secret"."""
+    alone = [a.path for a in field.items if not a.alternative]
+    one = [f"one of {one_of(field.alternatives)}"] if field.alternatives else []
+    return f"an object with {_and([*alone, *one])}"
+
+
+def _inside(field: SpecField, group: str) -> list[str]:
+    """Names of what an object inside of an item holds."""
+    start = f"{group}."
+    return [a.path.removeprefix(start) for a in field.items if a.path.startswith(start)]
+
+
+def _and(words: Sequence[str]) -> str:
+    return " and ".join(words)
 
 
 class _Item:
@@ -271,6 +297,8 @@ def _cross_field_problems(
     seen: set[str] = set()
     for index in range(len(value) if field.kind is Kind.ITEMIZED else 0):
         item = _Item(field, index, value, sent.get(field.path))
+        if isinstance(value[index], Mapping):
+            yield from _choice_problems(role, field, item, value[index])
         if item.key in seen:
             path, key = f"{item.path}.{field.item_key}", shown(item.key)
             yield Problem(
@@ -279,6 +307,25 @@ def _cross_field_problems(
             )  # fmt: skip
         elif item.key:
             seen.add(item.key)
+
+
+def _choice_problems(
+    role: Role, field: SpecField, item: _Item, value: Mapping[str, Any]
+) -> Iterator[Problem]:
+    """What is wrong with an item that has none of its alternatives, or more than one."""
+    found = chosen(field, value)
+    if not field.alternatives or len(found) == 1:
+        return
+    name = found[1] if found else next(iter(field.alternatives))
+    rule, message = "required", "is required"
+    if found:
+        rule, message = "oneOf", f"must be left out: {field.alternatives[found[0]]} is set already"
+    label = f"{field.alternatives[name]} of {lowered(item.label)}"
+    accepted = f"one of {one_of(field.alternatives)}"
+    yield Problem(
+        role, f"{item.path}.{name}", rule, message, None, accepted,
+        key=shown(item.key), label=label,
+    )  # fmt: skip
 
 
 def size(field: SpecField, value: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from .affinity import NodeRequirement, PodAffinity
 from .base import (
     AtLeast,
     Default,
@@ -21,8 +22,10 @@ from .base import (
     WorkloadLevel,
     refused,
 )
+from .environment import EnvironmentVariable
+from .gpus import Gpus
 from .placement import ExtendedResource, NodeType, PriorityClassName, Toleration
-from .reserved import AnnotationValue, LabelValue, MetadataKey, VariableName
+from .reserved import AnnotationValue, LabelValue, MetadataKey
 from .types import (
     AbsolutePath,
     Arguments,
@@ -31,18 +34,10 @@ from .types import (
     Image,
     Quantity,
     SizeRange,
-    Text,
 )
 
 MOST_METADATA = 4096
 DAY = 24 * 60 * 60
-
-
-class EnvironmentVariable(SpecModel):
-    """A variable that every process of the role receives."""
-
-    name: Annotated[VariableName, Ui("Name", placeholder="NCCL_DEBUG")]
-    value: Annotated[Text, Ui("Value", placeholder="INFO")]
 
 
 class Label(SpecModel):
@@ -69,15 +64,9 @@ def _small_enough(items: list[Label | Annotation] | None) -> list[Label | Annota
     return items
 
 
-class Compute(SpecModel):
+class Compute(Gpus):
     """Resources of one pod."""
 
-    gpu_devices_request: Annotated[
-        int | None,
-        Field(ge=0, le=64),
-        Ui("GPU devices per pod", help="0 uses no GPU.", section="compute", unit="GPUs"),
-        Default(0),
-    ] = None
     cpu_core_request: Annotated[
         float | None,
         Field(ge=0.001, le=1024),
@@ -216,6 +205,19 @@ class ReplicaSpec(SpecModel):
             placeholder="p5.48xlarge",
         ),
     ] = None
+    node_affinity_required: Annotated[
+        list[NodeRequirement] | None,
+        Field(max_length=16),
+        Ui(
+            "Node affinity",
+            help="Only nodes whose labels fulfil every requirement.",
+            section="compute",
+            flag="node-affinity",
+            item="requirement",
+        ),
+        ItemKey("key"),
+    ] = None
+    pod_affinity: PodAffinity = Field(default_factory=PodAffinity)
     tolerations: Annotated[
         list[Toleration] | None,
         Field(max_length=32),

@@ -35,6 +35,9 @@ WORKER: Mapping[str, Any] = {
     "environmentVariables": [
         {"name": "NCCL_DEBUG", "value": "INFO"},
         {"name": "EMPTY", "value": ""},
+        {"name": "WANDB_API_KEY", "secret": {"name": "wandb", "key": "api-key"}},
+        {"name": "NCCL_ALGO", "configMap": {"name": "nccl", "key": "algo"}},
+        {"name": "POD_IP", "podFieldRef": {"path": "status.podIP"}},
     ],
     "compute.gpuDevicesRequest": 2,
     "compute.cpuCoreRequest": 1.5,
@@ -44,6 +47,12 @@ WORKER: Mapping[str, Any] = {
     "compute.largeShmRequest": True,
     "compute.extendedResources": [{"resource": "rdma/hca", "quantity": "1"}],
     "nodeType": "p5.48xlarge",
+    "nodeAffinityRequired": [
+        {"key": "topology.kubernetes.io/zone", "operator": "In", "values": "eu-1a, eu-1b"},
+        {"key": "maintenance", "operator": "DoesNotExist"},
+    ],
+    "podAffinity.key": "topology.kubernetes.io/zone",
+    "podAffinity.type": "Required",
     "tolerations": [
         {"name": "gpus", "key": "nvidia.com/gpu", "operator": "Exists", "effect": "Any"},
         {
@@ -60,6 +69,11 @@ WORKER: Mapping[str, Any] = {
     "terminationGracePeriodSeconds": 45,
     "priorityClass": "high",
 }
+SHARED: Mapping[str, Any] = {
+    "compute__gpuRequestType": "portion",
+    "compute__gpuPortionRequest": 0.5,
+}
+"""What one scheduler alone can do."""
 OWN_OF_MASTER: Mapping[str, Any] = {
     "image": "registry.local/leader:2",
     "imagePullPolicy": "Always",
@@ -91,7 +105,8 @@ class Case:
 
     def objects(self) -> list[dict[str, Any]]:
         """The job and what belongs to it, as they are sent."""
-        ref = ref_of(submission(self.framework, self.mode), self.scheduler)
+        shared = SHARED if self.scheduler == "kai" else {}
+        ref = ref_of(submission(self.framework, self.mode, **shared), self.scheduler)
         return [manifests.job(ref), *manifests.dependents(ref, OWNER)]
 
     def text(self) -> str:

@@ -41,6 +41,7 @@ from . import (
     mapping,
     names,
     observing,
+    placing,
     probing,
     queues,
     schedulers,
@@ -71,7 +72,7 @@ class KubernetesDriver:
     """See ``Driver``. Thread-safe; holds no more than connections."""
 
     kind = "kubernetes"
-    unsupported = mapping.UNSUPPORTED
+    unsupported: Mapping[str, str] = mapping.UNSUPPORTED
     mapped = mapping.MAPPED
     in_flight_max = 60.0
 
@@ -83,6 +84,9 @@ class KubernetesDriver:
         self._owned_objects = Owned(client, self.objects)
         self._watched: Watch | None = None
         self._log_limits = Limits(cap=options.log_cap)
+        known = schedulers.ADAPTERS
+        self._adapter = known.get(options.scheduler) or known[schedulers.PLAIN]
+        self.unsupported = {**mapping.UNSUPPORTED, **self._adapter.unsupported}
 
     def probe(self) -> Health:
         return probing.probe(self.client)
@@ -94,6 +98,8 @@ class KubernetesDriver:
         namespace = self._namespace(submission)
         return [
             *check.check(submission, facts),
+            *self._adapter.check(submission),
+            *placing.check(submission, facts),
             *queues.problems(submission, facts, self.options.scheduler, namespace),
         ]
 

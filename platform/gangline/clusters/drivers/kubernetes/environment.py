@@ -31,9 +31,29 @@ _OPERATOR_SETS: Mapping[str, Mapping[str, str]] = {
 }
 
 
+_KEYS = {"secret": "secretKeyRef", "configMap": "configMapKeyRef"}
+
+
 def reserved(framework: str, name: str) -> str | None:
     """Why people may not set this variable for this framework on a cluster, or None."""
     return _OPERATOR_SETS.get(framework, {}).get(name)
+
+
+def own(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """People's variables, each with its value or with the reference to where the value is.
+
+    What a reference leads to must be there: without it the pod waits, and says so.
+    """
+    return [{"name": str(item["name"]), **_source(item)} for item in items]
+
+
+def _source(item: Mapping[str, Any]) -> dict[str, Any]:
+    for name, kind in _KEYS.items():
+        if (said := item.get(name)) is not None:
+            return {"valueFrom": {kind: {"name": said["name"], "key": said["key"]}}}
+    if (field := item.get("podFieldRef")) is not None:
+        return {"valueFrom": {"fieldRef": {"fieldPath": field["path"]}}}
+    return {"value": str(item.get("value") or "")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +68,7 @@ _Values = Mapping[str, str | _Field]
 
 
 def variables(
-    submission: Submission, kind: JobKind, role: str, *, cores: float, own: list[dict[str, str]]
+    submission: Submission, kind: JobKind, role: str, *, cores: float, own: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
     """Our variables for a pod of ``role``, then the person's ``own``, which may refer to ours.
 

@@ -15,12 +15,13 @@ from gangline.clusters.drivers.mapping import apply
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
 from gangline.spec.types import split_command
 
-from . import environment, labels, launching, mapping, quantities, schedulers
+from . import environment, labels, launching, mapping, placement, quantities, schedulers, wishes
 from .environment import MASTER, WORKER
 from .jobs import QUEUE, SCHEDULER
 from .kinds import KINDS, JobKind
 from .quantities import GPU
 from .schedulers import Gang
+from .wishes import Wishes
 
 FORM = "gangline.dev/kubernetes/v1"
 SPEC_HASH = "gangline.dev/spec-hash"
@@ -35,15 +36,16 @@ def render(submission: Submission, scheduler: str, *, gpu: str = GPU) -> dict[st
 
     ``gpu`` is what the cluster's nodes call a GPU.
     """
-    kind = KINDS[submission.framework]
-    pods = _pods(submission, kind, gpu)
+    kind, adapter = KINDS[submission.framework], schedulers.adapter(scheduler)
+    asked = wishes.of_roles(submission, adapter.unsupported)
+    pods = _pods(submission, kind, gpu, asked)
     job: Object = {
         "apiVersion": kind.resource.api_version,
         "kind": kind.resource.kind,
         "metadata": _metadata(pods[WORKER]["metadata"]),
         "spec": {
             "runPolicy": {"backoffLimit": 0, "cleanPodPolicy": "Running", "suspend": True},
-            **_of_kind(submission, kind, pods),
+            **_of_kind(submission, pods, asked),
             kind.replicas: {
                 _role_name(kind, role): {
                     "replicas": submission.num_workers if role == WORKER else 1,
@@ -54,8 +56,7 @@ def render(submission: Submission, scheduler: str, *, gpu: str = GPU) -> dict[st
             },
         },
     }
-    gang = _gang(submission, pods)
-    adapter = schedulers.adapter(scheduler)
+    gang = _gang(submission, pods, {_role_name(kind, r): w for r, w in asked.items()})
     adapter.decorate(job, gang)
     return {
         "form": FORM,
@@ -86,6 +87,7 @@ def job(ref: AttemptRef) -> Object:
         role_label = {labels.ROLE: WORKER if role == kind.worker else MASTER}
         own = replica["template"]["metadata"]
         own["labels"] = own.get("labels", {}) | labels.of(ref) | role_label
+        placement.among(replica["template"], {labels.WORKLOAD: ref.workload})
     return made
 
 
@@ -131,12 +133,18 @@ def _role_name(kind: JobKind, role: str) -> str:
     return kind.worker if role == WORKER else kind.master
 
 
-def _pods(submission: Submission, kind: JobKind, gpu: str) -> dict[str, Object]:
+def _pods(
+    submission: Submission, kind: JobKind, gpu: str, asked: Mapping[str, Wishes]
+) -> dict[str, Object]:
     """The pod template of each role; the master's first, as the operators count ranks."""
     halves = {WORKER: submission.worker}
     if submission.master is not None:
         halves = {MASTER: submission.master, **halves}
-    return {role: _pod(submission, kind, role, values, gpu) for role, values in halves.items()}
+    return {
+        # A part of a GPU is no resource of the pod.
+        role: _pod(submission, kind, role, values, "" if asked[role].share else gpu)
+        for role, values in halves.items()
+    }
 
 
 def _pod(
@@ -156,7 +164,7 @@ def _pod(
         own=container.get("env", []),
     )
     # A launcher trains nothing, and its operator hides the GPUs from it.
-    gpus = 0 if launches and role == MASTER else native.get("gpus", 0)
+    gpus = 0 if not gpu or (launches and role == MASTER) else native.get("gpus", 0)
     if more := {**({gpu: str(gpus)} if gpus else {}), **native.get("extended", {})}:
         container.setdefault("resources", {}).setdefault("limits", {}).update(more)
     spec: Object = {
@@ -166,6 +174,8 @@ def _pod(
         **native.get("pod", {}),
         "containers": [container],
     }
+    if affinity := placement.affinity(native.get("nodes", {})):
+        spec["affinity"] = affinity
     if native.get("large_shm"):
         _add_shared_memory(spec, container)
     if launches and role == MASTER:
@@ -191,12 +201,14 @@ def _without_command(values: Mapping[str, Any]) -> dict[str, Any]:
     return {path: value for path, value in values.items() if path not in ("command", "args")}
 
 
-def _of_kind(submission: Submission, kind: JobKind, pods: Mapping[str, Object]) -> Object:
+def _of_kind(
+    submission: Submission, pods: Mapping[str, Object], asked: Mapping[str, Wishes]
+) -> Object:
     """What only one kind of job has."""
     match submission.framework:
         case "PyTorch":
             # For a bare `torchrun train.py`: a process for each GPU, or one where there are none.
-            on_gpus = any(map(_has_gpus, pods.values()))
+            on_gpus = any(map(_has_gpus, pods.values())) or any(w.share for w in asked.values())
             return {"nprocPerNode": "auto" if on_gpus else "1"}
         case "TF" if submission.configuration == WORKERS_ONLY:
             return {"successPolicy": "AllWorkers"}
@@ -215,7 +227,7 @@ def _has_gpus(template: Object) -> bool:
     return any(map(quantities.is_gpu, resources))
 
 
-def _gang(submission: Submission, pods: Mapping[str, Object]) -> Gang:
+def _gang(submission: Submission, pods: Mapping[str, Object], asked: Mapping[str, Wishes]) -> Gang:
     counts = {WORKER: submission.num_workers, MASTER: 1}
     return Gang(
         name=submission.name,
@@ -228,4 +240,7 @@ def _gang(submission: Submission, pods: Mapping[str, Object]) -> Gang:
         ),
         queue=submission.queue,
         priority=str(submission.worker.get("priorityClass") or ""),
+        topologies={role: w.topology for role, w in asked.items() if w.topology},
+        topology=asked[KINDS[submission.framework].worker].topology,
+        shares={role: w.share for role, w in asked.items() if w.share},
     )

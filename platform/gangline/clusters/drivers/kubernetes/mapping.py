@@ -1,8 +1,8 @@
 """Where each field of the spec goes in a pod of Kubernetes.
 
 `manifests` makes the pods from what these tables write: ``container`` and ``pod`` are parts of a
-pod's spec, ``labels`` and ``annotations`` its metadata; ``gpus``, ``extended`` and ``large_shm``
-are put in their places there.
+pod's spec, ``labels`` and ``annotations`` its metadata; ``gpus``, ``share``, ``extended``,
+``nodes``, ``topology`` and ``large_shm`` are put in their places there.
 https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/
 """
 
@@ -12,12 +12,7 @@ from typing import Any
 from gangline.clusters.drivers.mapping import Table, To, paths
 from gangline.spec.types import split_command
 
-NODE_TYPE = "node.kubernetes.io/instance-type"
-"""https://kubernetes.io/docs/reference/labels-annotations-taints/"""
-
-
-def _variables(items: list[dict[str, Any]]) -> list[dict[str, str]]:
-    return [{"name": str(item["name"]), "value": str(item.get("value") or "")} for item in items]
+from . import environment, placement
 
 
 def _pairs(items: list[dict[str, Any]]) -> dict[str, str]:
@@ -26,12 +21,6 @@ def _pairs(items: list[dict[str, Any]]) -> dict[str, str]:
 
 def _resources(items: list[dict[str, Any]]) -> dict[str, str]:
     return {str(item["resource"]): str(item["quantity"]) for item in items}
-
-
-def _affinity(node_type: str) -> dict[str, Any]:
-    wanted = {"key": NODE_TYPE, "operator": "In", "values": [node_type]}
-    terms = {"nodeSelectorTerms": [{"matchExpressions": [wanted]}]}
-    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
 
 
 def _tolerations(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -63,15 +52,21 @@ ROLE: Table = {
     "command": To("container|command", split_command),
     "args": To("container|args", split_command),
     "workingDir": To("container|workingDir"),
-    "environmentVariables": To("container|env", _variables),
+    "environmentVariables": To("container|env", environment.own),
     "compute.gpuDevicesRequest": To("gpus"),
+    "compute.gpuRequestType": To("share|type"),
+    "compute.gpuPortionRequest": To("share|portion"),
+    "compute.gpuMemoryRequest": To("share|memory"),
     "compute.cpuCoreRequest": To("container|resources|requests|cpu", cores),
     "compute.cpuCoreLimit": To("container|resources|limits|cpu", cores),
     "compute.cpuMemoryRequest": To("container|resources|requests|memory"),
     "compute.cpuMemoryLimit": To("container|resources|limits|memory"),
     "compute.largeShmRequest": To("large_shm"),
     "compute.extendedResources": To("extended", _resources),
-    "nodeType": To("pod|affinity", _affinity),
+    "nodeType": To("nodes|type", placement.node_type),
+    "nodeAffinityRequired": To("nodes|labels", placement.requirements),
+    "podAffinity.key": To("topology|key"),
+    "podAffinity.type": To("topology|type"),
     "tolerations": To("pod|tolerations", _tolerations),
     "labels": To("labels", _pairs),
     "annotations": To("annotations", _pairs),

@@ -15,7 +15,7 @@ from typing import Any
 
 from gangline.clusters.drivers.base import Capacity, Facts, FrameworkOffer, Health
 
-from . import addresses, connecting, offers, permissions, queues, schedulers
+from . import addresses, connecting, offers, permissions, placing, queues, schedulers
 from .client import Answer, Client, Unreachable
 from .resources import (
     ACCESS_REVIEWS,
@@ -219,7 +219,9 @@ class _Look:
     def _nodes(self) -> None:
         nodes = _listed(self.client, NODES, self.until)
         self.capacity = offers.capacity(nodes)
-        step, self.detail["nodes"] = offers.nodes_in_words(nodes)
+        step, about = offers.nodes_in_words(nodes)
+        self.detail["nodes"] = {**about, "labels": placing.labels_of(nodes)}
+        self.detail["suggestions"] = placing.suggestions(nodes)
         self.tell(step)
 
     def _guarded(self, name: str, step: Callable[[], None]) -> None:

@@ -47,8 +47,17 @@ UNSUPPORTED: Mapping[str, str] = {
     "compute.largeShmRequest": "Processes of this machine share its /dev/shm as it is.",
     "compute.extendedResources": "This machine gives out CPUs, memory and GPUs only.",
     "nodeType": "This machine is the only node.",
+    "nodeAffinityRequired": "This machine is the only node.",
+    "podAffinity.key": "This machine is the only node.",
+    "podAffinity.type": "This machine is the only node.",
+    "compute.gpuRequestType": "This machine gives out whole GPUs.",
+    "compute.gpuPortionRequest": "This machine gives out whole GPUs.",
+    "compute.gpuMemoryRequest": "This machine gives out whole GPUs.",
     "priorityClass": "This machine starts workloads in the order of their creation.",
     "tolerations": "This machine has no other nodes, and none of them is tainted.",
+    "environmentVariables.secret": "This machine has no Secrets.",
+    "environmentVariables.configMap": "This machine has no ConfigMaps.",
+    "environmentVariables.podFieldRef": "Processes of this machine run in no pod.",
     "imagePullPolicy": "A runtime of this machine is there already: nothing is pulled.",
 }
 """The reason for each field that means nothing to processes of this machine."""

@@ -9,15 +9,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from gangline.clusters.drivers.base import Submission
+from gangline.clusters.drivers.kubernetes import placement
 from gangline.clusters.drivers.kubernetes.resources import Resource
+from gangline.spec.problems import Problem, Role
 
 from .room import Room
 
 Object = dict[str, Any]
 Objects = Sequence[Mapping[str, Any]]
-REQUIRED, PREFERRED = "Required", "Preferred"
-JOB_NAME = "training.kubeflow.org/job-name"
-"""Label that the operators give to every pod of a job: its name."""
+TOPOLOGY = ("podAffinity.key", "podAffinity.type")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,12 @@ class Gang:
     """Queue of the scheduler that the project names; empty: the adapter's own default."""
     priority: str = ""
     """Name of a PriorityClass; every pod has it already."""
+    topologies: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Label and ``Required`` or ``Preferred``, by role as the job names it."""
     topology: tuple[str, str] | None = None
-    """Label of nodes whose value all pods shall share, and ``Required`` or ``Preferred``."""
+    """That of the workers, for a scheduler that keeps the whole gang together."""
+    shares: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Annotations of `sharing`, by role as the job names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +85,12 @@ class SchedulerAdapter(Protocol):
     default_queue: str
     """The one for projects that name none."""
 
+    unsupported: Mapping[str, str]
+    """Reason by field path for what it cannot do; the form shows the reason."""
+
+    def check(self, submission: Submission) -> Iterator[Problem]:
+        """Values that it cannot keep to, of fields that it has."""
+
     def decorate(self, job: Object, gang: Gang) -> None:
         """Write into ``job``, a whole custom resource, what the scheduler reads there."""
 
@@ -109,6 +120,10 @@ class Suspending:
     reads: tuple[Resource, ...] = ()
     queues: Resource | None = None
     default_queue = ""
+    unsupported: Mapping[str, str] = {}
+
+    def check(self, submission: Submission) -> Iterator[Problem]:
+        return iter(())
 
     def let_go(self, queue: str) -> Change:
         return Change({"spec": {"runPolicy": {"suspend": False}}})
@@ -128,33 +143,42 @@ class Suspending:
 
 def templates(job: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """The pod template of every role of a job."""
+    return (template for _, template in by_role(job))
+
+
+def by_role(job: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every role of a job and its pod template."""
     for key, roles in job["spec"].items():
         if key.endswith("ReplicaSpecs"):
-            yield from (role["template"] for role in roles.values())
+            yield from ((name, role["template"]) for name, role in roles.items())
+
+
+def keep_pods_together(job: Mapping[str, Any], gang: Gang) -> None:
+    """Each role's topology as affinity between pods, for a scheduler that places them singly.
+
+    The first pod chooses for all of them, whether the rest has room there or not.
+    https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-pod-affinity-and-anti-affinity
+    """
+    for role, template in by_role(job):
+        if topology := gang.topologies.get(role):
+            placement.keep_together(template, topology)
+
+
+def of_the_whole_gang(submission: Submission, title: str) -> Iterator[Problem]:
+    """Refuses a master whose topology differs from the workers'."""
+    for path in TOPOLOGY if submission.master is not None else ():
+        workers, own = submission.worker.get(path), (submission.master or {}).get(path)
+        if own == workers:
+            continue
+        message = f"must be as the workers have it: {title} keeps the whole gang together"
+        accepted = str(workers or "no value")
+        yield Problem(Role.MASTER, path, "scheduler", message, own, accepted)
 
 
 def schedule_with(job: Mapping[str, Any], scheduler: str) -> None:
     """Name the scheduler in every role."""
     for template in templates(job):
         template["spec"]["schedulerName"] = scheduler
-
-
-def keep_together(job: Mapping[str, Any], gang: Gang) -> None:
-    """Ask every pod to be where the others of its gang are, by the means that all schedulers know.
-
-    The first pod chooses for all of them, whether the rest has room there or not.
-    https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#inter-pod-affinity-and-anti-affinity
-    """
-    if gang.topology is None:
-        return
-    key, how = gang.topology
-    term = {"labelSelector": {"matchLabels": {JOB_NAME: gang.name}}, "topologyKey": key}
-    wish: Object = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
-    if how != REQUIRED:
-        weighed = {"weight": 100, "podAffinityTerm": term}
-        wish = {"preferredDuringSchedulingIgnoredDuringExecution": [weighed]}
-    for template in templates(job):
-        template["spec"].setdefault("affinity", {})["podAffinity"] = wish
 
 
 def mark(place: dict[str, Any], kind: str, **marks: str) -> None:

@@ -5,10 +5,12 @@ asks for it. Its pod grouper makes the PodGroup from the job, whose labels it co
 https://github.com/NVIDIA/KAI-Scheduler/tree/main/docs
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gangline.clusters.drivers.base import Submission
 from gangline.clusters.drivers.kubernetes.resources import Resource
+from gangline.spec.problems import Problem
 
 from .base import (
     Gang,
@@ -16,8 +18,9 @@ from .base import (
     Objects,
     Suspending,
     Waiting,
-    keep_together,
+    by_role,
     mark,
+    of_the_whole_gang,
     schedule_with,
     sentence,
     without_children,
@@ -26,6 +29,8 @@ from .plain import of_pods
 
 POD_GROUPS = Resource("scheduling.run.ai", "v2alpha2", "podgroups", "PodGroup")
 QUEUES = Resource("scheduling.run.ai", "v2", "queues", "Queue", namespaced=False)
+TOPOLOGY, DEFAULT_TOPOLOGY = "kai.scheduler/topology", "default"
+"""Name of the Topology object whose levels people may ask for."""
 POOL = "kai.scheduler/node-pool"
 
 
@@ -43,10 +48,19 @@ class Kai(Suspending):
     def leaves(self, queues: Objects) -> Objects:
         return without_children(queues, "parentQueue")
 
+    def check(self, submission: Submission) -> Iterator[Problem]:
+        return of_the_whole_gang(submission, self.title)
+
     def decorate(self, job: Object, gang: Gang) -> None:
         schedule_with(job, "kai-scheduler")
         mark(job, "labels", **{"kai.scheduler/queue": gang.queue or self.default_queue})
-        keep_together(job, gang)
+        for role, template in by_role(job):
+            if share := gang.shares.get(role):
+                mark(template, "annotations", **share)
+        if gang.topology is not None:
+            key, kind = gang.topology
+            placement = f"kai.scheduler/topology-{kind.lower()}-placement"
+            mark(job, "annotations", **{TOPOLOGY: DEFAULT_TOPOLOGY, placement: key})
 
     def pending_reason(self, waiting: Waiting) -> str:
         # A condition stays when the gang starts in another pool later: it counts for its own only,

@@ -7,9 +7,12 @@ https://kueue.sigs.k8s.io/docs/tasks/run/kubeflow/ and
 https://kueue.sigs.k8s.io/docs/concepts/workload/#active
 """
 
+from collections.abc import Mapping
+
+from gangline.clusters.drivers.kubernetes import sharing
 from gangline.clusters.drivers.kubernetes.resources import Resource
 
-from .base import Change, Gang, Object, Suspending, Waiting, condition, keep_together, sentence
+from .base import Change, Gang, Object, Suspending, Waiting, by_role, condition, mark, sentence
 from .plain import of_pods
 
 WORKLOADS = Resource("kueue.x-k8s.io", "v1beta1", "workloads", "Workload")
@@ -28,10 +31,15 @@ class Kueue(Suspending):
     queues: Resource | None = LOCAL_QUEUES
     default_queue = "default"
     """A LocalQueue of the project's namespace."""
+    unsupported: Mapping[str, str] = sharing.whole_only(title)
 
     def decorate(self, job: Object, gang: Gang) -> None:
         """Without its queue, for as long as the job is held."""
-        keep_together(job, gang)
+        for role, template in by_role(job):
+            if topology := gang.topologies.get(role):
+                key, kind = topology
+                word = f"kueue.x-k8s.io/podset-{kind.lower()}-topology"
+                mark(template, "annotations", **{word: key})
 
     def let_go(self, queue: str) -> Change:
         label = {"metadata": {"labels": {QUEUE: queue or self.default_queue}}}

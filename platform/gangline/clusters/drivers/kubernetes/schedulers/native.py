@@ -7,19 +7,23 @@ https://kubernetes.io/docs/concepts/scheduling-eviction/gang-scheduling/ and
 https://kubernetes.io/docs/concepts/scheduling-eviction/topology-aware-workload-scheduling/
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from gangline.clusters.drivers.base import Submission
+from gangline.clusters.drivers.kubernetes import sharing
 from gangline.clusters.drivers.kubernetes.resources import Resource
+from gangline.spec.affinity import REQUIRED
+from gangline.spec.problems import Problem, Role
 
 from .base import (
-    REQUIRED,
     Gang,
     Object,
     Suspending,
     Waiting,
     condition,
-    keep_together,
+    keep_pods_together,
+    of_the_whole_gang,
     sentence,
     templates,
 )
@@ -37,11 +41,21 @@ class Native(Suspending):
     is_proven = True
     places_alone = frozenset({"MPI"})
     reads: tuple[Resource, ...] = (POD_GROUPS,)
+    unsupported: Mapping[str, str] = sharing.whole_only("Kubernetes itself")
+
+    def check(self, submission: Submission) -> Iterator[Problem]:
+        """A group knows one topology, for all of its pods, that must be."""
+        if submission.framework in self.places_alone:
+            return
+        kind = submission.worker.get("podAffinity.type")
+        if kind not in (None, REQUIRED):
+            message = f"must be {REQUIRED}: gang scheduling of Kubernetes knows no {kind} topology"
+            yield Problem(Role.WORKER, "podAffinity.type", "scheduler", message, kind, REQUIRED)
+        yield from of_the_whole_gang(submission, "gang scheduling of Kubernetes")
 
     def decorate(self, job: Object, gang: Gang) -> None:
-        if gang.framework in self.places_alone or not _is_bound(gang):
-            keep_together(job, gang)
         if gang.framework in self.places_alone:
+            keep_pods_together(job, gang)
             return
         for template in templates(job):
             template["spec"]["schedulingGroup"] = {"podGroupName": gang.name}
@@ -49,15 +63,15 @@ class Native(Suspending):
     def objects(self, gang: Gang) -> list[Object]:
         if gang.framework in self.places_alone:
             return []
-        spec: Object = {"schedulingPolicy": {"gang": {"minCount": gang.pods}}}
-        if gang.topology is not None and _is_bound(gang):
-            spec["schedulingConstraints"] = {"topology": [{"key": gang.topology[0]}]}
         return [
             {
                 "apiVersion": POD_GROUPS.api_version,
                 "kind": POD_GROUPS.kind,
                 "metadata": {"name": gang.name},
-                "spec": spec,
+                "spec": {
+                    "schedulingPolicy": {"gang": {"minCount": gang.pods}},
+                    **_constraints(gang),
+                },
             }
         ]
 
@@ -77,10 +91,13 @@ class Native(Suspending):
         return str(bonds[0].get("key") or "") if bonds else ""
 
 
-def _is_bound(gang: Gang) -> bool:
-    """The group can only be bound; a mere preference is each pod's own."""
-    return gang.topology is not None and gang.topology[1] == REQUIRED
-
-
 def _group(waiting: Waiting) -> Mapping[str, Any]:
     return next(iter(waiting.objects.get(POD_GROUPS.plural, ())), {})
+
+
+def _constraints(gang: Gang) -> dict[str, Any]:
+    """Feature gate ``TopologyAwareWorkloadScheduling``; one label at most."""
+    if gang.topology is None:
+        return {}
+    key, _ = gang.topology
+    return {"schedulingConstraints": {"topology": [{"key": key}]}}

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gangline.clusters.drivers.kubernetes import quantities
+from gangline.clusters.drivers.kubernetes import quantities, sharing
 
 from . import lacking
-from .base import Gang, Object, Suspending, Waiting, condition, keep_together, sentence
+from .base import Gang, Object, Suspending, Waiting, condition, keep_pods_together, sentence
 
 _VERDICT = re.compile(r"0/([0-9]+) nodes are available: (.*?)(?:\. |\.?\Z)", re.DOTALL)
 _PART = re.compile(r"([0-9]+) (.+)", re.DOTALL)
@@ -33,10 +33,11 @@ class Plain(Suspending):
     title = "kube-scheduler"
     api = ""
     is_proven = True
+    unsupported: Mapping[str, str] = sharing.whole_only(title)
 
     def decorate(self, job: Object, gang: Gang) -> None:
         """It is the default of every pod, and binds none to the others but by their own wish."""
-        keep_together(job, gang)
+        keep_pods_together(job, gang)
 
     def pending_reason(self, waiting: Waiting) -> str:
         return sentence(of_pods(waiting))

@@ -8,17 +8,17 @@ https://volcano.sh/en/docs/podgroup/ and https://volcano.sh/en/docs/queue/
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gangline.clusters.drivers.kubernetes import quantities
+from gangline.clusters.drivers.kubernetes import quantities, sharing
 from gangline.clusters.drivers.kubernetes.resources import Resource
 
 from .base import (
+    TOPOLOGY,
     Gang,
     Object,
     Objects,
     Suspending,
     Waiting,
     condition,
-    keep_together,
     mark,
     schedule_with,
     sentence,
@@ -41,6 +41,13 @@ class Volcano(Suspending):
     api = POD_GROUPS.api_version
     is_proven = True
     reads: tuple[Resource, ...] = (POD_GROUPS, QUEUES)
+    unsupported: Mapping[str, str] = {
+        **sharing.whole_only(title),
+        **dict.fromkeys(
+            TOPOLOGY, "Volcano knows topologies by HyperNodes, not by labels of nodes."
+        ),
+    }
+
     queues: Resource | None = QUEUES
     default_queue = "default"
 
@@ -51,7 +58,6 @@ class Volcano(Suspending):
 
     def decorate(self, job: Object, gang: Gang) -> None:
         schedule_with(job, "volcano")
-        keep_together(job, gang)
         for template in templates(job):
             mark(template, "annotations", **{"scheduling.k8s.io/group-name": gang.name})
         policy = {"minAvailable": gang.pods, **_wanted(gang)}

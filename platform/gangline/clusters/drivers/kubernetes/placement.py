@@ -1,0 +1,64 @@
+"""Where pods may be placed: requirements of nodes, and what pods shall share.
+
+https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#NodeAffinity
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gangline.spec.affinity import REQUIRED, label_values
+
+NODE_TYPE = "node.kubernetes.io/instance-type"
+"""https://kubernetes.io/docs/reference/labels-annotations-taints/"""
+MOST_WEIGHT = 100
+
+
+def node_type(name: str) -> list[dict[str, Any]]:
+    """The requirement of a node type."""
+    return [{"key": NODE_TYPE, "operator": "In", "values": [name]}]
+
+
+def requirements(items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Requirements of nodes as a pod has them."""
+    return [
+        {
+            "key": item["key"],
+            "operator": item["operator"],
+            **({"values": values} if (values := label_values(item.get("values") or "")) else {}),
+        }
+        for item in items
+    ]
+
+
+def affinity(nodes: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
+    """Affinity of a pod: one term, so that all of it holds. Empty where nothing is asked for."""
+    wanted = [each for requirements in nodes.values() for each in requirements]
+    if not wanted:
+        return {}
+    terms = {"nodeSelectorTerms": [{"matchExpressions": wanted}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+
+
+def topology_of(native: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Label and ``Required`` or ``Preferred``; None where pods may stand anywhere."""
+    said = native.get("topology") or {}
+    return (said["key"], said["type"]) if said.keys() >= {"key", "type"} else None
+
+
+def keep_together(template: dict[str, Any], topology: tuple[str, str]) -> None:
+    """Pods of a template beside those of its workload, whom `among` names later."""
+    key, kind = topology
+    term: dict[str, Any] = {"topologyKey": key}
+    if kind == REQUIRED:
+        made = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+    else:
+        weighed = {"weight": MOST_WEIGHT, "podAffinityTerm": term}
+        made = {"preferredDuringSchedulingIgnoredDuringExecution": [weighed]}
+    template["spec"].setdefault("affinity", {})["podAffinity"] = made
+
+
+def among(template: Mapping[str, Any], marks: Mapping[str, str]) -> None:
+    """Say by labels which pods are meant: every term is about those of one workload."""
+    terms = template["spec"].get("affinity", {}).get("podAffinity", {})
+    for each in (term for listed in terms.values() for term in listed):
+        each.get("podAffinityTerm", each)["labelSelector"] = {"matchLabels": dict(marks)}

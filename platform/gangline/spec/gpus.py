@@ -1,0 +1,56 @@
+"""GPUs of one pod: whole devices, or a part of each where the cluster's scheduler can share them.
+
+https://github.com/NVIDIA/KAI-Scheduler/tree/main/docs/gpu-sharing
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from .base import Default, Limits, SpecModel, Ui, When
+from .types import Quantity, SizeRange
+
+PORTION, MEMORY = "portion", "memory"
+MOST = 64
+
+
+class Gpus(SpecModel):
+    """What a pod asks of GPUs."""
+
+    gpu_devices_request: Annotated[
+        int | None,
+        Field(ge=0, le=MOST),
+        Ui("GPU devices per pod", help="0 uses no GPU.", section="compute", unit="GPUs"),
+        Default(0),
+        Limits("gpuRequestType", {PORTION: (1, MOST), MEMORY: (1, 1)}),
+    ] = None
+    gpu_request_type: Annotated[
+        Literal["portion", "memory"] | None,
+        Ui(
+            "GPU sharing",
+            help="A part of each device, by portion or by memory. Empty: whole devices.",
+            section="compute",
+        ),
+    ] = None
+    gpu_portion_request: Annotated[
+        float | None,
+        Field(gt=0, le=1),
+        Ui(
+            "GPU portion",
+            help="Of each device, above 0 and up to 1. Programs are not kept from using more.",
+            section="compute",
+            placeholder="0.5",
+        ),
+        When("gpuRequestType", (PORTION,), is_required=True),
+    ] = None
+    gpu_memory_request: Annotated[
+        Quantity | None,
+        SizeRange("1M", "1P"),
+        Ui(
+            "GPU memory",
+            help="Of the device. Programs are not kept from using more.",
+            section="compute",
+            placeholder="8G",
+        ),
+        When("gpuRequestType", (MEMORY,), is_required=True),
+    ] = None

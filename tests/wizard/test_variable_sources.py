@@ -1,0 +1,129 @@
+"""Where a variable's value comes from, chosen in the form without scripts."""
+
+from typing import Any
+
+import pytest
+
+from gangline.clusters.drivers.local.driver import LocalDriver
+from gangline.policies.services import save
+from tests.support.forms import Filler, Page
+from tests.support.world import World
+from workloads.models import Workload
+
+LIST = "worker.environmentVariables"
+SECRET = {"name": "WANDB_API_KEY", "~choice": "secret", "secret.name": "wandb", "secret.key": "key"}
+POLICY = """
+defaults:
+  worker:
+    environmentVariables:
+      instances:
+        - {name: TOKEN, value: none}
+        - {name: WANDB_API_KEY, secret: {name: wandb, key: key}}
+rules:
+  worker:
+    environmentVariables: {instances: {locked: [WANDB_API_KEY]}}
+"""
+
+
+@pytest.fixture
+def ready(filler: Filler) -> Filler:
+    filler.fill()
+    return filler
+
+
+@pytest.fixture
+def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a cluster that has every source."""
+    monkeypatch.setattr(LocalDriver, "unsupported", {})
+
+
+def last_row(page: Page) -> str:
+    return [value for name, value in page.fields() if name == f"{LIST}~rows" and value][-1]
+
+
+def type_in(filler: Filler, texts: dict[str, str]) -> str:
+    """Add a row with these texts; its id."""
+    filler.post("workers", go=f"add:{LIST}")
+    row = last_row(filler.get("workers").page)
+    filler.post("workers", {f"{LIST}~{row}.{name}": text for name, text in texts.items()})
+    return row
+
+
+def said() -> Any:
+    return Workload.objects.get().said[LIST]["value"]
+
+
+def test_a_key_of_a_secret_is_chosen_and_sent(ready: Filler, everywhere: None) -> None:
+    row = type_in(ready, SECRET)
+    page = ready.get("workers").page
+    assert page.value(f"{LIST}~{row}.~choice") == "secret"
+    assert page.value(f"{LIST}~{row}.secret.key") == "key"
+    assert "Secret wandb / key" in ready.get("review").page.html
+    ready.post("review", go="create")
+    assert said() == [{"name": "WANDB_API_KEY", "secret": {"name": "wandb", "key": "key"}}]
+
+
+def test_what_was_typed_for_another_source_is_kept_and_not_sent(
+    ready: Filler, everywhere: None
+) -> None:
+    row = type_in(ready, SECRET | {"value": "typed before", "~choice": "configMap",
+                                   "configMap.name": "nccl", "configMap.key": "debug"})  # fmt: skip
+    page = ready.get("workers").page
+    assert page.value(f"{LIST}~{row}.value") == "typed before"
+    assert page.value(f"{LIST}~{row}.secret.name") == "wandb"
+    ready.post("review", go="create")
+    assert said() == [{"name": "WANDB_API_KEY", "configMap": {"name": "nccl", "key": "debug"}}]
+
+
+def test_a_slip_is_told_at_its_cell(ready: Filler, everywhere: None) -> None:
+    row = type_in(ready, SECRET | {"secret.key": "a b"})
+    page = ready.post("workers").page
+    cell = page.one(id=f"f-worker-environmentVariables-{row}-secret-key")
+    assert cell.attributes["aria-invalid"] == "true"
+    other = page.one(id=f"f-worker-environmentVariables-{row}-secret-name")
+    assert "aria-invalid" not in other.attributes
+    assert "Key in the Secret of environment variable WANDB_API_KEY must have" in page.html
+
+
+def test_a_laptop_offers_values_alone(ready: Filler) -> None:
+    row = type_in(ready, {"name": "SEED", "value": "1"})
+    page = ready.get("workers").page
+    assert page.value(f"{LIST}~{row}.value") == "1"
+    assert not page.has(name=f"{LIST}~{row}.~choice")
+    assert not page.has(name=f"{LIST}~{row}.secret.name")
+
+
+def test_a_laptop_refuses_a_secret_at_its_row_with_the_reason(
+    ready: Filler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    type_in(ready, {"name": "SEED", "value": "1"})
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(LocalDriver, "unsupported", {})
+        row = type_in(ready, SECRET)
+    page = ready.post("workers").page
+    text = page.one(data_testid=f"row-f-worker-environmentVariables-{row}").text
+    assert "Secret of environment variable WANDB_API_KEY cannot be used on this cluster" in text
+    assert "This machine has no Secrets" in text
+    assert page.one(data_testid=f"f-{LIST}").text.count("cannot be used") == 1
+    ready.post("review", go="create")
+    assert not Workload.objects.exists()
+    ready.post("workers", {f"{LIST}~{row}.~choice": "", f"{LIST}~{row}.value": "plain"})
+    ready.post("review", go="create")
+    assert said()[1] == {"name": "WANDB_API_KEY", "value": "plain"}
+
+
+def test_a_policys_default_gives_way_to_another_source(
+    ready: Filler, everywhere: None, world: World
+) -> None:
+    save(actor=world.actor("administrator"), scope=world.vision.scope, text=POLICY)
+    page = ready.get("workers").page
+    (row,) = [value for name, value in page.fields() if name == f"{LIST}~rows" and value]
+    ready.post("workers", {f"{LIST}~{row}.{n}": t for n, t in SECRET.items() if n != "name"})
+    ready.post("review", go="create")
+    workload = Workload.objects.get()
+    effective = workload.attempts.get().effective[LIST]["value"]
+    secret = {"name": "wandb", "key": "key"}
+    assert effective == [
+        {"name": "TOKEN", "secret": secret},
+        {"name": "WANDB_API_KEY", "secret": secret},
+    ]

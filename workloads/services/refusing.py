@@ -1,0 +1,90 @@
+"""What a kind of cluster cannot do, and that is asked of it all the same."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from gangline.clusters.drivers.base import Driver
+from gangline.policies.engine import WORKERS, Effective, Resolution
+from gangline.spec.catalogue import SpecField, catalogue
+from gangline.spec.problems import Problem, Role, shown
+from gangline.spec.values import item_label
+from gangline.spec.words import lowered, one_of
+from gangline.spec.workload import SPEC
+
+_NOT_SAID = ("default", WORKERS, "policy ", "fixed by ")
+
+
+def unsupported(driver: Driver, resolution: Resolution) -> Iterator[Problem]:
+    """Fields that somebody gave a value, and that this kind of cluster does not have."""
+    for qualified, effective in resolution.effective.items():
+        role, _, path = qualified.partition(".")
+        field = catalogue(SPEC.worker).get(path)
+        if field is not None and field.alternatives and effective.items:
+            yield from _items(driver.unsupported, Role(role), field, effective)
+        reason = driver.unsupported.get(path)
+        # A policy may hold for clusters of several kinds.
+        is_said = not effective.source.startswith(_NOT_SAID)
+        # Who says no to it asks for nothing.
+        if reason and is_said and effective.value not in (None, False, [], {}):
+            message = f"cannot be used on this cluster: {as_clause(reason)}"
+            yield Problem(
+                Role(role), path, "unsupported", message, effective.value, accepted="no value"
+            )
+
+
+def by_policy(
+    driver: Driver, resolution: Resolution, known: Iterable[Problem], cluster: str
+) -> Iterator[Problem]:
+    """What a policy insists on and the cluster cannot give: nothing passes for want of a field.
+
+    A policy's default for such a field is simply not used.
+    """
+    missing = {(p.role, p.path): p for p in known if p.rule == "required" and p.source}
+    for qualified, effective in resolution.effective.items():
+        role, _, path = qualified.partition(".")
+        scope = effective.source.removeprefix("fixed by ")
+        is_fixed = scope != effective.source and effective.value not in (None, False, [], {})
+        if is_fixed and (reason := driver.unsupported.get(path)):
+            label = catalogue(SPEC.worker)[path].label
+            message = f"is fixed, and cluster {cluster} does not have it: {as_clause(reason)}"
+            yield Problem(
+                Role(role), path, "cluster", message, effective.value,
+                accepted="another cluster, or a policy that leaves it open",
+                source=scope, label=label,
+            )  # fmt: skip
+    for (role_, path), problem in missing.items():
+        if reason := driver.unsupported.get(path):
+            message = f"is required, and cluster {cluster} does not have it: {as_clause(reason)}"
+            accepted = "another cluster, or a policy that does not require it"
+            yield problem.at(role=role_, rule="cluster", message=message, accepted=accepted)
+
+
+def _items(
+    unsupported: Mapping[str, str], role: Role, field: SpecField, effective: Effective
+) -> Iterator[Problem]:
+    """Entries that cannot be as they are. A policy's count too: left out, they would be missed."""
+    able = [name for name in field.alternatives if f"{field.path}.{name}" not in unsupported]
+    for index, (item, origin) in enumerate(zip(effective.value, effective.items, strict=True)):
+        for name in field.alternatives if _is_told(item, origin.source) else ():
+            reason = unsupported.get(f"{field.path}.{name}")
+            if reason is None or item.get(name) is None:
+                continue
+            place = "" if origin.sent is None else f".{origin.sent}.{name}"
+            label = lowered(item_label(field, index, shown(origin.key)))
+            yield Problem(
+                role, f"{field.path}{place}", "unsupported",
+                f"cannot be used on this cluster: {as_clause(reason)}",
+                accepted=one_of(able),
+                source=origin.source.removeprefix("policy ") if origin.sent is None else "",
+                key=origin.key, label=f"{field.alternatives[name]} of {label}",
+            )  # fmt: skip
+
+
+def _is_told(item: Any, source: str) -> bool:
+    """What a master has from the workers is told at theirs."""
+    return isinstance(item, dict) and source != WORKERS
+
+
+def as_clause(reason: str) -> str:
+    """``reason`` after a colon."""
+    return reason.strip().rstrip(".") or "no runtime offers it"
