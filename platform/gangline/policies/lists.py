@@ -121,7 +121,7 @@ class _Merge:
         origin = ItemOrigin(key, self.source, sent=index)
         if key in self.defaults and key not in self.said:
             default, _ = self.defaults[key]
-            if (changed := {**default, **item}) != default:
+            if (changed := _over(default, item)) != default:
                 self.defaults[key] = changed, origin
             return
         closed = self.rule.can_add
@@ -139,7 +139,7 @@ class _Merge:
             message = "is locked and cannot be removed"
         elif key not in self.defaults:
             message = "is locked and cannot be added"
-        elif {**self.defaults[key][0], **item} != self.defaults[key][0]:
+        elif _over(self.defaults[key][0], item) != self.defaults[key][0]:
             message = "is locked and cannot be changed"
         else:
             return
@@ -152,6 +152,16 @@ class _Merge:
 
 def origin_of(rule: FieldRule, key: str) -> str:
     return f"policy {rule.item_sources[key]}"
+
+
+def _over(default: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+    """``default`` with what was said about it; objects inside of an item are merged likewise."""
+    merged = dict(default)
+    for name, value in said.items():
+        below = merged.get(name)
+        both = isinstance(below, Mapping) and isinstance(value, Mapping)
+        merged[name] = _over(below, value) if both else value
+    return merged
 
 
 def _alike(key: str) -> str:

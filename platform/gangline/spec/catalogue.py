@@ -12,7 +12,18 @@ from typing import Any, TypeVar
 import annotated_types
 from pydantic import BaseModel
 
-from .base import SECTIONS, AtLeast, Default, Guarded, ItemKey, Only, Synonyms, Ui, WorkloadLevel
+from .base import (
+    SECTIONS,
+    AtLeast,
+    Default,
+    Guarded,
+    ItemKey,
+    Only,
+    Synonyms,
+    Ui,
+    Unique,
+    WorkloadLevel,
+)
 from .types import DurationMark, Format, SizeRange
 
 Bound = int | float | str
@@ -67,6 +78,12 @@ class SpecField:
     format: Format | None = None
     synonyms: tuple[tuple[str, str], ...] = ()
     """Other spellings of choices, each with the choice it stands for."""
+    units: tuple[str, ...] = ()
+    """Units of a quantity that a form offers."""
+    group: str = ""
+    """Of an attribute inside of another one: what that one is called."""
+    unique: Callable[[str], str] | None = None
+    """Of an attribute that must differ from item to item: gives what is compared."""
 
     @property
     def label(self) -> str:
@@ -83,8 +100,13 @@ class SpecField:
         return dict(self.synonyms).get(value, value) if isinstance(value, str) else value
 
     def attribute(self, name: str) -> "SpecField | None":
-        """The attribute ``name`` of the items of a list."""
+        """The attribute ``name`` of the items of a list, such as ``claimInfo.size``."""
         return next((item for item in self.items if item.path == name), None)
+
+    def attributes(self, item: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of an item of a list by attribute; its default where it says nothing."""
+        found = ((attribute, _inside(item, attribute.path)) for attribute in self.items)
+        return {a.path: a.default if value is None else value for a, value in found}
 
 
 @cache
@@ -110,12 +132,21 @@ def _place(field: SpecField) -> tuple[int, bool]:
     return (tuple(SECTIONS).index(field.ui.section), not field.workload_level)
 
 
+def _inside(item: Mapping[str, Any], path: str) -> Any:
+    found: Any = item
+    for name in path.split("."):
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found
+
+
 def _walk(model: type[BaseModel], prefix: str) -> Iterator[SpecField]:
     for name, info in model.model_fields.items():
         path = f"{prefix}{info.alias or name}"
         annotation, notes = _unwrap(info.annotation, info.metadata)
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            yield from _walk(annotation, f"{path}.")
+            group = _Notes(path, notes).take(Ui, lambda note: note.label, "")
+            for field in _walk(annotation, f"{path}."):
+                yield replace(field, group=field.group or group)
         else:
             yield _field(path, annotation, _Notes(path, notes), required=info.is_required())
 
@@ -167,6 +198,7 @@ def _field(path: str, annotation: Any, notes: _Notes, *, required: bool) -> Spec
         "workload_level": notes.get(WorkloadLevel) is not None,
         "only": notes.take(Only, lambda note: note.frameworks, ()),
         "guarded": notes.get(Guarded) is not None,
+        "unique": notes.take(Unique, lambda note: note.alike),
         "at_least": notes.take(AtLeast, lambda note: f"{group}{note.name}", ""),
     }
     return SpecField(**common, **_of_kind(path, annotation, notes))
@@ -229,4 +261,5 @@ def _string(notes: _Notes) -> dict[str, Any]:
         "max_length": notes.need(annotated_types.MaxLen, "a text").max_length,
         "minimum": sizes.minimum if sizes else None,
         "maximum": sizes.maximum if sizes else None,
+        "units": sizes.units if sizes else (),
     }

@@ -172,18 +172,24 @@ def _problem(
     if not inside:
         return _said(draft, field, detail)
     item = _Item(field, int(inside[0]), values[field.path], sent.get(field.path))
-    if len(inside) == 1:
-        words = f"an object with {' and '.join(a.path for a in field.items)}"
-        return draft.at(
-            path=item.path, rule=TYPE, message=f"must be {words}", accepted=words, label=item.label
-        )
-    draft = draft.at(path=f"{item.path}.{shown(inside[1])}", key=shown(item.key))
-    attribute = field.attribute(str(inside[1]))
-    if attribute is None:
-        names = tuple(item.path for item in field.items)
-        return _unknown(role, f"{item.path}.", shown(inside[1]), value, names)
-    name = f"{attribute.label} of {lowered(item.label)}"
-    return _said(draft.at(label=name), attribute, detail)
+    inner = ".".join(map(str, inside[1:]))
+    draft = draft.at(path=f"{item.path}.{shown(inner)}".rstrip("."), key=shown(item.key))
+    if (attribute := field.attribute(inner)) is not None:
+        name = f"{attribute.label} of {lowered(item.label)}"
+        return _said(draft.at(label=name), attribute, detail)
+    if names := _names_inside(field, inner):
+        words = f"an object with {' and '.join(names)}"
+        return draft.at(rule=TYPE, message=f"must be {words}", accepted=words, label=item.label)
+    above, _, name = inner.rpartition(".")
+    prefix = f"{item.path}.{above}.".replace("..", ".")
+    return _unknown(role, prefix, shown(name), value, _names_inside(field, above))
+
+
+def _names_inside(field: SpecField, group: str) -> tuple[str, ...]:
+    """What an object inside of an item may have; of the item itself for an empty ``group``."""
+    prefix = f"{group}." if group else ""
+    inside = (a.path[len(prefix) :] for a in field.items if a.path.startswith(prefix))
+    return tuple(dict.fromkeys(path.split(".")[0] for path in inside))
 
 
 class _Item:
@@ -197,11 +203,15 @@ class _Item:
         sent: Sequence[int | None] | None,
     ) -> None:
         place = sent[index] if sent is not None else index
-        item = items[index]
-        key = item.get(field.item_key) if isinstance(item, Mapping) else None
-        self.key = key if isinstance(key, str) else ""
+        self._item = items[index]
+        self.key = self.text(field.item_key)
         self.path = field.path if place is None else f"{field.path}.{place}"
         self.label = item_label(field, place or 0, shown(self.key))
+
+    def text(self, name: str) -> str:
+        """An attribute at the top of the item; empty when it is no text."""
+        value = self._item.get(name) if isinstance(self._item, Mapping) else None
+        return value if isinstance(value, str) else ""
 
 
 def item_label(field: SpecField, index: int, key: str = "") -> str:
@@ -268,17 +278,27 @@ def _cross_field_problems(
         yield Problem(
             role, field.path, "atLeast", message, value, f"{other} or more", label=field.label
         )
-    seen: set[str] = set()
-    for index in range(len(value) if field.kind is Kind.ITEMIZED else 0):
-        item = _Item(field, index, value, sent.get(field.path))
-        if item.key in seen:
-            path, key = f"{item.path}.{field.item_key}", shown(item.key)
-            yield Problem(
-                role, path, "unique", "is used twice", key, "a name that no other entry has",
-                key=key, label=item.label,
-            )  # fmt: skip
-        elif item.key:
-            seen.add(item.key)
+    if field.kind is Kind.ITEMIZED:
+        items = [_Item(field, index, value, sent.get(field.path)) for index in range(len(value))]
+        yield from _repeated(role, field, items)
+
+
+def _repeated(role: Role, field: SpecField, items: "Sequence[_Item]") -> Iterator[Problem]:
+    """What two items have alike and must not: their key, or another attribute of that kind."""
+    words = {field.item_key: "a name that no other entry has"}
+    distinct = {field.item_key: str} | {a.path: a.unique for a in field.items if a.unique}
+    for path, alike in distinct.items():
+        seen: set[str] = set()
+        for item in items:
+            text = item.text(path)
+            if alike(text) in seen:
+                yield Problem(
+                    role, f"{item.path}.{path}", "unique", "is used twice", shown(text),
+                    words.get(path, "one that no other entry has"),
+                    key=shown(item.key), label=item.label,
+                )  # fmt: skip
+            elif text:
+                seen.add(alike(text))
 
 
 def size(field: SpecField, value: Any) -> Any:

@@ -23,6 +23,7 @@ from .base import (
 )
 from .placement import ExtendedResource, NodeType, PriorityClassName, Toleration
 from .reserved import AnnotationValue, LabelValue, MetadataKey, VariableName
+from .storage import Storage
 from .types import (
     AbsolutePath,
     Arguments,
@@ -228,6 +229,7 @@ class ReplicaSpec(SpecModel):
         ),
         ItemKey("name"),
     ] = None
+    storage: Storage = Field(default_factory=Storage)
     labels: Annotated[
         list[Label] | None,
         Field(max_length=32),
