@@ -53,6 +53,7 @@ SAMPLES: dict[Kind, tuple[Any, Any]] = {
     Kind.ITEMIZED: ([{"name": "A", "value": "1"}], [{"name": "A", "value": "2"}]),
 }
 TOLERATION = {"name": "A", "key": "dedicated", "operator": "Equal", "effect": "Any"}
+VOLUME = {"name": "a", "claimInfo": {"size": "1G"}}
 CHOSEN: dict[str, tuple[Any, Any]] = {
     "image": ("local://one", "local://two"),
     "distributedFramework": ("PyTorch", "XGBoost"),
@@ -61,6 +62,7 @@ CHOSEN: dict[str, tuple[Any, Any]] = {
         [{"resource": "rdma/hca", "quantity": "2"}],
     ),
     "tolerations": ([{**TOLERATION, "value": "1"}], [{**TOLERATION, "value": "2"}]),
+    "storage.pvc": ([{**VOLUME, "path": "/1"}], [{**VOLUME, "path": "/2"}]),
 }
 
 

@@ -22,7 +22,7 @@ from gangline.policies.selectors import effective_for
 from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, WORKERS_ONLY
 from gangline.spec.frameworks import configuration_problem as mismatch
-from gangline.spec.problems import Problem, Role
+from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.types import quantity_bytes
 from gangline.spec.workload import SPEC
 from workloads import refs
@@ -122,10 +122,12 @@ def judge(
         *_template_problems(user, request.template_id, place.project),
         *resolution.problems,
     ]
+    advice: list[Advice] = []
     if place.cluster is not None:
-        problems += _cluster_problems(
+        refused, advice = _of_cluster(
             place, request, framework, configuration, resolution, problems
         )
+        problems += refused
     totals = totals_of(resolution, configuration)
     verdict = NO_FORECAST
     if with_forecast and not is_to_store:
@@ -141,6 +143,7 @@ def judge(
         policy=policy,
         project=place.project,
         cluster=place.cluster,
+        advice=advice,
     )
 
 
@@ -244,17 +247,20 @@ def find_template(user: User, template_id: str | UUID | None, project: Project) 
     return Template.objects.filter(pk=key, scope_id__in=line).first()
 
 
-def _cluster_problems(
+def _of_cluster(
     place: Place,
     request: SubmissionRequest,
     framework: str,
     configuration: str,
     resolution: Resolution,
     known: list[Problem],
-) -> list[Problem]:
-    """What this cluster cannot do. Values that are wrong anyway are not shown to the driver."""
+) -> tuple[list[Problem], list[Advice]]:
+    """What this cluster cannot do, and what it lets pass and would rather not.
+
+    Values that are wrong anyway are not shown to the driver.
+    """
     if place.cluster is None or place.project is None:
-        return []
+        return [], []
     facts = facts_of(place.cluster)
     offer = next((o for o in facts.frameworks if o.framework == framework), None)
     found = []
@@ -273,7 +279,7 @@ def _cluster_problems(
             )
         )
     if framework not in FRAMEWORKS or mismatch(framework, configuration) is not None:
-        return found
+        return found, []
     wrong = {(p.role, _field(p.path)) for p in known}
     worker = resolution.values(Role.WORKER)
     submission = refs.submission(
@@ -295,12 +301,29 @@ def _cluster_problems(
     try:
         driver = driver_for(place.cluster)
     except Unconnectable as why:
-        return [*found, _unconnectable(place.cluster, str(why))]
-    refused = [*_unsupported(driver, resolution), *driver.check(submission, facts)]
+        return [*found, _unconnectable(place.cluster, str(why))], []
+    checked = [p.at(path=_as_sent(p, resolution)) for p in driver.check(submission, facts)]
+    refused = [*_unsupported(driver, resolution), *checked]
+    advice = [
+        replace(a, path=_as_sent(a, resolution)) for a in driver.advise(submission, facts)
+    ]
     if _master_mode(request, configuration) == "same":
         # A master that follows the workers is mended at their fields: it has none of its own.
         refused = [p.at(role=Role.WORKER) if p.role == Role.MASTER else p for p in refused]
-    return found + [_labelled(p) for p in refused if (p.role, _field(p.path)) not in wrong]
+        advice = [a for a in advice if a.role != Role.MASTER]
+    found += [_labelled(p) for p in refused if (p.role, _field(p.path)) not in wrong]
+    return found, advice
+
+
+def _as_sent(told: Problem | Advice, resolution: Resolution) -> str:
+    """The path with the index of its item as it was sent; without one for what nobody sent."""
+    field = _field(told.path)
+    index, _, attribute = told.path[len(field) + 1 :].partition(".")
+    effective = resolution.effective.get(f"{told.role}.{field}")
+    if not index or effective is None or not effective.items:
+        return told.path
+    sent = effective.items[int(index)].sent
+    return ".".join(filter(None, (field, str(sent), attribute))) if sent is not None else field
 
 
 def _unsupported(driver: Driver, resolution: Resolution) -> Iterator[Problem]:

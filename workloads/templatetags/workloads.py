@@ -1,6 +1,6 @@
 """Tags for the pages of workloads."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from django import template
@@ -8,8 +8,8 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from gangline.forms.words import readable
-from gangline.spec.catalogue import Kind
+from gangline.forms.words import item_in_words, readable
+from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS
 from gangline.spec.problems import Role
 from gangline.tables.cells import NONE, running_for
@@ -103,12 +103,17 @@ def _origin(origin: Origin) -> SafeString:
     return format_html('<a href="{}">{}</a>', origin.url, chip) if origin.url else chip
 
 
+def _items(field: SpecField, items: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str]]:
+    """``NAME=value`` where there is no more to an item, else its key and the rest in words."""
+    between = "=" if len(field.items) == 2 else ": "
+    for item in items:
+        yield (f"{item.get(field.item_key)}{between}{item_in_words(field, item)}",)
+
+
 def _drawn(value: SpecValue) -> SafeString | str:
     found: Any = value.value
     if isinstance(found, list):
-        return format_html_join(
-            "", "<code>{}</code><br>", ((f"{i.get('name')}={i.get('value', '')}",) for i in found)
-        )
+        return format_html_join("", "<code>{}</code><br>", _items(value.field, found))
     if value.field.kind in (Kind.STRING, Kind.COMMAND):
         return format_html("<code>{}</code>", found)
     return readable(value.field, found)

@@ -132,10 +132,12 @@ class StepPage:
         }
 
     def _sections(self) -> tuple[SectionView, ...]:
+        desk = self.desk
+        advice = desk.preview.advice if desk.preview else ()
         if self.step is Step.WORKERS:
-            return self.desk.worker_form.sections(self.desk.state.worker, self.here)
+            return desk.worker_form.sections(desk.state.worker, self.here, advice)
         if self.step is Step.MASTER:
-            return self.desk.master_form.sections(self.desk.state.master, self.here)
+            return desk.master_form.sections(desk.state.master, self.here, advice)
         return ()
 
     def _steps(self, sections: Sequence[SectionView]) -> list[StepLink]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gangline.forms.limits import displayed
-from gangline.forms.words import count, readable
+from gangline.forms.words import count, item_in_words, readable
 from gangline.policies.engine import Effective
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.problems import Problem, Role
@@ -74,6 +74,7 @@ class Review:
                 name, "The name is free", "The name cannot be used", field_url,
                 good_text=f"{self.desk.choices.name}{self._project_words}".replace(" of ", " in "),
             ),
+            *self._advice(field_url),
             self._room(),
         ]  # fmt: skip
 
@@ -103,6 +104,11 @@ class Review:
             return Check("good", "circle-check", good, good_text)
         told = tuple((p.sentence, field_url(p)) for p in problems)
         return Check("bad", "circle-x", bad, problems=told)
+
+    def _advice(self, field_url: Any) -> Iterator[Check]:
+        """What may be submitted as it is, and may well disappoint."""
+        if told := tuple((a.sentence, field_url(a)) for a in self.preview.advice):
+            yield Check("warn", "alert-triangle", "Worth a second look", problems=told)
 
     def _room(self) -> Check:
         head = Headline.of(self.preview)
@@ -165,11 +171,11 @@ class Review:
             changed = bool(self.copied) and old != item
             yield Line(
                 label=f"{_capital(spec.ui.item or spec.label)} {item.get(spec.item_key, '')}",
-                value=_rest(spec, item),
+                value=item_in_words(spec, item),
                 origin=self._origin(origin.source),
                 by_policy=_by_policy(origin.source),
                 is_code=True,
-                before=(_rest(spec, old) if old else "not there") if changed else "",
+                before=(item_in_words(spec, old) if old else "not there") if changed else "",
             )
 
     def _origin(self, source: str) -> str:
@@ -230,12 +236,6 @@ def copied_effective(desk: Desk) -> Mapping[str, Any]:
         .first()
     )
     return attempt or {}
-
-
-def _rest(spec: SpecField, item: Mapping[str, Any]) -> str:
-    """The item without its key."""
-    values = (str(item[a.path]) for a in spec.items if a.path != spec.item_key and a.path in item)
-    return " ".join(values)
 
 
 def _capital(text: str) -> str:

@@ -58,7 +58,14 @@ class Cell:
     id: str
     name: str
     label: str
+    """What it is called wherever it stands: "Key, toleration 2"."""
     text: str
+    word: str = ""
+    group: str = ""
+    help: str = ""
+    control: str = "text"
+    """``text``, ``select``, ``amount`` or ``check``."""
+    units: tuple[Option, ...] = ()
     placeholder: str = ""
     readonly: bool = False
     wrong: bool = False
@@ -78,11 +85,25 @@ class ItemView:
     locked_by: str = ""
     removed: bool = False
     errors: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
 
     @property
     def layout(self) -> str:
-        """How its cells stand: two beside each other, or several in lines of three."""
+        """How its cells stand: two beside each other, in lines of three, or labelled on a sheet."""
+        if any(cell.control in ("amount", "check") for cell in self.cells):
+            return "sheet"
         return "two" if len(self.cells) < 3 else "many"
+
+    @property
+    def groups(self) -> list[tuple[str, list[Cell]]]:
+        """The cells of a sheet, neighbours of one group together."""
+        found: list[tuple[str, list[Cell]]] = []
+        for cell in self.cells:
+            if found and cell.group and found[-1][0] == cell.group:
+                found[-1][1].append(cell)
+            else:
+                found.append((cell.group, [cell]))
+        return found
 
     @property
     def item_name(self) -> str:
@@ -183,4 +204,9 @@ class SectionView:
 
 def dom_id(path: str) -> str:
     """``worker.compute.cpuCoreRequest`` → ``f-worker-compute-cpuCoreRequest``."""
-    return "f-" + path.replace(".", "-")
+    return "f-" + dashed(path)
+
+
+def dashed(path: str) -> str:
+    """``claimInfo.size`` → ``claimInfo-size``."""
+    return path.replace(".", "-")

@@ -1,12 +1,18 @@
 """The rows of a list field: inherited items first, then what the person added, in their order."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
 
-from gangline.forms.fields import Cell, Chip, ItemView, Option, dom_id
+from gangline.clusters.drivers.base import Choice
+from gangline.forms import units
+from gangline.forms.fields import Cell, Chip, ItemView, Option, dashed, dom_id
+from gangline.forms.item_texts import text_of, typed_of
 from gangline.forms.posted import InheritedItem, item_row_id
 from gangline.forms.raw import Row
 from gangline.spec.catalogue import Kind, SpecField
-from gangline.spec.problems import Problem
+from gangline.spec.problems import Advice, Problem
+
+Told = TypeVar("Told", Problem, Advice)
 
 
 def item_views(
@@ -17,9 +23,14 @@ def item_views(
     standing: Sequence[InheritedItem],
     sent: Sequence[str],
     problems: Sequence[Problem],
+    choices: Mapping[str, Sequence[Choice]],
+    advice: Sequence[Advice] = (),
 ) -> Iterator[ItemView]:
-    """Every row to draw; problems of items stand at the row whose item was sent."""
-    wrong = _by_row(spec, sent, problems)
+    """Every row to draw; problems and advice about an item stand at the row that was sent.
+
+    ``choices``: what the cluster offers, by attribute.
+    """
+    wrong, hints = _by_row(spec, sent, problems), _by_row(spec, sent, advice)
     names = {item.key for item in standing if not item.locked_by}
     kept = [row for row in rows if row.of or not row.removed]
     replaced = {key: row for row in kept if (key := key_of(spec, row)) in names}
@@ -38,6 +49,8 @@ def item_views(
             key=item.key,
             locked_by=item.locked_by,
             problems=wrong.get(row.id if row else row_id, []),
+            advice=hints.get(row.id if row else row_id, []),
+            choices=choices,
         )  # fmt: skip
     for row in rows:
         if row is replaced.get(key_of(spec, row)) or (row.of and row.removed):
@@ -51,6 +64,8 @@ def item_views(
             path, spec, row.id, number, row.texts,
             chip=origin_chip(row.origin),
             problems=wrong.get(row.id, []),
+            advice=hints.get(row.id, []),
+            choices=choices,
         )  # fmt: skip
 
 
@@ -73,16 +88,21 @@ def _chip_of(row: Row | None, item: InheritedItem) -> Chip | None:
     return Chip(item.source) if item.source == "workers" else None
 
 
-def _by_row(
-    spec: SpecField, sent: Sequence[str], problems: Sequence[Problem]
-) -> dict[str, list[Problem]]:
-    """Problems by id of the row that they are about."""
-    found: dict[str, list[Problem]] = {}
-    for problem in problems:
-        index = problem.path.removeprefix(spec.path).strip(".").split(".")[0]
+def _by_row(spec: SpecField, sent: Sequence[str], told: Sequence[Told]) -> dict[str, list[Told]]:
+    """Problems, or advice, by id of the row that they are about."""
+    found: dict[str, list[Told]] = {}
+    for one in told:
+        index, _ = _place(spec, one.path)
         if index.isdigit() and int(index) < len(sent):
-            found.setdefault(sent[int(index)], []).append(problem)
+            found.setdefault(sent[int(index)], []).append(one)
     return found
+
+
+def _place(spec: SpecField, path: str) -> tuple[str, str]:
+    """Index and attribute that the path of a problem names; empty where it names none."""
+    inside = path[len(spec.path) + 1 :] if path.startswith(f"{spec.path}.") else ""
+    index, _, attribute = inside.partition(".")
+    return index, attribute
 
 
 def _view(
@@ -94,24 +114,30 @@ def _view(
     *,
     chip: Chip | None,
     problems: Sequence[Problem],
+    advice: Sequence[Advice],
+    choices: Mapping[str, Sequence[Choice]],
     key: str = "",
     locked_by: str = "",
 ) -> ItemView:
     row_dom = _row_dom_id(path, row_id)
-    described = " ".join(
-        filter(None, (f"{row_dom}-e" if problems else "", f"{row_dom}-l" if locked_by else ""))
-    )
+    told = ((problems, "e"), (advice, "a"), (locked_by, "l"))
+    described = " ".join(f"{row_dom}-{suffix}" for here, suffix in told if here)
     word = spec.ui.item or "item"
     cells = tuple(
         Cell(
-            id=f"{row_dom}-{attribute.path}",
+            id=f"{row_dom}-{dashed(attribute.path)}",
             name="" if locked_by else f"{path}~{row_id}.{attribute.path}",
-            label=f"{attribute.label}, {word} {number}",
-            text=texts.get(attribute.path, ""),
+            label=f"{_grouped(attribute)}, {word} {number}",
+            word=attribute.label,
+            group=attribute.group,
+            help=attribute.ui.help,
+            control=_control(attribute, choices),
+            text=_text(attribute, texts),
             placeholder=attribute.ui.placeholder,
             readonly=bool(locked_by) or bool(key and attribute.path == spec.item_key),
-            wrong=any(_is_about(p, attribute.path) for p in problems),
-            options=_options(attribute, texts.get(attribute.path, "")),
+            wrong=any(_is_about(spec, p, attribute.path) for p in problems),
+            options=_options(attribute, _text(attribute, texts), choices.get(attribute.path, ())),
+            units=_units(attribute, texts),
             described_by=described,
         )
         for attribute in spec.items
@@ -124,21 +150,50 @@ def _view(
         chip=chip,
         locked_by=locked_by,
         errors=tuple(p.sentence for p in problems),
+        advice=tuple(a.sentence for a in advice),
     )
 
 
-def _options(attribute: SpecField, text: str) -> tuple[Option, ...]:
-    """The choices of a cell; what is no choice stays, so that nothing is lost."""
-    if attribute.kind is not Kind.CHOICE:
+def _grouped(attribute: SpecField) -> str:
+    return f"{attribute.group}: {attribute.label}" if attribute.group else attribute.label
+
+
+def _control(attribute: SpecField, choices: Mapping[str, Sequence[Choice]]) -> str:
+    if attribute.kind is Kind.BOOLEAN:
+        return "check"
+    if units.has_unit(attribute):
+        return "amount"
+    return "select" if attribute.kind is Kind.CHOICE or choices.get(attribute.path) else "text"
+
+
+def _text(attribute: SpecField, texts: Mapping[str, str]) -> str:
+    """What the control holds; the default of the attribute where nothing is said."""
+    if units.has_unit(attribute):
+        return typed_of(attribute, texts).text
+    return text_of(attribute, texts)
+
+
+def _units(attribute: SpecField, texts: Mapping[str, str]) -> tuple[Option, ...]:
+    if not units.has_unit(attribute):
         return ()
-    first = () if text else (Option("", attribute.label, True),)
-    strange = (Option(text, text, True),) if text and text not in attribute.choices else ()
-    return (*first, *(Option(c, c, c == text) for c in attribute.choices), *strange)
+    chosen = typed_of(attribute, texts).unit
+    return tuple(Option(u, word, u == chosen) for u, word in units.units(attribute, chosen))
 
 
-def _is_about(problem: Problem, attribute: str) -> bool:
-    last = problem.path.rpartition(".")[2]
-    return last == attribute or last.isdigit()
+def _options(attribute: SpecField, text: str, offered: Sequence[Choice]) -> tuple[Option, ...]:
+    """The choices of a cell; what is no choice stays, so that nothing is lost."""
+    words = {c: c for c in attribute.choices} | {c.value: c.word or c.value for c in offered}
+    if not words:
+        return ()
+    first = () if text or "" in words else (Option("", attribute.label, True),)
+    strange = (Option(text, text, True),) if text and text not in words else ()
+    return (*first, *(Option(c, word, c == text) for c, word in words.items()), *strange)
+
+
+def _is_about(spec: SpecField, problem: Problem, attribute: str) -> bool:
+    """Whether the cell is marked: a problem with the whole item is one with all its cells."""
+    _, told = _place(spec, problem.path)
+    return not told or attribute == told or attribute.startswith(f"{told}.")
 
 
 def _row_dom_id(path: str, row_id: str) -> str:

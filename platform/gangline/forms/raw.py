@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 YOU = "you"
+UNIT = "~unit"
+"""Ends the name of the unit of an amount."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,8 @@ class Row:
 
     @property
     def blank(self) -> bool:
-        return not any(text.strip() for text in self.texts.values())
+        said = (text for name, text in self.texts.items() if not name.endswith(UNIT))
+        return not any(text.strip() for text in said)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,11 @@
 """From what was typed to what is said: values by qualified path, and what could not be read."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from gangline.forms import units
+from gangline.forms.item_texts import item_of
 from gangline.forms.posted import Inherited, InheritedItem, item_row_id
 from gangline.forms.raw import YOU, RoleInputs, Row, Typed
 from gangline.spec.catalogue import Kind, SpecField
@@ -83,27 +84,17 @@ def _followed(spec: SpecField, standing: tuple[InheritedItem, ...], told: list[R
 
 
 def _item(found: Said, role: Role, spec: SpecField, row: Row, index: int) -> dict[str, Any]:
-    item: dict[str, Any] = {}
-    for attribute in spec.items:
-        text = row.texts.get(attribute.path, "")
-        if not text and not attribute.required:
-            continue
-        try:
-            item[attribute.path] = parse_text(attribute, text)
-        except Unparsable as error:
-            found.problems.append(
-                Problem(
-                    role,
-                    f"{spec.path}.{index}.{attribute.path}",
-                    "type",
-                    error.message,
-                    text,
-                    error.accepted,
-                    key=row.texts.get(spec.item_key, ""),
-                    label=attribute.label,
-                )
+    def wrong(attribute: SpecField, text: str, error: Unparsable) -> None:
+        path = f"{spec.path}.{index}.{attribute.path}"
+        key = row.texts.get(spec.item_key, "")
+        found.problems.append(
+            Problem(
+                role, path, "type", error.message, text, error.accepted,
+                key=key, label=attribute.label,
             )
-    return item
+        )  # fmt: skip
+
+    return item_of(spec, row.texts, wrong)
 
 
 def typed_of(spec: SpecField, value: Any, origin: str = YOU) -> Typed:
@@ -112,8 +103,3 @@ def typed_of(spec: SpecField, value: Any, origin: str = YOU) -> Typed:
         amount = units.split(spec, value)
         return Typed(amount.text, amount.unit, origin)
     return Typed(show_text(spec, value), "", origin)
-
-
-def item_texts(spec: SpecField, item: Mapping[str, Any]) -> dict[str, str]:
-    """The texts of the row that shows ``item``."""
-    return {a.path: show_text(a, item.get(a.path)) for a in spec.items}

@@ -21,6 +21,17 @@ def readable(field: SpecField, value: Any, displayed: Mapping[str, str] | None =
     return with_unit(field, value)
 
 
+def item_in_words(spec: SpecField, item: Mapping[str, Any]) -> str:
+    """An item of a list without its key: ``/data · 500 GB · Read-write by many nodes``."""
+    words = []
+    for attribute in spec.items:
+        value = spec.complete(item)[attribute.path]
+        if attribute.path == spec.item_key or value in (None, "", False):
+            continue
+        words.append(attribute.label if value is True else readable(attribute, value))
+    return " · ".join(words)
+
+
 def count(number: int, one: str, several: str = "") -> str:
     """``1 worker``, ``4 workers``."""
     return f"{number} {one}" if number == 1 else f"{number} {several or one + 's'}"

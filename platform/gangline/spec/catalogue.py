@@ -103,10 +103,14 @@ class SpecField:
         """The attribute ``name`` of the items of a list, such as ``claimInfo.size``."""
         return next((item for item in self.items if item.path == name), None)
 
-    def attributes(self, item: Mapping[str, Any]) -> dict[str, Any]:
-        """The values of an item of a list by attribute; its default where it says nothing."""
-        found = ((attribute, _inside(item, attribute.path)) for attribute in self.items)
-        return {a.path: a.default if value is None else value for a, value in found}
+    def flat(self, item: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of an item of a list by attribute; None where it says nothing."""
+        return {attribute.path: _inside(item, attribute.path) for attribute in self.items}
+
+    def complete(self, item: Mapping[str, Any]) -> dict[str, Any]:
+        """The same with the defaults of the attributes."""
+        said = self.flat(item)
+        return {a.path: a.default if said[a.path] is None else said[a.path] for a in self.items}
 
 
 @cache

@@ -7,11 +7,12 @@ import re
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticKnownError
 
 from .base import Default, ItemKey, SpecModel, Ui, Unique, misplaced, refused
 from .types import Format, SizeRange, absolute_path_problem
 
-SIZE_UNITS = ("M", "Mi", "G", "Gi", "T", "Ti")
+SIZE_UNITS = ("G", "Gi", "T", "Ti", "M", "Mi")
 _NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,38}[a-z0-9])?")
 _OBJECT = re.compile(r"[a-z0-9](?:[-.a-z0-9]*[a-z0-9])?")
 _SIZE = re.compile(rf"[0-9]{{1,12}}(?:{'|'.join(SIZE_UNITS)})")
@@ -116,16 +117,24 @@ class Volume(SpecModel):
         Unique(without_slash),
         Ui("Container path", placeholder="/data"),
     ]
-    existing_pvc: Annotated[bool | None, Ui("Use a claim that is there"), Default(False)] = None
+    existing_pvc: Annotated[
+        bool | None,
+        Ui("Existing claim", help="Mounts one of the project in place of a new one."),
+        Default(False),
+    ] = None
     claim_name: Annotated[
         ClaimName | None,
-        Ui("Claim name", placeholder="Made from the names"),
+        Ui("Claim name", placeholder="Empty: made from the names"),
     ] = None
     claim_info: ClaimInfo | None = None
     ephemeral: Annotated[
-        bool | None, Ui("Ephemeral: emptied at each stop"), Default(False)
+        bool | None,
+        Ui("Ephemeral", help="What is in it goes each time the workload stops."),
+        Default(False),
     ] = None
-    read_only: Annotated[bool | None, Ui("Mounted read-only"), Default(False)] = None
+    read_only: Annotated[
+        bool | None, Ui("Read-only", help="The pods cannot write to it."), Default(False)
+    ] = None
 
     @model_validator(mode="before")
     @classmethod
@@ -138,7 +147,7 @@ class Volume(SpecModel):
     @classmethod
     def _names_what_is_there(cls, value: str | None, info: ValidationInfo) -> str | None:
         if info.data.get("existing_pvc") and not value:
-            raise refused("is required: it says which claim is mounted", "the name of a claim")
+            raise PydanticKnownError("missing")
         return value
 
     @field_validator("claim_info")
@@ -178,8 +187,8 @@ class Storage(SpecModel):
         Field(max_length=16),
         Ui(
             "Volumes",
-            help="Storage that all pods share; what is kept there outlives stops and retries, "
-            "and goes when the workload is deleted.",
+            help="Claims on storage that every pod mounts. They are made with the workload, outlive "
+            "stops and retries, and are deleted with it.",
             section="volumes",
             flag="new-pvc",
             item="volume",

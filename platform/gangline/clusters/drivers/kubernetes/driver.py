@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gangline.clusters.drivers.base import (
+    NO_FACTS,
     AttemptRef,
     Capacity,
     Facts,
@@ -23,7 +24,7 @@ from gangline.clusters.drivers.base import (
     Submission,
     Unknown,
 )
-from gangline.spec.problems import Problem, Role
+from gangline.spec.problems import Advice, Problem, Role
 
 from . import (
     check,
@@ -37,6 +38,7 @@ from . import (
     observing,
     probing,
     schedulers,
+    volume_checks,
 )
 from .client import Client, Unreachable
 from .collecting import Collecting
@@ -79,10 +81,15 @@ class KubernetesDriver:
     def check(self, submission: Submission, facts: Facts) -> list[Problem]:
         return check.check(submission, facts)
 
+    def advise(self, submission: Submission, facts: Facts) -> list[Advice]:
+        return list(volume_checks.advise(submission, facts))
+
     def field_notes(
-        self, *, framework: str, role: Role, has_own_master: bool
+        self, *, framework: str, role: Role, has_own_master: bool, facts: Facts = NO_FACTS
     ) -> Mapping[str, FieldNote]:
-        return guidance.field_notes(framework=framework, role=role, has_own_master=has_own_master)
+        return guidance.field_notes(
+            framework=framework, role=role, has_own_master=has_own_master, facts=facts
+        )
 
     def render(self, submission: Submission) -> dict[str, Any]:
         """Frozen with the namespace: a later change of the prefix must not lose what is there."""

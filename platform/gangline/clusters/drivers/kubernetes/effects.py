@@ -19,6 +19,7 @@ from gangline.clusters.drivers.base import (
 )
 
 from . import errors, manifests
+from .claims import Claims
 from .client import Answer, Client
 from .jobs import INTENT, RUN, STOP, Job
 from .namespaces import Namespaces
@@ -47,6 +48,7 @@ class Effects:
     def __init__(self, client: Client, objects: Objects, catch_up: CatchUp) -> None:
         self.client, self.objects, self.catch_up = client, objects, catch_up
         self._namespaces = Namespaces(client)
+        self._claims = Claims(client, objects)
 
     def create(self, ref: AttemptRef) -> Result:
         """Make the object, held. What an earlier attempt left under the name goes first (R2a)."""
@@ -88,6 +90,8 @@ class Effects:
             if job is None or is_over or (job.is_suspended and job.intent == STOP):
                 return NotYet() if pods else Done()
             self.catch_up(pods)
+            # Before: what was stopped once is not stopped again.
+            self._claims.empty(ref, job.namespace)
             answer = self._patch(job, intent=STOP, suspend=True)
             if answer.ok:
                 return NotYet()
@@ -103,12 +107,15 @@ class Effects:
             if job.is_deleting:
                 continue
             self.catch_up(self.objects.pods(ref, job.namespace))
+            if ref.goes_on and (told := self._claims.let_go(ref, job)):
+                return told
             answer = self._delete(job)
             if not answer.ok and answer.status not in (404, 409):
                 return errors.result(answer)
-        if not pods and self._is_gone(ref, time.monotonic() + BRIEF):
-            return Done()
-        return NotYet()
+        if pods or not self._is_gone(ref, time.monotonic() + BRIEF):
+            return NotYet()
+        namespace = jobs[0].namespace if jobs else ref.namespace
+        return Done() if ref.goes_on or self._claims.collect(ref, namespace) else NotYet()
 
     def _change(
         self, ref: AttemptRef, change: Callable[[AttemptRef, Job], Answer | Result], only_held: bool
@@ -129,8 +136,14 @@ class Effects:
         return Unknown("The object kept changing while it was to be let go.")
 
     def _let_go(self, ref: AttemptRef, job: Job) -> Answer | Result:
+        if told := self._claims.take_over(ref, job):
+            return told
         for body in manifests.dependents(ref, job.uid):
             resource = _DEPENDENTS[(body["apiVersion"], body["kind"])]
+            if resource == CLAIMS:
+                if told := self._claims.make(ref, job, body):
+                    return told
+                continue
             answer = self.client.create(resource, job.namespace, body)
             if answer.status == 409 and not self._is_of(resource, job, body):
                 name = body["metadata"]["name"]
@@ -185,6 +198,8 @@ class Effects:
         before = AttemptRef(ref.install, ref.workload, old.attempt, old.name, old.namespace)
         if not old.is_deleting:
             self.catch_up(self.objects.pods(before, old.namespace))
+            if told := self._claims.let_go(ref, old):
+                return told
             answer = self._delete(old)
             if not answer.ok and answer.status not in (404, 409):
                 return errors.result(answer)

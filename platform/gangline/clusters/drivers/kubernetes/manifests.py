@@ -15,7 +15,7 @@ from gangline.clusters.drivers.mapping import apply
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
 from gangline.spec.types import split_command
 
-from . import environment, labels, launching, mapping, quantities, schedulers
+from . import environment, labels, launching, mapping, quantities, schedulers, volumes
 from .environment import MASTER, WORKER
 from .kinds import KINDS, JobKind
 from .schedulers import Gang
@@ -63,7 +63,7 @@ def render(
         "framework": submission.framework,
         "scheduler": scheduler,
         "job": job,
-        "dependents": adapter.objects(gang),
+        "dependents": [*volumes.claims(submission), *adapter.objects(gang)],
     }
 
 
@@ -83,6 +83,7 @@ def job(ref: AttemptRef) -> Object:
         role_label = {labels.ROLE: WORKER if role == kind.worker else MASTER}
         own = replica["template"]["metadata"]
         own["labels"] = own.get("labels", {}) | labels.of(ref) | role_label
+        volumes.mark(replica["template"]["spec"], labels.of(ref))
     return made
 
 
@@ -91,15 +92,7 @@ def dependents(ref: AttemptRef, owner_uid: str) -> list[Object]:
 
     ``owner_uid`` is that of the job. Each has a name that does not change from call to call.
     """
-    resource = KINDS[ref.rendered["framework"]].resource
-    owner = {
-        "apiVersion": resource.api_version,
-        "kind": resource.kind,
-        "name": ref.name,
-        "uid": owner_uid,
-        "controller": False,
-        "blockOwnerDeletion": True,
-    }
+    said_owner = owner(ref, owner_uid)
     made: list[Object] = copy.deepcopy(ref.rendered["dependents"])
     for each in made:
         said = each["metadata"]
@@ -108,9 +101,22 @@ def dependents(ref: AttemptRef, owner_uid: str) -> list[Object]:
             "namespace": ref.namespace,
             "labels": said.get("labels", {}) | labels.of(ref),
             # An adapter may have said how the job owns it.
-            "ownerReferences": [owner | (said.get("ownerReferences") or [{}])[0]],
+            "ownerReferences": [said_owner | (said.get("ownerReferences") or [{}])[0]],
         }
     return made
+
+
+def owner(ref: AttemptRef, uid: str) -> Object:
+    """The reference that lets an object go together with the job of this attempt."""
+    resource = KINDS[ref.rendered["framework"]].resource
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "name": ref.name,
+        "uid": uid,
+        "controller": False,
+        "blockOwnerDeletion": True,
+    }
 
 
 def spec_hash(rendered: Mapping[str, Any]) -> str:
@@ -165,6 +171,7 @@ def _pod(
     }
     if native.get("large_shm"):
         _add_shared_memory(spec, container)
+    volumes.mount(submission, native.get("volumes", ()), spec)
     if launches and role == MASTER:
         first = launching.waits_for_workers(container, submission.name, submission.num_workers)
         spec["initContainers"] = [first]

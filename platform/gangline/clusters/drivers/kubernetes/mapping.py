@@ -1,8 +1,8 @@
 """Where each field of the spec goes in a pod of Kubernetes.
 
 `manifests` makes the pods from what these tables write: ``container`` and ``pod`` are parts of a
-pod's spec, ``labels`` and ``annotations`` its metadata; ``gpus``, ``extended`` and ``large_shm``
-are put in their places there.
+pod's spec, ``labels`` and ``annotations`` its metadata; ``gpus``, ``extended``, ``large_shm`` and
+``volumes`` are put in their places there.
 https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/
 """
 
@@ -11,6 +11,8 @@ from typing import Any
 
 from gangline.clusters.drivers.mapping import Table, To, paths
 from gangline.spec.types import split_command
+
+from . import volumes
 
 NODE_TYPE = "node.kubernetes.io/instance-type"
 """https://kubernetes.io/docs/reference/labels-annotations-taints/"""
@@ -73,6 +75,7 @@ ROLE: Table = {
     "compute.extendedResources": To("extended", _resources),
     "nodeType": To("pod|affinity", _affinity),
     "tolerations": To("pod|tolerations", _tolerations),
+    "storage.pvc": To("volumes", volumes.complete),
     "labels": To("labels", _pairs),
     "annotations": To("annotations", _pairs),
 }

@@ -12,6 +12,7 @@ from typing import Any
 
 from gangline.clusters.drivers import log_files
 from gangline.clusters.drivers.base import (
+    NO_FACTS,
     AttemptRef,
     Busy,
     Capacity,
@@ -29,7 +30,7 @@ from gangline.clusters.drivers.base import (
     Submission,
     Unknown,
 )
-from gangline.spec.problems import Problem, Role
+from gangline.spec.problems import Advice, Problem, Role
 
 from . import capacity, check, guidance, observing, planning, rendering, sandbox, watching
 from .run_folder import BadName, RunFolder, all_runs, make_private, replica_name
@@ -125,8 +126,11 @@ class LocalDriver:
             sandboxed=self._is_sandboxed(),
         )
 
+    def advise(self, submission: Submission, facts: Facts) -> list[Advice]:
+        return []
+
     def field_notes(
-        self, *, framework: str, role: Role, has_own_master: bool
+        self, *, framework: str, role: Role, has_own_master: bool, facts: Facts = NO_FACTS
     ) -> Mapping[str, FieldNote]:
         return guidance.field_notes(
             framework=framework,

@@ -49,6 +49,7 @@ UNSUPPORTED: Mapping[str, str] = {
     "nodeType": "This machine is the only node.",
     "priorityClass": "This machine starts workloads in the order of their creation.",
     "tolerations": "This machine has no other nodes, and none of them is tainted.",
+    "storage.pvc": "Processes of this machine work in its own folders: nothing is mounted.",
     "imagePullPolicy": "A runtime of this machine is there already: nothing is pulled.",
 }
 """The reason for each field that means nothing to processes of this machine."""
