@@ -304,9 +304,7 @@ def _of_cluster(
         return [*found, _unconnectable(place.cluster, str(why))], []
     checked = [p.at(path=_as_sent(p, resolution)) for p in driver.check(submission, facts)]
     refused = [*_unsupported(driver, resolution), *checked]
-    advice = [
-        replace(a, path=_as_sent(a, resolution)) for a in driver.advise(submission, facts)
-    ]
+    advice = [replace(a, path=_as_sent(a, resolution)) for a in driver.advise(submission, facts)]
     if _master_mode(request, configuration) == "same":
         # A master that follows the workers is mended at their fields: it has none of its own.
         refused = [p.at(role=Role.WORKER) if p.role == Role.MASTER else p for p in refused]

@@ -9,7 +9,7 @@ from typing import Any
 
 from gangline.forms import units
 from gangline.forms.raw import UNIT, Typed
-from gangline.spec.catalogue import Kind, SpecField
+from gangline.spec.catalogue import SpecField
 from gangline.spec.parse import Unparsable, parse_text, show_text
 from gangline.spec.values import nest
 

@@ -21,9 +21,7 @@ _SIZE = re.compile(rf"[0-9]{{1,12}}(?:{'|'.join(SIZE_UNITS)})")
 def _name_problem(text: str) -> str | None:
     if _NAME.fullmatch(text):
         return None
-    return (
-        "must have 1 to 40 lowercase letters, digits or “-”, with a letter or digit at both ends"
-    )
+    return "must have 1 to 40 lowercase letters, digits or “-”, with a letter or digit at both ends"
 
 
 def _object_problem(text: str) -> str | None:
@@ -158,9 +156,9 @@ class Volume(SpecModel):
                 raise misplaced("missing", "size")
             return value
         if value is not None and (value.size or value.storage_class):
-            name, told = ("size", value.size) if value.size else ("storageClass", value.storage_class)
+            name = "size" if value.size else "storageClass"
             error = refused("must be empty: the claim is there already", "no value")
-            raise misplaced(error, name, told)
+            raise misplaced(error, name, value.size or value.storage_class)
         return value
 
     @field_validator("ephemeral")
@@ -187,8 +185,8 @@ class Storage(SpecModel):
         Field(max_length=16),
         Ui(
             "Volumes",
-            help="Claims on storage that every pod mounts. They are made with the workload, outlive "
-            "stops and retries, and are deleted with it.",
+            help="Storage that every pod mounts. It is made with the workload, outlives stops and "
+            "retries, and is deleted with it.",
             section="volumes",
             flag="new-pvc",
             item="volume",

@@ -202,7 +202,7 @@ class Runtime:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A value that a cluster offers, and its words; the empty value is to leave it to the cluster."""
+    """A value that a cluster offers, and its words; the empty value leaves it to the cluster."""
 
     value: str
     word: str = ""
@@ -217,7 +217,7 @@ class FieldNote:
     is_required: bool = False
     """The form marks it; ``check`` is what refuses."""
     choices: Mapping[str, Sequence[Choice]] = field(default_factory=dict)
-    """Of a list: what the cluster offers for an attribute of its items (``claimInfo.storageClass``)."""
+    """What the cluster offers for an attribute of a list's items (``claimInfo.storageClass``)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,10 +49,12 @@ class Claims:
 
     def take_over(self, ref: AttemptRef, job: Job) -> Result | None:
         """Own what earlier attempts kept, also what this one does not mount."""
-        for claim in self._kept(ref, job.namespace) if ref.attempt > 1 else ():
-            if job.uid not in _owners(claim) and not _is_going(claim):
-                if told := self._own(ref, job, claim):
-                    return told
+        kept = self._kept(ref, job.namespace) if ref.attempt > 1 else ()
+        for claim in kept:
+            if job.uid in _owners(claim) or _is_going(claim):
+                continue
+            if told := self._own(ref, job, claim):
+                return told
         return None
 
     def let_go(self, ref: AttemptRef, job: Job) -> Result | None:
