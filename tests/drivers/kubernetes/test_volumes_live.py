@@ -294,6 +294,21 @@ def test_an_attempt_that_is_removed_while_its_workload_goes_on_leaves_its_volume
     assert place.raw() is None
 
 
+def test_a_deletion_before_the_next_attempt_came_takes_the_one_before_it_along(
+    place: Ground, disks: Disks
+) -> None:
+    disks.add(2)
+    first = attempt(place, item(disks))
+    place.running(first)
+    second = replace(attempt(place, item(disks), attempt=2), workload=first.workload)
+    assert place.driver.observe(second).state is S.ABSENT
+    assert place.driver.delete(replace(second, goes_on=True)) == Done()
+    assert place.raw() is not None
+    deleted(place, second)
+    for resource in (JOBS, PODS, CLAIMS):
+        assert found(place, second, resource) == {}
+
+
 def test_a_deletion_leaves_nothing(place: Ground, disks: Disks) -> None:
     disks.add(4)
     ref = attempt(

@@ -211,12 +211,19 @@ class Effects:
         return Busy(3.0, f"Attempt {old.attempt} is still being removed from the cluster.")
 
     def _own(self, ref: AttemptRef) -> list[Job]:
-        """The attempt's objects: one, or none; more only if somebody copied one."""
+        """What a deletion is about: one object, or none; more only if somebody copied one.
+
+        The workload's last deletion takes the object of an earlier attempt along, which was to be
+        replaced by one that never came.
+        """
         kind, namespace = self.objects.place(ref)
         if kind is None or not namespace or not ref.name:
             return [job for job in self.objects.search(ref) if is_attempt(job, ref)]
         job = self.objects.job(ref)
-        return [job] if job is not None and is_attempt(job, ref) else []
+        if job is None:
+            return []
+        is_left_over = is_workload(job, ref) and job.attempt < ref.attempt and not ref.goes_on
+        return [job] if is_left_over or is_attempt(job, ref) else []
 
     def _living(self, ref: AttemptRef, job: Job | None) -> list[Pod]:
         namespace = job.namespace if job is not None else ""
