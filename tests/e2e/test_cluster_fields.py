@@ -56,7 +56,7 @@ def test_a_volume_is_described_kept_and_reviewed(
     page.get_by_role("button", name="Add volume").press("Enter")
     row = page.get_by_test_id(f"f-{VOLUMES}").locator(".rows-item")
     expect(row).to_have_count(1)
-    expect(row.get_by_label("Name, volume 1")).to_be_focused()
+    expect(row.get_by_label("Name, volume 1", exact=True)).to_be_focused()
     page.keyboard.type("checkpoints")
     page.keyboard.press("Tab")
     page.keyboard.type("data")

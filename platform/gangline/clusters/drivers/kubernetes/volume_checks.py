@@ -71,7 +71,7 @@ class _Told:
         self.role, self.index, self.volume = role, index, volume
 
     def problem(self, attribute: str, rule: str, message: str, accepted: str) -> Problem:
-        name = str(self.volume["name"])
+        name, declared = str(self.volume["name"]), volumes.field().attribute(attribute)
         return Problem(
             self.role,
             f"{PATH}.{self.index}.{attribute}",
@@ -80,15 +80,8 @@ class _Told:
             self.volume[attribute],
             accepted,
             key=name,
-            label=f"{_LABELS[attribute]} of volume {name}",
+            label=f"{declared.label if declared else attribute} of volume {name}",
         )
-
-
-_LABELS = {
-    "path": "Container path",
-    "claimName": "Claim name",
-    "claimInfo.storageClass": "Storage class",
-}
 
 
 def _storage_class(told: _Told, facts: Facts) -> Iterator[Problem]:

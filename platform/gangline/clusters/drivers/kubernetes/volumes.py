@@ -31,13 +31,18 @@ Volume = Mapping[str, Any]
 """One item of the list by attribute, with the defaults: ``claimInfo.size`` and the like."""
 
 
+def field() -> SpecField:
+    """The list as the spec declares it."""
+    return catalogue(ReplicaSpec)[PATH]
+
+
 def of(values: Mapping[str, Any]) -> list[Volume]:
     """The volumes of one role."""
     return complete(values.get(PATH) or ())
 
 
 def complete(items: Sequence[Mapping[str, Any]]) -> list[Volume]:
-    return [_field().complete(item) for item in items]
+    return [field().complete(item) for item in items]
 
 
 def access_modes(volume: Volume) -> list[str]:
@@ -149,7 +154,3 @@ def _roles(submission: Submission) -> Iterator[tuple[int, Mapping[str, Any]]]:
     yield submission.num_workers, submission.worker
     if submission.master is not None:
         yield 1, submission.master
-
-
-def _field() -> SpecField:
-    return catalogue(ReplicaSpec)[PATH]
