@@ -176,3 +176,15 @@ def test_a_tick_of_a_policy_is_taken_away() -> None:
     row = UNTOUCHED | {"name": "data", "path": "/data", "claimInfo.size": "5"}
     (item,) = said(made, read(made, row, drawn(made, RoleInputs()).row_id))
     assert item["ephemeral"] is False
+
+
+def test_what_is_wrong_is_told_under_its_control_and_the_rest_below() -> None:
+    made = form()
+    size = Problem(Role.WORKER, f"{PATH}.0.claimInfo.size", "required", "is required")
+    whole = Problem(Role.WORKER, f"{PATH}.0", "locked", "is locked")
+    item = drawn(made, read(made, TYPED), problems=[size, whole])
+    cell = cells(item)["claimInfo.size"]
+    assert cell.errors == (size.sentence,)
+    assert cell.described_by.split()[0] == f"{cell.id}-e"
+    assert item.errors_below == (whole.sentence,)
+    assert item.errors == (size.sentence, whole.sentence)

@@ -1,6 +1,5 @@
 """Everything that decides whether a submission can be accepted, without changing anything."""
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,6 +28,7 @@ from workloads import refs
 from workloads.services import slots
 from workloads.services.asking import Preview, SubmissionRequest, Totals
 from workloads.services.forecast import NO_FORECAST, forecast
+from workloads.services.item_paths import as_sent, field_of
 from workloads.services.naming import name_problems
 
 FRAMEWORK = "distributedFramework"
@@ -280,7 +280,7 @@ def _of_cluster(
         )
     if framework not in FRAMEWORKS or mismatch(framework, configuration) is not None:
         return found, []
-    wrong = {(p.role, _field(p.path)) for p in known}
+    wrong = {(p.role, field_of(p.path)) for p in known}
     worker = resolution.values(Role.WORKER)
     submission = refs.submission(
         name=request.name,
@@ -302,26 +302,15 @@ def _of_cluster(
         driver = driver_for(place.cluster)
     except Unconnectable as why:
         return [*found, _unconnectable(place.cluster, str(why))], []
-    checked = [p.at(path=_as_sent(p, resolution)) for p in driver.check(submission, facts)]
+    checked = [p.at(path=as_sent(p, resolution)) for p in driver.check(submission, facts)]
     refused = [*_unsupported(driver, resolution), *checked]
-    advice = [replace(a, path=_as_sent(a, resolution)) for a in driver.advise(submission, facts)]
+    advice = [replace(a, path=as_sent(a, resolution)) for a in driver.advise(submission, facts)]
     if _master_mode(request, configuration) == "same":
         # A master that follows the workers is mended at their fields: it has none of its own.
         refused = [p.at(role=Role.WORKER) if p.role == Role.MASTER else p for p in refused]
         advice = [a for a in advice if a.role != Role.MASTER]
-    found += [_labelled(p) for p in refused if (p.role, _field(p.path)) not in wrong]
+    found += [_labelled(p) for p in refused if (p.role, field_of(p.path)) not in wrong]
     return found, advice
-
-
-def _as_sent(told: Problem | Advice, resolution: Resolution) -> str:
-    """The path with the index of its item as it was sent; without one for what nobody sent."""
-    field = _field(told.path)
-    index, _, attribute = told.path[len(field) + 1 :].partition(".")
-    effective = resolution.effective.get(f"{told.role}.{field}")
-    if not index or effective is None or not effective.items:
-        return told.path
-    sent = effective.items[int(index)].sent
-    return ".".join(filter(None, (field, str(sent), attribute))) if sent is not None else field
 
 
 def _unsupported(driver: Driver, resolution: Resolution) -> Iterator[Problem]:
@@ -347,19 +336,14 @@ def _unconnectable(cluster: Cluster, why: str) -> Problem:
 
 
 def _without(values: Mapping[str, Any], role: Role, wrong: set[tuple[Role, str]]) -> dict[str, Any]:
-    return {path: value for path, value in values.items() if (role, _field(path)) not in wrong}
+    return {path: value for path, value in values.items() if (role, field_of(path)) not in wrong}
 
 
 def _labelled(problem: Problem) -> Problem:
     """Drivers name the field by its path alone; people know it by its label."""
     model = SPEC.master if problem.role == Role.MASTER else SPEC.worker
-    field = catalogue(model).get(_field(problem.path))
+    field = catalogue(model).get(field_of(problem.path))
     return problem if problem.label or field is None else problem.at(label=field.ui.label)
-
-
-def _field(path: str) -> str:
-    """The list of an item's path: ``labels.0.name`` is about ``labels``."""
-    return re.split(r"\.[0-9]+(?:\.|\Z)", path, maxsplit=1)[0]
 
 
 def _as_clause(reason: str) -> str:
@@ -371,7 +355,7 @@ def _need(
     framework: str, configuration: str, totals: Totals, resolution: Resolution
 ) -> slots.Need | None:
     """What admission is asked for; None while a value that counts is wrong."""
-    wrong = any(_field(p.path) in COUNTED for p in resolution.problems)
+    wrong = any(field_of(p.path) in COUNTED for p in resolution.problems)
     if wrong or framework not in FRAMEWORKS:
         return None
     return slots.need_of(

@@ -69,6 +69,8 @@ class Cell:
     placeholder: str = ""
     readonly: bool = False
     wrong: bool = False
+    errors: tuple[str, ...] = ()
+    """What is wrong with it; a sheet tells it here, a line of cells below all of them."""
     options: tuple[Option, ...] = ()
     described_by: str = ""
 
@@ -85,12 +87,16 @@ class ItemView:
     locked_by: str = ""
     removed: bool = False
     errors: tuple[str, ...] = ()
+    errors_below: tuple[str, ...] = ()
+    """Those of them that no cell tells by itself."""
     advice: tuple[str, ...] = ()
+    is_sheet: bool = False
+    """Its cells stand one by one, each with its label and its errors."""
 
     @property
     def layout(self) -> str:
-        """How its cells stand: two beside each other, in lines of three, or labelled on a sheet."""
-        if any(cell.control in ("amount", "check") for cell in self.cells):
+        """How its cells stand: two beside each other, in lines of three, or on a sheet."""
+        if self.is_sheet:
             return "sheet"
         return "two" if len(self.cells) < 3 else "many"
 

@@ -120,7 +120,9 @@ def _view(
     locked_by: str = "",
 ) -> ItemView:
     row_dom = _row_dom_id(path, row_id)
-    told = ((problems, "e"), (advice, "a"), (locked_by, "l"))
+    at_cells = _at_cells(spec, problems) if _is_sheet(spec) else {}
+    below = [p for p in problems if _place(spec, p.path)[1] not in at_cells]
+    told = ((below, "e"), (advice, "a"), (locked_by, "l"))
     described = " ".join(f"{row_dom}-{suffix}" for here, suffix in told if here)
     word = spec.ui.item or "item"
     cells = tuple(
@@ -138,7 +140,10 @@ def _view(
             wrong=any(_is_about(spec, p, attribute.path) for p in problems),
             options=_options(attribute, _text(attribute, texts), choices.get(attribute.path, ())),
             units=_units(attribute, texts),
-            described_by=described,
+            errors=at_cells.get(attribute.path, ()),
+            described_by=" ".join(
+                filter(None, (_own_error(row_dom, attribute, at_cells), described))
+            ),
         )
         for attribute in spec.items
     )
@@ -150,8 +155,29 @@ def _view(
         chip=chip,
         locked_by=locked_by,
         errors=tuple(p.sentence for p in problems),
+        errors_below=tuple(p.sentence for p in below),
+        is_sheet=_is_sheet(spec),
         advice=tuple(a.sentence for a in advice),
     )
+
+
+def _is_sheet(spec: SpecField) -> bool:
+    """Whether the attributes are too many, or too different, to stand in one line."""
+    return any(a.kind is Kind.BOOLEAN or units.has_unit(a) for a in spec.items)
+
+
+def _at_cells(spec: SpecField, problems: Sequence[Problem]) -> dict[str, tuple[str, ...]]:
+    """Sentences by the attribute that each of them is about."""
+    found: dict[str, tuple[str, ...]] = {}
+    for problem in problems:
+        _, attribute = _place(spec, problem.path)
+        if spec.attribute(attribute) is not None:
+            found[attribute] = (*found.get(attribute, ()), problem.sentence)
+    return found
+
+
+def _own_error(row_dom: str, attribute: SpecField, at_cells: Mapping[str, object]) -> str:
+    return f"{row_dom}-{dashed(attribute.path)}-e" if attribute.path in at_cells else ""
 
 
 def _grouped(attribute: SpecField) -> str:

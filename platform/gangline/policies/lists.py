@@ -159,8 +159,10 @@ def _over(default: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]
     merged = dict(default)
     for name, value in said.items():
         below = merged.get(name)
-        both = isinstance(below, Mapping) and isinstance(value, Mapping)
-        merged[name] = _over(below, value) if both else value
+        if isinstance(below, Mapping) and isinstance(value, Mapping):
+            merged[name] = _over(below, value)
+        else:
+            merged[name] = value
     return merged
 
 

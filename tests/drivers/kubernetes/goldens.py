@@ -121,7 +121,7 @@ class Case:
 
     def objects(self) -> list[dict[str, Any]]:
         """The job and what belongs to it, as they are sent."""
-        more = {"storage__pvc": VOLUMES} if self.volumes else {}
+        more: dict[str, Any] = {"storage__pvc": VOLUMES} if self.volumes else {}
         ref = ref_of(submission(self.framework, self.mode, **more), self.scheduler)
         return [manifests.job(ref), *manifests.dependents(ref, OWNER)]
 
