@@ -30,12 +30,6 @@ def _until(workload: Workload, *statuses: str, seconds: float = 10) -> None:
     wait_for(works, seconds=seconds, what=f"{statuses} of {workload}")
 
 
-def _tries(workload: Workload) -> int:
-    reconcile(workload.pk)
-    workload.refresh_from_db()
-    return workload.attempt_no
-
-
 def _is_deleted(workload: Workload) -> bool:
     reconcile(workload.pk)
     workload.refresh_from_db()
@@ -270,21 +264,6 @@ def test_a_deletion_before_the_create_needs_no_cluster(engine: Engine) -> None:
     engine.truth.set_unreachable(True)
     intents.delete(workload_id=workload.pk, by="researcher")
     assert _is_deleted(workload)
-
-
-def test_a_deletion_before_the_next_try_has_the_cluster_clear_up_after_the_last_one(
-    engine: Engine,
-) -> None:
-    workload = engine.workload(command="behave fail", backoff_limit=2)
-    wait_for(lambda: _tries(workload) == 2, seconds=10, what="the pause before the second try")
-    engine.truth.set_unreachable(True)
-    intents.delete(workload_id=workload.pk, by="researcher")
-    assert not _is_deleted(workload)
-    engine.truth.set_unreachable(False)
-    Workload.objects.update(due_at=db_now())
-    wait_for(lambda: _is_deleted(workload), seconds=10, what="the deletion")
-    assert [call.attempt for call in engine.truth.calls("delete")][-1] == 2
-    assert [effect.attempt for effect in engine.truth.effects("create")] == [1]
 
 
 def test_a_deletion_waits_for_an_unreachable_cluster_and_says_so(engine: Engine) -> None:
