@@ -53,8 +53,10 @@ class _Told(Store):
         super().__post_init__()
         self.listed_once = threading.Event()
 
-    def listed(self, resource: Resource, kept: list[Job | Pod], read_at: float) -> None:
-        super().listed(resource, kept, read_at)
+    def listed(
+        self, resource: Resource, kept: list[Job | Pod], read_at: float, namespace: str = ""
+    ) -> None:
+        super().listed(resource, kept, read_at, namespace)
         self.listed_once.set()
 
 

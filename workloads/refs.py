@@ -5,7 +5,7 @@ from typing import Any
 
 from gangline.clusters.drivers.base import AttemptRef, ReplicaPlacement, Submission
 from gangline.organization.models import Installation
-from workloads.models import Attempt, Workload
+from workloads.models import Attempt, Desired, Workload
 
 GRACE = "worker.terminationGracePeriodSeconds"
 DEFAULT_GRACE = 30
@@ -75,6 +75,7 @@ def attempt_ref(workload: Workload, attempt: Attempt) -> AttemptRef:
         placement=tuple(placement_from(item) for item in attempt.placement or ()),
         ext_uid=attempt.ext_uid,
         grace_seconds=_grace(attempt),
+        goes_on=workload.desired != Desired.DELETED,
     )
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from gangline.clusters.drivers.base import (
+    NO_FACTS,
     AttemptRef,
     Busy,
     Capacity,
@@ -43,7 +44,7 @@ from gangline.clusters.drivers.base import (
 )
 from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import FRAMEWORKS
-from gangline.spec.problems import Problem, Role
+from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
 from tests.drivers.faulty_objects import (
     SCHEMA,
@@ -235,8 +236,11 @@ class FaultyDriver:
     def check(self, submission: Submission, facts: Facts) -> list[Problem]:
         return []
 
+    def advise(self, submission: Submission, facts: Facts) -> list[Advice]:
+        return []
+
     def field_notes(
-        self, *, framework: str, role: Role, has_own_master: bool
+        self, *, framework: str, role: Role, has_own_master: bool, facts: Facts = NO_FACTS
     ) -> Mapping[str, FieldNote]:
         return {}
 

@@ -69,6 +69,7 @@ BESIDE: dict[str, dict[str, Any]] = {
 }
 """What a value needs beside it to mean anything."""
 TOLERATION = {"name": "A", "key": "dedicated", "operator": "Equal", "effect": "Any"}
+VOLUME = {"name": "a", "claimInfo": {"size": "1G"}}
 CHOSEN: dict[str, tuple[Any, Any]] = {
     "image": ("local://one", "local://two"),
     "distributedFramework": ("PyTorch", "XGBoost"),
@@ -82,6 +83,7 @@ CHOSEN: dict[str, tuple[Any, Any]] = {
         [{"key": "rack", "operator": "Gt", "values": "2"}],
     ),
     "tolerations": ([{**TOLERATION, "value": "1"}], [{**TOLERATION, "value": "2"}]),
+    "storage.pvc": ([{**VOLUME, "path": "/1"}], [{**VOLUME, "path": "/2"}]),
 }
 
 

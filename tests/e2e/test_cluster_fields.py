@@ -11,6 +11,7 @@ from tests.support.world import World
 Opener = Callable[..., Page]
 LIST = "worker.tolerations"
 VARIABLES = "worker.environmentVariables"
+VOLUMES = "worker.storage.pvc"
 
 
 @pytest.fixture(autouse=True)
@@ -118,3 +119,51 @@ def test_a_topology_and_a_part_of_a_gpu_are_kept(
     expect(key).to_have_value("topology.kubernetes.io/zone")
     expect(page.locator("[name='worker.podAffinity.type']")).to_have_value("Required")
     expect(page.locator("[name='worker.compute.gpuPortionRequest']")).to_have_value("0.5")
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_a_volume_is_described_kept_and_reviewed(
+    open_page: Opener, axe: Callable[[Page], list[str]], width: int
+) -> None:
+    page = open_page(viewport={"width": width, "height": 900})
+    page.goto("/workloads/new")
+    page.locator('[name="workload.name"]').fill("stored")
+    page.get_by_role("button", name="Continue to workers").click()
+    page.wait_for_url("**/workers*")
+    page.get_by_role("button", name="Add volume").press("Enter")
+    row = page.get_by_test_id(f"f-{VOLUMES}").locator(".rows-item")
+    expect(row).to_have_count(1)
+    expect(row.get_by_label("Name, volume 1", exact=True)).to_be_focused()
+    page.keyboard.type("checkpoints")
+    page.keyboard.press("Tab")
+    page.keyboard.type("data")
+    size = row.get_by_label("Size, volume 1", exact=True)
+    size.fill("500")
+    row.get_by_label("Unit of Size, volume 1").select_option("Gi")
+    once = row.get_by_label("Access modes: Read-write by one node, volume 1")
+    many = row.get_by_label("Access modes: Read-write by many nodes, volume 1")
+    expect(once).to_be_checked()
+    once.press("Space")
+    many.press("Space")
+    row.get_by_label("Ephemeral, volume 1").check()
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    assert axe(page) == []
+    expect(page.locator("[data-saved]")).to_contain_text("Saved")
+    page.reload()
+    expect(size).to_have_value("500")
+    expect(row.get_by_label("Unit of Size, volume 1")).to_have_value("Gi")
+    expect(once).not_to_be_checked()
+    expect(many).to_be_checked()
+    # What is wrong stands at the row, and its control is marked.
+    page.get_by_role("button", name="Continue to").click()
+    path = row.get_by_label("Container path, volume 1")
+    expect(path).to_have_attribute("aria-invalid", "true")
+    expect(size).not_to_have_attribute("aria-invalid", "true")
+    expect(row).to_contain_text("must be an absolute path")
+    path.fill("/checkpoints")
+    page.get_by_role("button", name="Review").first.click()
+    page.wait_for_url("**/review*")
+    line = page.get_by_role("row", name="Volume checkpoints")
+    expect(line).to_contain_text(
+        "/checkpoints · 500 GiB · Read-write by many nodes · Filesystem · Ephemeral"
+    )

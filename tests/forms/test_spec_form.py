@@ -66,7 +66,7 @@ def test_one_more_field_in_the_spec_is_one_more_field_in_the_form(role: Role) ->
 
 def test_sections_come_in_the_order_of_the_spec_and_workload_fields_first() -> None:
     sections = form().sections(RoleInputs())
-    assert [s.title for s in sections] == ["Environment", "Compute", "General"]
+    assert [s.title for s in sections] == ["Environment", "Compute", "Volumes", "General"]
     assert sections[1].fields[0].path == "worker.numWorkers"
 
 

@@ -1,6 +1,6 @@
 """What goes into a submission and what comes out: plain data, without a row."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
@@ -9,7 +9,7 @@ from gangline.clusters.models import Cluster
 from gangline.organization.models import Project
 from gangline.policies.effective import EffectivePolicy
 from gangline.policies.engine import Resolution
-from gangline.spec.problems import Problem
+from gangline.spec.problems import Advice, Problem
 from workloads.models import Attempt, Workload
 
 
@@ -70,6 +70,8 @@ class Preview:
     policy: EffectivePolicy
     project: Project | None
     cluster: Cluster | None
+    advice: Sequence[Advice] = ()
+    """What may be submitted as it is, and may well disappoint."""
 
 
 @dataclass(frozen=True, slots=True)

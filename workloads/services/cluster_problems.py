@@ -1,6 +1,5 @@
 """What a cluster cannot do of a submission, told at the fields before anybody asks it."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,10 +11,11 @@ from gangline.policies.engine import Resolution
 from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.frameworks import configuration_problem as mismatch
-from gangline.spec.problems import Problem, Role
+from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.workload import SPEC
 from workloads import refs
 from workloads.services.freezing import stored
+from workloads.services.item_paths import as_sent, field_of
 from workloads.services.refusing import as_clause, by_policy, unsupported
 
 FRAMEWORK = "distributedFramework"
@@ -31,8 +31,8 @@ def with_cluster(
     configuration: str,
     follows: bool,
     resolution: Resolution,
-) -> list[Problem]:
-    """``known`` problems and what this cluster cannot do.
+) -> tuple[list[Problem], list[Advice]]:
+    """``known`` problems and what this cluster cannot do, and what it would rather not.
 
     Values that are wrong anyway are not shown to the driver. ``follows``: the master has nothing
     of its own.
@@ -57,9 +57,9 @@ def with_cluster(
     try:
         driver = driver_for(cluster)
     except Unconnectable as why:
-        return [*known, *found, _unconnectable(cluster, str(why))]
+        return [*known, *found, _unconnectable(cluster, str(why))], []
     if framework not in FRAMEWORKS or mismatch(framework, configuration) is not None:
-        return known + found
+        return known + found, []
     wrong = {(p.role, field_of(p.path)) for p in known}
     worker = resolution.values(Role.WORKER)
     submission = refs.submission(
@@ -79,13 +79,16 @@ def with_cluster(
         if submission.master is None
         else _without(submission.master, Role.MASTER, wrong),
     )
-    refused = [*unsupported(driver, resolution), *driver.check(submission, facts)]
+    checked = [p.at(path=as_sent(p, resolution)) for p in driver.check(submission, facts)]
+    refused = [*unsupported(driver, resolution), *checked]
+    advice = [replace(a, path=as_sent(a, resolution)) for a in driver.advise(submission, facts)]
     found += by_policy(driver, resolution, known, cluster.name)
     if follows:
         # A master that follows the workers is mended at their fields: it has none of its own.
         refused = [p.at(role=Role.WORKER) if p.role == Role.MASTER else p for p in refused]
+        advice = [a for a in advice if a.role != Role.MASTER]
     found += [labelled(p) for p in refused if (p.role, field_of(p.path)) not in wrong]
-    return known + found
+    return known + found, advice
 
 
 def _unconnectable(cluster: Cluster, why: str) -> Problem:
@@ -104,11 +107,6 @@ def labelled(problem: Problem) -> Problem:
     model = SPEC.master if problem.role == Role.MASTER else SPEC.worker
     field = catalogue(model).get(field_of(problem.path))
     return problem if problem.label or field is None else problem.at(label=field.ui.label)
-
-
-def field_of(path: str) -> str:
-    """The list of an item's path: ``labels.0.name`` is about ``labels``."""
-    return re.split(r"\.[0-9]+(?:\.|\Z)", path, maxsplit=1)[0]
 
 
 def whole_or(value: Any, otherwise: int) -> int:

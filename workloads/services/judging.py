@@ -17,12 +17,13 @@ from gangline.policies.effective import EffectivePolicy, effective_policy
 from gangline.policies.engine import Request, Resolution, resolve
 from gangline.policies.selectors import effective_for
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, WORKERS_ONLY, has_gpus
-from gangline.spec.problems import Problem, Role
+from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.types import quantity_bytes
 from workloads.services import shares, slots
 from workloads.services.asking import Preview, SubmissionRequest, Totals
-from workloads.services.cluster_problems import FRAMEWORK, field_of, whole_or, with_cluster
+from workloads.services.cluster_problems import FRAMEWORK, whole_or, with_cluster
 from workloads.services.forecast import NO_FORECAST, forecast
+from workloads.services.item_paths import field_of
 from workloads.services.naming import name_problems
 
 COUNTED = frozenset(
@@ -115,8 +116,9 @@ def judge(
         *_template_problems(user, request.template_id, place.project),
         *resolution.problems,
     ]
+    advice: list[Advice] = []
     if place.cluster is not None and place.project is not None:
-        problems = with_cluster(
+        problems, advice = with_cluster(
             problems,
             cluster=place.cluster,
             project=place.project,
@@ -141,6 +143,7 @@ def judge(
         policy=policy,
         project=place.project,
         cluster=place.cluster,
+        advice=advice,
     )
 
 

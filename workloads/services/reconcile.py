@@ -19,7 +19,9 @@ from gangline.clusters.connections import Unconnectable, acts_here, driver_for
 from gangline.clusters.drivers.base import (
     AttemptRef,
     Busy,
+    Done,
     Driver,
+    NotYet,
     Observation,
     ObservedState,
     Refused,
@@ -54,6 +56,7 @@ MOST_PASSES = 10
 BUDGET_SECONDS = 30.0
 REFUSED_PAUSE = 600.0
 ELSEWHERE_PAUSE = 5.0
+LEFTOVERS_PAUSE = 1.0
 _NOTHING_THERE = (ObservedState.ABSENT, ObservedState.CONFLICT, ObservedState.UNKNOWN)
 
 
@@ -204,7 +207,7 @@ class _Work:
             case Action.END:
                 return self._conclude(Outcome.STOPPED)
             case Action.VANISH:
-                return self._vanish(now)
+                return self._vanish(driver, now)
             case Action.WAIT if seen.state == ObservedState.UNKNOWN:
                 return self._no_contact(seen.reason, now)
             case Action.WAIT:
@@ -298,8 +301,17 @@ class _Work:
                 status.settle(workload, now=now)
         return _After(now)
 
-    def _vanish(self, now: datetime) -> _After:
+    def _vanish(self, driver: Driver, now: datetime) -> _After:
         """Nothing is left: the name is free from here on (R3)."""
+        if self.attempt.no > 1:
+            # An attempt that never came may have been to take over what the one before it kept.
+            if self.held.is_too_old:
+                raise LostLease
+            told = driver.delete(refs.attempt_ref(self.workload, self.attempt))
+            if isinstance(told, NotYet):
+                return _After(now + timedelta(seconds=LEFTOVERS_PAUSE))
+            if not isinstance(told, Done):
+                return self._judge(Action.DELETE, told)
         with claims.fenced(self.held, same_intent=True) as workload:
             attempt = locked(Attempt.objects.all()).get(pk=self.attempt.pk)
             retries.bury(attempt, now)

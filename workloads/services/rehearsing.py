@@ -9,8 +9,9 @@ from gangline.clusters.drivers.base import AttemptRef, Rehearsal
 from gangline.spec.problems import Problem, Role
 from workloads import refs
 from workloads.services.asking import Preview, SubmissionRequest
-from workloads.services.cluster_problems import field_of, labelled
+from workloads.services.cluster_problems import labelled
 from workloads.services.freezing import stored
+from workloads.services.item_paths import field_of
 
 _SAID = ("you", "template", "copy")
 

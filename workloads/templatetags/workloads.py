@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from gangline.forms.words import item_words, readable
+from gangline.forms.words import item_in_words, readable
 from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS
 from gangline.spec.problems import Role
@@ -106,7 +106,7 @@ def _origin(origin: Origin) -> SafeString:
 def _item(field: SpecField, item: Mapping[str, Any]) -> str:
     """``SEED=1`` where there is a name and a value alone, and ``gpus: dedicated Exists`` else."""
     is_pair = item.keys() == {field.item_key, "value"}
-    return f"{item.get(field.item_key)}{'=' if is_pair else ': '}{item_words(field, item)}"
+    return f"{item.get(field.item_key)}{'=' if is_pair else ': '}{item_in_words(field, item)}"
 
 
 def _drawn(value: SpecValue) -> SafeString | str:

@@ -8,7 +8,7 @@ from functools import cached_property
 from assets.models import Template
 from gangline.access.actor import Actor
 from gangline.clusters.connections import Unconnectable, driver_for
-from gangline.clusters.drivers.base import Driver
+from gangline.clusters.drivers.base import NO_FACTS, Driver
 from gangline.forms.fields import Offer
 from gangline.forms.raw import YOU
 from gangline.forms.spec_form import RoleForm
@@ -137,6 +137,7 @@ class Desk:
                 framework=self.choices.framework,
                 role=role,
                 has_own_master=self.has_master and bool(self.state.different),
+                facts=self.choices.facts or NO_FACTS,
             )
             if driver
             else {}

@@ -145,11 +145,12 @@ class StepPage:
         }
 
     def _sections(self) -> tuple[SectionView, ...]:
-        told = [*self.here, *self.objections]
+        desk, told = self.desk, [*self.here, *self.objections]
+        advice = desk.preview.advice if desk.preview else ()
         if self.step is Step.WORKERS:
-            return self.desk.worker_form.sections(self.desk.state.worker, told)
+            return desk.worker_form.sections(desk.state.worker, told, advice)
         if self.step is Step.MASTER:
-            return self.desk.master_form.sections(self.desk.state.master, told)
+            return desk.master_form.sections(desk.state.master, told, advice)
         return ()
 
     def _steps(self, sections: Sequence[SectionView]) -> list[StepLink]:

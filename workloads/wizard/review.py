@@ -9,7 +9,7 @@ from typing import Any
 from django.utils import timezone
 
 from gangline.forms.limits import displayed
-from gangline.forms.words import count, item_words, readable
+from gangline.forms.words import count, item_in_words, readable
 from gangline.policies.engine import Effective
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.problems import Problem, Role
@@ -87,6 +87,7 @@ class Review:
                 name, "The name is free", "The name cannot be used", field_url,
                 good_text=f"{self.desk.choices.name}{self._project_words}".replace(" of ", " in "),
             ),
+            *self._advice(field_url),
             self._room(),
             self._cluster(field_url),
         ]  # fmt: skip
@@ -117,6 +118,11 @@ class Review:
             return Check("good", "circle-check", good, good_text)
         told = tuple((p.sentence, field_url(p)) for p in problems)
         return Check("bad", "circle-x", bad, problems=told)
+
+    def _advice(self, field_url: Any) -> Iterator[Check]:
+        """What may be submitted as it is, and may well disappoint."""
+        if told := tuple((a.sentence, field_url(a)) for a in self.preview.advice):
+            yield Check("warn", "alert-triangle", "Worth a second look", problems=told)
 
     def _room(self) -> Check:
         head = Headline.of(self.preview)
@@ -211,11 +217,11 @@ class Review:
             changed = bool(self.copied) and old != item
             yield Line(
                 label=f"{_capital(spec.ui.item or spec.label)} {item.get(spec.item_key, '')}",
-                value=item_words(spec, item),
+                value=item_in_words(spec, item),
                 origin=self._origin(origin.source),
                 by_policy=_by_policy(origin.source),
                 is_code=True,
-                before=(item_words(spec, old) if old else "not there") if changed else "",
+                before=(item_in_words(spec, old) if old else "not there") if changed else "",
             )
 
     def _origin(self, source: str) -> str:

@@ -58,10 +58,19 @@ class Cell:
     id: str
     name: str
     label: str
+    """What it is called wherever it stands: "Key, toleration 2"."""
     text: str
+    word: str = ""
+    group: str = ""
+    help: str = ""
+    control: str = "text"
+    """``text``, ``select``, ``amount`` or ``check``."""
+    units: tuple[Option, ...] = ()
     placeholder: str = ""
     readonly: bool = False
     wrong: bool = False
+    errors: tuple[str, ...] = ()
+    """What is wrong with it; a sheet tells it here, a line of cells below all of them."""
     options: tuple[Option, ...] = ()
     described_by: str = ""
     alternative: int = 0
@@ -82,13 +91,20 @@ class ItemView:
     locked_by: str = ""
     removed: bool = False
     errors: tuple[str, ...] = ()
+    errors_below: tuple[str, ...] = ()
+    """Those of them that no cell tells by itself."""
+    advice: tuple[str, ...] = ()
+    is_sheet: bool = False
+    """Its cells stand one by one, each with its label and its errors."""
 
     @property
     def layout(self) -> str:
-        """How its cells stand: two beside each other, or several in lines of three.
+        """How its cells stand: two beside each other, in lines of three, or on a sheet.
 
         One that chooses stands between the name and what it chooses.
         """
+        if self.is_sheet:
+            return "sheet"
         if any(cell.chooses for cell in self.cells):
             return "choosing"
         return "two" if len(self.cells) < 3 else "many"
@@ -103,6 +119,17 @@ class ItemView:
         """The cells of each alternative, with its number."""
         numbers = dict.fromkeys(cell.alternative for cell in self.cells if cell.alternative)
         return [(n, [c for c in self.cells if c.alternative == n]) for n in numbers]
+
+    @property
+    def groups(self) -> list[tuple[str, list[Cell]]]:
+        """The cells of a sheet, neighbours of one group together."""
+        found: list[tuple[str, list[Cell]]] = []
+        for cell in self.cells:
+            if found and cell.group and found[-1][0] == cell.group:
+                found[-1][1].append(cell)
+            else:
+                found.append((cell.group, [cell]))
+        return found
 
     @property
     def item_name(self) -> str:
@@ -205,4 +232,9 @@ class SectionView:
 
 def dom_id(path: str) -> str:
     """``worker.compute.cpuCoreRequest`` → ``f-worker-compute-cpuCoreRequest``."""
-    return "f-" + path.replace(".", "-")
+    return "f-" + dashed(path)
+
+
+def dashed(path: str) -> str:
+    """``claimInfo.size`` → ``claimInfo-size``."""
+    return path.replace(".", "-")

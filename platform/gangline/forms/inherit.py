@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable
 
+from gangline.forms.item_texts import item_texts
 from gangline.forms.posted import Inherited, InheritedItem
 from gangline.forms.raw import Typed
-from gangline.forms.said import item_texts, typed_of
+from gangline.forms.said import typed_of
 from gangline.policies.effective import EffectivePolicy
 from gangline.policies.engine import Resolution
 from gangline.policies.lists import ItemOrigin

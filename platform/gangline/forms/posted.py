@@ -6,12 +6,14 @@ value takes the field back to what it inherits; anything else was said by the pe
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from django.http import QueryDict
 
 from gangline.forms import units
+from gangline.forms.item_texts import names, posted_texts
 from gangline.forms.raw import (
-    CHOICE,
+    UNIT,
     YOU,
     RoleInputs,
     Row,
@@ -22,7 +24,6 @@ from gangline.forms.raw import (
 from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.problems import Role
 
-UNIT = "~unit"
 ROWS = "~rows"
 MOST_ROWS = 500
 """Rows read from one post: beyond the limit of any list, and still quick."""
@@ -104,12 +105,11 @@ def _rows(
         if not row_id or row_id in seen:
             continue
         seen.add(row_id)
-        texts = {item.path: data.get(f"{name}~{row_id}.{item.path}", "") for item in spec.items}
-        if choice := data.get(f"{name}~{row_id}.{CHOICE}", ""):
-            texts[CHOICE] = choice
+        prefix = f"{name}~{row_id}."
+        texts = posted_texts(spec, partial(_text, data, prefix))
         item = standing.get(row_id)
         if item is not None and item.locked_by:
-            if any(data.get(f"{name}~{row_id}.{a.path}") is not None for a in spec.items):
+            if any(prefix + part in data for part in names(spec)):
                 ignored.append(f"{spec.path}.{item.key}")
             continue
         row = _row(row_id, texts, spec, before.get(row_id), item)
@@ -119,6 +119,11 @@ def _rows(
         if row.removed and row.id not in seen:
             rows.insert(place, row)
     return rows, ignored
+
+
+def _text(data: QueryDict, prefix: str, name: str) -> str:
+    """The last of the texts: before a checkbox stands what holds when it is not ticked."""
+    return data.get(prefix + name, "")
 
 
 def _row(

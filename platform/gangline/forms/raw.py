@@ -13,6 +13,8 @@ from typing import Any
 YOU = "you"
 CHOICE = "~choice"
 """Beside the texts of a row: which of its alternatives it is about; absent for the first."""
+UNIT = "~unit"
+"""Ends the name of the unit of an amount."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,8 @@ class Row:
 
     @property
     def blank(self) -> bool:
-        return not any(text.strip() for text in self.texts.values())
+        said = (text for name, text in self.texts.items() if not name.endswith(UNIT))
+        return not any(text.strip() for text in said)
 
 
 @dataclass(frozen=True, slots=True)

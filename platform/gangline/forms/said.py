@@ -1,14 +1,14 @@
 """From what was typed to what is said: values by qualified path, and what could not be read."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from gangline.forms import units
+from gangline.forms.item_texts import item_of
 from gangline.forms.posted import Inherited, InheritedItem, item_row_id
-from gangline.forms.raw import CHOICE, YOU, RoleInputs, Row, Typed
+from gangline.forms.raw import YOU, RoleInputs, Row, Typed
 from gangline.spec.catalogue import Kind, SpecField
-from gangline.spec.items import attribute_of, chosen, set_attribute
 from gangline.spec.parse import Unparsable, parse_text, show_text
 from gangline.spec.problems import Problem, Role
 
@@ -84,27 +84,17 @@ def _followed(spec: SpecField, standing: tuple[InheritedItem, ...], told: list[R
 
 
 def _item(found: Said, role: Role, spec: SpecField, row: Row, index: int) -> dict[str, Any]:
-    item: dict[str, Any] = {}
-    for attribute in attributes_of(spec, row.texts):
-        text = row.texts.get(attribute.path, "")
-        if not text and not attribute.required and not attribute.alternative:
-            continue
-        try:
-            set_attribute(item, attribute.path, parse_text(attribute, text))
-        except Unparsable as error:
-            found.problems.append(
-                Problem(
-                    role,
-                    f"{spec.path}.{index}.{attribute.path}",
-                    "type",
-                    error.message,
-                    text,
-                    error.accepted,
-                    key=row.texts.get(spec.item_key, ""),
-                    label=attribute.label,
-                )
+    def wrong(attribute: SpecField, text: str, error: Unparsable) -> None:
+        path = f"{spec.path}.{index}.{attribute.path}"
+        key = row.texts.get(spec.item_key, "")
+        found.problems.append(
+            Problem(
+                role, path, "type", error.message, text, error.accepted,
+                key=key, label=attribute.label,
             )
-    return item
+        )  # fmt: skip
+
+    return item_of(spec, row.texts, wrong)
 
 
 def typed_of(spec: SpecField, value: Any, origin: str = YOU) -> Typed:
@@ -113,23 +103,3 @@ def typed_of(spec: SpecField, value: Any, origin: str = YOU) -> Typed:
         amount = units.split(spec, value)
         return Typed(amount.text, amount.unit, origin)
     return Typed(show_text(spec, value), "", origin)
-
-
-def item_texts(spec: SpecField, item: Mapping[str, Any]) -> dict[str, str]:
-    """The texts of the row that shows ``item``."""
-    texts = {a.path: show_text(a, attribute_of(item, a.path)) for a in spec.items}
-    first, *others = spec.alternatives or ("",)
-    said_one = next((name for name in chosen(spec, item) if name in others), first)
-    return texts if said_one == first else {**texts, CHOICE: said_one}
-
-
-def attributes_of(spec: SpecField, texts: Mapping[str, str]) -> list[SpecField]:
-    """The attributes that count in a row: of alternatives, those of the one that was chosen."""
-    one = choice_of(spec, texts)
-    return [a for a in spec.items if not a.alternative or a.path.partition(".")[0] == one]
-
-
-def choice_of(spec: SpecField, texts: Mapping[str, str]) -> str:
-    """JSON name of the alternative that a row is about; the first where nothing was chosen."""
-    said_one = texts.get(CHOICE, "")
-    return said_one if said_one in spec.alternatives else next(iter(spec.alternatives), "")

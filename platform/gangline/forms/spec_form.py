@@ -24,7 +24,7 @@ from gangline.policies.effective import EffectivePolicy
 from gangline.policies.engine import Resolution
 from gangline.policies.rules import FieldRule
 from gangline.spec.catalogue import Kind, SpecField, catalogue
-from gangline.spec.problems import Problem, Role
+from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.types import split_command
 from gangline.spec.values import field_path
 from gangline.spec.workload import SPEC, SpecModels
@@ -76,16 +76,20 @@ class RoleForm:
         return said(self.role, self.fields, inputs, self.inherited)
 
     def sections(
-        self, inputs: RoleInputs, problems: Iterable[Problem] = ()
+        self,
+        inputs: RoleInputs,
+        problems: Iterable[Problem] = (),
+        advice: Iterable[Advice] = (),
     ) -> tuple[SectionView, ...]:
-        """Everything to draw. ``problems`` of other roles are left alone."""
+        """Everything to draw. ``problems`` and ``advice`` of other roles are left alone."""
         mine = [p for p in problems if p.role in (self.role, self._workload_role)]
         by_path: dict[str, list[Problem]] = {}
         known = {spec.path: spec for spec in self.fields}
         for problem in mine:
             by_path.setdefault(field_path(problem.path, {**known, "": None}), []).append(problem)
         views: dict[str, list[FieldView]] = {}
-        drawing = _Drawing(self, inputs, self.inherited, self.said(inputs))
+        told = tuple(a for a in advice if a.role is self.role)
+        drawing = _Drawing(self, inputs, self.inherited, self.said(inputs), told)
         for spec in _in_order(self.fields):
             if spec.path in self.unsupported and not self._is_told(spec, inputs, by_path):
                 continue
@@ -126,6 +130,7 @@ class _Drawing:
     inputs: RoleInputs
     inherited: Inherited
     told: Said
+    advice: tuple[Advice, ...]
 
     def field(self, spec: SpecField, problems: list[Problem]) -> FieldView:
         rule = self.form.rule(spec.path)
@@ -160,6 +165,8 @@ class _Drawing:
             unsupported=[
                 n for n in spec.alternatives if f"{spec.path}.{n}" in self.form.unsupported
             ],
+            choices=self.form.notes.get(spec.path, _NO_NOTE).choices,
+            advice=self.advice,
         )
         return replace(
             common,
@@ -179,7 +186,7 @@ class _Drawing:
         standing = self.inherited.scalars.get(spec.path)
         follows = self.form.role is Role.MASTER
         typed = said_text or (Typed("", standing.unit if standing else "") if follows else standing)
-        typed = typed or Typed("", _first_unit(spec))
+        typed = typed or Typed("", units.first(spec))
         if units.has_unit(spec):
             typed = units.shown(spec, typed)
         offers = self.form.offers.get(spec.path, ())
@@ -228,14 +235,10 @@ _INPUTMODE = {
 }
 
 
-def _first_unit(spec: SpecField) -> str:
-    return {Kind.QUANTITY: "M", Kind.DURATION: "s"}.get(spec.kind, "")
-
-
 def _unit_options(spec: SpecField, typed: Typed) -> tuple[Option, ...]:
     if not units.has_unit(spec):
         return ()
-    chosen = typed.unit or _first_unit(spec) if not typed.text else typed.unit
+    chosen = typed.unit or units.first(spec) if not typed.text else typed.unit
     return tuple(Option(u, w, u == chosen) for u, w in units.units(spec, chosen))
 
 

@@ -9,8 +9,7 @@ from gangline.spec.types import quantity_bytes, split_quantity
 from gangline.spec.words import DURATION_UNITS, split_duration
 from gangline.web import formats
 
-SIZES = (("M", "MB"), ("G", "GB"), ("Mi", "MiB"), ("Gi", "GiB"))
-DURATIONS = (("s", "s"), ("min", "min"), ("h", "h"), ("d", "days"))
+DURATIONS: tuple[tuple[str, str], ...] = (("s", "s"), ("min", "min"), ("h", "h"), ("d", "days"))
 _AMOUNT = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,6})?")
 
 
@@ -21,11 +20,20 @@ def has_unit(field: SpecField) -> bool:
 
 def units(field: SpecField, current: str) -> tuple[tuple[str, str], ...]:
     """Values and words of the unit select; an unusual unit joins when it is in use."""
-    usual = SIZES if field.kind is Kind.QUANTITY else DURATIONS
+    usual = DURATIONS
+    if field.kind is Kind.QUANTITY:
+        usual = tuple((unit, f"{unit}B") for unit in field.units)
     if current in {unit for unit, _ in usual}:
         return usual
     word = {"": "bytes"}.get(current, f"{current}B")
     return (*usual, (current, word))
+
+
+def first(field: SpecField) -> str:
+    """The unit that is chosen while nobody has chosen one; empty for a field without units."""
+    if field.kind is Kind.QUANTITY:
+        return field.units[0]
+    return DURATIONS[0][0] if has_unit(field) else ""
 
 
 def split(field: SpecField, value: object) -> Typed:

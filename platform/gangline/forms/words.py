@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from gangline.forms.item_texts import is_sheet
 from gangline.spec.catalogue import SpecField
-from gangline.spec.items import attribute_of
 from gangline.spec.words import with_unit
 from gangline.web import formats
 
@@ -22,21 +22,27 @@ def readable(field: SpecField, value: Any, displayed: Mapping[str, str] | None =
     return with_unit(field, value)
 
 
+def item_in_words(spec: SpecField, item: Mapping[str, Any]) -> str:
+    """An item of a list without its key: ``dedicated Exists``, ``Secret wandb / api-key``.
+
+    One that has a sheet of its own: ``/data · 500 GB · Read-write by many nodes``.
+    """
+    words: list[str] = []
+    groups: dict[str, list[str]] = {}
+    values = spec.complete(item)
+    for attribute in spec.items:
+        value = values[attribute.path]
+        if attribute.path == spec.item_key or value in (None, "", False):
+            continue
+        word = attribute.label if value is True else readable(attribute, value)
+        if attribute.alternative and "." in attribute.path:
+            groups.setdefault(attribute.alternative, []).append(word)
+        else:
+            words.append(word)
+    words += [f"{name} {' / '.join(said)}" for name, said in groups.items()]
+    return (" · " if is_sheet(spec) else " ").join(words)
+
+
 def count(number: int, one: str, several: str = "") -> str:
     """``1 worker``, ``4 workers``."""
     return f"{number} {one}" if number == 1 else f"{number} {several or one + 's'}"
-
-
-def item_words(field: SpecField, item: Mapping[str, Any]) -> str:
-    """An item of a list without its key: ``INFO``, or ``Secret wandb / api-key``."""
-    words: list[str] = []
-    groups: dict[str, list[str]] = {}
-    for attribute in field.items:
-        value = attribute_of(item, attribute.path)
-        if value is None or attribute.path == field.item_key:
-            continue
-        if attribute.alternative and "." in attribute.path:
-            groups.setdefault(attribute.alternative, []).append(str(value))
-        else:
-            words.append(str(value))
-    return " ".join([*words, *(f"{name} {' / '.join(said)}" for name, said in groups.items())])

@@ -1,19 +1,20 @@
 """Vocabulary for declaring spec fields: the base model and the notes a field may carry."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, field_validator
 from pydantic.alias_generators import to_camel
-from pydantic_core import CoreSchema, PydanticCustomError
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, ValidationError
 
 SECTIONS: Mapping[str, str] = MappingProxyType(
     {
         "setup": "Set-up",
         "environment": "Environment",
         "compute": "Compute",
+        "volumes": "Volumes",
         "general": "General settings",
     }
 )
@@ -45,6 +46,15 @@ class SpecModel(BaseModel):
 def refused(message: str, accepted: str = "") -> PydanticCustomError:
     """The error a validator raises: ``message`` is a predicate, ``accepted`` says what would do."""
     return PydanticCustomError("format", "{message}", {"message": message, "accepted": accepted})
+
+
+def misplaced(error: PydanticCustomError | str, at: str, value: Any = None) -> ValidationError:
+    """``error`` of a validator of a whole object, told at its attribute ``at`` (a JSON name).
+
+    ``missing`` stands for an attribute that must be there.
+    """
+    details = InitErrorDetails(type=error, loc=(at,), input=value)
+    return ValidationError.from_exception_data("", [details])
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +115,13 @@ class Only:
     """The field exists for these frameworks only."""
 
     frameworks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unique:
+    """No two items of a list may have the same value; ``alike`` gives what is compared."""
+
+    alike: Callable[[str], str] = str
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from .base import (
     Only,
     Synonyms,
     Ui,
+    Unique,
     When,
     WorkloadLevel,
 )
@@ -84,6 +85,12 @@ class SpecField:
     """Of an attribute: what people call the one of several that it belongs to."""
     conditions: tuple[When | Limits, ...] = ()
     """Rules between it and other fields, whose ``name`` is a path here."""
+    units: tuple[str, ...] = ()
+    """Units of a quantity that a form offers."""
+    group: str = ""
+    """Of an attribute inside of another one: what that one is called."""
+    unique: Callable[[str], str] | None = None
+    """Of an attribute that must differ from item to item: gives what is compared."""
 
     @property
     def label(self) -> str:
@@ -100,14 +107,22 @@ class SpecField:
         return dict(self.synonyms).get(value, value) if isinstance(value, str) else value
 
     def attribute(self, name: str) -> "SpecField | None":
-        """The attribute ``name`` of the items of a list; of a nested object, its first one."""
-        start = f"{name}."
-        return next((i for i in self.items if i.path == name or i.path.startswith(start)), None)
+        """The attribute ``name`` of the items of a list, such as ``claimInfo.size``."""
+        return next((item for item in self.items if item.path == name), None)
 
     @property
     def alternatives(self) -> Mapping[str, str]:
         """Of which an item has exactly one, by JSON name, each with what people call it."""
         return {i.path.partition(".")[0]: i.alternative for i in self.items if i.alternative}
+
+    def flat(self, item: Mapping[str, Any]) -> dict[str, Any]:
+        """The values of an item of a list by attribute; None where it says nothing."""
+        return {attribute.path: _inside(item, attribute.path) for attribute in self.items}
+
+    def complete(self, item: Mapping[str, Any]) -> dict[str, Any]:
+        """The same with the defaults of the attributes."""
+        said = self.flat(item)
+        return {a.path: a.default if said[a.path] is None else said[a.path] for a in self.items}
 
 
 @cache
@@ -134,14 +149,27 @@ def _place(field: SpecField) -> tuple[int, bool]:
     return (tuple(SECTIONS).index(field.ui.section), not field.workload_level)
 
 
+def _inside(item: Mapping[str, Any], path: str) -> Any:
+    found: Any = item
+    for name in path.split("."):
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found
+
+
 def _walk(model: type[BaseModel], prefix: str) -> Iterator[SpecField]:
     for name, info in model.model_fields.items():
         path = f"{prefix}{info.alias or name}"
         annotation, notes = _unwrap(info.annotation, info.metadata)
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            one_of = _Notes(path, notes).take(Alternative, lambda note: note.label, "")
-            inside = _walk(annotation, f"{path}.")
-            yield from (replace(field, alternative=one_of or field.alternative) for field in inside)
+            notes_of = _Notes(path, notes)
+            one_of = notes_of.take(Alternative, lambda note: note.label, "")
+            group = notes_of.take(Ui, lambda note: note.label, "")
+            for field in _walk(annotation, f"{path}."):
+                yield replace(
+                    field,
+                    alternative=one_of or field.alternative,
+                    group=field.group or group,
+                )
         else:
             yield _field(path, annotation, _Notes(path, notes), required=info.is_required())
 
@@ -194,6 +222,7 @@ def _field(path: str, annotation: Any, notes: _Notes, *, required: bool) -> Spec
         "only": notes.take(Only, lambda note: note.frameworks, ()),
         "guarded": notes.get(Guarded) is not None,
         "alternative": notes.take(Alternative, lambda note: note.label, ""),
+        "unique": notes.take(Unique, lambda note: note.alike),
         "at_least": notes.take(AtLeast, lambda note: f"{group}{note.name}", ""),
         "conditions": (
             *notes.take(When, lambda note: (replace(note, name=f"{group}{note.name}"),), ()),
@@ -260,4 +289,5 @@ def _string(notes: _Notes) -> dict[str, Any]:
         "max_length": notes.need(annotated_types.MaxLen, "a text").max_length,
         "minimum": sizes.minimum if sizes else None,
         "maximum": sizes.maximum if sizes else None,
+        "units": sizes.units if sizes else (),
     }

@@ -1,25 +1,9 @@
-"""Items of a list, read and made by the paths of their attributes (``secret.name``)."""
+"""Items of a list of which each is one of several alternatives, and items laid over others."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from .catalogue import SpecField
-
-
-def attribute_of(item: Mapping[str, Any], path: str) -> Any:
-    """The value at ``path``; None where there is none."""
-    value: Any = item
-    for name in path.split("."):
-        value = value.get(name) if isinstance(value, Mapping) else None
-    return value
-
-
-def set_attribute(item: dict[str, Any], path: str, value: Any) -> None:
-    """Write ``value`` at ``path``, with the objects around it."""
-    *groups, name = path.split(".")
-    for group in groups:
-        item = item.setdefault(group, {})
-    item[name] = value
 
 
 def chosen(field: SpecField, item: Mapping[str, Any]) -> list[str]:
@@ -28,6 +12,19 @@ def chosen(field: SpecField, item: Mapping[str, Any]) -> list[str]:
 
 
 def merged(field: SpecField, base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """``base`` with what ``over`` says; another alternative takes the place of the one there."""
+    """``base`` with what ``over`` says; objects inside are merged likewise.
+
+    Another alternative takes the place of the one there.
+    """
     gone = set(field.alternatives) if chosen(field, over) else set()
-    return {**{name: value for name, value in base.items() if name not in gone}, **over}
+    return _over({name: value for name, value in base.items() if name not in gone}, over)
+
+
+def _over(base: Mapping[str, Any], said: Mapping[str, Any]) -> dict[str, Any]:
+    found = dict(base)
+    for name, value in said.items():
+        below = found.get(name)
+        if isinstance(below, Mapping) and isinstance(value, Mapping):
+            value = _over(below, value)
+        found[name] = value
+    return found

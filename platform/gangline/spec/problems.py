@@ -65,6 +65,18 @@ class Problem:
         return replace(self, **changes)
 
 
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What may be submitted as it is, and may well disappoint: a whole sentence.
+
+    ``path`` is as that of a Problem.
+    """
+
+    role: Role
+    path: str
+    sentence: str
+
+
 def shown(value: Any) -> str:
     """``value`` as people are told it: short, and with control characters made visible."""
     text = str(_plain(value))

@@ -63,10 +63,11 @@ class DurationMark:
 
 @dataclass(frozen=True, slots=True)
 class SizeRange:
-    """Smallest and largest quantity, both allowed."""
+    """Smallest and largest quantity, both allowed, and the units that a form offers."""
 
     minimum: str
     maximum: str
+    units: tuple[str, ...] = ("M", "G", "Mi", "Gi")
 
     def __get_pydantic_core_schema__(
         self, source: Any, handler: GetCoreSchemaHandler
@@ -162,7 +163,7 @@ def _image_problem(text: str) -> str | None:
     return None if _IMAGE.fullmatch(text) else "must be the reference of a container image"
 
 
-def _directory_problem(text: str) -> str | None:
+def absolute_path_problem(text: str) -> str | None:
     if not text.startswith("/"):
         return "must be an absolute path: start it with “/”"
     if ".." in text.split("/"):
@@ -197,5 +198,5 @@ Image = Annotated[
 AbsolutePath = Annotated[
     str,
     Field(max_length=1024),
-    Format("absolute-path", "an absolute path such as /workspace", _directory_problem),
+    Format("absolute-path", "an absolute path such as /workspace", absolute_path_problem),
 ]

@@ -181,31 +181,33 @@ def _problem(
         return draft.at(
             path=item.path, rule=TYPE, message=f"must be {words}", accepted=words, label=item.label
         )
-    name = ".".join(shown(part) for part in inside[1:])
-    draft = draft.at(path=f"{item.path}.{name}", key=shown(item.key))
-    attribute = field.attribute(".".join(map(str, inside[1:])))
-    if attribute is None:
-        names = tuple(item.path for item in field.items)
-        return _unknown(role, f"{item.path}.", name, value, names)
-    if attribute.path != name and detail["type"] != "missing":
-        words = f"an object with {_and(_inside(field, name))}"
-        label = f"{attribute.alternative or attribute.label} of {lowered(item.label)}"
+    inner = ".".join(map(str, inside[1:]))
+    draft = draft.at(path=f"{item.path}.{shown(inner)}", key=shown(item.key))
+    if (attribute := field.attribute(inner)) is not None:
+        name = f"{attribute.label} of {lowered(item.label)}"
+        return _said(draft.at(label=name), attribute, detail)
+    if names := _names_inside(field, inner):
+        words = f"an object with {_and(names)}"
+        one = field.alternatives.get(inner)
+        label = f"{one} of {lowered(item.label)}" if one else item.label
         return draft.at(rule=TYPE, message=f"must be {words}", accepted=words, label=label)
-    name = f"{attribute.label} of {lowered(item.label)}"
-    return _said(draft.at(label=name), attribute, detail)
+    above, _, name = inner.rpartition(".")
+    prefix = f"{item.path}.{above}.".replace("..", ".")
+    return _unknown(role, prefix, shown(name), value, _names_inside(field, above))
+
+
+def _names_inside(field: SpecField, group: str) -> tuple[str, ...]:
+    """What an object inside of an item may have; of the item itself for an empty ``group``."""
+    prefix = f"{group}." if group else ""
+    inside = (a.path[len(prefix) :] for a in field.items if a.path.startswith(prefix))
+    return tuple(dict.fromkeys(path.split(".")[0] for path in inside))
 
 
 def _item_in_words(field: SpecField) -> str:
     """What an item must be: "an object with name and one of value or secret"."""
-    alone = [a.path for a in field.items if not a.alternative]
+    alone = dict.fromkeys(a.path.partition(".")[0] for a in field.items if not a.alternative)
     one = [f"one of {one_of(field.alternatives)}"] if field.alternatives else []
     return f"an object with {_and([*alone, *one])}"
-
-
-def _inside(field: SpecField, group: str) -> list[str]:
-    """Names of what an object inside of an item holds."""
-    start = f"{group}."
-    return [a.path.removeprefix(start) for a in field.items if a.path.startswith(start)]
 
 
 def _and(words: Sequence[str]) -> str:
@@ -223,11 +225,15 @@ class _Item:
         sent: Sequence[int | None] | None,
     ) -> None:
         place = sent[index] if sent is not None else index
-        item = items[index]
-        key = item.get(field.item_key) if isinstance(item, Mapping) else None
-        self.key = key if isinstance(key, str) else ""
+        self._item = items[index]
+        self.key = self.text(field.item_key)
         self.path = field.path if place is None else f"{field.path}.{place}"
         self.label = item_label(field, place or 0, shown(self.key))
+
+    def text(self, name: str) -> str:
+        """An attribute at the top of the item; empty when it is no text."""
+        value = self._item.get(name) if isinstance(self._item, Mapping) else None
+        return value if isinstance(value, str) else ""
 
 
 def item_label(field: SpecField, index: int, key: str = "") -> str:
@@ -294,19 +300,30 @@ def _cross_field_problems(
         yield Problem(
             role, field.path, "atLeast", message, value, f"{other} or more", label=field.label
         )
-    seen: set[str] = set()
-    for index in range(len(value) if field.kind is Kind.ITEMIZED else 0):
-        item = _Item(field, index, value, sent.get(field.path))
-        if isinstance(value[index], Mapping):
-            yield from _choice_problems(role, field, item, value[index])
-        if item.key in seen:
-            path, key = f"{item.path}.{field.item_key}", shown(item.key)
-            yield Problem(
-                role, path, "unique", "is used twice", key, "a name that no other entry has",
-                key=key, label=item.label,
-            )  # fmt: skip
-        elif item.key:
-            seen.add(item.key)
+    if field.kind is Kind.ITEMIZED:
+        items = [_Item(field, index, value, sent.get(field.path)) for index in range(len(value))]
+        yield from _repeated(role, field, items)
+        for item, said in zip(items, value, strict=True):
+            if isinstance(said, Mapping):
+                yield from _choice_problems(role, field, item, said)
+
+
+def _repeated(role: Role, field: SpecField, items: "Sequence[_Item]") -> Iterator[Problem]:
+    """What two items have alike and must not: their key, or another attribute of that kind."""
+    words = {field.item_key: "a name that no other entry has"}
+    distinct = {field.item_key: str} | {a.path: a.unique for a in field.items if a.unique}
+    for path, alike in distinct.items():
+        seen: set[str] = set()
+        for item in items:
+            text = item.text(path)
+            if alike(text) in seen:
+                yield Problem(
+                    role, f"{item.path}.{path}", "unique", "is used twice", shown(text),
+                    words.get(path, "one that no other entry has"),
+                    key=shown(item.key), label=item.label,
+                )  # fmt: skip
+            elif text:
+                seen.add(alike(text))
 
 
 def _choice_problems(

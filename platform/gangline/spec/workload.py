@@ -26,6 +26,7 @@ from .environment import EnvironmentVariable
 from .gpus import Gpus
 from .placement import ExtendedResource, NodeType, PriorityClassName, Toleration
 from .reserved import AnnotationValue, LabelValue, MetadataKey
+from .storage import Storage
 from .types import (
     AbsolutePath,
     Arguments,
@@ -230,6 +231,7 @@ class ReplicaSpec(SpecModel):
         ),
         ItemKey("name"),
     ] = None
+    storage: Storage = Field(default_factory=Storage)
     labels: Annotated[
         list[Label] | None,
         Field(max_length=32),

@@ -87,6 +87,35 @@ OWN_OF_MASTER: Mapping[str, Any] = {
 }
 
 
+VOLUMES: list[dict[str, Any]] = [
+    {
+        "name": "checkpoints",
+        "path": "/checkpoints",
+        "claimInfo": {
+            "size": "500G",
+            "storageClass": "fast",
+            "accessModes": {"readWriteOnce": False, "readWriteMany": True},
+        },
+    },
+    {"name": "scratch", "path": "/scratch", "ephemeral": True, "claimInfo": {"size": "20Gi"}},
+    {
+        "name": "exchange",
+        "path": "/exchange",
+        "ephemeral": True,
+        "claimInfo": {"size": "1T", "accessModes": {"readOnlyMany": True, "readWriteMany": True}},
+    },
+    {"name": "raw", "path": "/dev/raw", "claimInfo": {"size": "100Gi", "volumeMode": "Block"}},
+    {
+        "name": "images",
+        "path": "/images",
+        "existingPvc": True,
+        "claimName": "imagenet",
+        "readOnly": True,
+    },
+]
+"""Persistent, of each pod, ephemeral and shared, a device, and a claim that is there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """One golden file."""
@@ -94,10 +123,12 @@ class Case:
     framework: str
     mode: str
     scheduler: str
+    volumes: bool = False
 
     @property
     def name(self) -> str:
-        return f"{self.framework.lower()}-{self.mode}-{self.scheduler}"
+        more = "-volumes" if self.volumes else ""
+        return f"{self.framework.lower()}-{self.mode}-{self.scheduler}{more}"
 
     @property
     def path(self) -> Path:
@@ -105,8 +136,9 @@ class Case:
 
     def objects(self) -> list[dict[str, Any]]:
         """The job and what belongs to it, as they are sent."""
-        shared = SHARED if self.scheduler == "kai" else {}
-        ref = ref_of(submission(self.framework, self.mode, **shared), self.scheduler)
+        more = dict(SHARED) if self.scheduler == "kai" else {}
+        more |= {"storage__pvc": VOLUMES} if self.volumes else {}
+        ref = ref_of(submission(self.framework, self.mode, **more), self.scheduler)
         return [manifests.job(ref), *manifests.dependents(ref, OWNER)]
 
     def text(self) -> str:
@@ -158,6 +190,8 @@ def cases() -> Iterator[Case]:
             if configuration not in framework.configurations:
                 continue
             yield from (Case(framework.name, mode, name) for name in (*PROVEN, *OTHERS))
+    for name, mode in (("PyTorch", SAME), ("PyTorch", NONE), ("MPI", DIFFERENCES)):
+        yield Case(name, mode, "plain", volumes=True)
 
 
 def write() -> None:

@@ -8,7 +8,7 @@ import yaml
 
 from gangline.clusters.drivers.kubernetes.client import Answer
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
-from gangline.clusters.drivers.kubernetes.resources import Resource
+from gangline.clusters.drivers.kubernetes.resources import CLAIMS, Resource
 from gangline.clusters.drivers.kubernetes.schedulers import ADAPTERS
 from tests.beds.kubernetes.bed import Bed
 from tests.drivers.kubernetes import goldens
@@ -19,6 +19,7 @@ CASES = list(goldens.cases())
 RESOURCES = {
     (resource.api_version, resource.kind): resource
     for resource in (
+        CLAIMS,
         *(kind.resource for kind in KINDS.values()),
         *(resource for adapter in ADAPTERS.values() for resource in adapter.reads),
     )

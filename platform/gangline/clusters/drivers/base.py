@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol
 
-from gangline.spec.problems import Problem, Role
+from gangline.spec.problems import Advice, Problem, Role
 
 
 class ObservedState(StrEnum):
@@ -99,6 +99,8 @@ class AttemptRef:
     placement: tuple[ReplicaPlacement, ...] = ()
     ext_uid: str = ""
     grace_seconds: int = 30
+    goes_on: bool = False
+    """The workload outlives this attempt: ``delete`` leaves the volumes that it keeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +245,14 @@ class Runtime:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """A value that a cluster offers, and its words; the empty value leaves it to the cluster."""
+
+    value: str
+    word: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class FieldNote:
     """What a cluster says about a field of the form, instead of the spec where it says anything."""
 
@@ -250,6 +260,8 @@ class FieldNote:
     placeholder: str = ""
     is_required: bool = False
     """The form marks it; ``check`` is what refuses."""
+    choices: Mapping[str, Sequence[Choice]] = field(default_factory=dict)
+    """What the cluster offers for an attribute of a list's items (``claimInfo.storageClass``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +272,10 @@ class Facts:
     frameworks: tuple[FrameworkOffer, ...] = ()
     runtimes: tuple[Runtime, ...] = ()
     detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+NO_FACTS = Facts("")
+"""Of a cluster that was never probed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,10 +341,13 @@ class Driver(Protocol):
     def check(self, submission: Submission, facts: Facts) -> list[Problem]:
         """Refusals by value, such as a container image on the local cluster. No side effect."""
 
+    def advise(self, submission: Submission, facts: Facts) -> list[Advice]:
+        """What ``check`` lets pass and may well disappoint. No side effect."""
+
     def field_notes(
-        self, *, framework: str, role: Role, has_own_master: bool
+        self, *, framework: str, role: Role, has_own_master: bool, facts: Facts = NO_FACTS
     ) -> Mapping[str, FieldNote]:
-        """What ``check`` will ask for, by field path, told before anything is typed."""
+        """What ``check`` will ask for and the cluster offers, by field path, before typing."""
 
     def render(self, submission: Submission) -> Any:
         """Native form without late-bound values (placement), as JSON data. No side effect."""
@@ -366,7 +385,7 @@ class Driver(Protocol):
         """End everything as ``suspend`` does and let no late ``create`` start anything any more.
 
         NotYet until nothing is left; Done from then on, however often it is asked. Needs no more of
-        ``ref`` than the identity, ``ext_uid`` where it is known, and the grace.
+        ``ref`` than the identity, ``ext_uid`` where it is known, the grace, and ``goes_on``.
         """
 
     def list_owned(self, install: str) -> Iterator[AttemptRef]:

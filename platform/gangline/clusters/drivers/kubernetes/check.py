@@ -13,7 +13,7 @@ from gangline.spec.launching import LAUNCH_EXAMPLE, launch_problem
 from gangline.spec.problems import Problem, Role
 from gangline.spec.types import quantity_bytes
 
-from . import environment, names
+from . import environment, names, volume_checks
 from .guidance import runs
 from .kinds import KINDS
 
@@ -47,6 +47,7 @@ def _problems(submission: Submission, facts: Facts) -> Iterator[Problem]:
         yield from _variables(role, values, framework)
         is_launcher = role is Role.MASTER and not framework.master_trains
         yield from _size(role, values, facts, with_gpus=not is_launcher)
+    yield from volume_checks.check(submission, facts)
 
 
 def _priority(submission: Submission, facts: Facts) -> Iterator[Problem]:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from gangline.clusters.drivers.base import (
+    NO_FACTS,
     AttemptRef,
     Busy,
     Capacity,
@@ -29,7 +30,7 @@ from gangline.clusters.drivers.base import (
     Unknown,
     ignore_trouble,
 )
-from gangline.spec.problems import Problem, Role
+from gangline.spec.problems import Advice, Problem, Role
 
 from . import (
     check,
@@ -45,6 +46,7 @@ from . import (
     probing,
     queues,
     schedulers,
+    volume_checks,
 )
 from .archive import Limits
 from .client import Client, Unreachable
@@ -103,10 +105,15 @@ class KubernetesDriver:
             *queues.problems(submission, facts, self.options.scheduler, namespace),
         ]
 
+    def advise(self, submission: Submission, facts: Facts) -> list[Advice]:
+        return list(volume_checks.advise(submission, facts))
+
     def field_notes(
-        self, *, framework: str, role: Role, has_own_master: bool
+        self, *, framework: str, role: Role, has_own_master: bool, facts: Facts = NO_FACTS
     ) -> Mapping[str, FieldNote]:
-        return guidance.field_notes(framework=framework, role=role, has_own_master=has_own_master)
+        return guidance.field_notes(
+            framework=framework, role=role, has_own_master=has_own_master, facts=facts
+        )
 
     def render(self, submission: Submission) -> dict[str, Any]:
         """Frozen with the namespace: a later change of the prefix must not lose what is there."""

@@ -20,6 +20,7 @@ from gangline.clusters.drivers.base import (
 )
 
 from . import errors, manifests
+from .claims import Claims
 from .client import Answer, Client
 from .field_problems import problems_of
 from .jobs import INTENT, RUN, STOP, Job
@@ -52,6 +53,7 @@ class Effects:
         self.client, self.objects, self.catch_up = client, objects, catch_up
         self.render = render
         self._namespaces = Namespaces(client)
+        self._claims = Claims(client, objects)
 
     def create(self, ref: AttemptRef) -> Result:
         """Make the object, held. What an earlier attempt left under the name goes first (R2a)."""
@@ -93,6 +95,8 @@ class Effects:
             if job is None or is_over or (job.is_suspended and job.intent == STOP):
                 return NotYet() if pods else Done()
             self.catch_up(pods)
+            # Before: what was stopped once is not stopped again.
+            self._claims.empty(ref, job.namespace)
             answer = self._turn(job, STOP, job.adapter.hold_back())
             if answer.ok:
                 return NotYet()
@@ -108,12 +112,15 @@ class Effects:
             if job.is_deleting:
                 continue
             self.catch_up(self.objects.pods(ref, job.namespace))
+            if ref.goes_on and (told := self._claims.let_go(ref, job)):
+                return told
             answer = self._delete(job)
             if not answer.ok and answer.status not in (404, 409):
                 return errors.result(answer)
-        if not pods and self._is_gone(ref, time.monotonic() + BRIEF):
-            return Done()
-        return NotYet()
+        if pods or not self._is_gone(ref, time.monotonic() + BRIEF):
+            return NotYet()
+        namespace = jobs[0].namespace if jobs else ref.namespace
+        return Done() if ref.goes_on or self._claims.collect(ref, namespace) else NotYet()
 
     def _change(
         self, ref: AttemptRef, change: Callable[[AttemptRef, Job], Answer | Result], only_held: bool
@@ -134,8 +141,14 @@ class Effects:
         return Unknown("The object kept changing while it was to be let go.")
 
     def _let_go(self, ref: AttemptRef, job: Job) -> Answer | Result:
+        if told := self._claims.take_over(ref, job):
+            return told
         for index, body in enumerate(manifests.dependents(ref, job.uid)):
             resource = DEPENDENTS[(body["apiVersion"], body["kind"])]
+            if resource == CLAIMS:
+                if told := self._claims.make(ref, job, body):
+                    return told
+                continue
             answer = self.client.create(resource, job.namespace, body)
             if answer.status == 409 and not self._is_of(resource, job, body):
                 name = body["metadata"]["name"]
@@ -206,6 +219,8 @@ class Effects:
         before = AttemptRef(ref.install, ref.workload, old.attempt, old.name, old.namespace)
         if not old.is_deleting:
             self.catch_up(self.objects.pods(before, old.namespace))
+            if told := self._claims.let_go(ref, old):
+                return told
             answer = self._delete(old)
             if not answer.ok and answer.status not in (404, 409):
                 return errors.result(answer)
@@ -217,12 +232,19 @@ class Effects:
         return Busy(3.0, f"Attempt {old.attempt} is still being removed from the cluster.")
 
     def _own(self, ref: AttemptRef) -> list[Job]:
-        """The attempt's objects: one, or none; more only if somebody copied one."""
+        """What a deletion is about: one object, or none; more only if somebody copied one.
+
+        The workload's last deletion takes the object of an earlier attempt along, which was to be
+        replaced by one that never came.
+        """
         kind, namespace = self.objects.place(ref)
         if kind is None or not namespace or not ref.name:
             return [job for job in self.objects.search(ref) if is_attempt(job, ref)]
         job = self.objects.job(ref)
-        return [job] if job is not None and is_attempt(job, ref) else []
+        if job is None:
+            return []
+        is_left_over = is_workload(job, ref) and job.attempt < ref.attempt and not ref.goes_on
+        return [job] if is_left_over or is_attempt(job, ref) else []
 
     def _living(self, ref: AttemptRef, job: Job | None) -> list[Pod]:
         namespace = job.namespace if job is not None else ""

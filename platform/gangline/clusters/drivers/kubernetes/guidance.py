@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 
-from gangline.clusters.drivers.base import FieldNote
+from gangline.clusters.drivers.base import NO_FACTS, Facts, FieldNote
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.launching import LAUNCH_EXAMPLE
 from gangline.spec.problems import Role
+
+from . import volume_checks
 
 _SSH_WORKERS = (
     "Workers run an SSH server, through which the launcher starts the ranks. Only a command that "
@@ -17,7 +19,9 @@ _BY_MPIRUN = (
 )
 
 
-def field_notes(*, framework: str, role: Role, has_own_master: bool) -> Mapping[str, FieldNote]:
+def field_notes(
+    *, framework: str, role: Role, has_own_master: bool, facts: Facts = NO_FACTS
+) -> Mapping[str, FieldNote]:
     """Notes by field path. What a master leaves open follows the workers."""
     launches = not _trains(framework)
     runs_here = runs(framework, role, has_own_master=has_own_master)
@@ -32,6 +36,7 @@ def field_notes(*, framework: str, role: Role, has_own_master: bool) -> Mapping[
             is_required=launches and runs_here,
         ),
         "workingDir": FieldNote(help="Where the command starts. Empty: as the image has it."),
+        "storage.pvc": FieldNote(choices=volume_checks.choices(facts)),
     }
     if launches:
         notes["environmentVariables"] = FieldNote(help=_BY_MPIRUN)

@@ -15,7 +15,17 @@ from gangline.clusters.drivers.mapping import apply
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
 from gangline.spec.types import split_command
 
-from . import environment, labels, launching, mapping, placement, quantities, schedulers, wishes
+from . import (
+    environment,
+    labels,
+    launching,
+    mapping,
+    placement,
+    quantities,
+    schedulers,
+    volumes,
+    wishes,
+)
 from .environment import MASTER, WORKER
 from .jobs import QUEUE, SCHEDULER
 from .kinds import KINDS, JobKind
@@ -64,7 +74,7 @@ def render(submission: Submission, scheduler: str, *, gpu: str = GPU) -> dict[st
         "scheduler": scheduler,
         "queue": submission.queue,
         "job": job,
-        "dependents": adapter.objects(gang),
+        "dependents": [*volumes.claims(submission), *adapter.objects(gang)],
     }
 
 
@@ -88,6 +98,7 @@ def job(ref: AttemptRef) -> Object:
         own = replica["template"]["metadata"]
         own["labels"] = own.get("labels", {}) | labels.of(ref) | role_label
         placement.among(replica["template"], {labels.WORKLOAD: ref.workload})
+        volumes.mark(replica["template"]["spec"], labels.of(ref))
     return made
 
 
@@ -96,15 +107,7 @@ def dependents(ref: AttemptRef, owner_uid: str) -> list[Object]:
 
     ``owner_uid`` is that of the job. Each has a name that does not change from call to call.
     """
-    resource = KINDS[ref.rendered["framework"]].resource
-    owner = {
-        "apiVersion": resource.api_version,
-        "kind": resource.kind,
-        "name": ref.name,
-        "uid": owner_uid,
-        "controller": False,
-        "blockOwnerDeletion": True,
-    }
+    said_owner = owner(ref, owner_uid)
     made: list[Object] = copy.deepcopy(ref.rendered["dependents"])
     for each in made:
         said = each["metadata"]
@@ -113,9 +116,22 @@ def dependents(ref: AttemptRef, owner_uid: str) -> list[Object]:
             "namespace": ref.namespace,
             "labels": said.get("labels", {}) | labels.of(ref),
             # An adapter may have said how the job owns it.
-            "ownerReferences": [owner | (said.get("ownerReferences") or [{}])[0]],
+            "ownerReferences": [said_owner | (said.get("ownerReferences") or [{}])[0]],
         }
     return made
+
+
+def owner(ref: AttemptRef, uid: str) -> Object:
+    """The reference that lets an object go together with the job of this attempt."""
+    resource = KINDS[ref.rendered["framework"]].resource
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "name": ref.name,
+        "uid": uid,
+        "controller": False,
+        "blockOwnerDeletion": True,
+    }
 
 
 def spec_hash(rendered: Mapping[str, Any]) -> str:
@@ -178,6 +194,7 @@ def _pod(
         spec["affinity"] = affinity
     if native.get("large_shm"):
         _add_shared_memory(spec, container)
+    volumes.mount(submission, native.get("volumes", ()), spec)
     if launches and role == MASTER:
         first = launching.waits_for_workers(container, submission.name, submission.num_workers)
         spec["initContainers"] = [first]

@@ -2,7 +2,7 @@
 
 `manifests` makes the pods from what these tables write: ``container`` and ``pod`` are parts of a
 pod's spec, ``labels`` and ``annotations`` its metadata; ``gpus``, ``share``, ``extended``,
-``nodes``, ``topology`` and ``large_shm`` are put in their places there.
+``nodes``, ``topology``, ``large_shm`` and ``volumes`` are put in their places there.
 https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 from gangline.clusters.drivers.mapping import Table, To, paths
 from gangline.spec.types import split_command
 
-from . import environment, placement
+from . import environment, placement, volumes
 
 
 def _pairs(items: list[dict[str, Any]]) -> dict[str, str]:
@@ -68,6 +68,7 @@ ROLE: Table = {
     "podAffinity.key": To("topology|key"),
     "podAffinity.type": To("topology|type"),
     "tolerations": To("pod|tolerations", _tolerations),
+    "storage.pvc": To("volumes", volumes.complete),
     "labels": To("labels", _pairs),
     "annotations": To("annotations", _pairs),
 }

@@ -12,6 +12,7 @@ from typing import Any
 
 from gangline.clusters.drivers import log_files
 from gangline.clusters.drivers.base import (
+    NO_FACTS,
     AttemptRef,
     Busy,
     Capacity,
@@ -33,7 +34,7 @@ from gangline.clusters.drivers.base import (
     Unknown,
     ignore_trouble,
 )
-from gangline.spec.problems import Problem, Role
+from gangline.spec.problems import Advice, Problem, Role
 
 from . import (
     capacity,
@@ -139,8 +140,11 @@ class LocalDriver:
             sandboxed=self._is_sandboxed(),
         )
 
+    def advise(self, submission: Submission, facts: Facts) -> list[Advice]:
+        return []
+
     def field_notes(
-        self, *, framework: str, role: Role, has_own_master: bool
+        self, *, framework: str, role: Role, has_own_master: bool, facts: Facts = NO_FACTS
     ) -> Mapping[str, FieldNote]:
         return guidance.field_notes(
             framework=framework,

@@ -58,6 +58,7 @@ UNSUPPORTED: Mapping[str, str] = {
     "environmentVariables.secret": "This machine has no Secrets.",
     "environmentVariables.configMap": "This machine has no ConfigMaps.",
     "environmentVariables.podFieldRef": "Processes of this machine run in no pod.",
+    "storage.pvc": "Processes of this machine work in its own folders: nothing is mounted.",
     "imagePullPolicy": "A runtime of this machine is there already: nothing is pulled.",
 }
 """The reason for each field that means nothing to processes of this machine."""

@@ -1,0 +1,22 @@
+"""Paths of items of lists: of the field they belong to, and with the index that people know."""
+
+import re
+
+from gangline.policies.engine import Resolution
+from gangline.spec.problems import Advice, Problem
+
+
+def field_of(path: str) -> str:
+    """The list of an item's path: ``labels.0.name`` is about ``labels``."""
+    return re.split(r"\.[0-9]+(?:\.|\Z)", path, maxsplit=1)[0]
+
+
+def as_sent(told: Problem | Advice, resolution: Resolution) -> str:
+    """The path of what a driver says with the index as sent; without one for what nobody sent."""
+    field = field_of(told.path)
+    index, _, attribute = told.path[len(field) + 1 :].partition(".")
+    effective = resolution.effective.get(f"{told.role}.{field}")
+    if not index or effective is None or not effective.items:
+        return told.path
+    sent = effective.items[int(index)].sent
+    return ".".join(filter(None, (field, str(sent), attribute))) if sent is not None else field
