@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from assets.models import Template
 from gangline.clusters.connections import facts_of
-from gangline.clusters.drivers.base import Facts
+from gangline.clusters.drivers.facts import Facts
 from gangline.clusters.models import Cluster
 from gangline.spec.frameworks import FRAMEWORKS
 

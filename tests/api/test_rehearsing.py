@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from gangline.clusters.models import Cluster
-from tests.drivers.faulty import Fault, FaultyCluster
+from tests.drivers.faults import Fault
+from tests.drivers.faulty import FaultyCluster
 from tests.support.api import ApiClient
 from tests.support.engine import KIND, register_faulty
 from tests.support.world import World

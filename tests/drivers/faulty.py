@@ -15,8 +15,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +23,6 @@ from gangline.clusters.drivers.base import (
     NO_FACTS,
     AttemptRef,
     Busy,
-    Capacity,
-    Facts,
-    FieldNote,
-    FrameworkOffer,
-    Health,
     LogChunk,
     Observation,
     ObservedState,
@@ -36,16 +30,24 @@ from gangline.clusters.drivers.base import (
     Refused,
     Rehearsal,
     Result,
-    Runtime,
     Submission,
     TellTrouble,
     Unknown,
     ignore_trouble,
 )
+from gangline.clusters.drivers.facts import (
+    Capacity,
+    Facts,
+    FieldNote,
+    FrameworkOffer,
+    Health,
+    Runtime,
+)
 from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
+from tests.drivers.faults import Call, Effect, Fault
 from tests.drivers.faulty_objects import (
     SCHEMA,
     Object,
@@ -56,44 +58,6 @@ from tests.drivers.faulty_objects import (
     refusal,
     take_fault,
 )
-
-
-class Fault(StrEnum):
-    """What goes wrong with one call. Writes answer ``Unknown`` where nothing else is said."""
-
-    ERROR_BEFORE = "500 before the effect: nothing happens"
-    ERROR_AFTER = "500 after the effect: it happened"
-    LATE = "time-out; the effect lands `seconds` later"
-    HANG = "no answer for `seconds`, and no effect"
-    BUSY = "429 with Retry-After `seconds`"
-    REFUSED = "refused with `text`"
-    KILL_BEFORE = "the calling process is killed (-9) before the effect"
-    KILL_AFTER = "the calling process is killed (-9) after the effect, before it hears of it"
-    STOP_BEFORE = "the calling process is paused (SIGSTOP) before the effect"
-    STOP_AFTER = "the calling process is paused (SIGSTOP) after the effect"
-
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """Something that really changed on the cluster."""
-
-    at: float
-    pid: int
-    op: str
-    workload: str
-    attempt: int
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One call by a driver, with the fault it met."""
-
-    at: float
-    pid: int
-    op: str
-    workload: str
-    attempt: int
-    fault: str
 
 
 class FaultyCluster:

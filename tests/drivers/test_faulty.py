@@ -19,7 +19,8 @@ from gangline.clusters.drivers.base import (
     Result,
     Unknown,
 )
-from tests.drivers.faulty import Fault, FaultyCluster
+from tests.drivers.faults import Fault
+from tests.drivers.faulty import FaultyCluster
 from tests.drivers.faulty_objects import refusal
 from tests.support.waiting import wait_for
 
@@ -76,7 +77,7 @@ def test_a_late_create_lands_although_it_was_deleted(cluster: FaultyCluster) -> 
 def test_busy_and_refused_are_answers(cluster: FaultyCluster) -> None:
     cluster.plan("create", Fault.BUSY, seconds=7)
     cluster.plan("create", Fault.REFUSED, text="Not on Sundays.")
-    assert create(cluster) == Busy(7, "Too many requests.")
+    assert create(cluster) == Busy(7, "Too many requests.", is_for_all=True)
     assert create(cluster) == Refused("Not on Sundays.", (refusal("Not on Sundays."),))
     assert cluster.objects() == 0
     assert cluster.faults_left() == 0

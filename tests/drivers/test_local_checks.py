@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import Facts, FieldNote, Runtime, Submission
+from gangline.clusters.drivers.base import Submission
+from gangline.clusters.drivers.facts import Facts, FieldNote, Runtime
 from gangline.clusters.drivers.local import capacity, sandbox
 from gangline.clusters.drivers.local.driver import LocalDriver, Options
 from gangline.clusters.drivers.local.expansion import expand

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import Choice, FieldNote
+from gangline.clusters.drivers.facts import Choice, FieldNote
 from gangline.forms.fields import Cell, ItemView
 from gangline.forms.raw import RoleInputs, Row
 from gangline.forms.spec_form import RoleForm

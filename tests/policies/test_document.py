@@ -119,7 +119,7 @@ def _sample(path: str, kind: str) -> Any:
     if kind in ("min", "max"):
         return field.maximum
     samples = {"step": 1, "locked": ["A"], "options": [field.choices[0] if field.choices else "/a"]}
-    if path in ("image", "nodeType", "priorityClass"):
+    if path in ("image", "nodeType", "priorityClass", "podAffinity.key"):
         samples["options"] = ["a"]
     return samples.get(kind, False)
 

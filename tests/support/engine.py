@@ -15,7 +15,7 @@ from django.db import connection, transaction
 
 from gangline.accounts.models import User
 from gangline.accounts.services import create_user
-from gangline.clusters import connections
+from gangline.clusters import connections, contact
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import refresh
 from gangline.db.clock import db_now
@@ -25,6 +25,7 @@ from tests.drivers.faulty import FaultyCluster, FaultyDriver
 from workloads import refs
 from workloads.models import Attempt, Workload
 from workloads.services import intents
+from workloads.services.contact import wake_waiting
 
 ROOT = Path(__file__).resolve().parents[2]
 KIND = "faulty"
@@ -59,6 +60,12 @@ class Engine:
         )
         self.made.append(workload)
         return workload
+
+    def heard(self) -> None:
+        """What the watch does when the cluster answers again: its rest is over."""
+        self.cluster.refresh_from_db()
+        contact.heard(self.cluster)
+        wake_waiting(self.cluster.pk)
 
 
 def make_engine(path: Path, **cluster: Any) -> Engine:

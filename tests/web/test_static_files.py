@@ -160,7 +160,7 @@ def _words_in_use() -> set[str]:
 
 WORDS_IN_USE = _words_in_use()
 # Made of a name and what is known only then: tones, colours of a log, pods in turn.
-MADE = re.compile(r"tone-\w+|[fb]g\d+|w\d")
+MADE = re.compile(r"tone-\w+|[fb]g\d+|[nw]\d")
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=_name)

@@ -13,7 +13,7 @@ import pytest
 from django.db import connection
 
 from gangline.db import clock
-from tests.drivers.faulty import Fault
+from tests.drivers.faults import Fault
 from tests.support.engine import Engine, answer, current_attempt, is_stopped, worker
 from tests.support.truth import assert_world
 from tests.support.waiting import wait_for

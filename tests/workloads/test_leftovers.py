@@ -1,6 +1,5 @@
 """What an attempt leaves for the next one goes when the workload goes before that comes."""
 
-from gangline.db.clock import db_now
 from tests.support.engine import Engine
 from tests.support.waiting import wait_for
 from workloads.models import Workload
@@ -23,7 +22,7 @@ def test_a_deletion_before_the_next_try_has_the_cluster_clear_up_after_the_last_
     intents.delete(workload_id=workload.pk, by="researcher")
     assert _looked_at(workload).deleted_at is None
     engine.truth.set_unreachable(False)
-    Workload.objects.update(due_at=db_now())
+    engine.heard()
     wait_for(lambda: _looked_at(workload).deleted_at, seconds=10, what="the deletion")
     assert [call.attempt for call in engine.truth.calls("delete")][-1] == 2
     assert [effect.attempt for effect in engine.truth.effects("create")] == [1]

@@ -15,7 +15,8 @@ from gangline.clusters.drivers.base import AttemptRef, Observation, ObservedStat
 from gangline.clusters.models import Cluster, Lease
 from gangline.db import clock
 from gangline.db.clock import db_now
-from tests.drivers.faulty import Fault, FaultyDriver
+from tests.drivers.faults import Fault
+from tests.drivers.faulty import FaultyDriver
 from tests.support.engine import KIND, Engine, current_attempt
 from tests.support.truth import assert_world
 from tests.support.waiting import wait_for

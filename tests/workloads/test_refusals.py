@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from gangline.db import clock
-from tests.drivers.faulty import Fault
+from tests.drivers.faults import Fault
 from tests.support.engine import Engine, current_attempt
 from tests.support.waiting import wait_for
 from workloads.models import Workload

@@ -10,7 +10,8 @@ import pytest
 from gangline.clusters.drivers.base import AttemptRef, Observation, ObservedState
 from gangline.db import clock
 from gangline.db.clock import db_now
-from tests.drivers.faulty import Fault, FaultyDriver
+from tests.drivers.faults import Fault
+from tests.drivers.faulty import FaultyDriver
 from tests.support.engine import Engine, current_attempt
 from tests.support.truth import assert_world
 from tests.support.waiting import wait_for
@@ -201,7 +202,7 @@ def test_a_busy_cluster_is_left_alone_for_as_long_as_it_asks(engine: Engine) -> 
     workload.refresh_from_db()
     assert workload.due_at is not None
     assert (workload.due_at - db_now()).total_seconds() == pytest.approx(7, abs=2)
-    assert workload.reason == "Too many requests; next try in 7 s."
+    assert workload.reason.startswith("The cluster asked to slow down; next try in 7 s, at ")
     assert workload.fail_count == 0
 
 
@@ -276,7 +277,7 @@ def test_a_deletion_waits_for_an_unreachable_cluster_and_says_so(engine: Engine)
     assert (workload.status, workload.deleted_at) == ("Deleting", None)
     assert workload.reason == "No contact with cluster faulty-one."
     engine.truth.set_unreachable(False)
-    Workload.objects.update(due_at=db_now())
+    engine.heard()
     wait_for(lambda: _is_deleted(workload), seconds=10)
 
 

@@ -82,7 +82,9 @@ def with_cluster(
     checked = [p.at(path=as_sent(p, resolution)) for p in driver.check(submission, facts)]
     refused = [*unsupported(driver, resolution), *checked]
     advice = [replace(a, path=as_sent(a, resolution)) for a in driver.advise(submission, facts)]
-    found += by_policy(driver, resolution, known, cluster.name)
+    blocked = list(by_policy(driver, resolution, known, cluster.name))
+    known = [p for p in known if (p.role, p.path) not in {(b.role, b.path) for b in blocked}]
+    found += blocked
     if follows:
         # A master that follows the workers is mended at their fields: it has none of its own.
         refused = [p.at(role=Role.WORKER) if p.role == Role.MASTER else p for p in refused]

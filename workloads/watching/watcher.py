@@ -13,7 +13,8 @@ from django.db import DatabaseError, close_old_connections
 
 from gangline.clusters import contact
 from gangline.clusters.connections import Unconnectable, acts_here, driver_for
-from gangline.clusters.drivers.base import AttemptRef, Driver, Health, Observation
+from gangline.clusters.drivers.base import AttemptRef, Driver, Observation
+from gangline.clusters.drivers.facts import Health
 from gangline.clusters.leases import LeaseHolder, LeaseLost
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import refresh

@@ -11,7 +11,7 @@ from gangline.access.grants import visible_projects
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.clusters.connections import facts_of
-from gangline.clusters.drivers.base import Facts, FrameworkOffer
+from gangline.clusters.drivers.facts import Facts, FrameworkOffer
 from gangline.clusters.models import Cluster
 from gangline.organization.models import Project
 from gangline.organization.selectors import with_scopes

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.http import QueryDict
 
 from assets.models import Template
-from gangline.clusters.drivers.base import FrameworkOffer
+from gangline.clusters.drivers.facts import FrameworkOffer
 from gangline.clusters.models import Cluster
 from gangline.forms import limits
 from gangline.forms.fields import Card, FieldView, Option

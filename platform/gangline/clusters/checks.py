@@ -16,7 +16,7 @@ from gangline.db.clock import db_now
 
 from . import credentials, services
 from .connections import KUBERNETES, Unconnectable, client_for
-from .drivers.base import Health
+from .drivers.facts import Health
 from .drivers.kubernetes import probing
 from .drivers.kubernetes.access import Access
 from .drivers.kubernetes.client import Client

@@ -16,7 +16,8 @@ from django.conf import settings
 from gangline.lib.paths import RESOURCES
 
 from . import credentials
-from .drivers.base import Driver, Facts, FrameworkOffer, Runtime
+from .drivers.base import Driver
+from .drivers.facts import Facts, FrameworkOffer, Runtime
 from .drivers.kubernetes import names, queues
 from .drivers.kubernetes.client import Client
 from .drivers.kubernetes.driver import KubernetesDriver

@@ -17,7 +17,7 @@ class Cluster(models.Model):
     when_unreachable = models.CharField(max_length=6, default="queue")
     config = models.JSONField(default=dict, blank=True)
     facts = models.JSONField(default=dict, blank=True)
-    """`gangline.clusters.drivers.base.Facts` of the last good probe, as JSON."""
+    """`gangline.clusters.drivers.facts.Facts` of the last good probe, as JSON."""
     capacity = models.JSONField(default=dict, blank=True)
     health = models.CharField(max_length=12, default="Unknown")
     """Connected, Unreachable or Unknown."""

@@ -7,7 +7,7 @@ from gangline.db.clock import db_now
 
 from . import contact, leases
 from .connections import Unconnectable, driver_for
-from .drivers.base import Capacity, Health
+from .drivers.facts import Capacity, Health
 from .models import Cluster
 
 CONNECTED, UNREACHABLE = "Connected", "Unreachable"

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from gangline.clusters.drivers.base import Choice
+from gangline.clusters.drivers.facts import Choice
 from gangline.forms import units
 from gangline.forms.fields import Cell, Chip, ItemView, Option, dashed, dom_id
 from gangline.forms.item_texts import choice_of, is_sheet, text_of, typed_of

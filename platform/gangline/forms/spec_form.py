@@ -10,7 +10,7 @@ from functools import cached_property
 
 from django.http import QueryDict
 
-from gangline.clusters.drivers.base import FieldNote
+from gangline.clusters.drivers.facts import FieldNote
 from gangline.forms import limits, posted, units
 from gangline.forms.controls import control_of, options_of
 from gangline.forms.fields import Card, Chip, FieldView, Offer, Option, SectionView

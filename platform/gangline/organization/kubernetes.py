@@ -13,7 +13,7 @@ from gangline.access.refusals import NotAllowed
 from gangline.audit import actions
 from gangline.audit.services import record
 from gangline.clusters import checks, connections, credentials
-from gangline.clusters.drivers.base import Health
+from gangline.clusters.drivers.facts import Health
 from gangline.clusters.drivers.kubernetes.access import Access
 from gangline.clusters.models import Cluster, Credential
 from gangline.db.clock import db_now

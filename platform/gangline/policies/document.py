@@ -209,7 +209,7 @@ class _Reader:
 
     def _valid(self, at: Path, field: SpecField, value: Any) -> bool:
         """Whether the spec takes ``value``; says why not."""
-        problems = validate(self._models.worker, Role.WORKER, {field.path: value})
+        problems = validate(self._models.worker, Role.WORKER, {field.path: value}, is_whole=False)
         for problem in problems:
             inside = problem.path[len(field.path) + 1 :].split(".")
             where = (

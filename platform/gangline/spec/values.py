@@ -117,11 +117,14 @@ def validate(
     role: Role,
     values: Mapping[str, Any],
     sent: Mapping[str, Sequence[int | None]] = MappingProxyType({}),
+    *,
+    is_whole: bool = True,
 ) -> list[Problem]:
     """Every way in which ``values`` (by path) break the spec itself, in catalogue order.
 
-    ``sent`` tells of merged lists which index each item had when it was sent, None for an item that
-    nobody sent. Never raises for a JSON value, whatever its type, size or characters.
+    ``is_whole``: they are all of a replica, so that rules between fields count. ``sent`` tells of
+    merged lists which index each item had when it was sent, None for an item that nobody sent.
+    Never raises for a JSON value, whatever its type, size or characters.
     """
     fields = catalogue(model)
     known = {path: value for path, value in values.items() if path in fields}
@@ -131,7 +134,7 @@ def validate(
     for path in right:
         found.extend(_cross_field_problems(fields, role, fields[path], right, sent))
     wrong_fields = {field_path(path, fields) for path in wrong}
-    found += condition_problems(fields, role, right, wrong_fields)
+    found += condition_problems(fields, role, right, wrong_fields) if is_whole else ()
     order = {path: place for place, path in enumerate(fields)}
     found.sort(key=lambda problem: order[field_path(problem.path, fields)])
     groups = _names_under(model, "")

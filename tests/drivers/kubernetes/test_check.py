@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import Facts
+from gangline.clusters.drivers.facts import Facts
 from gangline.clusters.drivers.kubernetes.check import check
 from gangline.clusters.drivers.kubernetes.guidance import field_notes
 from gangline.spec.problems import Problem, Role

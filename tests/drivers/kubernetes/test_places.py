@@ -101,12 +101,11 @@ def test_a_place_in_the_master_is_the_masters_unless_it_exists_once() -> None:
     assert owner(places(), "Master", "spec.priorityClassName").role is Role.WORKER
 
 
-@pytest.mark.parametrize("path", ["compute.cpuMemoryLimit", "priorityClass", "nodeType"])
+@pytest.mark.parametrize("path", ["compute.cpuMemoryLimit", "priorityClass"])
 def test_a_field_without_a_value_is_found_by_where_it_would_be(path: str) -> None:
     native = {
         "compute.cpuMemoryLimit": "spec.containers[0].resources.limits[memory]",
         "priorityClass": "spec.priorityClassName",
-        "nodeType": "spec.affinity",
     }[path]
     without: dict[str, Any] = {path: None, "compute.largeShmRequest": None}
     found = places(**without)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import Facts
+from gangline.clusters.drivers.facts import Facts
 from gangline.clusters.drivers.kubernetes import manifests, placing
 from gangline.clusters.drivers.kubernetes.access import Access
 from gangline.clusters.drivers.kubernetes.client import Client

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gangline.clusters.drivers.base import Health
+from gangline.clusters.drivers.facts import Health
 from gangline.clusters.drivers.kubernetes import addresses, connecting, offers, probing
 from gangline.clusters.drivers.kubernetes.access import Access
 from gangline.clusters.drivers.kubernetes.client import Client

@@ -97,10 +97,9 @@ ZONE = "topology.kubernetes.io/zone"
 
 def bonded(scheduler: str, framework: str, how: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """A job whose gang is bound to one zone, and what belongs to it."""
-    job = manifests.render(submission(framework, SAME), "plain")["job"]
-    gang = base.Gang("ddp", framework, 4, {}, topology=(ZONE, how))
-    adapter(scheduler).decorate(job, gang)
-    return job, adapter(scheduler).objects(gang)
+    asked = submission(framework, SAME, podAffinity__key=ZONE, podAffinity__type=how)
+    native = manifests.render(asked, scheduler)
+    return native["job"], native["dependents"]
 
 
 def affinity(template: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -255,12 +254,10 @@ class TestNative:
         condition["status"] = "True"
         assert reason("native", objects=objects) == ""
 
-    def test_a_bond_of_nodes_is_the_groups_and_a_preference_each_pods(self) -> None:
-        for how, bound in (("Required", True), ("Preferred", False)):
-            job, groups = bonded("native", "PyTorch", how)
-            constraints = groups[0]["spec"].get("schedulingConstraints")
-            assert constraints == ({"topology": [{"key": ZONE}]} if bound else None)
-            assert all(("podAffinity" in affinity(t)) is not bound for t in base.templates(job))
+    def test_a_bond_of_nodes_is_the_groups(self) -> None:
+        job, groups = bonded("native", "PyTorch", "Required")
+        assert groups[0]["spec"]["schedulingConstraints"] == {"topology": [{"key": ZONE}]}
+        assert all("podAffinity" not in affinity(t) for t in base.templates(job))
 
     def test_without_a_group_the_pods_are_bound_to_each_other(self) -> None:
         job, groups = bonded("native", "MPI", "Required")
@@ -280,29 +277,6 @@ class TestNative:
         )
         said = reason("native", [pod("?")] * 3, 3, objects=objects, room=scattered(8, 4, 0, 0))
         assert said == "There is no room in any one zone for all 3 pods together."
-
-
-class TestTopology:
-    @pytest.mark.parametrize("scheduler", ["plain", "volcano", "kai", "kueue"])
-    @pytest.mark.parametrize("how", ["Required", "Preferred"])
-    def test_pods_ask_to_be_where_the_others_are(self, scheduler: str, how: str) -> None:
-        job, _ = bonded(scheduler, "PyTorch", how)
-        for template in base.templates(job):
-            wish = affinity(template)["podAffinity"]
-            term = {
-                "labelSelector": {"matchLabels": {"training.kubeflow.org/job-name": "ddp"}},
-                "topologyKey": ZONE,
-            }
-            assert wish == (
-                {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
-                if how == "Required"
-                else {
-                    "preferredDuringSchedulingIgnoredDuringExecution": [
-                        {"weight": 100, "podAffinityTerm": term}
-                    ]
-                }
-            )
-            assert "nodeAffinity" in affinity(template)  # of its node type, as before
 
 
 class TestKueue:

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import Facts, Submission
+from gangline.clusters.drivers.base import Submission
+from gangline.clusters.drivers.facts import Facts
 from gangline.clusters.drivers.kubernetes import manifests, volume_checks, volumes
 from gangline.clusters.drivers.kubernetes.check import check
 from gangline.clusters.drivers.kubernetes.guidance import field_notes

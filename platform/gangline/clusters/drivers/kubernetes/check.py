@@ -6,7 +6,8 @@ Whether it has the framework's operator is judged from the facts for every kind 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gangline.clusters.drivers.base import Facts, Submission
+from gangline.clusters.drivers.base import Submission
+from gangline.clusters.drivers.facts import Facts
 from gangline.lib.sizes import bytes_in_words
 from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem
 from gangline.spec.launching import LAUNCH_EXAMPLE, launch_problem

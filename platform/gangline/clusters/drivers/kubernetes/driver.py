@@ -15,10 +15,6 @@ from gangline.clusters.drivers.base import (
     NO_FACTS,
     AttemptRef,
     Busy,
-    Capacity,
-    Facts,
-    FieldNote,
-    Health,
     LogChunk,
     Observation,
     ObservedState,
@@ -30,6 +26,7 @@ from gangline.clusters.drivers.base import (
     Unknown,
     ignore_trouble,
 )
+from gangline.clusters.drivers.facts import Capacity, Facts, FieldNote, Health
 from gangline.spec.problems import Advice, Problem, Role
 
 from . import (

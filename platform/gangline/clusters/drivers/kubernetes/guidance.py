@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from gangline.clusters.drivers.base import NO_FACTS, Facts, FieldNote
+from gangline.clusters.drivers.base import NO_FACTS
+from gangline.clusters.drivers.facts import Facts, FieldNote
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.launching import LAUNCH_EXAMPLE
 from gangline.spec.problems import Role

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gangline.clusters.drivers.base import Capacity, FrameworkOffer
+from gangline.clusters.drivers.facts import Capacity, FrameworkOffer
 from gangline.lib.sizes import bytes_in_words
 from gangline.spec.frameworks import FRAMEWORKS
 

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gangline.clusters.drivers.base import Facts, Submission
+from gangline.clusters.drivers.base import Submission
+from gangline.clusters.drivers.facts import Facts
 from gangline.spec.problems import Problem, Role
 
 from .placement import NODE_TYPE

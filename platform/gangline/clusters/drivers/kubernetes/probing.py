@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from gangline.clusters.drivers.base import Capacity, Facts, FrameworkOffer, Health
+from gangline.clusters.drivers.facts import Capacity, Facts, FrameworkOffer, Health
 
 from . import addresses, connecting, offers, permissions, placing, queues, schedulers
 from .client import Answer, Client, Unreachable

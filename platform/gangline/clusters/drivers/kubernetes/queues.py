@@ -6,7 +6,8 @@ Administrators make them; Gangline puts trainings into them and reads why they w
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gangline.clusters.drivers.base import Facts, Submission
+from gangline.clusters.drivers.base import Submission
+from gangline.clusters.drivers.facts import Facts
 from gangline.spec.problems import Problem, Role
 
 from .schedulers import ADAPTERS, SchedulerAdapter

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gangline.clusters.drivers.base import Choice, Facts, Submission
+from gangline.clusters.drivers.base import Submission
+from gangline.clusters.drivers.facts import Choice, Facts
 from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.storage import without_slash
 

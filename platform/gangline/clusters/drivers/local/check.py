@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gangline.clusters.drivers.base import Facts, Submission
+from gangline.clusters.drivers.base import Submission
+from gangline.clusters.drivers.facts import Facts
 from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem
 from gangline.spec.launching import LAUNCH_EXAMPLE, launch_problem
 from gangline.spec.problems import Problem, Role

@@ -15,11 +15,7 @@ from gangline.clusters.drivers.base import (
     NO_FACTS,
     AttemptRef,
     Busy,
-    Capacity,
     Done,
-    Facts,
-    FieldNote,
-    Health,
     LogChunk,
     NotYet,
     Observation,
@@ -34,6 +30,7 @@ from gangline.clusters.drivers.base import (
     Unknown,
     ignore_trouble,
 )
+from gangline.clusters.drivers.facts import Capacity, Facts, FieldNote, Health
 from gangline.spec.problems import Advice, Problem, Role
 
 from . import (

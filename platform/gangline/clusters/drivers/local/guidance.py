@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gangline.clusters.drivers.base import FieldNote
+from gangline.clusters.drivers.facts import FieldNote
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.launching import LAUNCH_EXAMPLE
 from gangline.spec.problems import Role

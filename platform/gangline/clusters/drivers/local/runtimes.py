@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gangline.clusters.drivers import base
+from gangline.clusters.drivers import facts
 from gangline.spec.frameworks import FRAMEWORKS
 
 SCHEME = "local://"
@@ -198,7 +198,7 @@ def how_to_add(data_folder: Path) -> str:
 
 def frameworks_of(
     runtimes: Sequence[ProbedRuntime], advice: str = ""
-) -> dict[str, base.FrameworkOffer]:
+) -> dict[str, facts.FrameworkOffer]:
     """Return for each framework whether a runtime here can run it, and if not, why.
 
     ``advice`` follows the reasons that a further runtime would mend.
@@ -206,11 +206,11 @@ def frameworks_of(
     return {framework: _offer(framework, runtimes, advice) for framework in FRAMEWORKS}
 
 
-def _offer(framework: str, runtimes: Sequence[ProbedRuntime], advice: str) -> base.FrameworkOffer:
+def _offer(framework: str, runtimes: Sequence[ProbedRuntime], advice: str) -> facts.FrameworkOffer:
     fit = [runtime for runtime in runtimes if not unfit_reason(framework, runtime)]
     if not fit:
         reason = _why_nowhere(framework, runtimes, advice).strip()
-        return base.FrameworkOffer(framework, False, reason)
+        return facts.FrameworkOffer(framework, False, reason)
     if framework == "MPI":
         # Most programs are Python's; mpirun alone runs only compiled ones.
         fit.sort(key=lambda runtime: "mpi4py" not in runtime.packages)
@@ -218,7 +218,7 @@ def _offer(framework: str, runtimes: Sequence[ProbedRuntime], advice: str) -> ba
     else:
         version = fit[0].packages[_MODULES[framework]]
     references = tuple(runtime.reference for runtime in fit)
-    return base.FrameworkOffer(framework, True, version=version, runtimes=references)
+    return facts.FrameworkOffer(framework, True, version=version, runtimes=references)
 
 
 def _why_nowhere(framework: str, runtimes: Sequence[ProbedRuntime], advice: str) -> str:
@@ -254,13 +254,13 @@ def unfit_reason(framework: str, runtime: ProbedRuntime) -> str:
     return ""
 
 
-def offered(runtime: ProbedRuntime) -> base.Runtime:
+def offered(runtime: ProbedRuntime) -> facts.Runtime:
     """Return the runtime as the form shows it."""
     frameworks = tuple(name for name in FRAMEWORKS if not unfit_reason(name, runtime))
     parts = [f"Python {runtime.python_version}"] if runtime.python_version else []
     for module, version in runtime.packages.items():
         parts.append(f"{_SHOWN.get(module, module)} {version}".strip())
-    return base.Runtime(
+    return facts.Runtime(
         reference=runtime.reference,
         title=_TITLES.get(runtime.name, runtime.name),
         available=runtime.problem is None,

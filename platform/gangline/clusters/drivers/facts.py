@@ -1,0 +1,83 @@
+"""What is known of a cluster before anything runs on it: offers, choices, room, health."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class FrameworkOffer:
+    """Whether the cluster can run a framework, and in words why not."""
+
+    framework: str
+    available: bool
+    reason: str = ""
+    version: str = ""
+    runtimes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """A value for ``image`` that the cluster itself offers (``local://examples``)."""
+
+    reference: str
+    title: str
+    available: bool
+    frameworks: tuple[str, ...] = ()
+    detail: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A value that a cluster offers, and its words; the empty value leaves it to the cluster."""
+
+    value: str
+    word: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldNote:
+    """What a cluster says about a field of the form, instead of the spec where it says anything."""
+
+    help: str = ""
+    placeholder: str = ""
+    is_required: bool = False
+    """The form marks it; ``check`` is what refuses."""
+    choices: Mapping[str, Sequence[Choice]] = field(default_factory=dict)
+    """What the cluster offers for an attribute of a list's items (``claimInfo.storageClass``)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a probe learned about a cluster; stored with it and read by form and checks."""
+
+    version: str
+    frameworks: tuple[FrameworkOffer, ...] = ()
+    runtimes: tuple[Runtime, ...] = ()
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """Answer of a probe."""
+
+    reachable: bool
+    reason: str = ""
+    facts: Facts | None = None
+    capacity: "Capacity | None" = None
+    """What the same look found, where it asks for that anyway; None: ask ``capacity``."""
+    is_login_refused: bool = False
+    """It answers, and accepts the credential no longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """What the cluster has in total. ``admission`` is ``ours`` when Gangline gives out slots."""
+
+    admission: str
+    cpus: float
+    memory: int
+    gpus: tuple[str, ...] = ()
+    gpus_declared: bool = False
+    ports: tuple[int, int] = (16000, 32000)
