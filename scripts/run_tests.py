@@ -52,7 +52,8 @@ SESSIONS = (
     Session(
         "kubernetes",
         "on a real Kubernetes",
-        ("-m", "needs_kubernetes", *PARALLEL),
+        # Most of these wait for a cluster, not for a processor.
+        ("-m", "needs_kubernetes", "-n", "3"),
         part="kubernetes",
     ),
 )

@@ -7,15 +7,13 @@ import contextlib
 import secrets
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from pytest_django import Settings
 
-from gangline.clusters.drivers.kubernetes import manifests, pending, watching
+from gangline.clusters.drivers.kubernetes import pending, watching
 from gangline.clusters.drivers.kubernetes.resources import NODES, PODS
-from gangline.clusters.drivers.kubernetes.schedulers import Gang
 from gangline.clusters.drivers.kubernetes.schedulers.volcano import QUEUES
 from gangline.clusters.services import refresh
 from gangline.organization import services
@@ -31,6 +29,7 @@ from workloads.services import intents
 pytestmark = pytest.mark.needs_kubernetes
 
 GPUS = "compute.gpuDevicesRequest"
+ONE_ZONE = {"podAffinity.key": "topology.kubernetes.io/zone", "podAffinity.type": "Required"}
 STAYS = 4.0
 """Seconds for which a gang must stay whole while it waits."""
 
@@ -198,15 +197,14 @@ def test_a_gang_waits_whole_for_room_in_kubernetes_and_starts_when_it_is_there(
 
 
 def test_a_gang_of_one_zone_waits_until_a_zone_has_room_for_all_of_it(
-    native: KubernetesEngine, monkeypatch: pytest.MonkeyPatch
+    native: KubernetesEngine,
 ) -> None:
     first = native.submit("first")  # makes the namespace
     native.until(first, "Running")
     intents.delete(workload_id=first.pk, by="researcher")
     for node in ("gpu-node-1", "gpu-node-3"):
         _somebody(native, node)
-    bind_to_zone(monkeypatch)
-    workload = native.submit("bound", said={GPUS: 8})
+    workload = native.submit("bound", said={GPUS: 8, **ONE_ZONE})
     told(workload, "Waiting for 16 GPUs in one zone; zone-a has the most, 8 free.")
     stays_unplaced(native, workload)
     _somebody_leaves(native, "gpu-node-3")
@@ -214,17 +212,28 @@ def test_a_gang_of_one_zone_waits_until_a_zone_has_room_for_all_of_it(
     assert nodes_of(native, workload) == ["gpu-node-3", "gpu-node-4"]
 
 
-def test_what_no_zone_could_ever_hold_cannot_start(
-    native: KubernetesEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bind_to_zone(monkeypatch)
-    workload = native.submit("bound", workers=3, said={GPUS: 8})
+def test_what_no_zone_could_ever_hold_cannot_start(native: KubernetesEngine) -> None:
+    workload = native.submit("bound", workers=3, said={GPUS: 8, **ONE_ZONE})
     words = "It asks for 24 GPUs in one zone, and zone-a has the most, 16 in all."
     told(workload, words, status="Cannot start")
 
 
 def test_a_gang_of_kubernetes_stops_and_goes_on(native: KubernetesEngine) -> None:
     _stops_and_goes_on(native)
+
+
+def test_without_gangs_a_pod_that_lacks_room_is_told_with_numbers(
+    native: KubernetesEngine,
+) -> None:
+    native.cluster.config["scheduler"] = "plain"
+    native.cluster.save(update_fields=["config"])
+    first = native.submit("first", workers=3, said={GPUS: 8})
+    native.until(first, "Running")
+    second = native.submit("second", said={GPUS: 8})
+    told(second, "Waiting for 8 GPUs, 0 free on 4 nodes.")
+    assert sum("nodeName" in pod["spec"] for pod in native.pods(second)) == 1
+    intents.delete(workload_id=first.pk, by="researcher")
+    native.until(second, "Running", seconds=60)
 
 
 def _stops_and_goes_on(engine: KubernetesEngine) -> None:
@@ -288,16 +297,6 @@ def another_node(bed: Bed) -> Iterator[None]:
         yield
     finally:
         bed.client.delete(NODES, "", name, uid=made.body["metadata"]["uid"])
-
-
-def bind_to_zone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Bind every gang that is rendered from here on to one zone."""
-    really = manifests._gang
-
-    def bound(*args: Any) -> Gang:
-        return replace(really(*args), topology=("topology.kubernetes.io/zone", "Required"))
-
-    monkeypatch.setattr(manifests, "_gang", bound)
 
 
 def _somebody(engine: KubernetesEngine, node: str) -> None:

@@ -149,6 +149,16 @@ class Bed:
             time.sleep(0.2)
         self.wait_until_ready(name)
 
+    def revive(self) -> None:
+        """Start again what has ended, such as an operator that lost its lease while frozen."""
+        if self.state is None:
+            return
+        with (self.folder / "revive.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            for name, process in self.processes.items():
+                if not process.is_alive:
+                    self.restart(name)
+
     def wait_until_ready(self, name: str, seconds: float = 60) -> None:
         """Return when the process of this name does its work. Raises BedFailed."""
         layout = self._ours().layout

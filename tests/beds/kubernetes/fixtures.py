@@ -49,13 +49,13 @@ def namespace(bed: Bed) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def bed_with() -> Iterator[Callable[[str], Bed]]:
-    """The bed of this session with one add-on, started when a test first asks for it."""
+    """The bed of this session with one add-on, or none; started when a test first asks for it."""
     with ExitStack() as stack:
         beds: dict[str, Bed] = {}
 
         def with_(name: str) -> Bed:
             if name not in beds:
-                beds[name] = stack.enter_context(running(_folder(name), [name]))
+                beds[name] = stack.enter_context(running(_folder(name), [name] if name else []))
             return beds[name]
 
         yield with_
@@ -65,14 +65,18 @@ def bed_with() -> Iterator[Callable[[str], Bed]]:
 def volcano_bed(bed_with: Callable[[str], Bed]) -> Iterator[Bed]:
     """A cluster that Volcano schedules, for this test alone: its room is what tests are about."""
     with _turn(_folder("volcano"), alone=True):
-        yield bed_with("volcano")
+        bed = bed_with("volcano")
+        bed.revive()
+        yield bed
 
 
 @pytest.fixture
 def native_bed(bed_with: Callable[[str], Bed]) -> Iterator[Bed]:
     """The same with gangs of Kubernetes itself."""
     with _turn(_folder("native-gang"), alone=True):
-        yield bed_with("native-gang")
+        bed = bed_with("native-gang")
+        bed.revive()
+        yield bed
 
 
 @pytest.fixture(autouse=True)
@@ -82,6 +86,7 @@ def turns_on_the_bed(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
         return
     with _turn(_folder(), alone="own_processes" in request.fixturenames):
+        request.getfixturevalue("bed").revive()
         yield
 
 

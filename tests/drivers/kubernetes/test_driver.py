@@ -208,7 +208,11 @@ def test_a_field_that_the_cluster_does_not_know_is_named(place: Ground) -> None:
     ref = place.ref()
     ref.rendered["job"]["spec"]["colour"] = "red"
     told = place.driver.create(ref)
-    assert told == Refused('Unknown field "spec.colour".')
+    assert isinstance(told, Refused)
+    assert told.reason == 'Unknown field "spec.colour".'
+    assert [problem.message for problem in told.problems] == [
+        "refuses it: spec.colour: unknown field spec.colour"
+    ]
 
 
 def test_a_name_that_cannot_be_is_refused(place: Ground) -> None:
