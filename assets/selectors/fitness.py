@@ -32,6 +32,8 @@ def _why_not(template: Template, facts: Facts) -> str:
     if not offer.available:
         return offer.reason
     image = str(template.values.get("worker.image", ""))
+    if image.startswith(LOCAL) and not facts.runtimes:
+        return f"It uses {image}, a runtime of one machine."
     if image.startswith(LOCAL) and image not in offer.runtimes:
         known = FRAMEWORKS.get(template.framework)
         return f"{image} has no {known.label if known else template.framework}."

@@ -4,10 +4,12 @@ import pytest
 from django.test import Client
 
 from assets.models import Template
+from assets.selectors.fitness import reason_against
 from assets.services.templates import create_template
 from gangline.clusters.models import Cluster
 from gangline.organization.selectors import tenant_scope
 from tests.support.world import IMAGE, World, make_world
+from workloads.selectors.room import room_in_words
 
 pytestmark = pytest.mark.django_db
 RUN, CANNOT = "Run now", "Cannot run now: "
@@ -58,3 +60,23 @@ def test_before_the_first_look_at_the_machine_nothing_is_ruled_out(world: World)
     Cluster.objects.update(facts={})
     _template("JAX", IMAGE)
     assert CANNOT not in _page(world)
+
+
+def test_a_cluster_without_runtimes_runs_none_of_them(world: World) -> None:
+    offer = {"framework": "XGBoost", "available": True, "runtimes": []}
+    facts = {"version": "v1.36.3", "frameworks": [offer], "runtimes": []}
+    cluster = Cluster(name="lab", kind="kubernetes", facts=facts)
+    template = _template("XGBoost", IMAGE)
+    assert reason_against(template, [cluster]) == f"It uses {IMAGE}, a runtime of one machine."
+    template.values["worker.image"] = "registry.example/xgb:1"
+    assert reason_against(template, [cluster]) == ""
+    local = world.vision.cluster
+    assert reason_against(template, [local, cluster]) == ""
+
+
+def test_a_cluster_says_what_it_has_in_all(world: World) -> None:
+    gpus = ["nvidia.com/gpu"] * 32
+    capacity = {"admission": "theirs", "cpus": 256.0, "memory": 1, "gpus": gpus}
+    assert room_in_words(Cluster(capacity=capacity)) == "256 cores · 32 GPUs"
+    assert room_in_words(Cluster(capacity={**capacity, "gpus": []})) == "256 cores · no GPU"
+    assert room_in_words(Cluster(capacity={})) == ""

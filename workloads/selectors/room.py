@@ -22,6 +22,16 @@ class Room:
         return f"{self.cpus_free:g} of {self.cpus:g} cores free · {gpus}"
 
 
+def room_in_words(cluster: Cluster) -> str:
+    """What is free, or what there is in all (``256 cores · 32 GPUs``); empty before a look."""
+    if room := room_of(cluster):
+        return room.words
+    if not (cpus := float(cluster.capacity.get("cpus", 0))):
+        return ""
+    gpus = len(cluster.capacity.get("gpus", ()))
+    return f"{cpus:g} cores · {f'{gpus} GPUs' if gpus else 'no GPU'}"
+
+
 def room_of(cluster: Cluster) -> Room | None:
     """What is free now; None where the cluster's own scheduler keeps count."""
     capacity = cluster.capacity

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from django.http import QueryDict
 
 from assets.models import Template
+from assets.selectors.fitness import reason_against
 from gangline.clusters.drivers.facts import FrameworkOffer
 from gangline.clusters.models import Cluster
 from gangline.forms import limits
@@ -14,7 +15,7 @@ from gangline.policies.rules import FieldRule
 from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS, WORKERS_AND_MASTER
 from gangline.spec.problems import Problem, Role
 from gangline.spec.types import LONGEST_NAME
-from workloads.selectors.room import room_of
+from workloads.selectors.room import room_in_words
 from workloads.wizard.choices import Choices
 from workloads.wizard.prefill import with_template
 from workloads.wizard.state import (
@@ -110,10 +111,8 @@ class SetupPage:
 
     def _cluster_card(self, cluster: Cluster) -> Card:
         chosen = self.choices.cluster
-        room = room_of(cluster)
-        lost = cluster.health == "Unreachable"
-        fact = room.words if room and not lost else ""
-        if lost:
+        fact = room_in_words(cluster)
+        if cluster.health == "Unreachable":
             since = f" since {cluster.health_since:%H:%M}" if cluster.health_since else ""
             fact = f"No contact{since}; it will start when contact returns."
         return Card(
@@ -188,12 +187,17 @@ class SetupPage:
         return self._view(TEMPLATE, "Template", control="cards", cards=cards)
 
     def _template_card(self, template: Template, chosen: Template | None) -> Card:
+        cluster = self.choices.cluster
+        reason = reason_against(template, [cluster] if cluster else [])
+        is_chosen = chosen is not None and chosen.pk == template.pk
         return Card(
             value=str(template.pk),
             title=template.name,
             facts=(template.description,) if template.description else (),
             chip=template.scope.label,
-            checked=chosen is not None and chosen.pk == template.pk,
+            checked=is_chosen,
+            blocked=bool(reason) and not is_chosen,
+            reason=reason,
         )
 
     @property
