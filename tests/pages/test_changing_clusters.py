@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.db import connection
 from django.test import Client
 
 from gangline.access.services import give
@@ -227,6 +228,7 @@ def test_the_old_credential_holds_where_the_new_one_fails(
 
         def change_meanwhile(self: Script, path: str) -> tuple[int, Any]:
             Cluster.objects.filter(pk=lab.pk).update(revision=99)
+            connection.close()  # of a thread of the server, which nobody else ends
             return later(self, path)
 
         monkeypatch.setattr(Script, "answer", change_meanwhile)
