@@ -114,7 +114,9 @@ class DraftAutosave extends HTMLElement {
 
   async send() {
     try {
-      const answer = await fetch(location.href.split("#")[0], { method: "POST", body: this.body("autosave") });
+      // A page that is left would take the request with it.
+      const keepalive = document.hidden;
+      const answer = await fetch(location.href.split("#")[0], { method: "POST", body: this.body("autosave"), keepalive });
       const json = answer.headers.get("Content-Type")?.startsWith("application/json");
       if (!json) throw new Error(`answer ${answer.status}`);
       const data = await answer.json();

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from gangline.clusters.drivers.local.driver import LocalDriver
+from tests.support.training_form import everything_is_saved
 from tests.support.world import World
 
 Opener = Callable[..., Page]
@@ -40,7 +41,7 @@ def test_a_toleration_is_added_and_kept(
     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert wide <= 0
     assert axe(page) == []
-    expect(page.locator("[data-saved]")).to_contain_text("Saved")
+    everything_is_saved(page)
     page.reload()
     expect(row.get_by_label("Operator, toleration 1")).to_have_value("Exists")
     expect(page.locator("[name='worker.imagePullPolicy']")).to_have_value("Always")
@@ -67,7 +68,7 @@ def test_a_source_is_chosen_and_nothing_typed_is_lost(
     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert wide <= 0
     assert axe(page) == []
-    expect(page.locator("[data-saved]")).to_contain_text("Saved")
+    everything_is_saved(page)
     page.reload()
     expect(row.get_by_label("Key in the Secret, environment variable 1")).to_have_value("api-key")
     row.get_by_label("Source, environment variable 1").select_option("Value")
@@ -114,7 +115,7 @@ def test_a_topology_and_a_part_of_a_gpu_are_kept(
     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert wide <= 0
     assert axe(page) == []
-    expect(page.locator("[data-saved]")).to_contain_text("Saved")
+    everything_is_saved(page)
     page.reload()
     expect(key).to_have_value("topology.kubernetes.io/zone")
     expect(page.locator("[name='worker.podAffinity.type']")).to_have_value("Required")
@@ -148,7 +149,7 @@ def test_a_volume_is_described_kept_and_reviewed(
     row.get_by_label("Ephemeral, volume 1").check()
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     assert axe(page) == []
-    expect(page.locator("[data-saved]")).to_contain_text("Saved")
+    everything_is_saved(page)
     page.reload()
     expect(size).to_have_value("500")
     expect(row.get_by_label("Unit of Size, volume 1")).to_have_value("Gi")

@@ -180,7 +180,7 @@ def test_policies(window: Windows) -> None:
 def test_refusals(window: Windows) -> None:
     page = window(user=RESEARCHER)
     page.goto("/workloads/00000000-0000-4000-8000-000000000000")
-    expect(page.get_by_text("404")).to_be_visible()
+    expect(page.get_by_text("404", exact=True)).to_be_visible()
     assert_screen(page, "404")
     page.goto("/policies")
     page.get_by_role("link", name="vision").click()

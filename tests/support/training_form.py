@@ -7,9 +7,11 @@ from playwright.sync_api import Page, expect
 
 from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS
 from tests.support.lab import CLUSTER, PATIENCE, PROJECT
+from tests.support.waiting import wait_for
 
 APPLIED = "x-gangline-apply"
 """Header of the requests by which a choice draws the rest of the step."""
+_IS_SAVED = "(({changed, saving}) => !changed && !saving)(document.querySelector('draft-autosave'))"
 Row = Mapping[str, str]
 """One row of a list, by the labels of its cells."""
 
@@ -92,3 +94,9 @@ def _choose(page: Page, question: str, answer: str) -> None:
         card.click()
     expect(page.locator("[data-saved]")).to_contain_text("Saved", timeout=PATIENCE)
     expect(card.get_by_role("radio")).to_be_checked()
+
+
+def everything_is_saved(page: Page) -> None:
+    """Wait until the server has what was typed last: "Saved" may stand there of a save before."""
+    wait_for(lambda: page.evaluate(_IS_SAVED), seconds=30, every=0.1, what="the save")
+    expect(page.locator("[data-saved]")).to_contain_text("Saved", timeout=PATIENCE)
