@@ -36,7 +36,7 @@ LARGE = Typed(
     {
         "image": "registry.example/speech:1.4",
         "command": "python train.py",
-        "numWorkers": "12",
+        "numWorkers": "4",
         "compute.gpuDevicesRequest": "8",
     }
 )
