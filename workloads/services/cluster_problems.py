@@ -83,7 +83,8 @@ def with_cluster(
     refused = [*unsupported(driver, resolution), *checked]
     advice = [replace(a, path=as_sent(a, resolution)) for a in driver.advise(submission, facts)]
     blocked = list(by_policy(driver, resolution, known, cluster.name))
-    known = [p for p in known if (p.role, p.path) not in {(b.role, b.path) for b in blocked}]
+    said = {(problem.role, problem.path) for problem in blocked}
+    known = [problem for problem in known if (problem.role, problem.path) not in said]
     found += blocked
     if follows:
         # A master that follows the workers is mended at their fields: it has none of its own.

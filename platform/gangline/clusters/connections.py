@@ -93,7 +93,7 @@ def queue_problem(cluster: Cluster, *, project: str, queue: str) -> str:
     """Why trainings of a project cannot wait in ``queue`` there, as a sentence; else empty."""
     if cluster.kind != KUBERNETES:
         return "Only schedulers of Kubernetes have queues."
-    namespace = names.namespace(_prefix(cluster), project)
+    namespace = namespace_of(cluster, project)
     return queues.problem(facts_of(cluster), scheduler_of(cluster), queue, namespace)
 
 
@@ -179,15 +179,21 @@ def _configuration(cluster: Cluster) -> dict[str, Any]:
     return {**cluster.config, "scheduler": scheduler_of(cluster), "gpu": gpu_of(cluster)}
 
 
-def _prefix(cluster: Cluster) -> str:
+def prefix_of(cluster: Cluster) -> str:
+    """What the namespaces of new trainings on a Kubernetes cluster begin with."""
     return str(cluster.config.get("namespacePrefix", "gangline"))
+
+
+def namespace_of(cluster: Cluster, project: str) -> str:
+    """The namespace in which new trainings of a project run."""
+    return names.namespace(prefix_of(cluster), project)
 
 
 def _kubernetes(cluster: Cluster) -> Driver:
     return KubernetesDriver(
         client_for(cluster),
         KubernetesOptions(
-            namespace_prefix=_prefix(cluster),
+            namespace_prefix=prefix_of(cluster),
             scheduler=scheduler_of(cluster),
             log_cap=settings.GANGLINE.log_cap_bytes,
             gpu=gpu_of(cluster),

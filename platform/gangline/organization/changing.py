@@ -13,6 +13,7 @@ from gangline.access.permissions import Permission
 from gangline.access.refusals import NotAllowed
 from gangline.audit import actions
 from gangline.audit.services import record
+from gangline.clusters.connections import prefix_of
 from gangline.clusters.drivers.kubernetes.schedulers import ADAPTERS, PLAIN, best
 from gangline.clusters.models import Cluster
 from gangline.db.locks import locked
@@ -73,7 +74,7 @@ def settings_of(cluster: Cluster) -> Settings:
     return Settings(
         name=cluster.name,
         scheduler=str(cluster.config.get("scheduler") or ""),
-        prefix=str(cluster.config.get("namespacePrefix") or PREFIX),
+        prefix=prefix_of(cluster),
         gpu=str(cluster.config.get("gpuResource") or ""),
         unreachable=cluster.when_unreachable,
     )

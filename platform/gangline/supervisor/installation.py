@@ -7,8 +7,7 @@ from django.db import transaction
 from gangline.access.services import give
 from gangline.accounts.models import User
 from gangline.accounts.services import create_user
-from gangline.clusters.connections import host_id
-from gangline.clusters.drivers.kubernetes.names import namespace
+from gangline.clusters.connections import host_id, namespace_of
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import measure
 from gangline.config.env import env
@@ -72,8 +71,7 @@ def add_project(
     project = Project.objects.get(cluster=cluster, name=name)
     made += [_researcher(username, project) for username in researchers]
     if cluster.kind != "local":
-        prefix = cluster.config.get("namespacePrefix", "gangline")
-        space = namespace(prefix, name)
+        space = namespace_of(cluster, name)
         made.append(f"It works in the namespace {space}, made with its first training.")
     return made
 
