@@ -11,6 +11,7 @@ from gangline.spec.frameworks import FRAMEWORKS
 from . import schedulers
 from .kinds import KINDS, MPI_OPERATOR, JobKind
 from .quantities import amount, is_gpu
+from .schedulers.room import is_open
 from .steps import State, Step
 
 INSTALL = {
@@ -128,7 +129,7 @@ def storage(classes: Objects) -> tuple[Step, list[dict[str, Any]]]:
 
 def capacity(nodes: Objects) -> Capacity:
     """What ready nodes that take pods can give away. The cluster's own scheduler admits."""
-    usable = [_allocatable(node) for node in nodes if _is_usable(node)]
+    usable = [_allocatable(node) for node in nodes if is_open(node)]
     gpus: list[str] = []
     for resources in usable:
         for name in sorted(filter(is_gpu, resources)):
@@ -143,7 +144,7 @@ def capacity(nodes: Objects) -> Capacity:
 
 def nodes_in_words(nodes: Objects) -> tuple[Step, dict[str, Any]]:
     """The step about nodes, with the GPUs by resource and product for the page."""
-    usable = [node for node in nodes if _is_usable(node)]
+    usable = [node for node in nodes if is_open(node)]
     room = capacity(nodes)
     kinds: dict[tuple[str, str], list[int]] = {}
     for node in usable:
@@ -210,12 +211,6 @@ def _reason(job: JobKind, others: Collection[str], served: Served) -> str:
 def _label(framework: str) -> str:
     known = FRAMEWORKS.get(framework)
     return known.label if known else framework
-
-
-def _is_usable(node: Mapping[str, Any]) -> bool:
-    conditions = (node.get("status") or {}).get("conditions") or ()
-    ready = any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions)
-    return ready and not (node.get("spec") or {}).get("unschedulable")
 
 
 def _allocatable(node: Mapping[str, Any]) -> Mapping[str, Any]:

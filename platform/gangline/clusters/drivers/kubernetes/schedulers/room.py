@@ -99,18 +99,23 @@ def requests(spec: Raw) -> dict[str, Decimal]:
     return asked
 
 
+def is_open(node: Raw) -> bool:
+    """Whether the node takes pods now: it is ready, and nobody has cordoned it."""
+    conditions = (node.get("status") or {}).get("conditions") or ()
+    is_ready = any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions)
+    return is_ready and not (node.get("spec") or {}).get("unschedulable")
+
+
 def _node(raw: Raw) -> Node:
     meta, spec, status = (raw.get(key) or {} for key in ("metadata", "spec", "status"))
     has = {str(r): quantities.amount(q) for r, q in (status.get("allocatable") or {}).items()}
-    conditions = status.get("conditions") or ()
-    is_ready = any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions)
     return Node(
         name=str(meta.get("name", "")),
         allocatable=has,
         free=has,
         labels=meta.get("labels") or {},
         taints=tuple(t for t in spec.get("taints") or () if t.get("effect") in _KEEPS_AWAY),
-        is_open=is_ready and not spec.get("unschedulable"),
+        is_open=is_open(raw),
     )
 
 
