@@ -1,6 +1,7 @@
-"""Status changes of pods at a steady rate, from a process of their own."""
+"""Status changes of pods at a steady rate, put into etcd from a process of their own."""
 
 import asyncio
+import base64
 import itertools
 import json
 import time
@@ -8,42 +9,45 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bench import kubernetes_bed
-from bench.loads import answered
+from bench import kubernetes_store
+from bench.loads import Client, answered
 
-STAMP = "0000000000000.000"
+STAMP = b"0000000000000.000"
 CONNECTIONS = 24
 
 
 def write_plan(path: Path, pods: list[dict[str, Any]]) -> None:
-    """Store what `run` sends: for each pod its address, and its status with a stamp and without.
+    """Store what `run` sends: for each pod what etcd holds of it, ill with a stamp, and well.
 
-    ``pods``: {"path", "key", "probe", "ill", "well"}, each status a whole object.
+    ``pods``: {"key", "shown", "workload", "index", "probe", "ill", "well"}, the last two as bytes.
     """
-    texts = [pod | {kind: json.dumps(pod[kind]) for kind in ("ill", "well")} for pod in pods]
-    path.write_text(json.dumps(texts))
+    path.write_text(json.dumps([
+        pod | {kind: base64.b64encode(pod[kind]).decode() for kind in ("ill", "well")}
+        for pod in pods
+    ]))  # fmt: skip
 
 
-def run(
-    access: str, plan: str, rate: int, probes: int, seconds: float, order: str
-) -> dict[str, Any]:
-    """Inside: ``rate`` changes a second, of which ``probes`` are of probed pods.
+def run(port: int, plan: str, rate: int, probes: int, seconds: float, order: str) -> dict[str, Any]:
+    """Inside: ``rate`` changes a second, ``probes`` of them of probed pods. etcd is at ``port``.
 
     ``order``: ``gangs``, the pods of one after the other, or ``scattered``. Returns every change
     of a probe as (workload, stamp in ms), the last stamp of each pod, 0 for one that was left well,
     and how many changes were made in how long.
     """
-    pods = json.loads(Path(plan).read_text())
+    pods = [
+        pod | {kind: base64.b64decode(pod[kind]) for kind in ("ill", "well")}
+        for pod in json.loads(Path(plan).read_text())
+    ]
     if order == "scattered":
         pods.sort(key=lambda pod: pod["index"])
-    return asyncio.run(_Load(access, pods).run(rate, probes, seconds))
+    return asyncio.run(_Load(Client(port), pods).run(rate, probes, seconds))
 
 
 class _Load:
     """Pods change in turns: a gang's one after the other, ill in one round and well in the next."""
 
-    def __init__(self, access: str, pods: list[dict[str, Any]]) -> None:
-        self.client = kubernetes_bed.api(kubernetes_bed.access(access, "admin"))
+    def __init__(self, store: Client, pods: list[dict[str, Any]]) -> None:
+        self.store = store
         self.probed = itertools.cycle([pod for pod in pods if pod["probe"]])
         self.others = itertools.chain.from_iterable(
             [(pod, is_ill) for pod in pods if not pod["probe"]]
@@ -76,18 +80,21 @@ class _Load:
                 yield at, pod, is_ill
 
     async def _one(self, due: Iterator[tuple[float, dict[str, Any], bool]]) -> None:
-        reader, writer = await self.client.connected()
+        reader, writer = await self.store.connected()
         for at, pod, is_ill in due:
             if (wait := at - time.monotonic()) > 0:
                 await asyncio.sleep(wait)
             stamp = time.time() * 1000
-            body = pod["ill"].replace(STAMP, f"{stamp:.3f}") if is_ill else pod["well"]
-            writer.write(self.client.request("PUT", pod["path"], body.encode()))
+            # Of the same length, so that what surrounds it stays whole.
+            ill = pod["ill"].replace(STAMP, f"{stamp:.3f}".encode())
+            writer.write(
+                kubernetes_store.put(self.store, pod["key"], ill if is_ill else pod["well"])
+            )
             status, told = await answered(reader)
             if status != 200:
                 raise AssertionError(f"{status}: {told[:500].decode()}")
             self.count += 1
-            self.last[pod["key"]] = stamp if is_ill else 0.0
+            self.last[pod["shown"]] = stamp if is_ill else 0.0
             if pod["probe"]:
                 self.made.append((pod["workload"], stamp))
         writer.close()

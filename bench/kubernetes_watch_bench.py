@@ -15,14 +15,15 @@ import psutil
 import psycopg
 from playwright.sync_api import Page, sync_playwright
 
-from bench import kubernetes_bed, kubernetes_events, kubernetes_world, servers
+from bench import kubernetes_bed, kubernetes_events, kubernetes_store, kubernetes_world, servers
+from bench.busy import Busy
 from bench.kubernetes_eyes import BareWatch, RowReader
 from bench.kubernetes_world import Gang
 from bench.live_bench import WATCH
-from bench.loads import Samples, arrivals, row
+from bench.loads import Client, Samples, arrivals, row
 from bench.report import Row, Target
 from bench.servers import Place
-from gangline.clusters.drivers.kubernetes.client import Client
+from gangline.clusters.drivers.kubernetes import client
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from gangline.clusters.drivers.kubernetes.resources import NAMESPACES, NODES, PODS, Resource
 from scripts import services, system_packages
@@ -31,7 +32,7 @@ from tests.beds.kubernetes.objects import SERVICE_ACCOUNTS
 
 BENCH = "kubernetes-watch"
 WORKLOADS = int(os.environ.get("BENCH_WORKLOADS") or 2_000)
-WORKLOADS_PER_NODE, MOVING = 10, 1_000
+WORKLOADS_PER_NODE, MOVING = 10, 300
 REST, IDLE, LOAD = 45.0, 60.0, 30.0
 QUIET_RATE, RATE, PROBES = 10, 1_000, 10
 PATIENCE = 600.0
@@ -83,9 +84,17 @@ class _World:
     def nodes(self) -> int:
         return max(1, len(self.gangs) // WORKLOADS_PER_NODE)
 
+    @property
+    def store(self) -> Client:
+        """Its etcd."""
+        return Client(self.bed.ports["etcd"])
+
+    def uid(self, gang: Gang) -> str:
+        return self.uids[(gang.namespace, gang.name)]
+
     def pods(self) -> Iterator[tuple[Gang, dict[str, Any]]]:
         for gang in self.gangs:
-            for pod in gang.pods(self.uids[(gang.namespace, gang.name)], self.nodes):
+            for pod in gang.pods(self.uid(gang), self.nodes):
                 yield gang, pod
 
 
@@ -134,20 +143,35 @@ def _furnish(world: _World) -> None:
 
 def _plan(world: _World) -> str:
     """The changes of status that are sent: of each probed gang the master's alone."""
+    chosen = {
+        kubernetes_store.key_of(gang.namespace, pod["metadata"]["name"]): (rank, gang, pod)
+        for gang in (*world.gangs[:MOVING], *world.gangs[-kubernetes_world.PROBED :])
+        for rank, pod in enumerate(gang.pods(world.uid(gang), world.nodes))
+        if not gang.is_probed or rank == 0
+    }
+    sender, trouble = (
+        kubernetes_bed.api(world.bed.admin),
+        f"since {kubernetes_events.STAMP.decode()}",
+    )
+    well = kubernetes_store.pods(world.store, chosen)
+    kubernetes_bed.write(sender, "PUT", (
+        (_status(pod), kubernetes_world.running(pod, trouble)) for _, _, pod in chosen.values()
+    ), 200)  # fmt: skip
+    ill = kubernetes_store.pods(world.store, chosen)
+    back = [kubernetes_store.put(world.store, key, value) for key, value in well.items()]
+    world.store.send(back, clients=kubernetes_bed.WRITERS).expect(200)
     path = world.place.folder / "plan.json"
     kubernetes_events.write_plan(path, [
         {
-            "path": _status(pod),
-            "key": f"{gang.workload}/{_replica(pod)}",
+            "key": key,
+            "shown": f"{gang.workload}/{_replica(pod)}",
             "workload": gang.workload,
             "index": rank,
             "probe": gang.is_probed,
-            "ill": kubernetes_world.running(pod, f"since {kubernetes_events.STAMP}"),
-            "well": kubernetes_world.running(pod),
+            "ill": ill[key],
+            "well": well[key],
         }
-        for gang in (*world.gangs[:MOVING], *world.gangs[-kubernetes_world.PROBED :])
-        for rank, pod in enumerate(gang.pods("", world.nodes))
-        if not gang.is_probed or rank == 0
+        for key, (rank, gang, pod) in chosen.items()
     ])  # fmt: skip
     return str(path)
 
@@ -166,7 +190,7 @@ def _measure(
         for name, one in world.bed.processes.items()
         if name not in OPERATORS + CONTROL
     }
-    busy = _Busy({"watcher": watcher.pid, "web": web, "PostgreSQL": postgres, **pids})
+    busy = Busy({"watcher": watcher.pid, "web": web, "PostgreSQL": postgres, **pids})
     time.sleep(REST)
     rows += _idle(busy, watcher)
     with sync_playwright() as playwright:
@@ -211,7 +235,7 @@ def _taking_over(world: _World, database: psycopg.Connection[Any]) -> Row:
     return Row(BENCH, what, took, unit="s", note=note)
 
 
-def _idle(busy: "_Busy", watcher: psutil.Process) -> list[Row]:
+def _idle(busy: Busy, watcher: psutil.Process) -> list[Row]:
     with busy:
         time.sleep(IDLE)
     logs = sum(1 for thread in watcher.threads())
@@ -238,7 +262,7 @@ class _Load:
         plan: str,
         database: psycopg.Connection[Any],
         page: Page,
-        busy: "_Busy",
+        busy: Busy,
     ) -> None:
         self.world, self.plan, self.database = world, plan, database
         self.page, self.busy = page, busy
@@ -249,11 +273,11 @@ class _Load:
         self.page.goto(f"http://127.0.0.1:{place.port}/workloads")
         self.page.wait_for_selector("[data-live][data-state=live]", state="attached")
         self.page.evaluate(WATCH)
-        bare = BareWatch(Client(self.world.bed.admin), f"{kubernetes_world.PROBE}=yes")
+        bare = BareWatch(client.Client(self.world.bed.admin), f"{kubernetes_world.PROBE}=yes")
         with bare, RowReader(place.environment["GANGLINE_DATABASE_URL"], self.probed) as reader:
             with self.busy:
                 sent = place.inside(
-                    "bench.kubernetes_events:run", access=self.world.access, plan=self.plan,
+                    "bench.kubernetes_events:run", port=self.world.store.port, plan=self.plan,
                     rate=rate, probes=PROBES, seconds=LOAD, order=order,
                 )  # fmt: skip
             began = time.monotonic()
@@ -310,38 +334,6 @@ class _Load:
                     note=f"of one core; {self.busy.told('watcher')}"),
             ]  # fmt: skip
         return found
-
-
-class _Busy:
-    """Shares of one core that processes and their children use within a block, in percent."""
-
-    def __init__(self, pids: dict[str, int]) -> None:
-        self.pids = pids
-        self.share: dict[str, float] = {}
-        self.seconds = 0.0
-
-    def __enter__(self) -> None:
-        self._began, self._before = time.monotonic(), self._used()
-
-    def __exit__(self, *_: object) -> None:
-        self.seconds = time.monotonic() - self._began
-        used = self._used()
-        self.share = {n: 100 * (used[n] - self._before[n]) / self.seconds for n in used}
-
-    def told(self, *but: str) -> str:
-        """The others in words, busiest first."""
-        others = sorted(((s, n) for n, s in self.share.items() if n not in but), reverse=True)
-        return ", ".join(f"{name} {share:.0f} %" for share, name in others if share >= 1)
-
-    def _used(self) -> dict[str, float]:
-        return {name: self._of(pid) for name, pid in self.pids.items()}
-
-    def _of(self, pid: int) -> float:
-        root, total = psutil.Process(pid), 0.0
-        for process in (root, *root.children(recursive=True)):
-            with contextlib.suppress(psutil.NoSuchProcess):
-                total += sum(process.cpu_times()[:2])
-        return total
 
 
 def _count(database: psycopg.Connection[Any], status: str) -> int:

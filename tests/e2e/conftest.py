@@ -1,9 +1,8 @@
-"""Fixtures of the browser tests: a signed-in page on a live server, and axe."""
+"""Fixtures of the browser tests: a signed-in page on a live server."""
 
 import os
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,8 +18,6 @@ __all__ = ["lab", "product", "window"]
 
 # Playwright keeps an event loop in this thread, where Django would refuse the database.
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-AXE = Path(__file__).parents[1] / "support" / "vendor" / "axe.min.js"
-TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 
 
 @pytest.fixture
@@ -54,21 +51,3 @@ def open_page(
         return context.new_page()
 
     return open_
-
-
-@pytest.fixture
-def axe() -> Callable[[Page], list[str]]:
-    """What axe finds on a page: rule and element, in words."""
-
-    def check(page: Page) -> list[str]:
-        page.evaluate(AXE.read_text(encoding="utf-8"))
-        found = page.evaluate(
-            "tags => axe.run(document, {runOnly: tags}).then(r => r.violations)", TAGS
-        )
-        return [
-            f"{v['id']}: {node['html'][:160]} {node.get('failureSummary', '')[:200]}"
-            for v in found
-            for node in v["nodes"]
-        ]
-
-    return check

@@ -17,6 +17,7 @@ from gangline.clusters.models import Cluster
 from gangline.clusters.services import refresh
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.objects import must
+from tests.support.screens import violations
 from tests.support.world import World
 from workloads import refs
 from workloads.models import Workload
@@ -86,7 +87,7 @@ def check(page: Page) -> None:
 
 @pytest.mark.parametrize("width", [390, 1440])
 def test_an_objection_leads_to_its_field_and_goes_once_it_is_mended(
-    open_page: Opener, ground: Ground, axe: Callable[[Page], list[str]], width: int
+    open_page: Opener, ground: Ground, width: int
 ) -> None:
     page = open_page(viewport={"width": width, "height": 900})
     fill(page)
@@ -95,7 +96,7 @@ def test_an_objection_leads_to_its_field_and_goes_once_it_is_mended(
     check(page)
     expect(told).to_contain_text("The cluster would not accept it")
     expect(told).to_be_focused()
-    assert axe(page) == []
+    assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     told.get_by_role("link").first.click()
     page.wait_for_url("**/workers?check=1*")
@@ -103,7 +104,7 @@ def test_an_objection_leads_to_its_field_and_goes_once_it_is_mended(
     expect(error).to_contain_text("minimum memory usage per Container is 100Mi")
     page.reload()
     expect(error).to_contain_text("minimum memory usage per Container is 100Mi")
-    assert axe(page) == []
+    assert violations(page) == []
     page.locator(f'[name="{MEMORY}"]').fill("256")
     page.get_by_role("button", name="Continue to master").click()
     page.wait_for_url("**/master*")

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from gangline.clusters.drivers.local.driver import LocalDriver
+from tests.support.screens import violations
 from tests.support.training_form import everything_is_saved
 from tests.support.world import World
 
@@ -22,9 +23,7 @@ def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("width", [390, 1440])
-def test_a_toleration_is_added_and_kept(
-    open_page: Opener, axe: Callable[[Page], list[str]], width: int
-) -> None:
+def test_a_toleration_is_added_and_kept(open_page: Opener, width: int) -> None:
     page = open_page(viewport={"width": width, "height": 900})
     page.goto("/workloads/new")
     page.locator('[name="workload.name"]').fill("placed")
@@ -40,7 +39,7 @@ def test_a_toleration_is_added_and_kept(
     page.locator("[name='worker.imagePullPolicy']").select_option("Always")
     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert wide <= 0
-    assert axe(page) == []
+    assert violations(page) == []
     everything_is_saved(page)
     page.reload()
     expect(row.get_by_label("Operator, toleration 1")).to_have_value("Exists")
@@ -48,9 +47,7 @@ def test_a_toleration_is_added_and_kept(
 
 
 @pytest.mark.parametrize("width", [390, 1440])
-def test_a_source_is_chosen_and_nothing_typed_is_lost(
-    open_page: Opener, axe: Callable[[Page], list[str]], width: int
-) -> None:
+def test_a_source_is_chosen_and_nothing_typed_is_lost(open_page: Opener, width: int) -> None:
     page = open_page(viewport={"width": width, "height": 900})
     page.goto("/workloads/new")
     page.locator('[name="workload.name"]').fill("sources")
@@ -67,7 +64,7 @@ def test_a_source_is_chosen_and_nothing_typed_is_lost(
     row.get_by_label("Key in the Secret, environment variable 1").fill("api-key")
     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert wide <= 0
-    assert axe(page) == []
+    assert violations(page) == []
     everything_is_saved(page)
     page.reload()
     expect(row.get_by_label("Key in the Secret, environment variable 1")).to_have_value("api-key")
@@ -94,7 +91,7 @@ def test_without_scripts_every_source_can_be_filled_in(open_page: Opener) -> Non
 
 @pytest.mark.parametrize("width", [390, 1440])
 def test_a_topology_and_a_part_of_a_gpu_are_kept(
-    open_page: Opener, axe: Callable[[Page], list[str]], world: World, width: int
+    open_page: Opener, world: World, width: int
 ) -> None:
     cluster = world.vision.cluster
     offered = {"suggestions": {"podAffinity.key": ["topology.kubernetes.io/zone"]}}
@@ -114,7 +111,7 @@ def test_a_topology_and_a_part_of_a_gpu_are_kept(
     page.locator("[name='worker.compute.gpuPortionRequest']").fill("0.5")
     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert wide <= 0
-    assert axe(page) == []
+    assert violations(page) == []
     everything_is_saved(page)
     page.reload()
     expect(key).to_have_value("topology.kubernetes.io/zone")
@@ -123,9 +120,7 @@ def test_a_topology_and_a_part_of_a_gpu_are_kept(
 
 
 @pytest.mark.parametrize("width", [390, 1440])
-def test_a_volume_is_described_kept_and_reviewed(
-    open_page: Opener, axe: Callable[[Page], list[str]], width: int
-) -> None:
+def test_a_volume_is_described_kept_and_reviewed(open_page: Opener, width: int) -> None:
     page = open_page(viewport={"width": width, "height": 900})
     page.goto("/workloads/new")
     page.locator('[name="workload.name"]').fill("stored")
@@ -148,7 +143,7 @@ def test_a_volume_is_described_kept_and_reviewed(
     many.press("Space")
     row.get_by_label("Ephemeral, volume 1").check()
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-    assert axe(page) == []
+    assert violations(page) == []
     everything_is_saved(page)
     page.reload()
     expect(size).to_have_value("500")

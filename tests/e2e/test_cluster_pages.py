@@ -16,6 +16,7 @@ from gangline.clusters.models import Cluster, Credential, Orphan
 from gangline.db.clock import db_now
 from tests.beds.kubernetes.bed import Bed
 from tests.support import orphans as orphans_on_bed
+from tests.support.screens import violations
 from tests.support.waiting import wait_for
 from workloads import refs
 from workloads.services import orphans
@@ -25,9 +26,7 @@ ADMIN = "administrator"
 pytestmark = pytest.mark.usefixtures("loopback_admitted")
 
 
-def test_an_administrator_looks_after_a_cluster(
-    open_page: Opener, bed: Bed, axe: Callable[[Page], list[str]]
-) -> None:
+def test_an_administrator_looks_after_a_cluster(open_page: Opener, bed: Bed) -> None:
     page = patient(open_page(ADMIN))
     page.goto("/clusters/connect")
     page.locator("#name").fill("lab")
@@ -35,13 +34,13 @@ def test_an_administrator_looks_after_a_cluster(
     page.get_by_role("button", name="Connect").click()
     expect(page.locator("#cluster-body[data-checking=no]")).to_be_visible(timeout=60_000)
     lab = Cluster.objects.get(name="lab")
-    settings_of_two(open_page, page, lab, axe)
-    a_credential_that_fails(page, lab, axe)
+    settings_of_two(open_page, page, lab)
+    a_credential_that_fails(page, lab)
     with own_namespace(bed, lab) as namespace:
         marks = orphans_on_bed.marks(refs.installation_id(), str(uuid.uuid4()))
         orphans_on_bed.put(bed, namespace, "lost", marks)
         two_looks(lab)
-        an_orphan_is_deleted(page, lab, axe)
+        an_orphan_is_deleted(page, lab)
         there = bed.client.get
         wait_for(lambda: not there(orphans_on_bed.JOBS, namespace, "lost").ok, seconds=30)
     page.goto(f"/clusters/{lab.pk}")
@@ -72,14 +71,12 @@ def patient(page: Page) -> Page:
     return page
 
 
-def settings_of_two(
-    open_page: Opener, page: Page, lab: Cluster, axe: Callable[[Page], list[str]]
-) -> None:
+def settings_of_two(open_page: Opener, page: Page, lab: Cluster) -> None:
     other = patient(open_page(ADMIN, viewport={"width": 390, "height": 844}))
     for one in (page, other):
         one.goto(f"/clusters/{lab.pk}/settings")
         assert not one.evaluate("document.documentElement.scrollWidth > innerWidth")
-    assert axe(page) == []
+    assert violations(page) == []
     expect(page.get_by_role("radio", name="Kueue")).to_be_disabled()
     page.locator("#name").fill("zurich")
     page.locator("#name").press("Enter")
@@ -88,7 +85,7 @@ def settings_of_two(
     other.get_by_role("button", name="Save").click()
     expect(other.get_by_text("Somebody was faster")).to_be_visible()
     assert other.locator("#gpu").input_value() == "amd.com/gpu"
-    assert axe(other) == []
+    assert violations(other) == []
     assert other.locator("#name").input_value() == "zurich", "left alone, it follows"
     other.get_by_role("button", name="Save mine").click()
     expect(other.get_by_text("Changed: GPU resource.")).to_be_visible()
@@ -96,7 +93,7 @@ def settings_of_two(
     assert (lab.name, lab.config["gpuResource"]) == ("zurich", "amd.com/gpu")
 
 
-def a_credential_that_fails(page: Page, lab: Cluster, axe: Callable[[Page], list[str]]) -> None:
+def a_credential_that_fails(page: Page, lab: Cluster) -> None:
     sealed = Credential.objects.get(cluster=lab).sealed
     page.goto(f"/clusters/{lab.pk}")
     page.get_by_role("link", name="Replace the credential").click()
@@ -107,7 +104,7 @@ def a_credential_that_fails(page: Page, lab: Cluster, axe: Callable[[Page], list
     failed = page.locator("[data-step=Credential][data-state=failed]")
     expect(failed).to_contain_text("The one that was there before is still used.", timeout=60_000)
     expect(page.get_by_role("heading", level=1)).to_contain_text("Connected")
-    assert axe(page) == []
+    assert violations(page) == []
     assert Credential.objects.get(cluster=lab).sealed == sealed
 
 
@@ -118,7 +115,7 @@ def two_looks(lab: Cluster) -> None:
     assert orphans.search(lab, driver_for(lab))
 
 
-def an_orphan_is_deleted(page: Page, lab: Cluster, axe: Callable[[Page], list[str]]) -> None:
+def an_orphan_is_deleted(page: Page, lab: Cluster) -> None:
     page.goto("/clusters")
     page.get_by_role("link", name="1 unmanaged object").click()
     page.get_by_role("button", name="Ignore lost").click()
@@ -134,6 +131,6 @@ def an_orphan_is_deleted(page: Page, lab: Cluster, axe: Callable[[Page], list[st
     expect(dialog).to_be_hidden()
     expect(link).to_be_focused()
     link.press("Enter")
-    assert axe(page) == []
+    assert violations(page) == []
     dialog.get_by_role("button", name="Delete lost").click()
     expect(page.get_by_text("PyTorchJob lost is being deleted.")).to_be_visible()

@@ -11,6 +11,7 @@ from gangline.clusters.drivers.kubernetes.probing import NAMES
 from gangline.clusters.models import Cluster
 from tests.beds.kubernetes.bed import Bed
 from tests.support.certificates import kubeconfig
+from tests.support.screens import violations
 
 Opener = Callable[..., Page]
 ADMIN = "administrator"
@@ -29,14 +30,12 @@ def step(page: Page, name: str, state: str) -> None:
     expect(page.locator(f"[data-step='{name}'][data-state={state}]")).to_be_visible(timeout=40_000)
 
 
-def test_a_cluster_is_connected_and_its_steps_are_seen(
-    open_page: Opener, bed: Bed, axe: Callable[[Page], list[str]]
-) -> None:
+def test_a_cluster_is_connected_and_its_steps_are_seen(open_page: Opener, bed: Bed) -> None:
     page = open_page(ADMIN)
     loads: list[str] = []
     page.goto("/clusters")
     page.get_by_role("link", name="Connect a cluster").click()
-    assert axe(page) == []
+    assert violations(page) == []
     page.on("domcontentloaded", lambda loaded: loads.append(loaded.url))
     page.locator("#name").fill("lab")
     page.locator("#kubeconfig").fill(bed.kubeconfig("gangline"))
@@ -50,7 +49,7 @@ def test_a_cluster_is_connected_and_its_steps_are_seen(
     expect(page.locator(".facts-list").first).to_contain_text("Kubernetes 1.")
     expect(page.get_by_text("Signs in with")).to_be_visible()
     assert bed.restricted.token not in page.content()
-    assert axe(page) == []
+    assert violations(page) == []
     lab = Cluster.objects.get(name="lab")
     assert connections.facts_of(lab).detail["nodes"]["usable"] > 0
     assert lab.capacity["admission"] == "theirs"
@@ -98,9 +97,7 @@ def test_without_scripts(open_page: Opener, bed: Bed) -> None:
     step(page, "Permissions", "ok")
 
 
-def test_what_is_refused_leads_to_its_field_on_a_phone(
-    open_page: Opener, axe: Callable[[Page], list[str]]
-) -> None:
+def test_what_is_refused_leads_to_its_field_on_a_phone(open_page: Opener) -> None:
     page = open_page(ADMIN, viewport={"width": 390, "height": 844})
     bad = kubeconfig({"server": "https://169.254.169.254"}, {"token": None, "exec": {}})
     connect(page, "lab", json.dumps(bad))
@@ -113,5 +110,5 @@ def test_what_is_refused_leads_to_its_field_on_a_phone(
     summary.get_by_role("link").first.click()
     expect(page.locator("#kubeconfig")).to_be_focused()
     assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
-    assert axe(page) == []
+    assert violations(page) == []
     assert not Cluster.objects.filter(name="lab").exists()

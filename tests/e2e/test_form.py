@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
 from gangline.policies.services import save
+from tests.support.screens import violations
 from tests.support.waiting import wait_for
 from tests.support.world import IMAGE, World
 from workloads.models import Draft, Workload
@@ -330,27 +331,25 @@ def test_no_step_scrolls_sideways(open_page: Opener, width: int) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(
-    open_page: Opener, axe: Callable[[Page], list[str]], world: World, scheme: str
-) -> None:
+def test_axe_finds_nothing(open_page: Opener, world: World, scheme: str) -> None:
     """AC-F23: each step, the error state, the dialog, the page of templates."""
     save(actor=world.actor("administrator"), scope=world.vision.scope, text=POLICY)
     page = open_page(color_scheme=scheme, reduced_motion="reduce")
     page.goto("/workloads/new")
-    assert axe(page) == []
+    assert violations(page) == []
     start(page)
     page.get_by_role("button", name="Add environment variable").click()
     page.get_by_label("Name, environment variable 1").fill("1A")
     page.get_by_role("button", name="Continue to master").click()
     expect(page.get_by_test_id("problem-summary")).to_be_visible()
-    assert axe(page) == []
+    assert violations(page) == []
     page.get_by_test_id("lock-worker.numWorkers").click()
     expect(page.get_by_role("dialog")).to_be_visible()
-    assert axe(page) == []
+    assert violations(page) == []
     base = page.url.rsplit("/", 1)[0]
     for address in (f"{base}/master", f"{base}/review?check=1", "/templates"):
         page.goto(address)
-        assert axe(page) == [], address
+        assert violations(page) == [], address
 
 
 def test_what_is_typed_while_the_form_changes_is_kept(open_page: Opener) -> None:

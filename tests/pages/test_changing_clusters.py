@@ -285,6 +285,23 @@ def test_the_list_and_the_page_say_how_a_cluster_is(world: World, lab: Cluster) 
         assert "5 min ago" in page
 
 
+def test_old_news_are_told_where_workloads_are_shown(world: World, lab: Cluster) -> None:
+    """F-27: amber before anybody is sure that a stream is dead."""
+    Project.objects.update(cluster=lab)
+    pages = ("/clusters", f"/clusters/{lab.pk}", "/workloads")
+    Cluster.objects.filter(pk=lab.pk).update(heard_at=db_now() - timedelta(seconds=65))
+    assert not any("news is late" in seen(world, page).lower() for page in pages)
+    Cluster.objects.filter(pk=lab.pk).update(heard_at=db_now() - timedelta(seconds=75))
+    assert all("news is late" in seen(world, page).lower() for page in pages)
+    told = seen(world, "/workloads")
+    assert "Its workloads are shown as they were last." in told
+    assert f'href="/clusters/{lab.pk}"' in told
+    Cluster.objects.filter(pk=lab.pk).update(health="Unreachable", health_reason="It is gone.")
+    assert "not reachable" in seen(world, "/workloads")
+    Cluster.objects.filter(pk=lab.pk).update(health="Connected", heard_at=db_now())
+    assert "shown as they were last" not in seen(world, "/workloads")
+
+
 # Orphans on the page
 
 

@@ -15,6 +15,7 @@ from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.db.clock import db_now
 from gangline.live.feeds import Refused
+from gangline.organization.seeing import late_clusters, with_news
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.tables.columns import Header
 from gangline.tables.counts import in_words
@@ -74,10 +75,9 @@ def workload_list(request: HttpRequest) -> HttpResponse:
     user = _user(request)
     filters = listing.filters_from(request.GET, SORTS)
     since = db_now()
-    projects = list(
-        visible_projects(user, Permission.WORKLOAD_VIEW).order_by("name").values_list("pk", "name")
-    )
-    scopes = frozenset(pk for pk, _ in projects)
+    visible = visible_projects(user, Permission.WORKLOAD_VIEW).order_by("name")
+    projects = list(with_news(visible))
+    scopes = frozenset(project.pk for project in projects)
     heads = heads_of(scopes)
     listed = listing.listed(scopes, filters, user)
     try:
@@ -100,7 +100,7 @@ def workload_list(request: HttpRequest) -> HttpResponse:
         "active_filters": list(_active(request, filters)),
         "filters": filters,
         "orders": ORDERS.items(),
-        "projects": [name for _, name in projects],
+        "projects": [project.name for project in projects],
         "frameworks": [(f.name, f.label) for f in FRAMEWORKS.values()],
         "total": in_words(shown if filters.statuses and shown else counts["all"]),
         "previous_url": _url(request, before=found.previous, after=None) if found.previous else "",
@@ -112,6 +112,7 @@ def workload_list(request: HttpRequest) -> HttpResponse:
         "may_create": may_create_somewhere(user),
         "clear_url": request.path,
         "first_url": _url(request, after=None, before=None),
+        "late": late_clusters(projects),
     }
     if not found.rows and not filters.is_filtered:
         context |= {"sample": sample_template(user), "sample_key": uuid4()}

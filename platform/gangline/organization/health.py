@@ -1,10 +1,11 @@
 """How a cluster is, in one word, with the reason: for the list and for its page."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from gangline.clusters.drivers.kubernetes.steps import State
 from gangline.clusters.models import Cluster, ConnectionCheck
+from gangline.db.clock import db_now
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,22 +19,39 @@ class Health:
     since: datetime | None = None
 
 
+LATE_SECONDS = 70.0
+"""A whole stream is silent for a minute at most: then comes a bookmark."""
 NOT_YET = Health("Not checked yet", "neutral", "unknown")
 CHECKING = Health("Checking", "info", "initializing")
 
 
+LATE = "It answers, but has told nothing new for a while. Gangline looks at it anew by itself."
+
+
 def health_of(cluster: Cluster) -> Health:
     """``cluster`` with its ``connection_check``, where there is one."""
-    reason, since = cluster.health_reason, cluster.health_since
-    if cluster.health == "Unreachable":
-        return Health("Not reachable", "bad", "no-contact", reason, since)
+    if late := late_news(cluster):
+        return late
     if cluster.health != "Connected":
         return NOT_YET
-    if cluster.watch_trouble:
-        return Health("Not followed", "warn", "degraded", cluster.watch_trouble)
     if lacking := _lacking(cluster):
         return Health("Missing permission", "warn", "degraded", lacking)
-    return Health("Connected", "good", "running", reason)
+    return Health("Connected", "good", "running", cluster.health_reason)
+
+
+def late_news(cluster: Cluster) -> Health | None:
+    """How it is, where that makes what is shown of its workloads old."""
+    if cluster.health == "Unreachable":
+        why, since = cluster.health_reason, cluster.health_since
+        return Health("Not reachable", "bad", "no-contact", why, since)
+    if cluster.health != "Connected":
+        return None
+    if cluster.watch_trouble:
+        return Health("Not followed", "warn", "degraded", cluster.watch_trouble)
+    heard = cluster.heard_at
+    if heard is not None and db_now() - heard > timedelta(seconds=LATE_SECONDS):
+        return Health("News is late", "warn", "degraded", LATE, heard)
+    return None
 
 
 def _lacking(cluster: Cluster) -> str:

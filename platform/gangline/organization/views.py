@@ -7,13 +7,13 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gangline.access.actor import actor_of
-from gangline.access.grants import can, visible_projects, visible_scopes
+from gangline.access.grants import can, visible_scopes
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotAllowed
 from gangline.accounts.models import User
@@ -28,6 +28,7 @@ from . import kubernetes
 from .changing import UNREACHABLE
 from .health import CHECKING, Health, health_of
 from .models import ScopeKind
+from .seeing import visible_clusters
 
 KINDS = {"local": "this machine", "kubernetes": "Kubernetes", "slurm": "Slurm"}
 IDENTITIES = {
@@ -71,7 +72,7 @@ LOOKS = {
 def cluster_list(request: HttpRequest) -> HttpResponse:
     user = _user(request)
     strays = Count("orphans", filter=Q(orphans__is_sure=True, orphans__decision=""))
-    found = visible(user).order_by("name")
+    found = visible_clusters(user).order_by("name")
     counted = list(found.annotate(strays=strays))
     managed: set[int] = set()
     if any(one.strays for one in counted):
@@ -137,18 +138,9 @@ def cluster_check(request: HttpRequest, cluster_id: UUID) -> HttpResponse:
     return redirect("cluster-detail", cluster_id=cluster_id)
 
 
-def visible(user: User) -> QuerySet[Cluster]:
-    """Clusters that the person manages, or on which they have a project."""
-    rows = Cluster.objects.select_related("scope", "connection_check")
-    return rows.filter(
-        Q(scope__in=visible_scopes(user, Permission.CLUSTER_VIEW))
-        | Q(pk__in=visible_projects(user, Permission.WORKLOAD_VIEW).values("cluster_id"))
-    )
-
-
 def one(user: User, cluster_id: UUID) -> Cluster:
     """A cluster that the person may see. Raises Http404 for any other."""
-    cluster = visible(user).filter(pk=cluster_id).first()
+    cluster = visible_clusters(user).filter(pk=cluster_id).first()
     if cluster is None:
         raise Http404
     return cluster

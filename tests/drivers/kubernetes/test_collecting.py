@@ -2,6 +2,7 @@
 
 import contextlib
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from gangline.clusters.drivers.base import AttemptRef, ObservedState
 from gangline.clusters.drivers.kubernetes import logs, pods
 from gangline.clusters.drivers.kubernetes.archive import Limits
+from gangline.clusters.drivers.kubernetes.collecting import Collecting
 from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
 from gangline.clusters.drivers.kubernetes.logs import Collector
 from gangline.clusters.drivers.kubernetes.options import Options
@@ -103,6 +105,41 @@ def test_one_follower_serves_several_pods(place: Ground, tmp_path: Path) -> None
             wait_for(lambda n=name: texts(place, ref, n) == lines(50), seconds=20)  # type: ignore[misc]
     finally:
         collector.stop()
+
+
+def test_of_too_many_pods_those_are_followed_whose_logs_somebody_reads(
+    place: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The others have to wait for their turn, which is a long way off here."""
+    monkeypatch.setattr(logs, "READS_PER_SECOND", 0.01)
+    ref = place.ref(workers=5)
+    place.running(ref)
+    names = [f"worker-{worker}" for worker in range(5)]
+    for name in names:
+        say(place, 0, 50, f"gang-{name}")
+        path = PODS.path(place.namespace, f"gang-{name}", "log")
+        wait_for(lambda p=path: "line 49" in place.client.request("GET", p).message, seconds=20)  # type: ignore[misc]
+    listening = Collecting(place.client, tmp_path)
+    listening.collector = Collector(place.client, tmp_path, followers=4)
+    try:
+        for raw in place.bed.client.list(PODS, place.namespace).body["items"]:
+            listening.tell(pods.read(raw))
+        for name in names:
+            wait_for(lambda n=name: texts(place, ref, n) == lines(50), seconds=20)  # type: ignore[misc]
+        wanted_folder = tmp_path / "logs-wanted"
+        for mark in wanted_folder.iterdir():
+            mark.unlink()  # that was us, just now
+        listening.tick()
+        say(place, 50, 60, "gang-worker-3")
+        listening.tick()
+        log = logs.folder(tmp_path, ref.workload, ref.attempt, "worker-3")
+        time.sleep(1.5)
+        assert len(logs.read(log, 0, 2**20).data.splitlines()) == 50
+        assert len(texts(place, ref, "worker-3")) == 50  # a person reads
+        listening.tick()
+        wait_for(lambda: texts(place, ref, "worker-3") == lines(60), seconds=10)
+    finally:
+        listening.stop()
 
 
 def test_no_more_is_kept_of_a_log_than_the_installation_allows(

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from gangline.clusters.drivers.base import ObservedState
 
-from . import logs
+from . import logs, wanted
 from .archive import DEFAULT, Limits
 from .client import Client
 from .pods import Pod
@@ -45,6 +45,7 @@ class Collecting(Listener):
             logs.attempt_goes_on(self.data_dir, *key)
 
     def tick(self) -> None:
+        self.collector.want(wanted.told(self.data_dir))
         if not self._closing:
             return
         busy = self.collector.busy()

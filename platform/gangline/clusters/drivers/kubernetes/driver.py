@@ -44,6 +44,7 @@ from . import (
     queues,
     schedulers,
     volume_checks,
+    wanted,
 )
 from .archive import Limits
 from .client import Client, Unreachable
@@ -195,7 +196,10 @@ class KubernetesDriver:
         if data_dir is None or not _is_replica(ref, replica):
             return LogChunk(b"", 0, end=True)
         place = logs.folder(data_dir, ref.workload, ref.attempt, replica)
-        return logs.read(place, offset, limit)
+        chunk = logs.read(place, offset, limit)
+        if not chunk.end:
+            wanted.tell(data_dir, ref.workload, ref.attempt)
+        return chunk
 
     def _owned(self, install: str) -> Iterator[AttemptRef]:
         for kind in self.objects.served():

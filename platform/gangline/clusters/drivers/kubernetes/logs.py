@@ -1,7 +1,8 @@
 """Fetches the logs of all pods through the API server before they go, and reads what was fetched.
 
-Each pod is followed from its first line, by a thread. Of more pods than there are threads, what is
-new is read in turns instead. https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/
+Each pod is followed from its first line, by a thread. Of more pods than there are threads, those
+are followed whose logs somebody reads; of the others, what is new is read in turns.
+https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/
 """
 
 import logging
@@ -19,6 +20,7 @@ from .archive import DEFAULT, Archive, Limits
 from .client import Client, Unreachable
 from .pods import Pod
 from .resources import PODS
+from .turns import Turns
 
 log = logging.getLogger(__name__)
 
@@ -28,18 +30,21 @@ SILENCE = 15.0
 READS_PER_SECOND = 50.0
 """How many logs are read where there are too many pods to follow each."""
 AGAIN, AGAIN_AFTER_TROUBLE = 0.5, 3.0
+LONGEST_PAUSE = 60.0
+"""Seconds between two reads of a log that says nothing, where there are turns enough."""
 CATCH_UP = 4.0
 LAST_TRIES = 4
 """Reads of a pod that has ended before it counts as having no log."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Followed:
     pod: Pod
     not_before: float = 0.0
-    is_taken: bool = False
     is_gone: bool = False
     failures: int = 0
+    silences: int = 0
+    """Reads in a row that brought nothing."""
 
 
 class Collector:
@@ -57,7 +62,10 @@ class Collector:
         self._most = followers
         self._pods: dict[str, _Followed] = {}
         self._done: set[str] = set()
+        self._wanted: frozenset[tuple[str, int]] = frozenset()
+        self._wanted_pods = 0
         self._changed = threading.Condition()
+        self._turns: Turns[_Followed] = Turns(self._changed)
         self._threads: list[threading.Thread] = []
         self._stop = False
 
@@ -68,20 +76,34 @@ class Collector:
         with self._changed:
             if pod.uid in self._done:
                 return
-            known = self._pods.setdefault(pod.uid, _Followed(pod))
-            if pod.is_over and not known.pod.is_over:
-                known.not_before = 0.0
+            known = self._pods.get(pod.uid)
+            if known is None:
+                known = self._pods[pod.uid] = _Followed(pod)
+                self._turns.put(known)
+            has_ended = pod.is_over and not known.pod.is_over
             known.pod = pod
+            if has_ended:
+                self._hurry(known)
             self._start_thread()
-            self._changed.notify()
 
     def gone(self, uid: str) -> None:
         """The pod is no more: what was not fetched is lost."""
         with self._changed:
             self._done.discard(uid)
             if (known := self._pods.get(uid)) is not None:
-                known.is_gone, known.not_before = True, 0.0
-                self._changed.notify()
+                known.is_gone = True
+                self._hurry(known)
+
+    def want(self, attempts: Iterable[tuple[str, int]]) -> None:
+        """Attempts whose logs somebody reads just now: their pods come first."""
+        with self._changed:
+            fresh = frozenset(attempts)
+            added, self._wanted = fresh - self._wanted, fresh
+            wanted = [known for known in self._pods.values() if known.pod.key in fresh]
+            self._wanted_pods = len(wanted)
+            for known in wanted:
+                if known.pod.key in added:
+                    self._hurry(known)
 
     def busy(self) -> set[tuple[str, int]]:
         """Attempts of which a log is still being fetched."""
@@ -92,7 +114,12 @@ class Collector:
         """Let the threads go; they end when what they read next arrives, or nothing does."""
         with self._changed:
             self._stop = True
-            self._changed.notify_all()
+            self._turns.end()
+
+    def _hurry(self, known: _Followed) -> None:
+        if not self._turns.is_out(known):
+            known.not_before = 0.0
+            self._turns.put(known)
 
     def _start_thread(self) -> None:
         if len(self._threads) < min(self._most, len(self._pods)):
@@ -101,57 +128,55 @@ class Collector:
             thread.start()
 
     def _work(self) -> None:
-        while (taken := self._take()) is not None:
+        while (taken := self._turns.take()) is not None:
             try:
-                is_done = self._turn(taken)
+                pause = self._turn(taken)
             except Exception:
                 log.exception("the log of pod %s could not be fetched", taken.pod.name)
-                is_done = False
                 taken.failures += 1
-                taken.not_before = time.monotonic() + AGAIN_AFTER_TROUBLE
+                pause = AGAIN_AFTER_TROUBLE
             with self._changed:
-                taken.is_taken = False
-                if is_done:
-                    self._pods.pop(taken.pod.uid, None)
-                    if not taken.is_gone:
-                        self._done.add(taken.pod.uid)
-                self._changed.notify()
+                if pause is not None:
+                    taken.not_before = time.monotonic() + pause
+                    self._turns.put(taken)
+                    continue
+                self._pods.pop(taken.pod.uid, None)
+                if not taken.is_gone:
+                    self._done.add(taken.pod.uid)
 
-    def _take(self) -> _Followed | None:
-        with self._changed:
-            while not self._stop:
-                now = time.monotonic()
-                free = [known for known in self._pods.values() if not known.is_taken]
-                ready = min(free, key=lambda known: known.not_before, default=None)
-                if ready is not None and ready.not_before <= now:
-                    ready.is_taken = True
-                    ready.not_before = now
-                    return ready
-                self._changed.wait(1.0 if ready is None else min(1.0, ready.not_before - now))
-        return None
-
-    def _turn(self, taken: _Followed) -> bool:
-        """Follow one pod for a while; True when its log is complete."""
+    def _turn(self, taken: _Followed) -> float | None:
+        """Follow one pod for a while. Seconds until its next turn; None: its log is complete."""
         pod = taken.pod
         place = folder(self.data_dir, pod.workload, pod.attempt, pod.replica)
         if archive.has_ended(place, pod.uid):
-            return True
+            return None
         with archive.opened(place, pod.uid, self.limits) as into:
             if into is None:
-                taken.not_before = time.monotonic() + AGAIN_AFTER_TROUBLE
-                return False
+                return AGAIN_AFTER_TROUBLE
             was_over, was_gone = pod.is_over, taken.is_gone
-            in_turns = len(self._pods) > self._most
-            outcome = self._fetch(taken, into, follow=not (was_over or was_gone or in_turns))
-            is_over = self._is_complete(taken, outcome, was_over=was_over, was_gone=was_gone)
-            if is_over:
+            outcome = self._fetch(taken, into, follow=not (was_over or was_gone))
+            if self._is_complete(taken, outcome, was_over=was_over, was_gone=was_gone):
                 into.end()
-            else:
-                pause = AGAIN_AFTER_TROUBLE if outcome == "broken" else AGAIN
-                if in_turns:
-                    pause = max(pause, len(self._pods) / READS_PER_SECOND)
-                taken.not_before = time.monotonic() + pause
-        return is_over
+                return None
+        if outcome == "stopped":
+            return AGAIN  # in the middle: the rest is read in one turn
+        return AGAIN_AFTER_TROUBLE if outcome == "broken" else self._pause(taken)
+
+    def _pause(self, taken: _Followed) -> float:
+        """The more pods, the longer; and longer for one that has said nothing for a while."""
+        if self._is_followed(taken.pod):
+            return AGAIN
+        if taken.pod.key in self._wanted:
+            return max(AGAIN, self._wanted_pods / READS_PER_SECOND)
+        turn = len(self._pods) / READS_PER_SECOND
+        patience = turn * (1 << min(taken.silences, 6))
+        return max(AGAIN, min(patience, max(turn, LONGEST_PAUSE)))
+
+    def _is_followed(self, pod: Pod) -> bool:
+        """Followed pods keep a thread each; some threads are always left for the others."""
+        if len(self._pods) <= self._most:
+            return True
+        return pod.key in self._wanted and self._wanted_pods <= self._most * 3 // 4
 
     def _is_complete(
         self, taken: _Followed, outcome: str, *, was_over: bool, was_gone: bool
@@ -165,10 +190,13 @@ class Collector:
 
     def _fetch(self, taken: _Followed, into: Archive, *, follow: bool) -> str:
         """``read``: to the end; ``stopped``, ``broken``, ``refused``, ``missing`` otherwise."""
+        follow = follow and self._is_followed(taken.pod)
+        taken.silences += 1
         try:
             for lines in _lines(self.client, taken.pod, into, follow=follow):
-                into.add(lines)
-                if self._stop:
+                if into.add(lines):
+                    taken.silences = 0
+                if self._stop or (follow and not self._is_followed(taken.pod)):
                     return "stopped"
         except _Refused as refused:
             return "missing" if refused.status == 404 else "refused"

@@ -1,0 +1,104 @@
+"""What is due is handed out once, in time, whichever thread asks."""
+
+import threading
+import time
+from dataclasses import dataclass
+
+from gangline.clusters.drivers.kubernetes.turns import Turns
+
+
+@dataclass(eq=False)
+class Thing:
+    name: str
+    not_before: float = 0.0
+
+
+class Takers:
+    """Threads that take, note what and when, and may put back."""
+
+    def __init__(self, turns: Turns[Thing], count: int) -> None:
+        self.turns, self.taken = turns, list[tuple[str, float]]()
+        self._enough = threading.Semaphore(0)
+        self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(count)]
+        for thread in self._threads:
+            thread.start()
+
+    def wait(self, count: int) -> list[str]:
+        for _ in range(count):
+            assert self._enough.acquire(timeout=10)
+        return [name for name, _ in self.taken]
+
+    def end(self) -> None:
+        with self.turns.changed:
+            self.turns.end()
+        for thread in self._threads:
+            thread.join(10)
+            assert not thread.is_alive()
+
+    def _work(self) -> None:
+        while (thing := self.turns.take()) is not None:
+            self.taken.append((thing.name, time.monotonic()))
+            self._enough.release()
+
+
+def queue() -> Turns[Thing]:
+    return Turns(threading.Condition())
+
+
+def put(turns: Turns[Thing], *things: Thing) -> None:
+    with turns.changed:
+        for thing in things:
+            turns.put(thing)
+
+
+def test_the_earliest_comes_first_and_each_once() -> None:
+    turns, now = queue(), time.monotonic()
+    put(turns, Thing("later", now - 1), Thing("first", now - 3), Thing("second", now - 2))
+    takers = Takers(turns, 1)
+    assert takers.wait(3) == ["first", "second", "later"]
+    takers.end()
+    assert len(takers.taken) == 3
+
+
+def test_what_is_put_with_an_earlier_moment_does_not_wait_for_the_later_one() -> None:
+    turns = queue()
+    takers = Takers(turns, 4)
+    slow = Thing("slow", time.monotonic() + 3600)
+    put(turns, slow)
+    put(turns, Thing("quick", time.monotonic() + 0.05))
+    assert takers.wait(1) == ["quick"]
+    with turns.changed:
+        slow.not_before = 0.0
+        turns.put(slow)
+    assert takers.wait(1) == ["quick", "slow"]
+    takers.end()
+    assert len(takers.taken) == 2, "its first entry is void"
+
+
+def test_nothing_is_handed_out_before_its_moment() -> None:
+    turns, due = queue(), time.monotonic() + 0.2
+    takers = Takers(turns, 3)
+    put(turns, Thing("one", due), Thing("other", due))
+    takers.wait(2)
+    assert all(at >= due for _, at in takers.taken)
+    takers.end()
+
+
+def test_what_is_out_can_be_told() -> None:
+    turns, thing = queue(), Thing("one")
+    put(turns, thing)
+    assert not turns.is_out(thing)
+    assert turns.take() is thing
+    assert turns.is_out(thing)
+    thing.not_before = 0.0
+    put(turns, thing)
+    assert not turns.is_out(thing)
+
+
+def test_many_things_and_many_threads() -> None:
+    turns, now = queue(), time.monotonic()
+    takers = Takers(turns, 8)
+    put(turns, *(Thing(str(n), now + (n % 7) / 100) for n in range(500)))
+    assert sorted(takers.wait(500)) == sorted(str(n) for n in range(500))
+    takers.end()
+    assert len(takers.taken) == 500
