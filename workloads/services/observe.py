@@ -9,6 +9,7 @@ from django.db import transaction
 
 from gangline.clusters.drivers.base import Observation, ObservedState
 from gangline.clusters.models import Cluster
+from gangline.db.batches import update_rows
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
 from gangline.lib.texts import printable
@@ -85,6 +86,7 @@ def _store(observations: Sequence[Stamped]) -> Stored:
     }
     attempts = _attempts(observations, workloads)
     pods = ReplicaRows(attempts.values())
+    kept: dict[int, Attempt] = {}
     touched: dict[UUID, Workload] = {}
     for stamped in sorted(observations, key=lambda s: s.read_started_at):
         seen = stamped.observation
@@ -92,7 +94,7 @@ def _store(observations: Sequence[Stamped]) -> Stored:
         attempt = attempts.get((key, seen.attempt)) if key else None
         if key is None or attempt is None:
             continue
-        step = _Step(workloads[key], attempt, stamped, now, pods)
+        step = _Step(workloads[key], attempt, stamped, now, pods, kept)
         if step.is_stale:
             stored.stale.append(seen)
         elif step.take():
@@ -100,8 +102,9 @@ def _store(observations: Sequence[Stamped]) -> Stored:
             if step.wake():
                 stored.woken.append(key)
     pods.write()
+    update_rows(list(kept.values()))
     settled = [touched[key] for key in sorted(touched)]
-    stored.changed = len(status.settle_all(settled, now=now))
+    stored.changed = len(status.settle_all(settled, now=now, seen=attempts, pods=pods.of))
     return stored
 
 
@@ -132,8 +135,11 @@ class _Step:
         stamped: Stamped,
         now: datetime,
         pods: ReplicaRows,
+        kept: dict[int, Attempt],
     ) -> None:
         self.workload, self.attempt, self.now, self.pods = workload, attempt, now, pods
+        self.kept = kept
+        """Attempts that are stored with the whole batch, by key."""
         self.seen, self.read_at = stamped.observation, stamped.read_started_at
 
     @property
@@ -247,7 +253,7 @@ class _Step:
             attempt.ended_at = seen.ended_at or self.now
             self._end(self._stopped_or_lost())
         else:
-            attempt.save()
+            self.kept[attempt.pk] = attempt
         return True
 
     def _stop_was_lost(self) -> bool:

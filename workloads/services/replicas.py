@@ -1,5 +1,6 @@
 """Rows of pods, for a whole batch of observations: read in one statement, written in one."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from gangline.clusters.drivers.base import ReplicaObservation, ReplicaState
@@ -19,6 +20,9 @@ class ReplicaRows:
     def __init__(self, attempts: Iterable[Attempt]) -> None:
         found = Replica.objects.filter(attempt__in=[attempt.pk for attempt in attempts])
         self._known: dict[_Key, Replica] = {(r.attempt_id, r.role, r.index): r for r in found}
+        self._of: defaultdict[int, list[Replica]] = defaultdict(list)
+        for replica in found:
+            self._of[replica.attempt_id].append(replica)
         self._fresh: list[Replica] = []
         self._moved: dict[int, Replica] = {}
 
@@ -34,6 +38,7 @@ class ReplicaRows:
                 row = Replica(attempt=attempt, role=seen.role, index=seen.index)
                 row.gpus = gpus(seen.role, seen.index)
                 self._known[(attempt.pk, seen.role, seen.index)] = row
+                self._of[attempt.pk].append(row)
                 self._fresh.append(row)
             elif all(getattr(row, name) == value for name, value in values.items()):
                 continue
@@ -41,6 +46,10 @@ class ReplicaRows:
                 self._moved[row.pk] = row
             for name, value in values.items():
                 setattr(row, name, value)
+
+    def of(self, attempt: Attempt) -> list[Replica]:
+        """All that is known of its replicas once `write` was called, by rank."""
+        return sorted(self._of[attempt.pk], key=lambda row: (row.rank, row.pk))
 
     def write(self) -> None:
         """Store what has changed. An upsert: `bulk_update` costs ten times as much."""

@@ -1,16 +1,18 @@
 """The only writer of what people see of a workload: phase, status, numbers, sequence (R6a)."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.db import connection, transaction
 
 from gangline.clusters.drivers.base import ObservedState
+from gangline.db.batches import update_rows
 from gangline.live import bell
-from workloads.models import Attempt, Replica, ScopeSeq, Workload
+from workloads.models import Attempt, CreateState, Replica, ScopeSeq, Workload
 from workloads.services import events, reasons
 from workloads.services.phases import Situation, derive_phase
 from workloads.statuses import ENDED, STATUSES, status_of
@@ -20,6 +22,9 @@ _GOES_ON = ("retry", "moved")
 # These move without anything that a page shows having changed.
 _SILENT = frozenset({"observed_at"})
 
+Attempts = Mapping[tuple[UUID, int], Attempt]
+_NONE: Attempts = {}
+
 
 @dataclass(frozen=True, slots=True)
 class _Change:
@@ -27,40 +32,46 @@ class _Change:
 
     workload: Workload
     before: str
-    differing: Mapping[str, Any]
+    differing: Set[str]
 
 
 def settle(workload: Workload, *, now: datetime, attempt: Attempt | None = None) -> None:
     """Bring the shown columns of one workload in line with its attempt, read anew unless given."""
-    _settle([workload], {workload.pk: attempt} if attempt else _attempts([workload]), now)
+    known = {(workload.pk, attempt.no): attempt} if attempt else {}
+    settle_all([workload], now=now, seen=known)
 
 
-def settle_all(workloads: Sequence[Workload], *, now: datetime) -> list[Workload]:
+def settle_all(
+    workloads: Sequence[Workload],
+    *,
+    now: datetime,
+    seen: Attempts = _NONE,
+    pods: Callable[[Attempt], Sequence[Replica]] | None = None,
+) -> list[Workload]:
     """Do it for several, whose rows the caller has locked; return those that people see changed.
 
-    Call it once, as the last step of a transaction: it takes the counters of the projects, in id
-    order, and whatever holds them makes the others wait (R13).
+    ``seen``: attempts as they are stored now, by workload and number, and ``pods``: their replicas;
+    what is not given is read. Call it once, as the last step of a transaction: it takes the
+    counters of the projects, in id order, and whatever holds them makes the others wait (R13).
     """
-    return _settle(workloads, _attempts(workloads), now)
-
-
-def _settle(
-    workloads: Sequence[Workload], attempts: Mapping[Any, Attempt], now: datetime
-) -> list[Workload]:
-    replicas = _replicas(attempts.values())
+    attempts = _attempts(workloads, seen)
+    known = {a.pk: pods(a) for a in seen.values() if _has_begun(a)} if pods else {}
+    replicas = _replicas([a for a in attempts.values() if a.pk not in known]) | known
     changed: list[_Change] = []
+    silent: list[_Change] = []
     for workload in workloads:
         attempt = attempts[workload.pk]
-        shown = _shown(workload, attempt, replicas[attempt.pk], now)
+        shown = _shown(workload, attempt, replicas.get(attempt.pk, ()), now)
         differing = {k: v for k, v in shown.items() if getattr(workload, k) != v}
-        before = workload.status
+        change = _Change(workload, workload.status, frozenset(differing))
         for name, value in differing.items():
             setattr(workload, name, value)
         if workload.seq == 0 or not differing.keys() <= _SILENT:
-            changed.append(_Change(workload, before, differing))
+            changed.append(change)
         elif differing:
-            Workload.objects.filter(pk=workload.pk).update(**differing)
-    _store(changed)
+            silent.append(change)
+    _number(changed)
+    _write(changed + silent)
     moved = [change for change in changed if change.before != change.workload.status]
     events.record(*(_event(change.workload, now) for change in moved))
     return [change.workload for change in changed]
@@ -87,21 +98,32 @@ def situation(attempt: Attempt, workload: Workload, *, now: datetime, ill: int =
     )
 
 
-def _attempts(workloads: Iterable[Workload]) -> dict[Any, Attempt]:
+def _attempts(workloads: Iterable[Workload], seen: Attempts) -> dict[UUID, Attempt]:
+    """The current attempt of each."""
     numbers = {workload.pk: workload.attempt_no for workload in workloads}
-    rows = Attempt.objects.filter(workload__in=numbers, no__in=set(numbers.values())).defer(
-        "effective", "rendered"
-    )
-    return {row.workload_id: row for row in rows if row.no == numbers[row.workload_id]}
+    found = {key: seen[key, no] for key, no in numbers.items() if (key, no) in seen}
+    missing = numbers.keys() - found.keys()
+    if missing:
+        wanted = {numbers[key] for key in missing}
+        rows = Attempt.objects.filter(workload__in=missing, no__in=wanted)
+        for row in rows.defer("effective", "rendered"):
+            if row.no == numbers[row.workload_id]:
+                found[row.workload_id] = row
+    return found
 
 
-def _replicas(attempts: Iterable[Attempt]) -> dict[int, list[Replica]]:
+def _has_begun(attempt: Attempt) -> bool:
+    """Whether there can be replicas of it."""
+    return attempt.create_state != CreateState.NONE
+
+
+def _replicas(attempts: Iterable[Attempt]) -> dict[int, Sequence[Replica]]:
     found: dict[int, list[Replica]] = defaultdict(list)
-    ids = [a.pk for a in attempts if a.create_state != "none"]
+    ids = [a.pk for a in attempts if _has_begun(a)]
     if ids:
         for replica in Replica.objects.filter(attempt__in=ids).order_by("rank", "id"):
             found[replica.attempt_id].append(replica)
-    return found
+    return dict(found)
 
 
 def _shown(
@@ -168,8 +190,8 @@ def _run_began(attempt: Attempt, workload: Workload) -> datetime:
     return attempt.created_at if attempt.cause in ("resume", "rerun") else workload.created_at
 
 
-def _store(changes: Sequence[_Change]) -> None:
-    """Write each with its sequence number. The counter's row lock makes commit order its order."""
+def _number(changes: Sequence[_Change]) -> None:
+    """Give each its sequence number. The counter's row lock makes commit order its order."""
     by_project: dict[int, list[_Change]] = defaultdict(list)
     for change in changes:
         by_project[change.workload.project_id].append(change)
@@ -178,9 +200,13 @@ def _store(changes: Sequence[_Change]) -> None:
         head = _advance(project_id, len(members))
         for number, change in enumerate(members, start=head - len(members) + 1):
             change.workload.seq = number
-            row = Workload.objects.filter(pk=change.workload.pk)
-            row.update(seq=number, **change.differing)
         transaction.on_commit(lambda p=project_id, h=head: bell.announce(p, h))  # type: ignore[misc]
+
+
+def _write(changes: Sequence[_Change]) -> None:
+    """Of each row what differs in any: what does not differ there is what it had."""
+    names = {"seq"}.union(*(change.differing for change in changes))
+    update_rows([change.workload for change in changes], names)
 
 
 def _advance(project_id: int, by: int) -> int:
