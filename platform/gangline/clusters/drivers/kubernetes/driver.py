@@ -52,7 +52,7 @@ from .collecting import Collecting
 from .effects import Effects
 from .jobs import Job
 from .kinds import KINDS
-from .objects import Doubt, Objects, is_attempt, is_workload
+from .objects import Doubt, Objects, is_attempt, is_seen, is_workload
 from .options import Options
 from .owned import Owned
 from .pending import Pending
@@ -227,6 +227,8 @@ class KubernetesDriver:
         job = self.objects.job(ref)
         if job is None:
             return observing.without_job(ref.workload, ref.attempt, self.objects.pods(ref))
+        if is_seen(job, ref):
+            job = replace(job, install=ref.install, workload=ref.workload, attempt=ref.attempt)
         if not is_workload(job, ref) and job.install != ref.install:
             return _conflict(ref, f"{job.name} in namespace {job.namespace} was made by others.")
         if not is_workload(job, ref) or job.attempt != ref.attempt:

@@ -104,14 +104,15 @@ class Objects:
                 yield jobs.read(raw, kind)
 
     def pods(self, ref: AttemptRef, namespace: str = "") -> list[Pod]:
-        """The attempt's pods, whatever became of their owner."""
+        """The attempt's pods, whatever became of the job that they were made for."""
         namespace = namespace or self.place(ref)[1]
         found = (
             self.every(PODS, namespace, selector(ref))
             if namespace
             else self.everywhere(PODS, ref.install, selector(ref))
         )
-        return [pods.read(raw) for raw in found]
+        read = (pods.read(raw) for raw in found)
+        return [pod for pod in read if pod.is_of(ref.name, ref.ext_uid)]
 
     def everywhere(self, resource: Resource, install: str, wanted: str) -> Iterator[dict[str, Any]]:
         """Objects of all namespaces or, where that is refused, of those that we have made."""
@@ -159,10 +160,16 @@ def selector(ref: AttemptRef) -> str:
 
 def is_workload(job: Job, ref: AttemptRef) -> bool:
     """Made by this installation for this workload, in whichever attempt."""
-    return job.install == ref.install and job.workload == ref.workload
+    return is_seen(job, ref) or (job.install == ref.install and job.workload == ref.workload)
 
 
 def is_attempt(job: Job, ref: AttemptRef) -> bool:
     """… and in this attempt; the very object that was seen first, where that is known."""
-    is_same = not ref.ext_uid or job.uid == ref.ext_uid
-    return is_workload(job, ref) and job.attempt == ref.attempt and is_same
+    if ref.ext_uid:
+        return is_seen(job, ref)
+    return is_workload(job, ref) and job.attempt == ref.attempt
+
+
+def is_seen(job: Job, ref: AttemptRef) -> bool:
+    """The very object that was seen as this attempt's: it is, whatever became of its labels."""
+    return bool(ref.ext_uid) and job.uid == ref.ext_uid

@@ -3,6 +3,7 @@
 https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
 """
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,6 +20,7 @@ INDEX_LABEL = "training.kubeflow.org/replica-index"
 _ROLE_LABELS = ("training.kubeflow.org/replica-type", "training.kubeflow.org/job-role")
 """The training-operator writes the first on every pod, mpi-operator only the second."""
 _LEADERS = ("master", "chief", "launcher")
+LAUNCHER_JOB = "Job"
 GATED = "SchedulingGated"
 _LONGEST = 300
 _SIGNALS = {
@@ -43,6 +45,15 @@ _WAITING = (
 )
 """What keeps a pod that has its node from running, most severe first (`kubernetes.md` §6.3)."""
 _USUAL = ("ContainerCreating", "PodInitializing", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The controller of a pod: https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/"""
+
+    kind: str
+    name: str
+    uid: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +92,21 @@ class Pod:
     disrupted: bool
     """Moved away by the cluster: eviction, preemption, a node drained or lost."""
     restarts: int
+    owner: Owner | None
+    """None: it was made by nobody who would end it, whatever its labels say."""
+
+    def is_of(self, name: str, uid: str) -> bool:
+        """Whether it was made for the job of this name and, where it is known, this uid.
+
+        Labels can be copied, and what was copied must not be taken for a replica. A launcher is
+        made by a ``Job`` of its own, which bears the name of its MPIJob.
+        """
+        owner = self.owner
+        if owner is None:
+            return False
+        if owner.kind == LAUNCHER_JOB:
+            return not name or owner.name == f"{name}-launcher"
+        return owner.uid == uid if uid else not name or owner.name == name
 
     @property
     def key(self) -> tuple[str, int]:
@@ -134,7 +160,15 @@ def read(raw: Mapping[str, Any]) -> Pod:
         deleting_at=moment(meta.get("deletionTimestamp")),
         disrupted=_is_disrupted(status, conditions),
         restarts=int(seen.get("restartCount") or 0),
+        owner=_owner(meta),
     )
+
+
+def _owner(meta: Mapping[str, Any]) -> Owner | None:
+    found = next((one for one in _list(meta, "ownerReferences") if one.get("controller")), None)
+    if found is None:
+        return None
+    return Owner(*(sys.intern(str(found.get(key, ""))) for key in ("kind", "name", "uid")))
 
 
 def role_of(marks: Mapping[str, Any]) -> str:

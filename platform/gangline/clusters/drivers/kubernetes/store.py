@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 GATHER = 0.05
 """Seconds in which changes that come together are told together."""
 
+_NEVER = datetime.max.replace(tzinfo=UTC)
+
 Key = tuple[str, int]
 Stream = tuple[Resource, str]
 """A collection and the namespace in which it is followed; empty: all of them."""
@@ -94,12 +96,16 @@ class Store(Sink):
         return taken
 
     def of(self, key: Key) -> tuple[Job | None, list[Pod]]:
-        """The attempt's job and pods. Of two jobs, somebody copied one: the older is ours."""
+        """The attempt's job and the pods that were made for it."""
         with self.changes:
-            jobs = [self.jobs[uid] for uid in self._jobs_of.get(key, ())]
+            job = self._job_of(key)
             found = [self.pods[uid] for uid in self._pods_of.get(key, ())]
-        never = datetime.max.replace(tzinfo=UTC)
-        return min(jobs, key=lambda job: job.created_at or never, default=None), found
+        return job, [pod for pod in found if _is_made_for(pod, job)]
+
+    def _job_of(self, key: Key) -> Job | None:
+        """Of two jobs, somebody copied one: the older is ours."""
+        found = [self.jobs[uid] for uid in self._jobs_of.get(key, ())]
+        return min(found, key=lambda job: job.created_at or _NEVER, default=None)
 
     def cut(self, resource: Resource, raw: Raw) -> Job | Pod | None:
         try:
@@ -180,7 +186,8 @@ class Store(Sink):
                 return
             self.pods[thing.uid] = thing
             self._pods_of[key].add(thing.uid)
-            self.listener.tell(thing)
+            if _is_made_for(thing, self._job_of(key)):
+                self.listener.tell(thing)
         else:
             if self.jobs.get(thing.uid) == thing:
                 return
@@ -200,3 +207,7 @@ class Store(Sink):
         if isinstance(thing, Pod):
             self.listener.gone(uid)
         self._dirty[key] = read_at
+
+
+def _is_made_for(pod: Pod, job: Job | None) -> bool:
+    return pod.is_of(job.name, job.uid) if job is not None else pod.owner is not None
