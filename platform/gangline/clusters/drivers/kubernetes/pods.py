@@ -49,7 +49,10 @@ _USUAL = ("ContainerCreating", "PodInitializing", "")
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The controller of a pod: https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/"""
+    """What a pod was made for: its controller or, once that let it go, what its name says.
+
+    https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/
+    """
 
     kind: str
     name: str
@@ -93,7 +96,7 @@ class Pod:
     """Moved away by the cluster: eviction, preemption, a node drained or lost."""
     restarts: int
     owner: Owner | None
-    """None: it was made by nobody who would end it, whatever its labels say."""
+    """None: it was made for no job, whatever its labels say."""
 
     def is_of(self, name: str, uid: str) -> bool:
         """Whether it was made for the job of this name and, where it is known, this uid.
@@ -106,7 +109,9 @@ class Pod:
             return False
         if owner.kind == LAUNCHER_JOB:
             return not name or owner.name == f"{name}-launcher"
-        return owner.uid == uid if uid else not name or owner.name == name
+        if uid and owner.uid:
+            return owner.uid == uid
+        return not name or owner.name == name
 
     @property
     def key(self) -> tuple[str, int]:
@@ -160,15 +165,18 @@ def read(raw: Mapping[str, Any]) -> Pod:
         deleting_at=moment(meta.get("deletionTimestamp")),
         disrupted=_is_disrupted(status, conditions),
         restarts=int(seen.get("restartCount") or 0),
-        owner=_owner(meta),
+        owner=_owner(meta, marks),
     )
 
 
-def _owner(meta: Mapping[str, Any]) -> Owner | None:
+def _owner(meta: Mapping[str, Any], marks: Mapping[str, Any]) -> Owner | None:
     found = next((one for one in _list(meta, "ownerReferences") if one.get("controller")), None)
-    if found is None:
-        return None
-    return Owner(*(sys.intern(str(found.get(key, ""))) for key in ("kind", "name", "uid")))
+    if found is not None:
+        return Owner(*(sys.intern(str(found.get(key, ""))) for key in ("kind", "name", "uid")))
+    # Operators name it after its job, also where somebody deleted that and left its pods.
+    words = (next((marks[x] for x in _ROLE_LABELS if x in marks), ""), marks.get(INDEX_LABEL, ""))
+    name, ending = str(meta.get("name", "")), "-{}-{}".format(*words)
+    return Owner("", name.removesuffix(ending), "") if name.endswith(ending) else None
 
 
 def role_of(marks: Mapping[str, Any]) -> str:

@@ -165,6 +165,8 @@ class Watch:
             return self._without_job(key, known, its_pods)
         if known is None:
             known = self._known[key] = _Known(jobs.ref_of(job))
+        elif known.ref.ext_uid not in ("", job.uid):
+            return self._look(known)  # not the one that was told of: what became of that?
         known.ref = jobs.ref_of(job)
         before = known.seen if known.seen and known.seen.state in _WAITS else None
         hints = {job.uid: before.reason} if before and before.reason else {}
