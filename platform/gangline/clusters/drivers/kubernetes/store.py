@@ -90,8 +90,10 @@ class Store(Sink):
         with self.changes:
             if not self._dirty:
                 self.changes.wait(seconds)
-            if self._dirty:
-                self.changes.wait(GATHER)
+            if not self._dirty:
+                return {}
+        time.sleep(GATHER)  # not on the condition: the next change would end that wait
+        with self.changes:
             taken, self._dirty = self._dirty, {}
         return taken
 
