@@ -11,7 +11,7 @@ from typing import Any
 
 from gangline.clusters.drivers.base import AttemptRef
 
-from . import errors, jobs, labels, names, pods
+from . import errors, jobs, labels, names, paging, pods
 from .client import BRIEF_REST, Answer, Client
 from .jobs import Job
 from .kinds import KINDS, JobKind
@@ -19,7 +19,6 @@ from .options import Options
 from .pods import Pod
 from .resources import NAMESPACES, PODS, Resource
 
-PAGE = 500
 SERVED_SECONDS = 300.0
 
 
@@ -132,22 +131,12 @@ class Objects:
         self, resource: Resource, namespace: str, wanted: str, **query: str
     ) -> Iterator[dict[str, Any]]:
         """All objects of a collection, page by page."""
-        page: dict[str, str | int] = {"limit": PAGE, **query}
         if wanted:
-            page["labelSelector"] = wanted
-        while True:
-            answer = self._page(resource, namespace, page)
-            yield from answer.body.get("items") or ()
-            following = (answer.body.get("metadata") or {}).get("continue")
-            if not following:
-                return
-            page["continue"] = following
-
-    def _page(self, resource: Resource, namespace: str, page: Mapping[str, str | int]) -> Answer:
-        answer = self.client.list(resource, namespace, **page)
-        if not answer.ok or not isinstance(answer.body, dict):
-            raise Doubt(errors.reading(answer), answer)
-        return answer
+            query["labelSelector"] = wanted
+        for page in paging.pages(self.client, resource.path(namespace), query):
+            if not paging.is_page(page):
+                raise Doubt(errors.reading(page), page)
+            yield from paging.items(page)
 
 
 def selector(ref: AttemptRef) -> str:

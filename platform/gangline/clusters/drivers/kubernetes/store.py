@@ -17,7 +17,7 @@ from . import jobs, pods
 from .jobs import Job
 from .kinds import JobKind
 from .pods import Pod
-from .reflector import Raw, Sink
+from .reflector import Raw
 from .resources import PODS, Resource
 
 log = logging.getLogger(__name__)
@@ -48,8 +48,11 @@ class Listener:
 
 
 @dataclass
-class Store(Sink):
-    """Jobs and pods as last heard, and which attempts have changed since somebody asked."""
+class Store:
+    """Jobs and pods as last heard, and which attempts have changed since somebody asked.
+
+    A `reflector.Sink`.
+    """
 
     kinds: dict[Resource, JobKind]
     listener: Listener
