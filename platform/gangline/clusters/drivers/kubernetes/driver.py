@@ -52,11 +52,12 @@ from .collecting import Collecting
 from .effects import Effects
 from .jobs import Job
 from .kinds import KINDS
-from .objects import Doubt, Objects, is_attempt, is_workload
+from .objects import Doubt, Objects, Raw, is_attempt, is_workload
 from .options import Options
 from .owned import Owned
 from .pending import Pending
 from .pods import MASTER, WORKER, Pod
+from .pods import read as read_pod
 from .rehearsing import Rehearsing
 from .store import Listener
 from .watching import Watch
@@ -224,29 +225,29 @@ class KubernetesDriver:
             listener.stop()
 
     def _look(self, ref: AttemptRef) -> Observation:
-        job = self.objects.job(ref)
-        if job is None:
+        found = self.objects.found(ref)
+        if found is None:
             return observing.without_job(ref.workload, ref.attempt, self.objects.pods(ref))
+        job, raw = found
         if not is_workload(job, ref) and job.install != ref.install:
             return _conflict(ref, f"{job.name} in namespace {job.namespace} was made by others.")
         if not is_workload(job, ref) or job.attempt != ref.attempt:
             return observing.without_job(ref.workload, ref.attempt, self.objects.pods(ref))
         if not is_attempt(job, ref):
             return _conflict(ref, "Somebody removed it and made another object of its name.")
-        return self._explained(ref, job, self.objects.pods(ref, job.namespace))
+        return self._explained(ref, job, raw, list(self.objects.raw_pods(ref, job.namespace)))
 
-    def _explained(self, ref: AttemptRef, job: Job, pods: Sequence[Pod]) -> Observation:
+    def _explained(self, ref: AttemptRef, job: Job, raw: Raw, its: Sequence[Raw]) -> Observation:
         now = datetime.now(UTC)
+        pods = [read_pod(pod) for pod in its]
         seen = observing.observe(job, pods, now=now)
         hints: dict[str, str] = {}
         if seen.state is ObservedState.PENDING:
-            why = self._pending.why(ref, job)
+            why = self._pending.why(ref, job, raw, its)
             hints = {job.uid: why.words} if why.words else {}
             seen = replace(seen, is_impossible=why.is_final)
         elif seen.state is ObservedState.STARTING and not seen.reason:
-            is_slow = job.created_at is not None and now - job.created_at > SLOW_START
-            waits = [p for p in pods if p.is_scheduled and not p.has_started and not p.is_over]
-            hints = self._pending.of_pods(waits) if is_slow else {}
+            hints = self._pending.of_pods([pod for pod in pods if _is_slow(pod, now)])
         if not hints:
             return seen
         explained = observing.observe(job, pods, now=now, hints=hints)
@@ -275,6 +276,12 @@ class KubernetesDriver:
 
 def _conflict(ref: AttemptRef, reason: str) -> Observation:
     return Observation(ref.workload, ref.attempt, ObservedState.CONFLICT, reason)
+
+
+def _is_slow(pod: Pod, now: datetime) -> bool:
+    if not pod.is_scheduled or pod.has_started or pod.is_over:
+        return False
+    return pod.scheduled_at is None or now - pod.scheduled_at > SLOW_START
 
 
 def _is_replica(ref: AttemptRef, replica: str) -> bool:

@@ -21,6 +21,8 @@ from .resources import NAMESPACES, PODS, Resource
 
 SERVED_SECONDS = 300.0
 
+Raw = dict[str, Any]
+
 
 class Doubt(Exception):
     """The cluster answered, and yet nothing can be told; in words why."""
@@ -75,13 +77,18 @@ class Objects:
 
         Where ``ref`` is no more than an identity, the object that bears its labels.
         """
+        found = self.found(ref)
+        return None if found is None else found[0]
+
+    def found(self, ref: AttemptRef) -> tuple[Job, Raw] | None:
+        """The same, with the object as the cluster sent it."""
         kind, namespace = self.place(ref)
         if kind is None or not namespace or not ref.name:
-            return next(self.search(ref), None)
+            return next(self._labelled(ref), None)
         raw = self.raw_job(kind, namespace, ref.name)
-        return None if raw is None else jobs.read(raw, kind)
+        return None if raw is None else (jobs.read(raw, kind), raw)
 
-    def raw_job(self, kind: JobKind, namespace: str, name: str) -> dict[str, Any] | None:
+    def raw_job(self, kind: JobKind, namespace: str, name: str) -> Raw | None:
         """The object with this name as it is; None when there is none for certain."""
         answer = self.client.get(kind.resource, namespace, name)
         if answer.ok and isinstance(answer.body, dict):
@@ -98,21 +105,19 @@ class Objects:
 
     def search(self, ref: AttemptRef) -> Iterator[Job]:
         """Every object that bears the labels of the attempt, in any namespace."""
-        for kind in self.served():
-            for raw in self.everywhere(kind.resource, ref.install, selector(ref)):
-                yield jobs.read(raw, kind)
+        return (job for job, _ in self._labelled(ref))
 
     def pods(self, ref: AttemptRef, namespace: str = "") -> list[Pod]:
         """The attempt's pods, whatever became of their owner."""
-        namespace = namespace or self.place(ref)[1]
-        found = (
-            self.every(PODS, namespace, selector(ref))
-            if namespace
-            else self.everywhere(PODS, ref.install, selector(ref))
-        )
-        return [pods.read(raw) for raw in found]
+        return [pods.read(raw) for raw in self.raw_pods(ref, namespace)]
 
-    def everywhere(self, resource: Resource, install: str, wanted: str) -> Iterator[dict[str, Any]]:
+    def raw_pods(self, ref: AttemptRef, namespace: str = "") -> Iterator[Raw]:
+        """The same as the cluster sent them."""
+        if namespace := namespace or self.place(ref)[1]:
+            return self.every(PODS, namespace, selector(ref))
+        return self.everywhere(PODS, ref.install, selector(ref))
+
+    def everywhere(self, resource: Resource, install: str, wanted: str) -> Iterator[Raw]:
         """Objects of all namespaces or, where that is refused, of those that we have made."""
         try:
             yield from self.every(resource, "", wanted)
@@ -127,9 +132,7 @@ class Objects:
         found = self.every(NAMESPACES, "", labels.selector(install))
         return [str(raw["metadata"]["name"]) for raw in found]
 
-    def every(
-        self, resource: Resource, namespace: str, wanted: str, **query: str
-    ) -> Iterator[dict[str, Any]]:
+    def every(self, resource: Resource, namespace: str, wanted: str, **query: str) -> Iterator[Raw]:
         """All objects of a collection, page by page."""
         if wanted:
             query["labelSelector"] = wanted
@@ -137,6 +140,11 @@ class Objects:
             if not paging.is_page(page):
                 raise Doubt(errors.reading(page), page)
             yield from paging.items(page)
+
+    def _labelled(self, ref: AttemptRef) -> Iterator[tuple[Job, Raw]]:
+        for kind in self.served():
+            for raw in self.everywhere(kind.resource, ref.install, selector(ref)):
+                yield jobs.read(raw, kind), raw
 
 
 def selector(ref: AttemptRef) -> str:

@@ -62,6 +62,8 @@ class Pod:
     container: str
     """Name of the main container, whose log and whose end count."""
     is_scheduled: bool
+    scheduled_at: datetime | None
+    """When it got its node; None also where nobody wrote it down."""
     unscheduled: str
     """Why the scheduler has not placed it, in its own words."""
     has_started: bool
@@ -121,6 +123,7 @@ def read(raw: Mapping[str, Any]) -> Pod:
         node=str(spec.get("nodeName", "")),
         container=main,
         is_scheduled=bool(spec.get("nodeName")),
+        scheduled_at=_scheduled_at(scheduled),
         unscheduled=_unscheduled(scheduled),
         has_started=bool(state.get("running") or ended),
         is_running=status.get("phase") == "Running" and "running" in state,
@@ -228,6 +231,11 @@ def _worst_wait(status: Mapping[str, Any]) -> tuple[int, str]:
 def _with_message(words: str, message: str) -> str:
     told = " ".join(message.split())[:_LONGEST].rstrip(".")
     return f"{words}: {told}." if told else f"{words}."
+
+
+def _scheduled_at(scheduled: Mapping[str, Any]) -> datetime | None:
+    is_placed = scheduled.get("status") == "True"
+    return moment(scheduled.get("lastTransitionTime")) if is_placed else None
 
 
 def _unscheduled(condition: Mapping[str, Any]) -> str:
