@@ -24,6 +24,7 @@ from gangline.clusters.drivers.base import (
     Submission,
     TellTrouble,
     Unknown,
+    ignore_all_told,
     ignore_trouble,
 )
 from gangline.clusters.drivers.facts import Capacity, Facts, FieldNote, Health
@@ -32,8 +33,6 @@ from gangline.spec.problems import Advice, Problem, Role
 from . import (
     check,
     guidance,
-    jobs,
-    labels,
     logs,
     manifests,
     mapping,
@@ -160,13 +159,6 @@ class KubernetesDriver:
     def delete(self, ref: AttemptRef) -> Result:
         return self._answer(self._effects.delete, ref)
 
-    def list_owned(self, install: str) -> Iterator[AttemptRef]:
-        """What can be told; an outage ends it early, and a watch tells everything again."""
-        try:
-            yield from self._owned(install)
-        except (Doubt, Unreachable) as why:
-            log.warning("what this installation owns cannot be listed: %s", why)
-
     def owned_objects(self, install: str) -> Sequence[OwnedObject] | Unknown:
         try:
             return self._owned_objects.all(install)
@@ -182,9 +174,13 @@ class KubernetesDriver:
             return Unknown(str(why))
 
     def watch(
-        self, install: str, cursor: str, tell: TellTrouble = ignore_trouble
+        self,
+        install: str,
+        cursor: str,
+        tell: TellTrouble = ignore_trouble,
+        all_told: Callable[[], None] = ignore_all_told,
     ) -> Iterator[Sequence[Observation]]:
-        return self._watch(install, tell)
+        return self._watch(install, tell, all_told)
 
     def silent_for(self) -> float | None:
         watch = self._watched
@@ -202,21 +198,15 @@ class KubernetesDriver:
             wanted.tell(data_dir, ref.workload, ref.attempt)
         return chunk
 
-    def _owned(self, install: str) -> Iterator[AttemptRef]:
-        for kind in self.objects.served():
-            for raw in self.objects.everywhere(kind.resource, install, labels.selector(install)):
-                job = jobs.read(raw, kind)
-                if job.workload:
-                    yield jobs.ref_of(job)
-
     def _watch(
-        self, install: str, tell: TellTrouble
+        self, install: str, tell: TellTrouble, all_told: Callable[[], None]
     ) -> Generator[Sequence[Observation], None, None]:
         listener: Listener = Listener()
         if self.options.data_dir is not None:
             listener = Collecting(self.client, self.options.data_dir, self._log_limits)
         # Every kind that Gangline knows: an operator may be installed while this goes on.
-        watch = Watch(self.client, install, list(KINDS.values()), self.observe, listener, tell)
+        kinds = list(KINDS.values())
+        watch = Watch(self.client, install, kinds, self.observe, listener, tell, all_told)
         self._watched = watch
         try:
             yield from watch.batches()

@@ -67,6 +67,7 @@ class Store:
         self.changes = threading.Condition()
         self._dirty: dict[Key, float] = {}
         self._heard: dict[Stream, float] = {}
+        self._barred: set[Stream] = set()
         self._jobs_of: defaultdict[Key, set[str]] = defaultdict(set)
         self._pods_of: defaultdict[Key, set[str]] = defaultdict(set)
 
@@ -80,6 +81,11 @@ class Store:
         """Whether everything that this stream has to tell was listed once."""
         with self.changes:
             return stream in self._heard
+
+    def is_barred(self, stream: Stream) -> bool:
+        """Whether this stream may not be followed."""
+        with self.changes:
+            return stream in self._barred
 
     def trouble_of(self, streams: Iterable[Stream]) -> str:
         """Why any of these tells nothing, in the words of the first; empty when all of them do."""
@@ -145,6 +151,8 @@ class Store:
         self, resource: Resource, reason: str, namespace: str = "", *, is_forbidden: bool = False
     ) -> None:
         with self.changes:
+            if is_forbidden:
+                self._barred.add((resource, namespace))
             if is_forbidden and not namespace:
                 self.forbidden.add(resource)
             is_new = self.troubles.get((resource, namespace)) != reason
@@ -160,10 +168,12 @@ class Store:
             for uid in self._held(resource, namespace):
                 self._drop(resource, uid, time.monotonic())
             self._heard.pop(stream, None)
+            self._barred.discard(stream)
             self.troubles.pop(stream, None)
 
     def _hear(self, stream: Stream) -> None:
         self._heard[stream] = time.monotonic()
+        self._barred.discard(stream)
         self.troubles.pop(stream, None)
         self.changes.notify_all()
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gangline.clusters.drivers.base import Observation, ObservedState
+from gangline.clusters.drivers.base import Observation, ObservedState, ignore_all_told
 
 from .run_folder import BadName, RunFolder, all_runs, make_private
 
@@ -24,16 +24,23 @@ Key = tuple[str, int]
 
 
 def watch(
-    data_dir: Path, owns: Callable[[RunFolder], bool], look: Look
+    data_dir: Path,
+    owns: Callable[[RunFolder], bool],
+    look: Look,
+    all_told: Callable[[], None] = ignore_all_told,
 ) -> Iterator[list[Observation]]:
-    """Batches of changed observations for ever; an empty batch when a look found nothing new."""
+    """Batches of changed observations for ever; an empty batch when a look found nothing new.
+
+    ``all_told`` is called once, when everything that was there has been told.
+    """
     follower = _Follower(data_dir, owns, look)
     make_private(data_dir)
     bell = _bind(data_dir / "runs")
     try:
         while True:
-            found = follower.scan()
-            yield from _batches(found)
+            yield from _batches(follower.scan())
+            all_told()
+            all_told = ignore_all_told
             until = time.monotonic() + SCAN_EVERY
             while (left := until - time.monotonic()) > 0:
                 rung = _rings(bell, left)
