@@ -59,11 +59,17 @@ def test_gangs_that_wait_together_share_what_their_scheduler_says_of_all() -> No
     job["metadata"]["annotations"][jobs.SCHEDULER] = "volcano"
     client = cluster(job, [])
     driver = KubernetesDriver(client, Options(scheduler="volcano"))
+    batches = driver.watch("install-a", "")
+    next(batches)
+    assert driver._watched is not None
     for _ in range(5):
-        assert driver.observe(REF).state is ObservedState.PENDING
+        assert driver._watched.look(REF).state is ObservedState.PENDING
+    batches.close()  # type: ignore[attr-defined]
     (groups, queues) = schedulers.ADAPTERS["volcano"].reads
     assert asked(client, f"/{groups.plural}") == 1
     assert asked(client, f"/{queues.plural}") == 1
+    assert driver.observe(REF).state is ObservedState.PENDING
+    assert asked(client, f"/{groups.plural}") == 2, "whoever looks at one sees it as it is now"
 
 
 @pytest.mark.parametrize(("seconds", "looks"), [(2, 0), (20, 1)])

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from gangline.clusters.drivers.base import (
@@ -54,7 +55,7 @@ from .kinds import KINDS
 from .objects import Doubt, Objects, Raw, is_attempt, is_workload
 from .options import Options
 from .owned import Owned
-from .pending import Pending
+from .pending import Pending, Why
 from .pods import MASTER, WORKER, Pod
 from .pods import read as read_pod
 from .rehearsing import Rehearsing
@@ -130,17 +131,7 @@ class KubernetesDriver:
             return Rehearsal(doubts=(doubt[:400],))
 
     def observe(self, ref: AttemptRef) -> Observation:
-        unknown = Observation(ref.workload, ref.attempt, ObservedState.UNKNOWN)
-        try:
-            return self._look(ref)
-        except Unreachable as why:
-            return replace(unknown, reason=str(why)[:400], is_cut_off=True)
-        except Doubt as why:
-            cut_off, rest = why.is_cut_off, why.retry_after
-            return replace(unknown, reason=str(why)[:400], is_cut_off=cut_off, retry_after=rest)
-        except _ODD as error:
-            reason = f"What the cluster told could not be understood: {error!r}."
-        return replace(unknown, reason=reason[:400])
+        return self._observed(ref)
 
     def create(self, ref: AttemptRef) -> Result:
         return self._answer(self._effects.create, ref)
@@ -206,7 +197,8 @@ class KubernetesDriver:
             listener = Collecting(self.client, self.options.data_dir, self._log_limits)
         # Every kind that Gangline knows: an operator may be installed while this goes on.
         kinds = list(KINDS.values())
-        watch = Watch(self.client, install, kinds, self.observe, listener, tell, all_told)
+        look = partial(self._observed, shares=True)
+        watch = Watch(self.client, install, kinds, look, listener, tell, all_told)
         self._watched = watch
         try:
             yield from watch.batches()
@@ -214,7 +206,21 @@ class KubernetesDriver:
             self._watched = None
             listener.stop()
 
-    def _look(self, ref: AttemptRef) -> Observation:
+    def _observed(self, ref: AttemptRef, *, shares: bool = False) -> Observation:
+        """``shares``: looks at many attempts go together, see `Pending.why`."""
+        unknown = Observation(ref.workload, ref.attempt, ObservedState.UNKNOWN)
+        try:
+            return self._look(ref, shares)
+        except Unreachable as why:
+            return replace(unknown, reason=str(why)[:400], is_cut_off=True)
+        except Doubt as why:
+            cut_off, rest = why.is_cut_off, why.retry_after
+            return replace(unknown, reason=str(why)[:400], is_cut_off=cut_off, retry_after=rest)
+        except _ODD as error:
+            reason = f"What the cluster told could not be understood: {error!r}."
+        return replace(unknown, reason=reason[:400])
+
+    def _look(self, ref: AttemptRef, shares: bool) -> Observation:
         found = self.objects.found(ref)
         if found is None:
             return observing.without_job(ref.workload, ref.attempt, self.objects.pods(ref))
@@ -225,15 +231,18 @@ class KubernetesDriver:
             return observing.without_job(ref.workload, ref.attempt, self.objects.pods(ref))
         if not is_attempt(job, ref):
             return _conflict(ref, "Somebody removed it and made another object of its name.")
-        return self._explained(ref, job, raw, list(self.objects.raw_pods(ref, job.namespace)))
+        its = list(self.objects.raw_pods(ref, job.namespace))
+        return self._explained(job, its, lambda: self._pending.why(ref, job, raw, its, shares))
 
-    def _explained(self, ref: AttemptRef, job: Job, raw: Raw, its: Sequence[Raw]) -> Observation:
+    def _explained(
+        self, job: Job, its: Sequence[Raw], why_pending: Callable[[], Why]
+    ) -> Observation:
         now = datetime.now(UTC)
         pods = [read_pod(pod) for pod in its]
         seen = observing.observe(job, pods, now=now)
         hints: dict[str, str] = {}
         if seen.state is ObservedState.PENDING:
-            why = self._pending.why(ref, job, raw, its)
+            why = why_pending()
             hints = {job.uid: why.words} if why.words else {}
             seen = replace(seen, is_impossible=why.is_final)
         elif seen.state is ObservedState.STARTING and not seen.reason:

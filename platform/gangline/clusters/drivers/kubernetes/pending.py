@@ -48,12 +48,18 @@ class Pending:
         """Until when it holds, and what was there."""
         self._lock = threading.Lock()
 
-    def why(self, ref: AttemptRef, job: Job, raw: Raw, pods: Sequence[Raw]) -> Why:
-        """What it waits for: ``job``, which is ``raw`` as it was just read, with its pods."""
+    def why(
+        self, ref: AttemptRef, job: Job, raw: Raw, pods: Sequence[Raw], shares: bool = False
+    ) -> Why:
+        """What it waits for: ``job``, which is ``raw`` as it was just read, with its pods.
+
+        ``shares``: what its scheduler keeps of all gangs may have been read for another of them,
+        a moment ago.
+        """
         waiting = Waiting(
             job=raw,
             pods=pods,
-            objects=self._objects(job.adapter, ref, job),
+            objects=self._objects(job.adapter, ref, job, shares),
             room=self._free(),
         )
         if never := _never(waiting, job.adapter.bound_to(waiting)):
@@ -76,23 +82,23 @@ class Pending:
         return {}
 
     def _objects(
-        self, adapter: SchedulerAdapter, ref: AttemptRef, job: Job
+        self, adapter: SchedulerAdapter, ref: AttemptRef, job: Job, shares: bool
     ) -> dict[str, list[Raw]]:
         found = {}
         for resource in adapter.reads:
             namespace = job.namespace if resource.namespaced else ""
-            listed = self._all(resource, namespace)
+            listed = self._all(resource, namespace, shares)
             if resource.namespaced:
                 listed = [raw for raw in listed if _is_of(raw, ref, job)]
             found[resource.plural] = listed
         return found
 
-    def _all(self, resource: Resource, namespace: str) -> list[Raw]:
-        """A whole collection; those who ask at about the same time share one read of it."""
+    def _all(self, resource: Resource, namespace: str, shares: bool) -> list[Raw]:
+        """A whole collection; those who share, and ask at about the same time, read it once."""
         key, began = (resource, namespace), time.monotonic()
         with self._lock:
             self._listed = {k: held for k, held in self._listed.items() if held[0] > began}
-            if key in self._listed:
+            if shares and key in self._listed:
                 return self._listed[key][1]
         listed = list(self.objects.every(resource, namespace, ""))
         took = time.monotonic() - began
