@@ -9,7 +9,7 @@ from datetime import timedelta
 from itertools import islice
 from uuid import UUID
 
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError, close_old_connections, transaction
 
 from gangline.clusters import contact
 from gangline.clusters.connections import Unconnectable, acts_here, driver_for
@@ -29,6 +29,8 @@ from workloads.services.observe import Stamped
 log = logging.getLogger(__name__)
 
 STANDBY_SECONDS = 2.0
+LOOKS_AT_ONCE, LOOKING_SECONDS = 20, 2.0
+"""Looks between two batches: few, and none after a while, for the lease is kept between them."""
 PAUSE_SECONDS = 1.0
 LOOK_SECONDS = 2.0
 PROBE_SECONDS = 30.0
@@ -39,6 +41,10 @@ CURRENT_SECONDS = 5.0
 def lease_name(cluster_id: UUID) -> str:
     """Name of the lease of a cluster's watcher."""
     return f"watcher:{cluster_id}"
+
+
+class LeaseRanOut(LeaseLost):
+    """The own lease was not renewed in time; nobody else took it meanwhile."""
 
 
 class Watchers:
@@ -101,6 +107,8 @@ class Watcher:
         self.is_leading = False
         self._lease = LeaseHolder(lease_name(cluster_id))
         self._led_fence = 0
+        self._again: dict[tuple[str, int], None] = {}
+        """Attempts of which a newer read had overtaken the news: looked at once more, in order."""
 
     def run(self, stop: threading.Event) -> None:
         while not stop.is_set():
@@ -110,6 +118,12 @@ class Watcher:
                     self._lead(stop)
                 else:
                     stop.wait(STANDBY_SECONDS)
+            except LeaseRanOut:
+                log.warning(
+                    "the lease to watch cluster %s ran out while it was read or stored; "
+                    "the watch begins anew",
+                    self.cluster_id,
+                )
             except LeaseLost:
                 log.info("another process watches cluster %s now", self.cluster_id)
             except Cluster.DoesNotExist:
@@ -133,10 +147,10 @@ class Watcher:
             return
         install = refs.installation_id()
         self._led_fence = self._lease.fence
-        self._adopt(driver, install, stop)
+        self._again.clear()
         self.is_leading = True
-        # A watch begins with everything that is there, so nothing falls in between.
-        batches, checked = driver.watch(install, "", self._tell_trouble), time.monotonic()
+        batches = driver.watch(install, "", self._tell_trouble, self._adopted)
+        checked = time.monotonic()
         try:
             for batch in batches:
                 if stop.is_set():
@@ -149,7 +163,9 @@ class Watcher:
                 self._hold()
                 close_old_connections()
                 if batch:
-                    self._store(driver, install, batch)
+                    self._store(batch)
+                if self._again:
+                    self._look_again(driver, install)
         finally:
             if isinstance(batches, Generator):
                 batches.close()
@@ -163,8 +179,10 @@ class Watcher:
     def _hold(self) -> None:
         """Keep the lease, or raise LeaseLost. One that ran out and was taken again is another: what
         is there has to be adopted under it before anything is done."""
-        if not self._lease.keep() or self._lease.fence != self._led_fence:
+        if not self._lease.keep():
             raise LeaseLost(self._lease.name)
+        if self._lease.fence != self._led_fence:
+            raise LeaseRanOut(self._lease.name)
 
     def _tell_trouble(self, trouble: str) -> None:
         Cluster.objects.filter(pk=self.cluster_id).update(watch_trouble=trouble)
@@ -176,18 +194,14 @@ class Watcher:
         except Unconnectable:
             return False
 
-    def _adopt(self, driver: Driver, install: str, stop: threading.Event) -> None:
-        """Learn what is there before anything new is done (§8.5)."""
-        owned = iter(driver.list_owned(install))
-        while chunk := list(islice(owned, observe.BATCH)):
-            if stop.is_set():
-                return
-            self._hold()
-            self._look_again(driver, _unfinished(chunk))
-        Cluster.objects.filter(pk=self.cluster_id).update(synced_fence=self._lease.fence)
+    def _adopted(self) -> None:
+        """What is there was learnt, so new things may be done from now on (§8.5)."""
+        with transaction.atomic():
+            self._lease.guard()
+            Cluster.objects.filter(pk=self.cluster_id).update(synced_fence=self._led_fence)
         work_bell.ring()
 
-    def _store(self, driver: Driver, install: str, batch: Sequence[Observation]) -> None:
+    def _store(self, batch: Sequence[Observation]) -> None:
         now, monotonic = db_now(), time.monotonic()
         stamped = [
             Stamped(seen, now - timedelta(seconds=monotonic - (seen.read_monotonic or monotonic)))
@@ -196,15 +210,25 @@ class Watcher:
         fail_point("watcher.before_store")
         stored = observe.store_batch(stamped, guard=self._lease.guard)
         # Overtaken by a newer read, yet it may be the only news: look once more.
-        again = [AttemptRef(install, s.workload, s.attempt, name="") for s in stored.stale]
-        self._look_again(driver, _unfinished(again))
+        self._again |= {(seen.workload, seen.attempt): None for seen in stored.stale}
 
-    def _look_again(self, driver: Driver, owned: Sequence[AttemptRef]) -> None:
-        stamped = []
-        for ref in owned:
-            read_at = db_now()
-            stamped.append(Stamped(driver.observe(ref), read_at))
-        observe.store_batch(stamped, guard=self._lease.guard)
+    def _look_again(self, driver: Driver, install: str) -> None:
+        """For a while; what is left then waits for the next batch, which is never far."""
+        until = time.monotonic() + LOOKING_SECONDS
+        some = list(islice(self._again, LOOKS_AT_ONCE))
+        unfinished = {
+            (ref.workload, ref.attempt): ref
+            for ref in _unfinished([AttemptRef(install, *key, name="") for key in some])
+        }
+        for key in some:
+            if time.monotonic() > until:
+                return
+            del self._again[key]
+            if (ref := unfinished.get(key)) is not None:
+                self._hold()
+                read_at = db_now()
+                seen = Stamped(driver.observe(ref), read_at)
+                observe.store_batch([seen], guard=self._lease.guard)
 
 
 def _follow_up(cluster: Cluster, health: Health) -> None:

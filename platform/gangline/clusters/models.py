@@ -27,7 +27,7 @@ class Cluster(models.Model):
     admit_due = models.BooleanField(default=False)
     """Slots were freed or asked for since the last walk over the waiting gangs (R7b)."""
     synced_fence = models.BigIntegerField(default=0)
-    """Fence of the watcher lease under which a full list was last adopted."""
+    """Fence of the watcher lease under which all that is there was last told and stored."""
     watch_trouble = models.TextField(blank=True, default="")
     """Why a part of the cluster cannot be followed, in words; empty: everything is."""
     heard_at = models.DateTimeField(null=True)

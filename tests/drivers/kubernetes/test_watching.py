@@ -18,7 +18,7 @@ from gangline.clusters.drivers.kubernetes.client import Client
 from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from gangline.clusters.drivers.kubernetes.options import Options
-from gangline.clusters.drivers.kubernetes.reflector import Raw, Reflector, Sink
+from gangline.clusters.drivers.kubernetes.reflector import Raw, Reflector
 from gangline.clusters.drivers.kubernetes.resources import PODS, Resource
 from gangline.clusters.drivers.kubernetes.store import Listener, Store
 from tests.beds.kubernetes.bed import Bed
@@ -37,7 +37,7 @@ def place(bed: Bed, tmp_path: Path) -> Iterator[Ground]:
         yield found
 
 
-class Told(Sink):
+class Told:
     """Keeps what a reflector tells: the objects that are there, and what troubles it."""
 
     def __init__(self) -> None:

@@ -80,7 +80,7 @@ class Client:
 
     ``reach`` says which addresses may be dialled; None: any. ``writes``: how fast objects may be
     changed; None: as fast as it goes. While the cluster wants a rest, nothing is sent to it: every
-    request is answered as the one was that asked for the rest.
+    request, and every stream, is answered as the one was that asked for the rest.
     """
 
     def __init__(
@@ -200,12 +200,11 @@ class Client:
                     raise Unreachable(f"{self.access.server} answers too slowly.")
             answer = Answer(
                 response.status,
-                _parsed(bytes(data)),
+                parsed(bytes(data)),
                 asked_for(response.headers.get("Retry-After", "")),
                 response.headers.get("Date", ""),
             )
-        if answer.wants_rest:
-            self._rest.take(answer.retry_after or BRIEF_REST)
+        self._heed(answer)
         return answer
 
     @contextmanager
@@ -219,7 +218,8 @@ class Client:
     ) -> Iterator[tuple[int, Iterator[bytes]]]:
         """Status and pieces of an answer that goes on for long; a watch or a followed log.
 
-        ``wire``: through which another thread may end the wait.
+        ``wire``: through which another thread may end the wait. After a status that asks for a
+        rest, `rest_left` says for how long.
         """
         if (left := self._rest.left) > 0:
             resting = _resting(left)
@@ -227,11 +227,22 @@ class Client:
             return
         asked = self._opened("GET", path, query, None, "", silence)
         with waiting_on(wire), asked as response:
+            retry_after = asked_for(response.headers.get("Retry-After", ""))
+            self._heed(Answer(response.status, None, retry_after))
             yield response.status, self._pieces(response)
+
+    @property
+    def rest_left(self) -> float:
+        """Seconds for which the cluster still wants to be left alone; 0 when it does not."""
+        return self._rest.left
 
     def close(self) -> None:
         """Let go of all connections."""
         self._pool.clear()
+
+    def _heed(self, answer: Answer) -> None:
+        if answer.wants_rest:
+            self._rest.take(answer.retry_after or BRIEF_REST)
 
     def _await_turn(self) -> None:
         if self._writes is not None:
@@ -332,7 +343,8 @@ def _resting(left: float) -> Answer:
     return Answer(429, {"kind": "Status", "code": 429, "message": message}, retry_after=left)
 
 
-def _parsed(data: bytes) -> Any:
+def parsed(data: bytes) -> Any:
+    """JSON, or text where it is none."""
     try:
         return json.loads(data)
     except ValueError:

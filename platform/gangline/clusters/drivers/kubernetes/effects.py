@@ -35,6 +35,7 @@ PATIENCE = 15.0
 """Seconds in which what is in the way may go before a call gives up; its budget is 30."""
 BRIEF = 8.0
 LOOK_EVERY = 0.2
+LONGEST_PAUSE = 2.0
 TRIES = 4
 DEPENDENTS = {
     (r.api_version, r.kind): r
@@ -63,12 +64,14 @@ class Effects:
         body = manifests.job(ref)
         deadline = time.monotonic() + PATIENCE
         is_prepared = False
+        pause = LOOK_EVERY
         while True:
             answer = self.client.create(kind.resource, namespace, body)
             if answer.ok:
                 return NotYet()
             if answer.status == 409:
-                told = self._taken(ref, deadline)
+                told = self._taken(ref, deadline, pause)
+                pause = min(LONGEST_PAUSE, 2 * pause)
             elif errors.lacks_namespace(answer) or errors.missing_right(answer):
                 told = self._said(ref, answer, ("job",)) if is_prepared else None
                 told = told or self._namespaces.prepare(namespace, ref.install)
@@ -199,11 +202,15 @@ class Effects:
     def _delete(self, job: Job) -> Answer:
         return self.client.delete(job.kind.resource, job.namespace, job.name, uid=job.uid)
 
-    def _taken(self, ref: AttemptRef, deadline: float) -> Result | None:
+    def _taken(self, ref: AttemptRef, deadline: float, pause: float) -> Result | None:
         """The name is in use: what that means; None when it is worth another try at once."""
         job = self.objects.job(ref)
         if job is None:
-            return None if time.monotonic() < deadline else Busy(2.0, "The name is in use.")
+            # It is just going, or a read does not show yet what a write meets.
+            if time.monotonic() + pause >= deadline:
+                return Busy(2.0, "The name is in use.")
+            time.sleep(pause)
+            return None
         if job.install != ref.install or is_attempt(job, ref):
             return NotYet()  # found, or somebody else's: the next observation says which
         if not is_workload(job, ref):

@@ -58,6 +58,18 @@ class Owner:
     name: str
     uid: str
 
+    def is_job(self, name: str, uid: str) -> bool:
+        """Whether it is the job of this name and, where both are known, this uid.
+
+        Labels can be copied, and what was copied must not be taken for a replica. A launcher is
+        made by a ``Job`` of its own, which bears the name of its MPIJob.
+        """
+        if self.kind == LAUNCHER_JOB:
+            return not name or self.name == f"{name}-launcher"
+        if uid and self.uid:
+            return self.uid == uid
+        return not name or self.name == name
+
 
 @dataclass(frozen=True, slots=True)
 class Pod:
@@ -76,6 +88,8 @@ class Pod:
     container: str
     """Name of the main container, whose log and whose end count."""
     is_scheduled: bool
+    scheduled_at: datetime | None
+    """When it got its node; None also where nobody wrote it down."""
     unscheduled: str
     """Why the scheduler has not placed it, in its own words."""
     has_started: bool
@@ -99,19 +113,8 @@ class Pod:
     """None: it was made for no job, whatever its labels say."""
 
     def is_of(self, name: str, uid: str) -> bool:
-        """Whether it was made for the job of this name and, where it is known, this uid.
-
-        Labels can be copied, and what was copied must not be taken for a replica. A launcher is
-        made by a ``Job`` of its own, which bears the name of its MPIJob.
-        """
-        owner = self.owner
-        if owner is None:
-            return False
-        if owner.kind == LAUNCHER_JOB:
-            return not name or owner.name == f"{name}-launcher"
-        if uid and owner.uid:
-            return owner.uid == uid
-        return not name or owner.name == name
+        """Whether it was made for a job, see `Owner.is_job`."""
+        return self.owner is not None and self.owner.is_job(name, uid)
 
     @property
     def key(self) -> tuple[str, int]:
@@ -152,6 +155,7 @@ def read(raw: Mapping[str, Any]) -> Pod:
         node=str(spec.get("nodeName", "")),
         container=main,
         is_scheduled=bool(spec.get("nodeName")),
+        scheduled_at=_scheduled_at(scheduled),
         unscheduled=_unscheduled(scheduled),
         has_started=bool(state.get("running") or ended),
         is_running=status.get("phase") == "Running" and "running" in state,
@@ -165,11 +169,14 @@ def read(raw: Mapping[str, Any]) -> Pod:
         deleting_at=moment(meta.get("deletionTimestamp")),
         disrupted=_is_disrupted(status, conditions),
         restarts=int(seen.get("restartCount") or 0),
-        owner=_owner(meta, marks),
+        owner=owner(raw),
     )
 
 
-def _owner(meta: Mapping[str, Any], marks: Mapping[str, Any]) -> Owner | None:
+def owner(raw: Mapping[str, Any]) -> Owner | None:
+    """What a pod was made for; None: no job."""
+    meta = _map(raw, "metadata")
+    marks = _map(meta, "labels")
     found = next((one for one in _list(meta, "ownerReferences") if one.get("controller")), None)
     if found is not None:
         return Owner(*(sys.intern(str(found.get(key, ""))) for key in ("kind", "name", "uid")))
@@ -270,6 +277,11 @@ def _worst_wait(status: Mapping[str, Any]) -> tuple[int, str]:
 def _with_message(words: str, message: str) -> str:
     told = " ".join(message.split())[:_LONGEST].rstrip(".")
     return f"{words}: {told}." if told else f"{words}."
+
+
+def _scheduled_at(scheduled: Mapping[str, Any]) -> datetime | None:
+    is_placed = scheduled.get("status") == "True"
+    return moment(scheduled.get("lastTransitionTime")) if is_placed else None
 
 
 def _unscheduled(condition: Mapping[str, Any]) -> str:

@@ -17,7 +17,7 @@ from . import jobs, pods
 from .jobs import Job
 from .kinds import JobKind
 from .pods import Pod
-from .reflector import Raw, Sink
+from .reflector import Raw
 from .resources import PODS, Resource
 
 log = logging.getLogger(__name__)
@@ -50,8 +50,11 @@ class Listener:
 
 
 @dataclass
-class Store(Sink):
-    """Jobs and pods as last heard, and which attempts have changed since somebody asked."""
+class Store:
+    """Jobs and pods as last heard, and which attempts have changed since somebody asked.
+
+    A `reflector.Sink`.
+    """
 
     kinds: dict[Resource, JobKind]
     listener: Listener
@@ -66,6 +69,7 @@ class Store(Sink):
         self.changes = threading.Condition()
         self._dirty: dict[Key, float] = {}
         self._heard: dict[Stream, float] = {}
+        self._barred: set[Stream] = set()
         self._jobs_of: defaultdict[Key, set[str]] = defaultdict(set)
         self._pods_of: defaultdict[Key, set[str]] = defaultdict(set)
 
@@ -79,6 +83,11 @@ class Store(Sink):
         """Whether everything that this stream has to tell was listed once."""
         with self.changes:
             return stream in self._heard
+
+    def is_barred(self, stream: Stream) -> bool:
+        """Whether this stream may not be followed."""
+        with self.changes:
+            return stream in self._barred
 
     def trouble_of(self, streams: Iterable[Stream]) -> str:
         """Why any of these tells nothing, in the words of the first; empty when all of them do."""
@@ -150,6 +159,8 @@ class Store(Sink):
         self, resource: Resource, reason: str, namespace: str = "", *, is_forbidden: bool = False
     ) -> None:
         with self.changes:
+            if is_forbidden:
+                self._barred.add((resource, namespace))
             if is_forbidden and not namespace:
                 self.forbidden.add(resource)
             is_new = self.troubles.get((resource, namespace)) != reason
@@ -165,10 +176,12 @@ class Store(Sink):
             for uid in self._held(resource, namespace):
                 self._drop(resource, uid, time.monotonic())
             self._heard.pop(stream, None)
+            self._barred.discard(stream)
             self.troubles.pop(stream, None)
 
     def _hear(self, stream: Stream) -> None:
         self._heard[stream] = time.monotonic()
+        self._barred.discard(stream)
         self.troubles.pop(stream, None)
         self.changes.notify_all()
 
