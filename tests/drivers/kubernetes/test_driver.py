@@ -25,20 +25,17 @@ from gangline.clusters.drivers.kubernetes.namespaces import BINDINGS
 from gangline.clusters.drivers.kubernetes.options import Options
 from gangline.clusters.drivers.kubernetes.resources import (
     CLAIMS,
-    CONFIG_MAPS,
     NAMESPACES,
     PODS,
-    SECRETS,
-    Resource,
 )
 from tests.beds.kubernetes.bed import Bed
+from tests.beds.kubernetes.objects import CONFIG_MAPS, SECRETS, SERVICES
 from tests.drivers.kubernetes.harness import JOBS, Ground, ground, lost, stranger
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.needs_kubernetes
 
 S = ObservedState
-SERVICES = Resource("", "v1", "services", "Service")
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from .namespaces import Namespaces
 from .objects import Doubt, Objects, is_attempt, is_workload
 from .places import Place, Places, Render
 from .pods import Pod
-from .resources import CLAIMS, CONFIG_MAPS, SECRETS, Resource
+from .resources import CLAIMS, Resource
 from .schedulers import ADAPTERS, Change
 
 PATIENCE = 15.0
@@ -37,8 +37,7 @@ BRIEF = 8.0
 LOOK_EVERY = 0.2
 TRIES = 4
 DEPENDENTS = {
-    (r.api_version, r.kind): r
-    for r in (SECRETS, CONFIG_MAPS, CLAIMS, *(r for a in ADAPTERS.values() for r in a.reads))
+    (r.api_version, r.kind): r for r in (CLAIMS, *(r for a in ADAPTERS.values() for r in a.reads))
 }
 """What may stand beside a job, by version and kind."""
 
@@ -167,8 +166,6 @@ class Effects:
 
     def _is_of(self, resource: Resource, job: Job, body: Mapping[str, Any]) -> bool:
         """Whether what bears the dependent's name was made for this very job."""
-        if resource == SECRETS:
-            return True  # never read; its name holds the workload's
         answer = self.client.get(resource, job.namespace, body["metadata"]["name"])
         if answer.status == 404:
             raise Doubt("What belongs to the workload is just being removed.")
