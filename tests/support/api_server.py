@@ -44,6 +44,8 @@ class Script:
     """One byte a second, for ever."""
     endless: bool = False
     seen: list[str] = field(default_factory=list)
+    sent: list[tuple[str, Any]] = field(default_factory=list)
+    """Path without its query and JSON of every body that came."""
 
     def answer(self, path: str) -> tuple[int, Any]:
         path = path.partition("?")[0]
@@ -117,7 +119,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.script.seen.append(f"{self.command} {self.path}")
-        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if came := self.rfile.read(int(self.headers.get("Content-Length") or 0)):
+            self.script.sent.append((self.path.partition("?")[0], json.loads(came)))
         if self.script.drip or self.script.endless:
             return self._forever()
         status, body = self.script.status, self.script.page
