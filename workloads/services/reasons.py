@@ -109,7 +109,7 @@ def _creating(workload: Workload, attempt: Attempt, replicas: Sequence[Replica])
             f"No contact with cluster {workload.cluster.name}.",
             "It is saved and starts when contact returns, for which Gangline looks every 30 s.",
         )
-    return Told(attempt.trouble)
+    return Told(attempt.trouble or (attempt.wait_reason if attempt.create_state == "sent" else ""))
 
 
 def _ready(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
@@ -136,7 +136,8 @@ def _degraded(workload: Workload, attempt: Attempt, replicas: Sequence[Replica])
 def _stopping(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
     left = sum(r.state in ("Running", "Starting") for r in replicas)
     by = f" by {workload.desired_by}" if workload.desired_by else ""
-    return Told(f"Stopped{by}; {_pods(left)} still to end." if left else f"Stopped{by}.")
+    why = f"Stopped{by}; {_pods(left)} still to end." if left else f"Stopped{by}."
+    return Told(f"{why} {attempt.trouble}".strip())
 
 
 def _stopped(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
@@ -171,7 +172,7 @@ def _failed(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -
 
 
 def _resuming(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
-    return Told(attempt.trouble or attempt.wait_reason)
+    return Told(attempt.trouble or (attempt.wait_reason if attempt.create_state != "seen" else ""))
 
 
 def _ending(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:

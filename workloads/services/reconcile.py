@@ -47,7 +47,7 @@ from workloads.services import (
 from workloads.services.claims import Claim, LostLease
 from workloads.services.contact import wake_waiting
 from workloads.services.phases import Action, Situation, plan
-from workloads.services.reasons import seconds_in_words, sentence, slow_down
+from workloads.services.reasons import LONGEST, seconds_in_words, sentence, slow_down
 from workloads.services.rehearsing import at_fields
 
 log = logging.getLogger(__name__)
@@ -242,7 +242,7 @@ class _Work:
             case Refused():
                 return self._refused(action, result, now)
             case Unknown():
-                return self._failed(now)
+                return self._in_doubt(action, result, now)
         return _After(now, answered=action == Action.CREATE)
 
     def _rest(self, seconds: float, now: datetime) -> _After:
@@ -287,6 +287,21 @@ class _Work:
             )
             status.settle(workload, now=now)
         return _After(now)
+
+    def _in_doubt(self, action: Action, unknown: Unknown, now: datetime) -> _After:
+        """Whether it was done, the next looks tell; until then the row says what was heard.
+
+        They clear ``trouble``, as contact there is; while a create may still land, nothing else is
+        known of it than why its answer is in doubt.
+        """
+        said = sentence(unknown.reason)[:LONGEST]
+        with claims.fenced(self.held) as workload:
+            rows = Attempt.objects.filter(pk=self.attempt.pk)
+            rows.update(trouble=said)
+            if action == Action.CREATE:
+                rows.filter(create_state=CreateState.SENT).update(wait_reason=said)
+            status.settle(workload, now=now)
+        return self._failed(now)
 
     def _conclude(self, outcome: Outcome) -> _After:
         with claims.fenced(self.held) as workload:

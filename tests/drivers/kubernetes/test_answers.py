@@ -87,8 +87,20 @@ def status(code: int, message: str, *, reason: str = "", wait: float | None = No
         (status(429, "too many requests", wait=7), Busy(7, is_for_all=True)),
         (status(429, "too many requests"), Busy(5, is_for_all=True)),
         (status(503, "shutting down", wait=3), Busy(3, is_for_all=True)),
-        (status(503, "no healthy upstream"), Unknown("The cluster answered 503.")),
-        (status(500, "etcdserver: request timed out"), Unknown("The cluster answered 500.")),
+        (
+            status(503, "no healthy upstream"),
+            Unknown("The cluster answered 503: no healthy upstream."),
+        ),
+        (
+            status(500, "etcdserver: request timed out"),
+            Unknown("The cluster answered 500: etcdserver: request timed out."),
+        ),
+        (
+            status(500, 'Post "https://10.96.0.7:9443/x": EOF\ngoroutine 12 [running]:\nmain.go'),
+            Unknown('The cluster answered 500: Post "an address inside of the cluster EOF.'),
+        ),
+        (Answer(502, "<html>Bad Gateway</html>"), Unknown("The cluster answered 502.")),
+        (Answer(500, None), Unknown("The cluster answered 500.")),
         (status(401, "Unauthorized"), Unknown("The cluster no longer accepts Gangline's login.")),
         (
             status(

@@ -96,7 +96,7 @@ def result(answer: Answer) -> Result:
         # Nothing was stored: the API server asks its checks before it writes.
         return Busy(CHECK_AWAY, f"{_short(check[1])}, whom the cluster asks, does not answer.")
     if status >= 500:
-        return Unknown(f"The cluster answered {status}.")
+        return Unknown(_cut(f"The cluster answered {status}{_its_words(answer)}"))
     if status == 403 and "being terminated" in text:
         return Busy(GOING, "The project's namespace is just being removed.")
     if status == 404 and not lacks_namespace(answer):
@@ -109,6 +109,12 @@ def reading(answer: Answer) -> str:
     if answer.status == 401:
         return "The cluster no longer accepts Gangline's login."
     return missing_right(answer) or _cut(f"The cluster answered {answer.status}: {words(answer)}")
+
+
+def _its_words(answer: Answer) -> str:
+    """What was said beside a failure; a page of a proxy in between says nothing."""
+    said = cleaned(core(answer))
+    return f": {said}" if said and not said.startswith("<") else ""
 
 
 def _short(check: str) -> str:
