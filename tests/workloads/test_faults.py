@@ -129,6 +129,9 @@ def test_while_writes_fail_and_reads_do_not_the_row_says_what_the_cluster_answer
     reconcile(workload.pk)
     workload.refresh_from_db()
     assert workload.reason.endswith("The cluster answered 500 to suspend.")
+    clock.shift(timedelta(seconds=61))
+    _until(workload, "Stopped")
+    assert current_attempt(workload).wait_reason == ""
 
 
 def test_f15_twenty_deliveries_of_one_task_have_one_effect(shared_engine: Engine) -> None:
@@ -184,11 +187,15 @@ def _pass_the_lease(workload: Workload) -> None:
 
 
 def _until_running(workload: Workload, *, seconds: float = 20) -> None:
-    def works() -> bool:
-        reconcile(workload.pk)
-        return _status(workload) == "Running"
+    _until(workload, "Running", seconds=seconds)
 
-    wait_for(works, seconds=seconds)
+
+def _until(workload: Workload, status: str, *, seconds: float = 20) -> None:
+    def reached() -> bool:
+        reconcile(workload.pk)
+        return _status(workload) == status
+
+    wait_for(reached, seconds=seconds)
 
 
 def _status(workload: Workload) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from gangline.web import formats
-from workloads.models import Attempt, Outcome, Replica, Workload
+from workloads.models import Attempt, CreateState, Outcome, Replica, Workload
 
 LONGEST = 400
 _TIMES = {1: "once", 2: "twice"}
@@ -80,6 +80,12 @@ def times_in_words(count: int) -> str:
     return _TIMES.get(count, f"{count} times")
 
 
+def _trouble(attempt: Attempt) -> str:
+    """What stands in the way; from the first create on, a reason to wait is a write that failed."""
+    is_sent = attempt.create_state != CreateState.NONE
+    return attempt.trouble or (attempt.wait_reason if is_sent else "")
+
+
 def _ended_with(replica: Replica) -> str:
     if replica.reason:
         return replica.reason
@@ -109,7 +115,7 @@ def _creating(workload: Workload, attempt: Attempt, replicas: Sequence[Replica])
             f"No contact with cluster {workload.cluster.name}.",
             "It is saved and starts when contact returns, for which Gangline looks every 30 s.",
         )
-    return Told(attempt.trouble or (attempt.wait_reason if attempt.create_state == "sent" else ""))
+    return Told(_trouble(attempt))
 
 
 def _ready(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
@@ -137,7 +143,7 @@ def _stopping(workload: Workload, attempt: Attempt, replicas: Sequence[Replica])
     left = sum(r.state in ("Running", "Starting") for r in replicas)
     by = f" by {workload.desired_by}" if workload.desired_by else ""
     why = f"Stopped{by}; {_pods(left)} still to end." if left else f"Stopped{by}."
-    return Told(f"{why} {attempt.trouble}".strip())
+    return Told(f"{why} {_trouble(attempt)}".strip())
 
 
 def _stopped(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
@@ -158,7 +164,7 @@ def _deleting(workload: Workload, attempt: Attempt, replicas: Sequence[Replica])
             "It is removed when contact returns, for which Gangline looks every 30 s.",
         )
     why = "The time that it was to be kept is over." if workload.stop_cause == "auto" else ""
-    return Told(attempt.trouble or why)
+    return Told(_trouble(attempt) or why)
 
 
 def _failed(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
@@ -172,7 +178,7 @@ def _failed(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -
 
 
 def _resuming(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
-    return Told(attempt.trouble or (attempt.wait_reason if attempt.create_state != "seen" else ""))
+    return Told(attempt.trouble or attempt.wait_reason)
 
 
 def _ending(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:

@@ -242,7 +242,9 @@ class _Work:
             case Refused():
                 return self._refused(action, result, now)
             case Unknown():
-                return self._in_doubt(action, result, now)
+                return self._in_doubt(result, now)
+        if self.attempt.wait_reason:
+            Attempt.objects.filter(pk=self.attempt.pk).update(wait_reason="")
         return _After(now, answered=action == Action.CREATE)
 
     def _rest(self, seconds: float, now: datetime) -> _After:
@@ -288,18 +290,16 @@ class _Work:
             status.settle(workload, now=now)
         return _After(now)
 
-    def _in_doubt(self, action: Action, unknown: Unknown, now: datetime) -> _After:
+    def _in_doubt(self, unknown: Unknown, now: datetime) -> _After:
         """Whether it was done, the next looks tell; until then the row says what was heard.
 
-        They clear ``trouble``, as contact there is; while a create may still land, nothing else is
-        known of it than why its answer is in doubt.
+        They clear ``trouble``, as contact there is; ``wait_reason`` stays until a write succeeds.
         """
         said = sentence(unknown.reason)[:LONGEST]
         with claims.fenced(self.held) as workload:
             rows = Attempt.objects.filter(pk=self.attempt.pk)
             rows.update(trouble=said)
-            if action == Action.CREATE:
-                rows.filter(create_state=CreateState.SENT).update(wait_reason=said)
+            rows.exclude(create_state=CreateState.NONE).update(wait_reason=said)
             status.settle(workload, now=now)
         return self._failed(now)
 
