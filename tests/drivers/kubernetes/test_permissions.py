@@ -12,19 +12,9 @@ from gangline.clusters.drivers.kubernetes.roles import manifests
 from gangline.clusters.drivers.kubernetes.schedulers import ADAPTERS, volcano
 from gangline.clusters.drivers.kubernetes.schedulers.base import SchedulerAdapter
 from scripts.build_roles import FOLDER
+from tests.drivers.kubernetes.harness import shipped
 
 ALL = frozenset(ADAPTERS)
-
-
-def role(name: str, file: str = "role.yaml") -> dict[str, Any]:
-    """A ClusterRole of a shipped file, as the API server would give it back."""
-    found = [
-        one
-        for one in yaml.safe_load_all((FOLDER / file).read_text(encoding="utf-8"))
-        if one["kind"] == "ClusterRole" and one["metadata"]["name"] == name
-    ]
-    assert len(found) == 1
-    return dict(found[0])
 
 
 def allowing(*roles: dict[str, Any]) -> permissions.Ask:
@@ -48,7 +38,7 @@ def test_the_shipped_files_are_current(name: str) -> None:
 
 
 def test_with_the_shipped_roles_nothing_is_missing_and_nothing_too_much() -> None:
-    verdict = permissions.judge(allowing(role("gangline")), role("gangline-project"), ALL)
+    verdict = permissions.judge(allowing(shipped("gangline")), shipped("gangline-project"), ALL)
     assert missing(verdict) == ()
     assert verdict.excess == ()
     assert verdict.asked > 30
@@ -56,10 +46,10 @@ def test_with_the_shipped_roles_nothing_is_missing_and_nothing_too_much() -> Non
 
 @pytest.mark.parametrize("number", range(len(permissions.CLUSTER)))
 def test_every_rule_of_the_cluster_role_is_asked_for(number: int) -> None:
-    held = role("gangline")
+    held = shipped("gangline")
     held["rules"].pop(number)
     rule = permissions.CLUSTER[number]
-    verdict = permissions.judge(allowing(held), role("gangline-project"), ALL)
+    verdict = permissions.judge(allowing(held), shipped("gangline-project"), ALL)
     missing = {(one.group, name) for one in verdict.missing_cluster for name in one.resources}
     # A verb that another rule gives as well is not missing; at least one of these must be.
     assert missing & {(rule.group, name) for name in rule.resources}, rule
@@ -67,10 +57,10 @@ def test_every_rule_of_the_cluster_role_is_asked_for(number: int) -> None:
 
 @pytest.mark.parametrize("number", range(len(permissions.PROJECT)))
 def test_every_rule_of_the_project_role_is_compared(number: int) -> None:
-    held = role("gangline-project")
+    held = shipped("gangline-project")
     held["rules"].pop(number)
     rule = permissions.PROJECT[number]
-    verdict = permissions.judge(allowing(role("gangline")), held, ALL)
+    verdict = permissions.judge(allowing(shipped("gangline")), held, ALL)
     assert verdict.missing_project == (rule,)
     assert f"kubectl edit clusterrole {permissions.PROJECT_ROLE}" in permissions.fix(verdict)
     assert yaml.safe_load(permissions.fix(verdict)) == [
@@ -83,10 +73,10 @@ def test_every_rule_of_the_project_role_is_compared(number: int) -> None:
 
 
 def test_only_what_is_missing_is_named() -> None:
-    held = role("gangline")
+    held = shipped("gangline")
     rule_there = next(one for one in held["rules"] if one["resources"] == ["namespaces"])
     rule_there["verbs"] = ["get", "list"]
-    verdict = permissions.judge(allowing(held), role("gangline-project"), frozenset())
+    verdict = permissions.judge(allowing(held), shipped("gangline-project"), frozenset())
     [rule] = verdict.missing_cluster
     assert (rule.resources, rule.verbs) == (("namespaces",), ("create", "patch"))
     assert permissions.in_words(rule) == "create, patch namespaces"
@@ -97,10 +87,10 @@ def test_only_what_is_missing_is_named() -> None:
 
 
 def test_a_scheduler_that_is_not_there_needs_no_rights() -> None:
-    held = role("gangline")
+    held = shipped("gangline")
     held["rules"] = [one for one in held["rules"] if one["apiGroups"] != [volcano.QUEUES.group]]
-    there = permissions.judge(allowing(held), role("gangline-project"), frozenset({"volcano"}))
-    absent = permissions.judge(allowing(held), role("gangline-project"), frozenset())
+    there = permissions.judge(allowing(held), shipped("gangline-project"), frozenset({"volcano"}))
+    absent = permissions.judge(allowing(held), shipped("gangline-project"), frozenset())
     assert missing(there)
     assert not missing(absent)
 
@@ -113,9 +103,9 @@ def test_an_administrator_needs_no_role_and_is_too_much() -> None:
 
 
 def test_without_the_right_to_bind_the_role_is_no_help() -> None:
-    held = role("gangline")
+    held = shipped("gangline")
     held["rules"] = [one for one in held["rules"] if one["resources"] != ["clusterroles"]]
-    verdict = permissions.judge(allowing(held), role("gangline-project"), frozenset())
+    verdict = permissions.judge(allowing(held), shipped("gangline-project"), frozenset())
     assert any("pods/log" in rule.resources for rule in verdict.missing_project)
 
 
