@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from gangline.lib.sentences import sentence
 from gangline.web import formats
 from workloads.models import Attempt, CreateState, Outcome, Replica, Workload
 
@@ -32,12 +33,6 @@ def tell(
         return Told("Finished." if ran is None else f"Finished in {formats.span(ran)}.")
     told = _TELLERS[phase](workload, attempt, replicas) if phase in _TELLERS else Told()
     return Told(_cut(told.why), _cut(told.next_step))
-
-
-def sentence(text: str) -> str:
-    """``text`` with a full stop, without control characters."""
-    clean = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return clean if not clean or clean[-1] in ".!?…" else f"{clean}."
 
 
 def failure(attempt: Attempt, replicas: Sequence[Replica]) -> str:

@@ -31,6 +31,7 @@ from gangline.clusters.drivers.base import (
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
 from gangline.lib.fail_points import fail_point
+from gangline.lib.sentences import sentence
 from workloads import refs
 from workloads.models import Attempt, CreateState, Desired, Outcome, Workload
 from workloads.services import (
@@ -47,7 +48,7 @@ from workloads.services import (
 from workloads.services.claims import Claim, LostLease
 from workloads.services.contact import wake_waiting
 from workloads.services.phases import Action, Situation, plan
-from workloads.services.reasons import LONGEST, seconds_in_words, sentence, slow_down
+from workloads.services.reasons import LONGEST, seconds_in_words, slow_down
 from workloads.services.rehearsing import at_fields
 
 log = logging.getLogger(__name__)

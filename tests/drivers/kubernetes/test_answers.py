@@ -3,7 +3,7 @@
 import pytest
 
 from gangline.clusters.drivers.base import Busy, Refused, Result, Unknown
-from gangline.clusters.drivers.kubernetes import errors
+from gangline.clusters.drivers.kubernetes import errors, wording
 from gangline.clusters.drivers.kubernetes.client import Answer
 
 WEBHOOK = (
@@ -127,10 +127,21 @@ def test_every_answer_has_its_meaning(answer: Answer, told: Result) -> None:
 
 def test_words_are_cut_and_hold_nothing_that_a_terminal_obeys() -> None:
     said = errors.words(status(403, f"{WEBHOOK}\x1b[31mred\x00 {'x' * 5000}"))
-    assert len(said) <= errors.LONGEST
+    assert len(said) <= wording.LONGEST
     assert said.isprintable()
     assert said.startswith("The training-operator refused it: ")
 
 
 def test_an_empty_answer_still_has_words() -> None:
     assert errors.words(Answer(418, None)) == "The cluster answered 418 and gave no reason."
+
+
+def test_an_event_is_shown_as_one_clean_sentence() -> None:
+    said = (
+        'failed calling webhook "a.example": Post "https://hook.ml.svc:443/check": EOF\n'
+        "goroutine 7 [running]:\nmain.main()\n\t/src/main.go:3"
+    )
+    assert wording.sentence(said) == (
+        'Failed calling webhook "a.example": Post "an address inside of the cluster EOF.'
+    )
+    assert wording.sentence("") == ""
