@@ -1,6 +1,7 @@
 """Changing a cluster that is connected: settings, credential, removal, and what was left on it."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -14,7 +15,9 @@ from django.test import Client
 from gangline.access.services import give
 from gangline.audit.models import AuditEntry
 from gangline.clusters import connections, credentials
+from gangline.clusters.drivers.kubernetes import permissions, probing
 from gangline.clusters.drivers.kubernetes.access import Access
+from gangline.clusters.drivers.kubernetes.steps import StepName
 from gangline.clusters.models import Cluster, ConnectionCheck, Credential, Orphan
 from gangline.db.clock import db_now
 from gangline.organization import services
@@ -208,7 +211,9 @@ def test_a_credential_is_stored_only_after_the_check_found_it_good(
     assert [one.result for one in entries] == ["ok", "ok"]
 
 
-@pytest.mark.parametrize("fault", ["dead", "rights", "elsewhere", "overtaken"])
+@pytest.mark.parametrize(
+    "fault", ["dead", "rights", "elsewhere", "overtaken", "late", "broken", "nameless"]
+)
 def test_the_old_credential_holds_where_the_new_one_fails(
     world: World, post: Post, lab: Cluster, server: Access, script: Script, fault: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -223,6 +228,12 @@ def test_the_old_credential_holds_where_the_new_one_fails(
         script.allowed = False
     elif fault == "elsewhere":
         script.uid = "two"
+    elif fault == "nameless":
+        script.uid = ""
+    elif fault == "late":
+        _time_is_over_before(monkeypatch, "Permissions")
+    elif fault == "broken":
+        monkeypatch.setattr(permissions, "judge", _breaks)
     else:
         later = Script.answer
 
@@ -242,6 +253,9 @@ def test_the_old_credential_holds_where_the_new_one_fails(
         "rights": "It was not stored: Gangline would lack rights that it needs.",
         "elsewhere": "It leads to another cluster. Connect that one as a cluster of its own.",
         "overtaken": "changed the cluster during the check.",
+        "late": "It was not stored: The check did not come to its end.",
+        "broken": "It was not stored: The check did not come to its end.",
+        "nameless": "Whether it leads to the same cluster cannot be told",
     }[fault]
     page = seen(world, f"/clusters/{lab.pk}")
     assert says in page
@@ -249,6 +263,23 @@ def test_the_old_credential_holds_where_the_new_one_fails(
     last = AuditEntry.objects.filter(action="cluster.credential").latest("pk")
     assert last.result == "denied"
     assert "another" not in repr(last.detail)
+
+
+@pytest.mark.parametrize("fault", ["late", "broken"])
+def test_half_a_look_stores_no_credential_even_where_rights_may_be_missing(
+    world: World, post: Post, lab: Cluster, server: Access, monkeypatch: pytest.MonkeyPatch,
+    fault: str,
+) -> None:  # fmt: skip
+    """Without the facts nobody knows which cluster it leads to."""
+    if fault == "late":
+        _time_is_over_before(monkeypatch, "Operators")
+    else:
+        monkeypatch.setattr(permissions, "judge", _breaks)
+    post(f"/clusters/{lab.pk}/credential", anyway="1", **by_token(server, "another"))
+    wait()
+    now = Cluster.objects.get(pk=lab.pk)
+    assert credentials.access_of(now).token == SECRET
+    assert now.facts == lab.facts
 
 
 def test_a_credential_may_be_stored_although_rights_are_missing(
@@ -303,6 +334,22 @@ def test_old_news_are_told_where_workloads_are_shown(world: World, lab: Cluster)
 
 
 # Orphans on the page
+
+
+def _breaks(*arguments: object) -> None:
+    raise ZeroDivisionError
+
+
+def _time_is_over_before(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    """The budget of a check runs out after what comes before the steps that may be skipped."""
+    real = probing._Look._guarded
+
+    def guarded(self: probing._Look, name: StepName, act: Callable[[], None]) -> None:
+        if name == step:
+            self.until = time.monotonic() - 1
+        real(self, name, act)
+
+    monkeypatch.setattr(probing._Look, "_guarded", guarded)
 
 
 def orphan(lab: Cluster, name: str, **values: Any) -> Orphan:

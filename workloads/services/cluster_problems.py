@@ -65,12 +65,11 @@ def with_cluster(
     submission = refs.submission(
         name=name,
         uid="",
-        project=project.name,
+        project=project,
         framework=framework,
         configuration=configuration,
         num_workers=whole_or(worker.get("numWorkers"), 1),
         effective=stored(resolution),
-        queue=project.queue,
     )
     submission = replace(
         submission,

@@ -67,6 +67,7 @@ def search(cluster: Cluster, driver: Driver) -> bool:
     owned = driver.owned_objects(refs.installation_id())
     if isinstance(owned, Unknown):
         log.info("the search for orphans on %s: %s", cluster.name, owned.reason)
+        failed(cluster, owned.reason)
         return False
     # Only now: a submission writes its row before it makes anything.
     stray = _without_row(owned)
@@ -78,7 +79,14 @@ def search(cluster: Cluster, driver: Driver) -> bool:
         # Of a cluster that was removed meanwhile, nothing is stored.
         if locked(Cluster.objects.filter(pk=cluster.pk)).first() is not None:
             _store(cluster, kept, pods)
+    failed(cluster, "")
     return True
+
+
+def failed(cluster: Cluster, why: str) -> None:
+    """Keep for the cluster's page why a search could not tell; empty: it could."""
+    rows = Cluster.objects.filter(pk=cluster.pk).exclude(search_trouble=why)
+    rows.update(search_trouble=why)
 
 
 def delete(*, actor: Actor, cluster: Cluster, orphan_id: int) -> Orphan:

@@ -20,7 +20,7 @@ from .drivers.facts import Health
 from .drivers.kubernetes import probing
 from .drivers.kubernetes.access import Access
 from .drivers.kubernetes.client import Client
-from .drivers.kubernetes.steps import State, Step
+from .drivers.kubernetes.steps import State, Step, StepName
 from .models import Cluster, ConnectionCheck
 
 log = logging.getLogger(__name__)
@@ -160,11 +160,15 @@ def _trial_client(trial: Trial) -> Client:
 
 def _tried(trial: Trial, health: Health, steps: list[Step], tell: Callable[[Step], None]) -> Health:
     """Store the credential, or say why not; the answer is unreachable unless it is stored."""
-    lacks = any(step.name == "Permissions" and step.state == State.FAILED for step in steps)
+    rights = next((s.state for s in steps if s.name == StepName.PERMISSIONS), None)
+    has_rights = rights in (State.OK, State.WARNING)
     fix = ""
     if not health.reachable:
         why = health.reason
-    elif lacks and not trial.even_without_rights:
+    elif health.facts is None:
+        # Neither its rights are known then, nor which cluster it leads to.
+        why, fix = "The check did not come to its end.", "Try again."
+    elif not has_rights and not trial.even_without_rights:
         why = "Gangline would lack rights that it needs."
         fix = "Give it these rights first, or choose to store it although rights are missing."
     else:

@@ -34,6 +34,8 @@ class Cluster(models.Model):
     """When the stream of the watch that is silent for longest was last heard; None: no watch."""
     searched_at = models.DateTimeField(null=True)
     """When the last search for orphans began."""
+    search_trouble = models.TextField(blank=True, default="")
+    """Why that search could tell nothing, in words; empty: it came to its end."""
     revision = models.PositiveIntegerField(default=1)
     """Rises with every change of the settings by a person: two do not overwrite each other."""
     changed_at = models.DateTimeField(null=True)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gangline.clusters.drivers.kubernetes.steps import State
+from gangline.clusters.drivers.kubernetes.steps import State, StepName
 from gangline.clusters.models import Cluster, ConnectionCheck
 from gangline.db.clock import db_now
 
@@ -59,5 +59,7 @@ def _lacking(cluster: Cluster) -> str:
     row: ConnectionCheck | None = getattr(cluster, "connection_check", None)
     if row is None or row.is_trial:
         return ""
-    failed = (s for s in row.steps if s["name"] == "Permissions" and s["state"] == State.FAILED)
+    failed = (
+        s for s in row.steps if s["name"] == StepName.PERMISSIONS and s["state"] == State.FAILED
+    )
     return next((str(step["sentence"]) for step in failed), "")

@@ -19,7 +19,7 @@ from .client import CONNECT_SECONDS, Answer, Client, trusting
 from .identities import moment
 from .kubeconfig import MAKE_ACCOUNT
 from .resources import Resource
-from .steps import State, Step
+from .steps import State, Step, StepName
 
 OLDEST, NEWEST = (1, 29), (1, 37)
 """Oldest: strict checks of fields (1.27) and the question who one is (1.28) are needed, and before
@@ -52,16 +52,16 @@ def reach(client: Client, dialled: addresses.Reach) -> tuple[Step, socket.socket
         found = dialled.vetted(server.host, server.port)
         connection = socket.create_connection((found[0], server.port), CONNECT_SECONDS)
     except addresses.AddressRefused as why:
-        return Step("Reachability", State.FAILED, str(why)), None
+        return Step(StepName.REACHABILITY, State.FAILED, str(why)), None
     except TimeoutError:
         says = f"{place} did not answer in {CONNECT_SECONDS:.0f} s."
-        return Step("Reachability", State.FAILED, says, fix), None
+        return Step(StepName.REACHABILITY, State.FAILED, says, fix), None
     except ConnectionRefusedError:
         says = f"{place} refuses connections: nothing listens there."
-        return Step("Reachability", State.FAILED, says, fix), None
+        return Step(StepName.REACHABILITY, State.FAILED, says, fix), None
     except OSError:
-        return Step("Reachability", State.FAILED, f"{place} cannot be reached.", fix), None
-    return Step("Reachability", State.OK, f"{place} answers."), connection
+        return Step(StepName.REACHABILITY, State.FAILED, f"{place} cannot be reached.", fix), None
+    return Step(StepName.REACHABILITY, State.OK, f"{place} answers."), connection
 
 
 def certificate(client: Client, connection: socket.socket) -> Step:
@@ -77,27 +77,29 @@ def certificate(client: Client, connection: socket.socket) -> Step:
         return _untrusted(client, name, error)
     except TimeoutError:
         says = "The server took the connection and did not answer."
-        return Step("Certificate", State.FAILED, says)
+        return Step(StepName.CERTIFICATE, State.FAILED, says)
     except (OSError, ValueError):
         says = f"{server.host} port {server.port} does not speak TLS as expected."
-        return Step("Certificate", State.FAILED, says, "Is it an API server’s port?")
+        return Step(StepName.CERTIFICATE, State.FAILED, says, "Is it an API server’s port?")
     until = found.not_valid_after_utc
     if until - datetime.now(UTC) < SOON:
         says = f"It is trusted, and ends soon: on {moment(until)}."
-        return Step("Certificate", State.WARNING, says, "Let the cluster renew it in time.")
-    return Step("Certificate", State.OK, f"It is trusted, and valid until {moment(until)}.")
+        return Step(StepName.CERTIFICATE, State.WARNING, says, "Let the cluster renew it in time.")
+    return Step(StepName.CERTIFICATE, State.OK, f"It is trusted, and valid until {moment(until)}.")
 
 
 def identity(answer: Answer) -> Found:
     """Who the server says that we are, from its answer to a SelfSubjectReview."""
     if 300 <= answer.status < 400:
         says = "The server sends Gangline elsewhere (a redirect), which it does not follow."
-        return Found(Step("Identity", State.FAILED, says, "Give the API server’s own address."))
+        return Found(
+            Step(StepName.IDENTITY, State.FAILED, says, "Give the API server’s own address.")
+        )
     if answer.status == 401:
         says = "The API server does not accept the credential: it ended, was revoked, or is another"
         return Found(
             Step(
-                "Identity",
+                StepName.IDENTITY,
                 State.FAILED,
                 f"{says} cluster’s.",
                 "Make a new token, and give it with “Replace the credential”.",
@@ -106,13 +108,15 @@ def identity(answer: Answer) -> Found:
         )
     if answer.status == 404:
         # Before 1.28 nobody could ask; the next step says that the version is too old.
-        return Found(Step("Identity", State.SKIPPED, "This server cannot be asked who one is."))
+        return Found(
+            Step(StepName.IDENTITY, State.SKIPPED, "This server cannot be asked who one is.")
+        )
     info = _object(answer.body, "status", "userInfo")
     who = info.get("username")
     if answer.status != 201 or not isinstance(who, str) or not _WHO.fullmatch(who):
         says = f"The server answered {answer.status}, not as an API server of Kubernetes does."
-        return Found(Step("Identity", State.FAILED, says, "Check the address and the port."))
-    return Found(Step("Identity", State.OK, f"Gangline signs in as {who}."), who)
+        return Found(Step(StepName.IDENTITY, State.FAILED, says, "Check the address and the port."))
+    return Found(Step(StepName.IDENTITY, State.OK, f"Gangline signs in as {who}."), who)
 
 
 def version(answer: Answer) -> Found:
@@ -121,18 +125,18 @@ def version(answer: Answer) -> Found:
     major, minor = (_NUMBER.fullmatch(str(body.get(key))) for key in ("major", "minor"))
     if answer.status != 200 or major is None or minor is None:
         says = f"The server answered {answer.status}, and says no version of Kubernetes."
-        return Found(Step("Version", State.FAILED, says, "Check the address and the port."))
+        return Found(Step(StepName.VERSION, State.FAILED, says, "Check the address and the port."))
     full = str(body.get("gitVersion"))
     number = (int(major[1]), int(minor[1]))
     shown = full[1:] if _VERSION.fullmatch(full) else f"{number[0]}.{number[1]}"
     oldest, newest = (f"{a}.{b}" for a, b in (OLDEST, NEWEST))
     if number < OLDEST:
         says = f"Kubernetes {shown} is too old: Gangline needs {oldest} or newer."
-        return Found(Step("Version", State.FAILED, says, "Upgrade the cluster."))
+        return Found(Step(StepName.VERSION, State.FAILED, says, "Upgrade the cluster."))
     if number > NEWEST:
         says = f"Kubernetes {shown} is newer than what Gangline was tried with ({newest})."
-        return Found(Step("Version", State.WARNING, says), shown)
-    return Found(Step("Version", State.OK, f"Kubernetes {shown}."), shown)
+        return Found(Step(StepName.VERSION, State.WARNING, says), shown)
+    return Found(Step(StepName.VERSION, State.OK, f"Kubernetes {shown}."), shown)
 
 
 def clock(answer: Answer, asked: datetime, answered: datetime) -> Step:
@@ -140,18 +144,18 @@ def clock(answer: Answer, asked: datetime, answered: datetime) -> Step:
     try:
         theirs = parsedate_to_datetime(answer.date)
     except ValueError:
-        return Step("Clock", State.SKIPPED, "The server does not say what time it has.")
+        return Step(StepName.CLOCK, State.SKIPPED, "The server does not say what time it has.")
     if theirs.tzinfo is None:
         theirs = theirs.replace(tzinfo=UTC)
     ahead = (theirs - answered).total_seconds()
     behind = (asked - theirs).total_seconds() - 1
     off = max(ahead, behind, 0.0)
     if off <= MOST_SKEW:
-        return Step("Clock", State.OK, "Both clocks agree.")
+        return Step(StepName.CLOCK, State.OK, "Both clocks agree.")
     way = "ahead of" if ahead > 0 else "behind"
     says = f"The cluster’s clock is {off:.0f} s {way} this machine’s."
     fix = "Let both follow a time server; times in lists and logs are off until then."
-    return Step("Clock", State.WARNING, says, fix)
+    return Step(StepName.CLOCK, State.WARNING, says, fix)
 
 
 def _certificate(shaken: ssl.SSLSocket) -> x509.Certificate:
@@ -180,7 +184,7 @@ def _untrusted(client: Client, name: str, error: ssl.SSLCertVerificationError) -
     else:
         says = "The server’s certificate is issued by an authority that this machine does not know."
         fix = "Give the cluster’s certificate authority (PEM)."
-    return Step("Certificate", State.FAILED, says, fix)
+    return Step(StepName.CERTIFICATE, State.FAILED, says, fix)
 
 
 def _shown(client: Client, name: str) -> x509.Certificate | None:

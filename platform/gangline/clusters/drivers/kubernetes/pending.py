@@ -18,6 +18,7 @@ from .pods import Pod
 from .resources import EVENTS, NODES, PODS, Resource
 from .schedulers import Room, SchedulerAdapter, Waiting, lacking
 from .schedulers.room import counted
+from .wording import sentence
 
 ROOM_SECONDS = 10.0
 SHARED_SECONDS = 2.0
@@ -26,7 +27,6 @@ MOST_OF_THE_TIME = 0.1
 """Counting takes no more than this share of it, however large the cluster is."""
 MOST_PODS = 5_000
 """Of more pods on a cluster, what is free is not counted."""
-_LONGEST = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +63,16 @@ class Pending:
             room=self._free(),
         )
         if never := _never(waiting, job.adapter.bound_to(waiting)):
-            return Why(_sentence(never), is_final=True)
+            return Why(sentence(never), is_final=True)
         said = job.adapter.pending_reason(waiting)
-        return Why(_sentence(said) or self.warning(job.namespace, job.uid))
+        return Why(sentence(said) or self.warning(job.namespace, job.uid))
 
     def warning(self, namespace: str, uid: str) -> str:
         """The newest warning about one object."""
         wanted = f"involvedObject.uid={uid},type=Warning"
         found = list(self.objects.every(EVENTS, namespace, "", fieldSelector=wanted))
         newest = max(found, key=_when, default=None)
-        return _sentence(str(newest.get("message") or "")) if newest else ""
+        return sentence(str(newest.get("message") or "")) if newest else ""
 
     def of_pods(self, starting: Sequence[Pod]) -> dict[str, str]:
         """The newest warning about the first of these pods, by its uid."""
@@ -154,11 +154,3 @@ def _when(event: Mapping[str, Any]) -> str:
     found = (event.get(key) for key in times)
     series = (event.get("series") or {}).get("lastObservedTime")
     return str(series or next((at for at in found if at), ""))
-
-
-def _sentence(text: str) -> str:
-    clean = " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_LONGEST]
-    if not clean:
-        return ""
-    clean = clean[0].upper() + clean[1:]
-    return clean if clean[-1] in ".!?…" else f"{clean}."

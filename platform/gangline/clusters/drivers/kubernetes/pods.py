@@ -15,7 +15,6 @@ from . import labels
 from .schedulers.plain import verdict
 
 MASTER, WORKER = "master", "worker"
-JOB_NAME = "training.kubeflow.org/job-name"
 INDEX_LABEL = "training.kubeflow.org/replica-index"
 _ROLE_LABELS = ("training.kubeflow.org/replica-type", "training.kubeflow.org/job-role")
 """The training-operator writes the first on every pod, mpi-operator only the second."""
