@@ -228,9 +228,23 @@ def test_a_file_may_be_sent_in_place_of_a_text(world: World, post: Post) -> None
     file = SimpleUploadedFile("config", b"x" * 200_000)
     page = post(name="two", way="kubeconfig", file=file).content.decode()
     assert "a kubeconfig has at most 64" in page
-    huge = SimpleUploadedFile("config", b"x" * (2 << 20))
-    assert post(name="two", way="kubeconfig", file=huge).status_code == 413
+    assert "The file has 196 KiB" in page
     assert not Cluster.objects.filter(name="two").exists()
+
+
+def test_what_is_too_large_for_any_form_is_a_page_that_says_what_to_do(world: World) -> None:
+    client = Client(headers={"Accept": "text/html,*/*;q=0.8"})
+    client.force_login(world.people["administrator"])
+    huge = SimpleUploadedFile("config", b"x" * (5 << 20))
+    answer = client.post(CONNECT, {"name": "two", "way": "kubeconfig", "file": huge})
+    page = answer.content.decode()
+    assert answer.status_code == 413
+    assert "It has 5.0 MiB, and a form takes at most 1 MiB. Nothing was changed." in page
+    assert "kubectl config view --raw --flatten --minify" in page
+    assert 'href="">Go back to the form' in page
+    plain = Client().post(CONNECT, {"kubeconfig": "x" * (2 << 20)})
+    assert (plain.status_code, plain["Content-Type"]) == (413, "text/plain; charset=utf-8")
+    assert nothing_stored()
 
 
 def test_of_several_contexts_one_is_chosen_and_named(world: World, post: Post) -> None:

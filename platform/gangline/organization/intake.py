@@ -131,8 +131,10 @@ def _kubeconfig(typed: Typed, post: Mapping[str, Any], uploaded: Any, now: datet
     if text.strip() and uploaded is not None:
         says = "Paste the text or choose a file, not both."
         return Intake(typed, None, (Wrong("kubeconfig", says),))
-    # One byte more than is accepted: enough to see that it is too long, and no more is read.
-    data = uploaded.read(kubeconfig.LONGEST + 1) if uploaded is not None else text.encode()
+    if uploaded is not None and uploaded.size > kubeconfig.LONGEST:
+        too_long = kubeconfig.too_long(uploaded.size)
+        return Intake(typed, None, (Wrong("kubeconfig", str(too_long)),))
+    data = uploaded.read() if uploaded is not None else text.encode()
     if not data.strip():
         says = "Paste a kubeconfig, or choose its file."
         return Intake(typed, None, (Wrong("kubeconfig", says),))
