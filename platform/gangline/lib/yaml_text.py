@@ -74,9 +74,7 @@ def read(text: str | bytes, *, longest: int = LONGEST) -> YamlDocument:
     lines: dict[Path, int] = {}
     data = _document(_events(_checked(text, longest)), lines)
     if not isinstance(data, dict):
-        raise NotAnObject(
-            "this must be exactly one object", lines[()], "Write “key: value” lines."
-        )
+        raise NotAnObject("this must be exactly one object", lines[()], "Write “key: value” lines.")
     return YamlDocument(data, lines)
 
 

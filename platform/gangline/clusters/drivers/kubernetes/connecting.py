@@ -44,13 +44,13 @@ class Found:
 
 
 def reach(client: Client, dialled: addresses.Reach) -> tuple[Step, socket.socket | None]:
-    """Resolve the name, judge every address and connect to one."""
+    """Resolve the name, judge every address and connect to one, as every request does."""
     server = addresses.parse(client.access.server)
     place = f"{server.host} port {server.port}"
     fix = "Check the address, and that a firewall lets this machine through."
     try:
         found = dialled.vetted(server.host, server.port)
-        connection = socket.create_connection((found[0], server.port), CONNECT_SECONDS)
+        connection = addresses.dial(found, server.port, CONNECT_SECONDS)
     except addresses.AddressRefused as why:
         return Step("Reachability", State.FAILED, str(why)), None
     except TimeoutError:
@@ -190,9 +190,9 @@ def _shown(client: Client, name: str) -> x509.Certificate | None:
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     reach = client.reach or addresses.Reach(addresses.networks("0.0.0.0/0,::/0"))
     try:
-        place = (reach.vetted(server.host, server.port)[0], server.port)
+        found = reach.vetted(server.host, server.port)
         with (
-            socket.create_connection(place, CONNECT_SECONDS) as plain,
+            addresses.dial(found, server.port, CONNECT_SECONDS) as plain,
             context.wrap_socket(plain, server_hostname=name) as shaken,
         ):
             return _certificate(shaken)
