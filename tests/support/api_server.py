@@ -153,7 +153,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _head(self, status: int, length: int) -> None:
         self.send_response_only(status)
-        self.send_header("Date", formatdate(time.time() + self.script.clock_off, usegmt=True))
+        if "Date" not in self.script.headers:
+            now = time.time() + self.script.clock_off
+            self.send_header("Date", formatdate(now, usegmt=True))
         self.send_header("Content-Length", str(length))
         for name, value in self.script.headers.items():
             self.send_header(name, value)

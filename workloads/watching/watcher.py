@@ -28,10 +28,12 @@ from workloads.services.observe import Stamped
 
 log = logging.getLogger(__name__)
 
+BROKE_OFF = "Watching it broke off; it begins anew. The log says why."
 STANDBY_SECONDS = 2.0
 LOOKS_AT_ONCE, LOOKING_SECONDS = 20, 2.0
 """Looks between two batches: few, and none after a while, for the lease is kept between them."""
-PAUSE_SECONDS = 1.0
+PAUSE_SECONDS, LONGEST_PAUSE = 1.0, 30.0
+"""After a watch that broke off: at first, and after many that did so soon."""
 LOOK_SECONDS = 2.0
 PROBE_SECONDS = 30.0
 CURRENT_SECONDS = 5.0
@@ -109,12 +111,18 @@ class Watcher:
         self._led_fence = 0
         self._again: dict[tuple[str, int], None] = {}
         """Attempts of which a newer read had overtaken the news: looked at once more, in order."""
+        self._breaks = 0
+        """Times that it broke off soon, one after the other."""
+        self._is_well = True
+        """Nobody has to be told any more that it broke off."""
+        self._begun_at = 0.0
 
     def run(self, stop: threading.Event) -> None:
         while not stop.is_set():
             close_old_connections()
             try:
                 if self._lease.keep():
+                    self._begun_at = time.monotonic()
                     self._lead(stop)
                 else:
                     stop.wait(STANDBY_SECONDS)
@@ -128,14 +136,28 @@ class Watcher:
                 log.info("another process watches cluster %s now", self.cluster_id)
             except Cluster.DoesNotExist:
                 break
-            except Exception:
-                log.exception("watching cluster %s broke off and starts again", self.cluster_id)
-                stop.wait(PAUSE_SECONDS)
+            except Exception as error:  # noqa: BLE001  a bug must not end the watch for good
+                stop.wait(self._broke_off(error))
             finally:
                 self.is_leading = False
         with contextlib.suppress(DatabaseError):
             self._lease.release()
         close_old_connections()
+
+    def _broke_off(self, error: Exception) -> float:
+        """Tell of it, with the place in the code once only; seconds until it begins anew."""
+        lasted, self._is_well = time.monotonic() - self._begun_at, False
+        self._breaks = 1 if lasted > LONGEST_PAUSE else self._breaks + 1
+        pause = min(LONGEST_PAUSE, PAUSE_SECONDS * 2.0 ** min(self._breaks - 1, 16))
+        told = f"watching cluster {self.cluster_id} broke off and starts again in {pause:.0f} s"
+        if self._breaks == 1:
+            log.error(told, exc_info=error)
+        else:
+            log.warning("%s: %r", told, error)
+        if not isinstance(error, DatabaseError):
+            with contextlib.suppress(DatabaseError):
+                self._tell_trouble(BROKE_OFF)
+        return pause
 
     def _lead(self, stop: threading.Event) -> None:
         cluster = Cluster.objects.get(pk=self.cluster_id)
@@ -171,7 +193,11 @@ class Watcher:
                 batches.close()
 
     def _heard(self, driver: Driver) -> None:
-        """Let everybody see how old the news of the cluster is."""
+        """Let everybody see how old the news of the cluster is, and that it is watched again."""
+        if self._breaks and not self._is_well:
+            self._is_well = True
+            row = Cluster.objects.filter(pk=self.cluster_id, watch_trouble=BROKE_OFF)
+            row.update(watch_trouble="")
         if (silent := driver.silent_for()) is not None:
             heard_at = db_now() - timedelta(seconds=silent)
             Cluster.objects.filter(pk=self.cluster_id).update(heard_at=heard_at)

@@ -115,8 +115,18 @@ def _run(cluster_id: uuid.UUID, run: uuid.UUID, after: After, trial: Trial | Non
         pass
     except Exception:
         log.exception("the check of cluster %s broke", cluster_id)
+        _broke(cluster_id, run)
     finally:
         connections.close_all()
+
+
+def _broke(cluster_id: uuid.UUID, run: uuid.UUID) -> None:
+    """A check that goes no further says so, and has ended."""
+    row = ConnectionCheck.objects.filter(cluster_id=cluster_id, run=run).first()
+    if row is not None and row.ended_at is None:
+        told = Step("The check itself", State.FAILED, "It broke; the log says where.")
+        row.steps, row.ended_at = [*row.steps, told.as_json()], db_now()
+        row.save(update_fields=["steps", "ended_at"])
 
 
 def look(cluster: Cluster, run: uuid.UUID, after: After, trial: Trial | None = None) -> None:

@@ -51,6 +51,11 @@ class Cluster(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def gpu_count(self) -> int:
+        """GPUs of all nodes; what was stored before there was a count has them one by one."""
+        return int(self.capacity.get("gpu_count") or len(self.capacity.get("gpus", ())))
+
 
 class Credential(models.Model):
     """How Gangline signs in to one cluster. What is not sealed may be shown."""

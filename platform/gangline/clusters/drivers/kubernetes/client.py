@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 
 import urllib3
 
-from . import wires
+from . import shapes, wires
 from .access import Access
 from .addresses import AddressRefused, Reach, guard
 from .pacing import Allowance, Rest, asked_for
@@ -73,6 +73,14 @@ class Answer:
         if isinstance(self.body, dict):
             return str(self.body.get("message") or "")
         return str(self.body or "")
+
+
+class NotUnderstood(Unreachable):
+    """Something answered, and not as Kubernetes does: nothing can be told of what was asked."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__("What the cluster told could not be understood.")
+        self.answer = answer
 
 
 class Client:
@@ -184,8 +192,27 @@ class Client:
     ) -> Answer:
         """One request and its whole answer, however slowly it comes: at most ``read_seconds``.
 
-        ``wire``: through which another thread may end the wait.
+        ``wire``: through which another thread may end the wait. Raises NotUnderstood for an answer
+        that is good by its status and is not what Kubernetes says.
         """
+        answer = self._asked(
+            method, path, query, body, content_type, read_seconds, most_bytes, wire
+        )
+        if answer.ok and not shapes.is_answer(answer.body):
+            raise NotUnderstood(answer)
+        return answer
+
+    def _asked(
+        self,
+        method: str,
+        path: str,
+        query: Query | None,
+        body: Mapping[str, Any] | None,
+        content_type: str,
+        read_seconds: float,
+        most_bytes: int,
+        wire: Wire | None,
+    ) -> Answer:
         if (left := self._rest.left) > 0:
             return _resting(left)
         until = time.monotonic() + read_seconds
@@ -347,7 +374,7 @@ def parsed(data: bytes) -> Any:
     """JSON, or text where it is none."""
     try:
         return json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return data.decode("utf-8", "replace")
 
 

@@ -25,6 +25,7 @@ OLDEST, NEWEST = (1, 29), (1, 37)
 """Oldest: strict checks of fields (1.27) and the question who one is (1.28) are needed, and before
 1.29 no vendor keeps a cluster any more. Newest: tried by us; a newer one gets a warning."""
 MOST_SKEW = 5.0
+LATER = "Check again in a minute; if it stays so, look into the log of the API server."
 SOON = timedelta(days=30)
 IDENTITY = Resource(
     "authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", namespaced=False
@@ -44,13 +45,13 @@ class Found:
 
 
 def reach(client: Client, dialled: addresses.Reach) -> tuple[Step, socket.socket | None]:
-    """Resolve the name, judge every address and connect to one."""
+    """Resolve the name, judge every address and connect to one, as every request does."""
     server = addresses.parse(client.access.server)
     place = f"{server.host} port {server.port}"
     fix = "Check the address, and that a firewall lets this machine through."
     try:
         found = dialled.vetted(server.host, server.port)
-        connection = socket.create_connection((found[0], server.port), CONNECT_SECONDS)
+        connection = addresses.dial(found, server.port, CONNECT_SECONDS)
     except addresses.AddressRefused as why:
         return Step(StepName.REACHABILITY, State.FAILED, str(why)), None
     except TimeoutError:
@@ -90,6 +91,12 @@ def certificate(client: Client, connection: socket.socket) -> Step:
 
 def identity(answer: Answer) -> Found:
     """Who the server says that we are, from its answer to a SelfSubjectReview."""
+    if says := _too_busy(answer):
+        return Found(Step("Identity", State.FAILED, says, LATER))
+    if answer.status == 403:
+        says = "The API server does not say who Gangline is (403): the right to ask was taken away."
+        fix = "Bind system:basic-user to system:authenticated again, as every cluster has it."
+        return Found(Step("Identity", State.FAILED, says, fix))
     if 300 <= answer.status < 400:
         says = "The server sends Gangline elsewhere (a redirect), which it does not follow."
         return Found(
@@ -121,6 +128,8 @@ def identity(answer: Answer) -> Found:
 
 def version(answer: Answer) -> Found:
     """Judge the answer of ``/version``."""
+    if says := _too_busy(answer):
+        return Found(Step("Version", State.FAILED, says, LATER))
     body = answer.body if isinstance(answer.body, dict) else {}
     major, minor = (_NUMBER.fullmatch(str(body.get(key))) for key in ("major", "minor"))
     if answer.status != 200 or major is None or minor is None:
@@ -142,7 +151,7 @@ def version(answer: Answer) -> Found:
 def clock(answer: Answer, asked: datetime, answered: datetime) -> Step:
     """Compare the clocks: ``Date`` says whole seconds, cut off."""
     try:
-        theirs = parsedate_to_datetime(answer.date)
+        theirs = _dated(answer.date)
     except ValueError:
         return Step(StepName.CLOCK, State.SKIPPED, "The server does not say what time it has.")
     if theirs.tzinfo is None:
@@ -156,6 +165,23 @@ def clock(answer: Answer, asked: datetime, answered: datetime) -> Step:
     says = f"The cluster’s clock is {off:.0f} s {way} this machine’s."
     fix = "Let both follow a time server; times in lists and logs are off until then."
     return Step(StepName.CLOCK, State.WARNING, says, fix)
+
+
+def _dated(text: str) -> datetime:
+    """Raises ValueError for what is no time that a calendar has."""
+    try:
+        return parsedate_to_datetime(text)
+    except (OverflowError, TypeError) as error:
+        raise ValueError(text) from error
+
+
+def _too_busy(answer: Answer) -> str:
+    """Why a server that may well be the right one cannot answer now, in words; else empty."""
+    if answer.status == 429:
+        return "The API server answered 429: it has too much to do just now."
+    if answer.status >= 500:
+        return f"The server answered {answer.status}: it starts, is overloaded or has a fault."
+    return ""
 
 
 def _certificate(shaken: ssl.SSLSocket) -> x509.Certificate:
@@ -194,9 +220,9 @@ def _shown(client: Client, name: str) -> x509.Certificate | None:
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     reach = client.reach or addresses.Reach(addresses.networks("0.0.0.0/0,::/0"))
     try:
-        place = (reach.vetted(server.host, server.port)[0], server.port)
+        found = reach.vetted(server.host, server.port)
         with (
-            socket.create_connection(place, CONNECT_SECONDS) as plain,
+            addresses.dial(found, server.port, CONNECT_SECONDS) as plain,
             context.wrap_socket(plain, server_hostname=name) as shaken,
         ):
             return _certificate(shaken)

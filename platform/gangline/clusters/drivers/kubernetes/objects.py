@@ -56,7 +56,7 @@ class Objects:
             answer = self.client.request("GET", root)
             if answer.status != 404 and not answer.ok:
                 raise Doubt(errors.reading(answer), answer)
-            listed = answer.body.get("resources", ()) if answer.ok else ()
+            listed = answer.body.get("resources") or () if answer.ok else ()
             plurals[root] = {str(resource.get("name")) for resource in listed}
         found = [k for k in KINDS.values() if k.resource.plural in plurals[k.resource.root]]
         with self._lock:

@@ -134,15 +134,12 @@ def storage(classes: Objects) -> tuple[Step, list[dict[str, Any]]]:
 def capacity(nodes: Objects) -> Capacity:
     """What ready nodes that take pods can give away. The cluster's own scheduler admits."""
     usable = [_allocatable(node) for node in nodes if is_open(node)]
-    gpus: list[str] = []
-    for resources in usable:
-        for name in sorted(filter(is_gpu, resources)):
-            gpus += [name] * int(amount(resources[name]))
+    gpus = (amount(one[name]) for one in usable for name in one if is_gpu(name))
     return Capacity(
         admission="theirs",
         cpus=float(sum(amount(one.get("cpu", 0)) for one in usable)),
         memory=int(sum(amount(one.get("memory", 0)) for one in usable)),
-        gpus=tuple(gpus),
+        gpu_count=sum(map(int, gpus)),
     )
 
 
@@ -180,7 +177,7 @@ def _largest(usable: Objects) -> dict[str, Any]:
     """The most that any one node can give, each for itself."""
     rooms = [capacity([node]) for node in usable]
     return {
-        "gpus": max(len(room.gpus) for room in rooms),
+        "gpus": max(room.gpu_count for room in rooms),
         "cpus": max(room.cpus for room in rooms),
         "memory": max(room.memory for room in rooms),
     }

@@ -16,7 +16,7 @@ from typing import Any
 from gangline.clusters.drivers.facts import Capacity, Facts, FrameworkOffer, Health
 
 from . import addresses, connecting, offers, permissions, placing, queues, schedulers
-from .client import Answer, Client, Unreachable
+from .client import Answer, Client, NotUnderstood, Unreachable
 from .resources import (
     ACCESS_REVIEWS,
     NAMESPACES,
@@ -33,6 +33,8 @@ BUDGET = 25.0
 ONE_ANSWER = 8.0
 PAGE, MOST_BYTES = 500, 32 << 20
 AT_ONCE = 6
+ODD = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What comes of an answer that has the wrong shape where no rule for shapes looks."""
 NAMES = tuple(StepName)
 """Every step, in order: a page can show those that are still to come."""
 ANYWHERE = addresses.Reach(addresses.networks("0.0.0.0/0,::/0"))
@@ -72,6 +74,9 @@ def capacity(client: Client) -> Capacity:
     try:
         return offers.capacity(_listed(client, NODES, time.monotonic() + BUDGET))
     except (Unreachable, _Denied):
+        return Capacity(admission="theirs", cpus=0.0, memory=0)
+    except ODD:
+        log.warning("the nodes of %s are not understood", client.access.server, exc_info=True)
         return Capacity(admission="theirs", cpus=0.0, memory=0)
 
 
@@ -220,6 +225,10 @@ class _Look:
             return
         try:
             step()
+        except ODD:
+            log.warning("%s of %s", name, self.client.access.server, exc_info=True)
+            says = "What the cluster told could not be understood."
+            self.tell(Step(name, State.FAILED, says, "The log says where."))
         except _Denied as why:
             self.tell(Step(name, State.FAILED, str(why)))
         except Unreachable as why:
@@ -231,6 +240,8 @@ class _Look:
         """One quick request for ``step``; a connection that breaks here ends the check."""
         try:
             return _request(self.client, self.until, method, path, body)
+        except NotUnderstood as why:
+            return why.answer  # each step says for itself what it makes of it
         except Unreachable as why:
             self.tell(Step(step, State.FAILED, str(why), "Check again."))
             raise _Stop from why
