@@ -221,19 +221,20 @@ class StepPage:
         moment = drafts.saved_at(self.desk.draft)
         return f"{timezone.localtime(moment):%H:%M:%S}" if moment else ""
 
-    def _unfinished(self) -> list[tuple[str, str, Any]]:
+    def _unfinished(self) -> list[tuple[str, str, str, Any]]:
         """The person's other drafts, offered only on a page that is still empty."""
         if self.desk.draft is not None:
             return []
         others = drafts.unfinished(owner=self.desk.actor.user, besides=self.desk.draft_id)
         return [
-            (_draft_name(d.inputs), reverse("draft-step", args=[d.pk, Step.SETUP]), d.updated_at)
+            (
+                drafts.name_of(d) or "a draft without a name",
+                reverse("draft-step", args=[d.pk, Step.SETUP]),
+                reverse("draft-discard", args=[d.pk]),
+                d.updated_at,
+            )
             for d in others
         ]
-
-
-def _draft_name(inputs: Mapping[str, Any]) -> str:
-    return str(inputs.get("setup", {}).get("name", {}).get("text", "")) or "a draft without a name"
 
 
 def _amount(section: SectionView) -> str:
