@@ -92,8 +92,8 @@ def _card(template: Template, clusters: Sequence[Cluster]) -> TemplateCard:
 
 
 def _where(names: Sequence[str]) -> tuple[str, ...]:
-    """``on cluster lab``; three names at most."""
+    """``On cluster lab``; three names at most."""
     if not names:
         return ()
     shown = one_of(names[:3]) if len(names) <= 3 else f"{', '.join(names[:3])} and others"
-    return (f"on cluster {shown}" if len(names) == 1 else f"on clusters {shown}",)
+    return (f"On cluster {shown}" if len(names) == 1 else f"On clusters {shown}",)

@@ -205,7 +205,7 @@ def test_a_template_begins_where_a_cluster_can_run_it_and_its_card_says_where(
     person = world.people[filler.person]
     give(actor=None, user=person, role="researcher", scope=speech.scope)
     new_workload(name="last", project=speech, owner=person, values={"command": "x"})
-    assert "on cluster this-machine" in page_of(filler, "/templates").html
+    assert "On cluster this-machine" in page_of(filler, "/templates").html
     filler.client.post(f"/templates/{chosen.pk}/run", {"key": str(filler.draft)})
     assert Workload.objects.get(name="digits-fast").project == world.vision
 

@@ -22,6 +22,7 @@ from gangline.clusters import services as clusters
 from gangline.clusters.connections import scheduler_of
 from gangline.clusters.drivers.kubernetes.steps import State, Step
 from gangline.clusters.models import Cluster, Credential, Orphan
+from gangline.lib.program import program
 from gangline.spec.frameworks import FRAMEWORKS
 
 from . import kubernetes
@@ -154,8 +155,8 @@ def _connection(cluster: Cluster) -> dict[str, Any]:
         "credential": credential,
         "identity": IDENTITIES.get(credential.identity, "") if credential else "",
         "progress": progress,
-        "make_project": f"gangline-manage project NAME --researcher USER \\\n"
-        f"  --cluster {shlex.quote(cluster.name)}",
+        "make_project": f"{program()} project NAME \\\n"
+        f"  --researcher USER \\\n  --cluster {shlex.quote(cluster.name)}",
         "has_projects": cluster.projects.exists(),
     }
     if progress is None:
