@@ -199,4 +199,5 @@ def test_gpus_asked_for_a_launcher_are_left_out_and_said() -> None:
         " because the launcher of MPI gets no GPU."
     ]
     quiet = say(None, sent={"framework": "MPI", "master": "own"}, **{f"master.{GPUS}": 0})
-    assert quiet.notices == quiet.problems == []
+    assert not quiet.notices
+    assert not quiet.problems

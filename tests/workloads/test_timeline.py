@@ -50,7 +50,7 @@ def _stretches(workload: Workload) -> list[tuple[str, float | None]]:
     """Words and whole seconds; None: it goes on."""
     workload = Workload.objects.get(pk=workload.pk)
     found = details.timeline(details.attempts(workload)[0]).stretches
-    return [(s.word, s.ends and round((s.ends - s.begins).total_seconds())) for s in found]
+    return [(s.word, round((s.ends - s.begins).total_seconds()) if s.ends else None) for s in found]
 
 
 @pytest.fixture
@@ -82,6 +82,7 @@ def test_what_runs_again_counts_from_there(stopped: Workload) -> None:
         ("waited", 0), ("running", 60), ("stopped", 40), ("waited", 10), ("running", None),
     ]  # fmt: skip
     assert stopped.started_at == current_attempt(stopped).started_at
+    assert stopped.started_at is not None
     assert db_now() - stopped.started_at < timedelta(seconds=5)
 
 
