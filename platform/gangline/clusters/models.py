@@ -135,6 +135,9 @@ class Orphan(models.Model):
             models.UniqueConstraint(fields=["cluster", "ext_uid"], name="orphan_uid_on_cluster")
         ]
 
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
     @property
     def was_asked_to_go(self) -> bool:
         """Somebody asked to delete it, and no look since then has found it."""
@@ -144,9 +147,6 @@ class Orphan(models.Model):
     def stays(self) -> bool:
         """It was found again after somebody asked to delete it."""
         return bool(self.decided_at and self.seen_at > self.decided_at + ORPHAN_GOES_WITHIN)
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.name}"
 
 
 class Lease(models.Model):
