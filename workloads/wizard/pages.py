@@ -192,7 +192,11 @@ class StepPage:
         ]
 
     def _linked(self, problems: Sequence[Problem]) -> list[tuple[str, str]]:
-        return [(f"{p.label or p.path}: {p.message}", self.field_url(p)) for p in problems]
+        said = [f"{p.label or p.path}: {p.message}" for p in problems]
+        # The same of both halves would read as the same thing twice.
+        told = [f"{p.role.capitalize()}: {s}" if said.count(s) > 1 else s
+                for p, s in zip(problems, said, strict=True)]  # fmt: skip
+        return [(text, self.field_url(p)) for text, p in zip(told, problems, strict=True)]
 
     def field_url(self, problem: Problem) -> str:
         """The field of ``problem``, on this page or on its own; empty where it has none."""
