@@ -194,7 +194,10 @@ def _said(progress: checks.Progress) -> str:
         kept = progress.steps and progress.steps[-1].state == State.OK
         return f"The new credential {'is' if kept else 'was not'} stored."
     if failed:
-        return f"{failed} of {len(progress.steps)} steps failed."
+        skipped = sum(step.state == State.SKIPPED for step in progress.steps)
+        left = skipped + len(progress.to_come)
+        unseen = f"; {left} {'was' if left == 1 else 'were'} not looked at" if left else ""
+        return f"{failed} step{'' if failed == 1 else 's'} failed{unseen}."
     if warned:
         return f"It works; {warned} {'step is' if warned == 1 else 'steps are'} worth a look."
     return "Everything is as it should be."
