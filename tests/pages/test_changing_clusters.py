@@ -112,7 +112,7 @@ def test_settings_are_changed_and_audited(world: World, post: Post, lab: Cluster
     page = seen(world, address)
     assert "Found by the last check." in page
     assert "Not there: the cluster does not serve kueue.x-k8s.io" in page
-    assert page.count("not proven on a real cluster") == 2
+    assert page.count("not proven live") == 2
     changes = {
         "name": "zurich", "scheduler": "plain", "prefix": "lab", "gpu": "amd.com/gpu",
         "unreachable": "reject",
@@ -284,6 +284,19 @@ def test_the_list_and_the_page_say_how_a_cluster_is(world: World, lab: Cluster) 
         assert "Not reachable" in page
         assert "It is gone." in page
         assert "5 min ago" in page
+    answers = {
+        "name": "Reachability",
+        "state": "ok",
+        "sentence": "It answers.",
+        "fix": "",
+        "copy": "",
+    }
+    wrong = bad | {"name": "Certificate", "sentence": "It is for another name."}
+    ConnectionCheck.objects.filter(pk=row.pk).update(steps=[answers, wrong], ended_at=db_now())
+    for page in said():
+        assert "Not connected" in page
+        assert "Not reachable" not in page
+    assert "1 step failed; 8 were not looked at." in said()[1]
 
 
 def test_old_news_are_told_where_workloads_are_shown(world: World, lab: Cluster) -> None:
