@@ -303,6 +303,12 @@ def test_a_reason_that_the_table_cuts_can_be_read_in_full(
     assert 'title="2 of 2 pods wait for a node; none has 8 free GPUs."' in page
 
 
+def test_the_page_of_tokens_leads_to_the_contract_of_the_api(person: Client) -> None:
+    address = "/api/v1/openapi.yaml"
+    assert f'href="{address}"' in person.get("/settings").content.decode()
+    assert person.get(address).content.startswith(b"openapi: 3.1")
+
+
 @pytest.mark.parametrize("days", ["", "91", "-7", "seven", "٣٠", "9" * 5000])
 def test_a_token_lives_no_longer_than_is_allowed(person: Client, days: str) -> None:
     answer = person.post("/settings/tokens", {"name": "ci", "days": days})
