@@ -25,6 +25,11 @@ def reason_against(template: Template, clusters: Iterable[Cluster]) -> str:
     return reason
 
 
+def able(template: Template, clusters: Iterable[Cluster]) -> list[str]:
+    """Names of the clusters that can run it, as far as is known."""
+    return sorted(c.name for c in clusters if not reason_against(template, [c]))
+
+
 def _why_not(template: Template, facts: Facts) -> str:
     offer = next((o for o in facts.frameworks if o.framework == template.framework), None)
     if offer is None:

@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -17,7 +18,9 @@ from gangline.accounts.services import (
     token_of,
 )
 from gangline.audit.models import AuditEntry
+from gangline.config.env import env
 from gangline.db.clock import db_now
+from gangline.supervisor.lockfile import LockFile
 
 pytestmark = pytest.mark.django_db
 
@@ -85,6 +88,21 @@ def test_the_command_prints_a_link_that_works(user: User) -> None:
     address = run("sign-in-link", "ada")
     assert address.startswith("http://127.0.0.1:8000/enter/")
     assert link_owner(address.rpartition("/")[2]) == user
+
+
+def test_the_link_leads_to_where_a_server_of_the_folder_listens(
+    user: User, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GANGLINE_DATA_DIR", str(tmp_path))
+    monkeypatch.setenv("PORT", "8123")
+    env.cache_clear()
+    try:
+        with LockFile(tmp_path, "http://127.0.0.1:8710"):
+            assert run("sign-in-link", "ada").startswith("http://127.0.0.1:8710/enter/")
+        assert run("sign-in-link", "ada").startswith("http://127.0.0.1:8123/enter/")
+    finally:
+        monkeypatch.undo()
+        env.cache_clear()
 
 
 @pytest.mark.parametrize("command", [["token", "nobody"], ["sign-in-link", "nobody"]])

@@ -72,6 +72,8 @@ def test_it_is_served_without_sign_in() -> None:
     response = Client().get("/api/v1/openapi.json")
     assert response.status_code == 200
     assert response.json()["info"]["title"] == "Gangline"
+    text = Client().get("/api/v1/openapi.yaml")
+    assert yaml.safe_load(text.content) == response.json()
 
 
 @pytest.mark.django_db

@@ -190,6 +190,10 @@ def test_a_new_workload_waits_behind_a_button(page: Page, waiting: Waiting) -> N
     waiting.product.site.act(came, "delete")
     expect(row(page, came)).to_have_attribute("data-gone", "")
     expect(row(page, came).get_by_role("checkbox")).to_be_disabled()
+    expect(status(page, came)).to_have_text("Deleted")
+    expect(row(page, came).locator("[data-label], [data-running]")).to_have_count(0)
+    left = page.locator('[data-pill="all"] b').inner_text()
+    expect(page.locator("[data-shown]")).to_have_text(f"{left} shown of {left}")
 
 
 def test_a_row_that_leaves_the_filter_stays(window: Windows, waiting: Waiting) -> None:

@@ -243,3 +243,10 @@ class TestItemsWithChoices:
         ]  # fmt: skip
         assert next((o.word, o.selected) for o in cells["effect"].options) == ("Effect", True)
         assert cells["key"].options == ()
+
+
+def test_no_gpus_are_offered_to_a_launcher() -> None:
+    gpus = "compute.gpuDevicesRequest"
+    assert f"master.{gpus}" in paths(form(Role.MASTER, framework="TF"))
+    assert not [path for path in paths(form(Role.MASTER, framework="MPI")) if "gpu" in path]
+    assert f"worker.{gpus}" in paths(form(framework="MPI"))

@@ -25,6 +25,7 @@ from gangline.organization.models import Project, Scope
 from tests.support.api_server import Script, answering
 from tests.support.world import World, make_world
 from workloads.models import Workload
+from workloads.services import orphans
 
 SECRET = "s3cr3t-CANARY-t0ken"
 GROUPS = {
@@ -114,7 +115,7 @@ def test_settings_are_changed_and_audited(world: World, post: Post, lab: Cluster
     page = seen(world, address)
     assert "Found by the last check." in page
     assert "Not there: the cluster does not serve kueue.x-k8s.io" in page
-    assert page.count("not proven on a real cluster") == 2
+    assert page.count("not proven live") == 2
     changes = {
         "name": "zurich", "scheduler": "plain", "prefix": "lab", "gpu": "amd.com/gpu",
         "unreachable": "reject",
@@ -314,6 +315,19 @@ def test_the_list_and_the_page_say_how_a_cluster_is(world: World, lab: Cluster) 
         assert "Not reachable" in page
         assert "It is gone." in page
         assert "5 min ago" in page
+    answers = {
+        "name": "Reachability",
+        "state": "ok",
+        "sentence": "It answers.",
+        "fix": "",
+        "copy": "",
+    }
+    wrong = bad | {"name": "Certificate", "sentence": "It is for another name."}
+    ConnectionCheck.objects.filter(pk=row.pk).update(steps=[answers, wrong], ended_at=db_now())
+    for page in said():
+        assert "Not connected" in page
+        assert "Not reachable" not in page
+    assert "1 step failed; 8 were not looked at." in said()[1]
 
 
 def test_old_news_are_told_where_workloads_are_shown(world: World, lab: Cluster) -> None:
@@ -376,7 +390,7 @@ def test_orphans_are_listed_with_what_they_use_and_may_be_put_away(
     assert "1 unmanaged object" in seen(world, "/clusters")
     question = seen(world, f"{address}/orphans/{lost.pk}/delete")
     assert "Delete PyTorchJob lost?" in question
-    assert "in namespace gangline-far on lab is deleted with its pods" in question
+    assert "gangline-far on lab is deleted with its 3 pods and their 6 GPUs." in question
     post(f"{address}/orphans/{lost.pk}/ignore")
     page = seen(world, address)
     assert "1 ignored" in page
@@ -387,6 +401,37 @@ def test_orphans_are_listed_with_what_they_use_and_may_be_put_away(
     assert post(f"{address}/orphans/{lost.pk}/delete", "stranger").status_code in (403, 404)
     actions = AuditEntry.objects.filter(object_type="orphan").values_list("action", flat=True)
     assert list(actions) == ["orphan.ignore", "orphan.list"]
+
+
+def test_what_has_no_pods_is_not_said_to_lose_any(world: World, lab: Cluster) -> None:
+    lost = orphan(lab, "lost", pods=0)
+    question = seen(world, f"/clusters/{lab.pk}/orphans/{lost.pk}/delete")
+    assert "is deleted. Its workload is not known here. It has no pods now." in question
+
+
+def test_what_somebody_asked_to_delete_is_going_until_a_look_finds_it_again(
+    world: World, lab: Cluster
+) -> None:
+    address = f"/clusters/{lab.pk}"
+    lost = orphan(lab, "lost", decision="delete", decided_at=db_now())
+    page = seen(world, address)
+    assert "It is being deleted." in page
+    assert "Delete lost" not in page
+    Orphan.objects.filter(pk=lost.pk).update(seen_at=db_now() + timedelta(minutes=1))
+    page = seen(world, address)
+    assert "it is still there" in page
+    assert "Delete lost" in page
+
+
+def test_after_a_deletion_the_next_look_is_soon(lab: Cluster) -> None:
+    lost = orphan(lab, "lost", decision="delete", decided_at=db_now())
+    Cluster.objects.filter(pk=lab.pk).update(searched_at=db_now() - timedelta(seconds=12))
+    assert orphans.take_turn(lab)
+    assert not orphans.take_turn(lab)
+    Cluster.objects.filter(pk=lab.pk).update(searched_at=db_now() - timedelta(seconds=12))
+    lost.decided_at = db_now() - timedelta(minutes=3)
+    lost.save()
+    assert not orphans.take_turn(lab), "one that does not go is not looked for all the time"
 
 
 # Removal

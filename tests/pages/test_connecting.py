@@ -1,5 +1,6 @@
 """Connecting a cluster by the page: what is accepted, what is refused, and what is never shown."""
 
+import base64
 import json
 import threading
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from gangline.audit.models import AuditEntry
 from gangline.clusters import checks, connections, credentials
 from gangline.clusters.models import Cluster, ConnectionCheck, Credential
 from gangline.organization import services
+from gangline.organization.connecting import as_pem
 from gangline.organization.models import Scope
 from tests.support.api_server import Script, answering
 from tests.support.certificates import data, kubeconfig, pair
@@ -339,3 +341,11 @@ def test_in_a_pod_its_own_account_may_be_used(
     (tmp_path / "token").write_text("second\n")
     assert client._token() == "second"
     assert "the service account of Gangline’s own pod" in seen(world, f"/clusters/{lab.pk}")
+
+
+def test_an_authority_may_come_as_a_kubeconfig_has_it() -> None:
+    pem = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
+    packed = base64.b64encode(pem.encode()).decode()
+    assert as_pem(packed) == as_pem(f" {packed[:40]}\n{packed[40:]} ") == pem
+    for text in (pem, "", "nonsense", base64.b64encode(b"something else").decode()):
+        assert as_pem(text) == text

@@ -6,7 +6,9 @@ import pytest
 
 from assets.models import Template
 from assets.services.templates import create_template
+from gangline.access.services import give
 from gangline.organization.selectors import tenant_scope
+from gangline.policies.services import save
 from gangline.spec.frameworks import WORKERS_AND_MASTER
 from tests.support.forms import Filler
 from tests.support.world import IMAGE, World
@@ -51,3 +53,17 @@ def test_looking_around_is_done_by_the_sample_in_the_form_alone(
     shown = other.get("setup", template=str(sample.pk)).page
     assert other.post("setup", {"workload.name": "look"}, page=shown).status == 303
     assert done(filler) == ["Look around the form"]
+
+
+def test_looking_around_opens_a_project_that_has_a_policy(world: World, sample: Template) -> None:
+    filler = Filler(world)
+    give(actor=None, user=world.people[filler.person], role="researcher", scope=world.nlp.scope)
+    link = f"?template={sample.pk}"
+    page = filler.client.get("/").content.decode()
+    assert f'{link}"' in page
+    assert "lock" not in page, "nothing is promised that the form does not show"
+    rules = "rules:\n  worker:\n    numWorkers: {max: 1}\n"
+    save(actor=None, scope=world.vision.scope, text=rules)
+    page = filler.client.get("/").content.decode()
+    assert f'{link}&amp;project={world.vision.pk}"' in page
+    assert "a lock and the summary" in page

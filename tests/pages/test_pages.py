@@ -288,6 +288,36 @@ def test_an_action_that_comes_too_late_says_so(
     assert said in text(answer.content.decode())
 
 
+def test_what_is_done_to_several_is_said_once(
+    person: Client, make: Callable[..., Workload]
+) -> None:
+    rows = [make(f"one-{n}", said={}) for n in range(3)]
+    intents.delete(workload_id=rows[0].pk, by=PERSON)
+    posted = {"action": "delete", "sure": "1", "id": [row.pk for row in rows], "next": "/workloads"}
+    page = person.post("/workloads/bulk", posted, follow=True)
+    said = [str(message) for message in page.context["messages"]]
+    assert said == ["3 workloads are being deleted."]
+    posted["action"] = "stop"
+    said = [str(m) for m in person.post("/workloads/bulk", posted, follow=True).context["messages"]]
+    assert said == [f"{row.name} is being deleted." for row in rows], (
+        "what was not done, one by one"
+    )
+
+
+def test_a_reason_that_the_table_cuts_can_be_read_in_full(
+    person: Client, make: Callable[..., Workload]
+) -> None:
+    make(reason="2 of 2 pods wait for a node; none has 8 free GPUs.")
+    page = person.get("/workloads").content.decode()
+    assert 'title="2 of 2 pods wait for a node; none has 8 free GPUs."' in page
+
+
+def test_the_page_of_tokens_leads_to_the_contract_of_the_api(person: Client) -> None:
+    address = "/api/v1/openapi.yaml"
+    assert f'href="{address}"' in person.get("/settings").content.decode()
+    assert person.get(address).content.startswith(b"openapi: 3.1")
+
+
 @pytest.mark.parametrize("days", ["", "91", "-7", "seven", "٣٠", "9" * 5000])
 def test_a_token_lives_no_longer_than_is_allowed(person: Client, days: str) -> None:
     answer = person.post("/settings/tokens", {"name": "ci", "days": days})

@@ -179,3 +179,25 @@ def test_a_differing_master_keeps_its_own_default_items() -> None:
     entry = resolution.effective["master.labels"]
     assert (entry.value, entry.source) == ([{"name": "role", "value": "head"}], "policy tenant")
     assert entry.items[0].locked == "tenant"
+
+
+@pytest.mark.parametrize("master", ["same", "differences", "own"])
+def test_a_launcher_has_no_gpus_whatever_the_workers_have(master: str) -> None:
+    rules = policy(document(defaults={"master": {"compute": {"gpuDevicesRequest": 1}}}))
+    sent = {"framework": "MPI", "master": master}
+    resolution = say(rules, sent=sent, **{f"worker.{GPUS}": 2})
+    assert resolution.values("worker")[GPUS] == 2
+    assert not [path for path in resolution.values("master") if "gpu" in path]
+    assert resolution.problems == resolution.master_forced == []
+
+
+def test_gpus_asked_for_a_launcher_are_left_out_and_said() -> None:
+    resolution = say(None, sent={"framework": "MPI", "master": "own"}, **{f"master.{GPUS}": 1})
+    assert GPUS not in resolution.values("master")
+    assert [str(notice) for notice in resolution.notices] == [
+        f"Left out: {resolution.notices[0].label} 1 of the master,"
+        " because the launcher of MPI gets no GPU."
+    ]
+    quiet = say(None, sent={"framework": "MPI", "master": "own"}, **{f"master.{GPUS}": 0})
+    assert not quiet.notices
+    assert not quiet.problems

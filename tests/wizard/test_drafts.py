@@ -140,3 +140,30 @@ def test_a_tab_may_call_itself_anything(world: World) -> None:
     strange = Filler(world, tab="a\0b")
     assert autosave(strange, "setup", {"workload.name": "digits"}).status_code == 200
     assert Draft.objects.get().versions["setup"]["tab"] == "ab"
+
+
+def test_a_draft_is_thrown_away_after_a_question(filler: Filler, world: World) -> None:
+    filler.post("setup", {"workload.name": "digits"})
+    address = f"/workloads/drafts/{filler.draft}/discard"
+    assert address in filler.client.get("/").content.decode()
+    assert address in filler.get("workers").page.html
+    other = Filler(world, person=filler.person)
+    assert address in other.get("setup").page.html
+    assert "Throw away the draft digits?" in filler.client.get(address).content.decode()
+    assert Draft.objects.exists(), "a question throws nothing away"
+    assert filler.client.post(address).headers["Location"] == "/"
+    assert not Draft.objects.exists()
+
+
+def test_what_was_sent_or_is_somebody_elses_is_not_thrown_away(
+    filler: Filler, world: World
+) -> None:
+    filler.post("setup", {"workload.name": "digits"})
+    address = f"/workloads/drafts/{filler.draft}/discard"
+    other = Filler(world, person="viewer-vision")
+    assert other.client.post(address).status_code == 404
+    filler.fill()
+    filler.post("review", go="create")
+    workload = Workload.objects.get()
+    assert filler.client.post(address).headers["Location"] == f"/workloads/{workload.pk}"
+    assert Draft.objects.exists()

@@ -255,3 +255,22 @@ def test_under_mpi_roles_are_called_the_same_on_every_page(filler: Filler, step:
     if step == "setup":
         card = next(e for e in page.elements if e.tag == "label" and "Workers & master" in e.text)
         assert "The master is the launcher: it starts the ranks" in card.text
+
+
+def test_where_room_is_not_known_the_summary_says_what_is_missing(
+    filler: Filler, world: World
+) -> None:
+    world.cluster.capacity = {**world.cluster.capacity, "admission": "theirs"}
+    world.cluster.save(update_fields=["capacity"])
+    said = filler.get("setup").page.one(data_testid="verdict").text
+    assert "Not ready to start. Still to fill in: Name" in said
+
+
+def test_what_both_halves_lack_is_told_by_half(filler: Filler) -> None:
+    filler.post("setup", {"workload.name": "digits"})
+    filler.post("workers", {"worker.command": "python train.py", "worker.image": "a b"})
+    filler.post("master", {"master.different": "on", "master.image": "a b"})
+    page = filler.get("review", check="1").page
+    told = [e.text for e in page.elements if e.tag == "a" and "Image" in e.text]
+    assert any(text.startswith("Worker: Image") for text in told)
+    assert any(text.startswith("Master: Image") for text in told)

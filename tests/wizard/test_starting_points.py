@@ -6,10 +6,13 @@ import pytest
 
 from assets.models import Template
 from assets.services.templates import create_template
+from gangline.access.services import give
 from gangline.audit.models import AuditEntry
+from gangline.organization import services
 from gangline.policies.services import save
 from gangline.spec.problems import InvalidSpec
 from tests.support.api import ApiClient
+from tests.support.engine import new_workload
 from tests.support.forms import Filler, Page
 from tests.support.world import IMAGE, World
 from workloads.models import Draft, Workload
@@ -172,6 +175,48 @@ def test_run_now_that_the_policy_refuses_leads_to_review(filler: Filler, world: 
     assert not Workload.objects.exists()
     page = filler.get("review", check="1").page
     assert any("f-worker-numWorkers" in link for link in page.links)
+
+
+def test_run_now_that_is_refused_again_leaves_one_draft(filler: Filler, world: World) -> None:
+    chosen = template(world)
+    text = "rules:\n  worker:\n    numWorkers: {max: 1}\n"
+    save(actor=world.actor("administrator"), scope=world.vision.scope, text=text)
+    keys = [uuid.uuid4() for _ in range(3)]
+    for key in keys[:2]:
+        filler.client.post(f"/templates/{chosen.pk}/run", {"key": str(key)})
+    assert [draft.pk for draft in Draft.objects.all()] == keys[1:2]
+    filler.draft = keys[1]
+    filler.post("review", go="leave")
+    filler.post("workers", {"worker.numWorkers": "1"})
+    filler.client.post(f"/templates/{chosen.pk}/run", {"key": str(keys[2])})
+    assert {draft.pk for draft in Draft.objects.all()} == {*keys[1:]}, "what was edited stays"
+
+
+def test_a_template_begins_where_a_cluster_can_run_it_and_its_card_says_where(
+    filler: Filler, world: World
+) -> None:
+    chosen = template(world)
+    offer = {"framework": "XGBoost", "available": True, "runtimes": []}
+    lab = services.create_cluster(actor=None, name="lab", kind="local", host_id="far")
+    lab.facts = {"version": "v1", "frameworks": [offer], "runtimes": []}
+    lab.save(update_fields=["facts"])
+    department = services.create_department(actor=None, cluster=lab, name="lab-research")
+    speech = services.create_project(actor=None, department=department, name="speech")
+    person = world.people[filler.person]
+    give(actor=None, user=person, role="researcher", scope=speech.scope)
+    new_workload(name="last", project=speech, owner=person, values={"command": "x"})
+    assert "On cluster this-machine" in page_of(filler, "/templates").html
+    filler.client.post(f"/templates/{chosen.pk}/run", {"key": str(filler.draft)})
+    assert Workload.objects.get(name="digits-fast").project == world.vision
+
+
+def test_a_template_begins_in_the_project_that_the_link_names(world: World) -> None:
+    filler = Filler(world)
+    chosen = template(world)
+    give(actor=None, user=world.people[filler.person], role="researcher", scope=world.nlp.scope)
+    for project in (world.vision, world.nlp):
+        page = filler.get("setup", template=str(chosen.pk), project=str(project.pk)).page
+        assert page.value("workload.projectId") == str(project.pk)
 
 
 def test_the_page_of_templates_shows_what_may_be_used(filler: Filler, world: World) -> None:

@@ -126,7 +126,7 @@ def test_a_queue_at_its_limit_is_named_and_lets_in_when_there_is_room(
         second = volcano.submit("second", said={GPUS: 8})
         told(second, f"Queue {name} is at its limit of 16 GPUs.")
         assert volcano.pods(second) == []
-        assert second.next_reason == "It starts as soon as there is room."
+        assert second.next_reason == "It starts as soon as the cluster can place it."
         other = volcano.submit("other", said={GPUS: 8}, workers=3)
         told(other, f"Queue {name} is limited to 16 GPUs, and this needs 24 GPUs.")
         intents.delete(workload_id=first.pk, by="researcher")

@@ -2,9 +2,16 @@
 
 from datetime import timedelta
 
+import pytest
+
+from gangline.clusters.drivers.base import Observation, ObservedState
+from gangline.db import clock
+from gangline.db.clock import db_now
 from tests.support.engine import Engine, current_attempt
-from workloads.models import Attempt, Replica
+from workloads.models import Attempt, Replica, Workload
 from workloads.selectors import details
+from workloads.services import intents, observe
+from workloads.services.observe import Stamped
 
 
 def _words(engine: Engine, **columns: object) -> list[str]:
@@ -31,3 +38,72 @@ def test_a_gang_of_which_a_part_runs_still_waits(engine: Engine) -> None:
 def test_where_slots_are_ours_it_waited_until_it_was_sent(engine: Engine) -> None:
     now = current_attempt(engine.workload("other")).created_at
     assert _words(engine, sent_at=now, placement=[]) == ["waited", "starting"]
+
+
+def _seen(workload: Workload, state: ObservedState) -> None:
+    seen = Observation(str(workload.pk), 1, state, ext_uid="uid-1")
+    observe.store([Stamped(seen, db_now())])
+    workload.refresh_from_db()
+
+
+def _stretches(workload: Workload) -> list[tuple[str, float | None]]:
+    """Words and whole seconds; None: it goes on."""
+    workload = Workload.objects.get(pk=workload.pk)
+    found = details.timeline(details.attempts(workload)[0]).stretches
+    return [(s.word, round((s.ends - s.begins).total_seconds()) if s.ends else None) for s in found]
+
+
+@pytest.fixture
+def stopped(engine: Engine) -> Workload:
+    """One that a cluster placed at once, ran there for a minute and was stopped."""
+    workload = engine.workload()
+    workload.attempts.update(create_state="sent", sent_at=db_now(), create_answered=True)
+    _seen(workload, ObservedState.RUNNING)
+    clock.shift(timedelta(seconds=60))
+    intents.stop(workload_id=workload.pk, by="researcher")
+    _seen(workload, ObservedState.SUSPENDED)
+    assert workload.status == "Stopped"
+    return workload
+
+
+def test_a_stop_ends_the_running_where_the_cluster_keeps_the_object(stopped: Workload) -> None:
+    clock.shift(timedelta(seconds=100))
+    assert _stretches(stopped) == [("waited", 0), ("running", 60), ("stopped", None)]
+
+
+def test_what_runs_again_counts_from_there(stopped: Workload) -> None:
+    clock.shift(timedelta(seconds=100))
+    intents.resume(workload_id=stopped.pk, by="researcher")
+    stopped.refresh_from_db()
+    assert stopped.started_at is None, "it does not run yet"
+    clock.shift(timedelta(seconds=110))
+    _seen(stopped, ObservedState.RUNNING)
+    assert _stretches(stopped) == [
+        ("waited", 0), ("running", 60), ("stopped", 40), ("waited", 10), ("running", None),
+    ]  # fmt: skip
+    assert stopped.started_at == current_attempt(stopped).started_at
+    assert stopped.started_at is not None
+    assert db_now() - stopped.started_at < timedelta(seconds=5)
+
+
+def test_deleting_what_is_stopped_leaves_its_duration(stopped: Workload) -> None:
+    clock.shift(timedelta(seconds=100))
+    ended_at = stopped.ended_at
+    intents.delete(workload_id=stopped.pk, by="researcher")
+    stopped.refresh_from_db()
+    assert (stopped.status, stopped.ended_at) == ("Deleting", ended_at)
+    assert _stretches(stopped)[-1] == ("stopped", None)
+
+
+def test_deleting_what_has_finished_leaves_its_duration(engine: Engine) -> None:
+    workload = engine.workload()
+    workload.attempts.update(create_state="sent", sent_at=db_now(), create_answered=True)
+    _seen(workload, ObservedState.RUNNING)
+    clock.shift(timedelta(seconds=31))
+    _seen(workload, ObservedState.SUCCEEDED)
+    ended_at = workload.ended_at
+    clock.shift(timedelta(minutes=12))
+    intents.delete(workload_id=workload.pk, by="researcher")
+    workload.refresh_from_db()
+    assert (workload.status, workload.ended_at) == ("Deleting", ended_at)
+    assert ended_at is not None

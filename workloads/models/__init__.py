@@ -1,6 +1,6 @@
 """Rows of workloads: intent, attempts, replicas, events, drafts."""
 
-from .attempt import Attempt, CreateState, Outcome, Replica
+from .attempt import Attempt, CreateState, Outcome, Replica, Rest
 from .draft import Draft
 from .event import Event, IdempotencyKey, ScopeSeq
 from .workload import Desired, Workload
@@ -14,6 +14,7 @@ __all__ = [
     "IdempotencyKey",
     "Outcome",
     "Replica",
+    "Rest",
     "ScopeSeq",
     "Workload",
 ]

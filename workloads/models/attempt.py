@@ -1,5 +1,10 @@
 """Attempts and their replicas: what was launched and what became of it (R2)."""
 
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Self
+
 from django.db import models
 
 from gangline.spec.problems import Problem
@@ -23,6 +28,25 @@ class Outcome(models.TextChoices):
     """Removed outside the dashboard."""
     AWAY = "EndedWhileAway"
     """Gone when the dashboard came back: it finished or was removed, and nobody knows which."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """A run that was stopped and later asked for again, by the database's clock."""
+
+    placed_at: datetime | None
+    """When its first pod began."""
+    started_at: datetime | None
+    stopped_at: datetime
+    resumed_at: datetime
+
+    def as_dict(self) -> dict[str, str | None]:
+        """ISO 8601 by the names of the fields."""
+        return {name: at and at.isoformat() for name, at in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, str | None]) -> Self:
+        return cls(**{n: datetime.fromisoformat(at) if at else None for n, at in stored.items()})  # type: ignore[arg-type]
 
 
 class Attempt(models.Model):
@@ -71,7 +95,10 @@ class Attempt(models.Model):
     """Committed before the first suspend: an end after it is a stop, not a failure."""
     delete_sent_at = models.DateTimeField(null=True)
     started_at = models.DateTimeField(null=True)
+    """First time Running; after a stop that kept the object, since it was asked to run again."""
     ended_at = models.DateTimeField(null=True)
+    rests = models.JSONField(default=list)
+    """Stops after which the same object went on, oldest first: `Rest.as_dict`."""
     outcome = models.CharField(max_length=16, blank=True)
     first_failure = models.CharField(max_length=40, blank=True)
     next_try_at = models.DateTimeField(null=True)
@@ -85,6 +112,16 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"attempt {self.no} of {self.workload_id}"
+
+    @property
+    def rested(self) -> list[Rest]:
+        """The stops of it that are over, oldest first."""
+        return [Rest.from_dict(stored) for stored in self.rests]
+
+    @property
+    def asked_at(self) -> datetime:
+        """When its present run was asked for."""
+        return self.rested[-1].resumed_at if self.rests else self.created_at
 
     @property
     def refusals(self) -> list[str]:

@@ -23,3 +23,9 @@ class Draft(models.Model):
 
     def __str__(self) -> str:
         return f"draft {self.id}"
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether all its steps were stored in one moment, as "Run now" does."""
+        marks = self.versions.values()
+        return len(marks) > 1 and len({mark["at"] for mark in marks}) == 1

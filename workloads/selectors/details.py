@@ -1,7 +1,7 @@
 """Everything that the pages of one workload show."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -131,23 +131,45 @@ def timeline(attempt: Attempt) -> Timeline:
 
 
 def _stretches(attempt: Attempt) -> Iterator[Stretch]:
-    placed = _placed_at(attempt)
+    asked_at = attempt.created_at
+    for rest in attempt.rested:
+        placed = max(rest.placed_at, asked_at) if rest.placed_at else None
+        yield from _run(asked_at, placed, rest.started_at, rest.stopped_at)
+        yield Stretch("stopped", "neutral", rest.stopped_at, rest.resumed_at)
+        asked_at = rest.resumed_at
+    stopped_at = _at_rest_since(attempt)
+    placed = _placed_at(attempt, asked_at)
+    *before, last = _run(asked_at, placed, attempt.started_at, attempt.ended_at or stopped_at)
+    yield from before
+    # A failed run is told in the colour of its end, in the stretch that failed.
+    yield replace(last, tone="bad") if attempt.outcome == "Failed" else last
+    if stopped_at:
+        yield Stretch("stopped", "neutral", stopped_at, None)
+
+
+def _run(
+    asked_at: datetime, placed: datetime | None, started: datetime | None, ends: datetime | None
+) -> Iterator[Stretch]:
+    """One run, from the moment that it was asked for."""
     marks = [
-        ("waited" if placed or attempt.started_at else "waiting", "warn", attempt.created_at),
+        ("waited" if placed or started or ends else "waiting", "warn", asked_at),
         ("starting", "info", placed),
-        ("running", "good", attempt.started_at),
+        ("running", "good", started),
     ]
     known = [(word, tone, at) for word, tone, at in marks if at is not None]
     for position, (word, tone, begins) in enumerate(known):
-        following = known[position + 1][2] if position + 1 < len(known) else attempt.ended_at
-        is_last = position == len(known) - 1
-        # A failed run is told in the colour of its end, in the stretch that failed.
-        if is_last and attempt.outcome == "Failed":
-            tone = "bad"
+        following = known[position + 1][2] if position + 1 < len(known) else ends
         yield Stretch(word, tone, begins, following)
 
 
-def _placed_at(attempt: Attempt) -> datetime | None:
+def _at_rest_since(attempt: Attempt) -> datetime | None:
+    """When it was stopped, of one that keeps its object and may go on."""
+    workload = attempt.workload
+    is_current = attempt.no == workload.attempt_no
+    return workload.ended_at if is_current and not attempt.outcome else None
+
+
+def _placed_at(attempt: Attempt, asked_at: datetime) -> datetime | None:
     """When its waiting was over: told by our own admission, or by the first pod that began."""
     if attempt.placement is not None:
         return attempt.sent_at
@@ -155,7 +177,7 @@ def _placed_at(attempt: Attempt) -> datetime | None:
         return None
     begun: datetime | None = getattr(attempt, "first_pod_at", None)
     # The cluster's clock may be behind, and tells whole seconds.
-    return max(begun, attempt.created_at) if begun else None
+    return max(begun, asked_at) if begun else None
 
 
 @dataclass(frozen=True, slots=True)

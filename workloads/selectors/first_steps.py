@@ -1,11 +1,12 @@
 """The first steps that Home offers until they are done or put away."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
 from assets.models import Template
 from assets.selectors.templates import usable_templates
+from gangline.access.grants import visible_projects
+from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from workloads.models import Draft, Workload
 from workloads.selectors import listing
@@ -23,6 +24,8 @@ class FirstSteps:
     run: Workload | None
     sample_done: bool
     looked: bool
+    project: int | None
+    """One with a policy of its own, where the form has locks to show; None: there is none."""
     key: UUID
     """Draft that the button makes, so that a double click makes one workload."""
 
@@ -32,17 +35,15 @@ def sample_template(user: User) -> Template | None:
     return usable_templates(user).filter(name=SAMPLE).first()
 
 
+def _with_policy(user: User) -> int | None:
+    projects = visible_projects(user, Permission.WORKLOAD_CREATE).order_by("name")
+    return projects.filter(scope__policy__isnull=False).values_list("pk", flat=True).first()
+
+
 def _looked(user: User, sample: Template) -> bool:
     """Whether the person has the sample in the form: any other draft does not count."""
     drafts = Draft.objects.filter(owner=user, inputs__setup__templateId__text=str(sample.pk))
-    return any(
-        not _by_one_click(versions) for versions in drafts.values_list("versions", flat=True)
-    )
-
-
-def _by_one_click(steps: Mapping[str, Mapping[str, str]]) -> bool:
-    """Whether all steps were stored in one moment, as "Run the sample" does."""
-    return len(steps) > 1 and len({mark["at"] for mark in steps.values()}) == 1
+    return any(not draft.is_untouched for draft in drafts.only("versions"))
 
 
 def first_steps(user: User) -> FirstSteps | None:
@@ -59,5 +60,6 @@ def first_steps(user: User) -> FirstSteps | None:
         run=run,
         sample_done=run is not None and run.status == "Completed",
         looked=_looked(user, sample),
+        project=_with_policy(user),
         key=uuid4(),
     )

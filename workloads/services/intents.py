@@ -9,11 +9,12 @@ from typing import Any
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Min
 
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
 from workloads import work_bell
-from workloads.models import Attempt, Desired, Outcome, Workload
+from workloads.models import Attempt, Desired, Outcome, Rest, Workload
 from workloads.services import admission, events, retries, status
 from workloads.statuses import ENDED
 
@@ -75,6 +76,8 @@ def resume(*, workload_id: UUID, by: str) -> Workload:
             retries.again(workload=workload, attempt=attempt, cause="resume", now=now)
             workload.save(update_fields=["attempt_no"])
             retries.free_slots_later(workload)
+        elif workload.ended_at is not None:
+            _goes_on(attempt, stopped_at=workload.ended_at, now=now)
         status.settle(workload, now=now)
     return workload
 
@@ -131,6 +134,15 @@ def begin(workload: Workload, attempt: Attempt, *, now: datetime) -> None:
     status.settle(workload, now=now, attempt=attempt)
     cluster_id = workload.cluster_id
     transaction.on_commit(lambda: admission.request(cluster_id))
+
+
+def _goes_on(attempt: Attempt, *, stopped_at: datetime, now: datetime) -> None:
+    """Keep the times of the run that was stopped: the same object counts anew from here on."""
+    placed_at = attempt.replicas.aggregate(at=Min("started_at"))["at"]
+    rest = Rest(placed_at, attempt.started_at, stopped_at, now)
+    attempt.rests = [*attempt.rests, rest.as_dict()]
+    attempt.started_at = None
+    attempt.save(update_fields=["rests", "started_at"])
 
 
 def _locked(workload_id: UUID, *, deleted_too: bool = False) -> tuple[Workload, Attempt, datetime]:

@@ -42,6 +42,9 @@ log = logging.getLogger(__name__)
 EVERY = timedelta(minutes=5)
 APART = timedelta(seconds=60)
 """Between the two looks that make an orphan sure."""
+GONE_WITHIN = timedelta(seconds=10)
+"""Between looks while the end of one is awaited that somebody asked to delete."""
+AWAITED_FOR = timedelta(minutes=2)
 MOST = 200
 """Orphans that are kept of one cluster, the oldest first."""
 IGNORE, DELETE = "ignore", "delete"
@@ -58,7 +61,10 @@ def take_turn(cluster: Cluster) -> bool:
     unsure = Orphan.objects.filter(cluster=OuterRef("pk"), is_sure=False)
     is_due = Q(searched_at=None) | Q(searched_at__lte=now - EVERY)
     soon = Q(Exists(unsure), searched_at__lte=now - APART - timedelta(seconds=5))
-    rows = Cluster.objects.filter(is_due | soon, pk=cluster.pk)
+    asked = Orphan.objects.filter(cluster=OuterRef("pk"), decision=DELETE)
+    going = asked.filter(decided_at__gte=now - AWAITED_FOR)
+    at_once = Q(Exists(going), searched_at__lte=now - GONE_WITHIN)
+    rows = Cluster.objects.filter(is_due | soon | at_once, pk=cluster.pk)
     return bool(rows.update(searched_at=now))
 
 

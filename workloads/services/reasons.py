@@ -9,6 +9,8 @@ from gangline.web import formats
 from workloads.models import Attempt, CreateState, Outcome, Replica, Workload
 
 LONGEST = 400
+_REFUSED = "is forbidden"
+"""In what Kubernetes says of a pod that an admission rule, such as a quota, turns down."""
 _TIMES = {1: "once", 2: "twice"}
 
 
@@ -92,9 +94,7 @@ def _ended_with(replica: Replica) -> str:
 def _waiting(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
     if attempt.create_state == "seen":
         why = sentence(attempt.observed_reason) or "The cluster is looking for a place for it."
-        if attempt.impossible:
-            return Told(why, "Copy & edit it to ask for less; it starts if the cluster grows.")
-        return Told(why, "It starts as soon as there is room.")
+        return Told(why, _until_placed(attempt, replicas))
     if attempt.impossible:
         return Told(attempt.wait_reason, "Copy & edit it to ask for less, or enlarge the cluster.")
     if attempt.trouble:
@@ -102,6 +102,33 @@ def _waiting(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) 
     if attempt.next_try_at:
         return Told(attempt.wait_reason, "It tries again by itself.")
     return Told(attempt.wait_reason, "It starts as soon as the slots are free.")
+
+
+def _until_placed(attempt: Attempt, replicas: Sequence[Replica]) -> str:
+    """What comes of the wait for the cluster's scheduler, as far as it can be told."""
+    held = _held(replicas)
+    if attempt.impossible and held:
+        return f"{held} Stop it to give them back, then Copy & edit it to ask for less."
+    if attempt.impossible:
+        return "Copy & edit it to ask for less; it starts if the cluster grows."
+    if _REFUSED in attempt.observed_reason:
+        return "Copy & edit it to ask for what the cluster takes; waiting alone may not help."
+    # Not "as soon as there is room": a scheduler waits for much else, such as a fitting node.
+    if held:
+        return f"{held} It starts as soon as the cluster can place the rest."
+    return "It starts as soon as the cluster can place it."
+
+
+def _held(replicas: Sequence[Replica]) -> str:
+    """What the placed part of a gang keeps from others while the rest has no place."""
+    placed = [r for r in replicas if r.state in ("Starting", "Running")]
+    if not placed:
+        return ""
+    gpus = sum(r.gpus for r in placed)
+    what = f"{gpus} GPU{'s' if gpus > 1 else ''}" if gpus else "their CPUs and memory"
+    if len(placed) == 1:
+        return f"1 of its pods already holds {what if gpus else 'its CPUs and memory'}."
+    return f"{len(placed)} of its pods already hold {what}."
 
 
 def _creating(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:

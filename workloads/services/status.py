@@ -135,13 +135,15 @@ def _shown(
     cannot_start = facts.impossible and phase == "Pending"
     status = status_of(phase, cannot_start=cannot_start)
     is_over = status in ENDED
-    is_new_run = attempt.cause in ("resume", "rerun") and attempt.started_at is None
+    is_new_run = _is_new_run(attempt) and attempt.started_at is None
     started_at = None if is_new_run and not is_over else workload.started_at
     if attempt.started_at and (started_at is None or started_at < _run_began(attempt, workload)):
         started_at = attempt.started_at
     if started_at is None and attempt.cause in _GOES_ON:
         started_at = _first_start(attempt)
-    ended_at = (attempt.ended_at or workload.ended_at or now) if is_over else None
+    ended_at = attempt.ended_at or workload.ended_at
+    if phase != "Deleting":  # a deletion changes nothing of how long it ran
+        ended_at = (ended_at or now) if is_over else None
     ran = ended_at - started_at if ended_at and started_at else None
     told = reasons.tell(workload=workload, attempt=attempt, phase=phase, replicas=replicas, ran=ran)
     return {
@@ -185,9 +187,14 @@ def _first_start(attempt: Attempt) -> datetime | None:
     return None
 
 
+def _is_new_run(attempt: Attempt) -> bool:
+    """Whether its time is counted anew: a retry goes on."""
+    return attempt.cause in ("resume", "rerun") or bool(attempt.rests)
+
+
 def _run_began(attempt: Attempt, workload: Workload) -> datetime:
-    """When the present run was asked for: a rerun counts its time anew, a retry goes on."""
-    return attempt.created_at if attempt.cause in ("resume", "rerun") else workload.created_at
+    """When the present run was asked for."""
+    return attempt.asked_at if _is_new_run(attempt) else workload.created_at
 
 
 def _number(changes: Sequence[_Change]) -> None:

@@ -30,6 +30,7 @@ class Verb:
 
     run: Callable[..., Workload]
     done: str
+    done_to_several: str
     question: str = ""
     text: str = ""
     verb: str = ""
@@ -40,16 +41,18 @@ VERBS: Mapping[str, Verb] = {
     "stop": Verb(
         lifecycle.stop,
         "{} is being stopped.",
+        "{} are being stopped.",
         "Stop {}?",
         "Its pods are told to end and its resources are released. Run starts it again from the"
         " beginning, unless the program itself goes on from a checkpoint.",
         "Stop",
     ),
-    "resume": Verb(lifecycle.resume, "{} starts again."),
-    "rerun": Verb(lifecycle.rerun, "{} runs again."),
+    "resume": Verb(lifecycle.resume, "{} starts again.", "{} start again."),
+    "rerun": Verb(lifecycle.rerun, "{} runs again.", "{} run again."),
     "delete": Verb(
         lifecycle.delete,
         "{} is being deleted.",
+        "{} are being deleted.",
         "Delete {}?",
         "It is stopped if it runs. Its history and logs disappear from every page and are erased"
         " after 14 days.",
@@ -69,7 +72,8 @@ def act(request: HttpRequest, workload_id: UUID, action: str) -> HttpResponse:
         return ask(request, _question(verb, workload.name, request.path, back))
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
-    _one(request, actor, verb, workload)
+    if _one(request, actor, verb, workload):
+        messages.success(request, verb.done.format(workload.name))
     # What is being deleted has no page to go back to.
     is_leaving = action == "delete" and str(workload_id) in back
     return redirect("workload-list" if is_leaving else back)
@@ -78,7 +82,7 @@ def act(request: HttpRequest, workload_id: UUID, action: str) -> HttpResponse:
 @login_required
 @require_POST
 def bulk(request: HttpRequest) -> HttpResponse:
-    """The same for the checked rows. What cannot be done is said row by row; the rest is done."""
+    """The same for the checked rows. What cannot be done is said row by row; the rest, at once."""
     actor = actor_of(request, "form")
     back = _back(request, reverse("workload-list"))
     action = request.POST.get("action", "")
@@ -104,17 +108,24 @@ def bulk(request: HttpRequest) -> HttpResponse:
                 hidden=hidden,
             ),
         )
+    done: list[Workload] = []
     for workload_id in ids:
         try:
             workload = visible_workload(actor.user, UUID(workload_id))
         except NotVisible:
             messages.error(request, "One of the workloads does not exist any more.")
             continue
-        _one(request, actor, verb, workload)
+        if _one(request, actor, verb, workload):
+            done.append(workload)
+    if len(done) == 1:
+        messages.success(request, verb.done.format(done[0].name))
+    elif done:
+        messages.success(request, verb.done_to_several.format(f"{len(done)} workloads"))
     return redirect(back)
 
 
-def _one(request: HttpRequest, actor: Actor, verb: Verb, workload: Workload) -> None:
+def _one(request: HttpRequest, actor: Actor, verb: Verb, workload: Workload) -> bool:
+    """Whether it was done; what could not be done is said."""
     try:
         verb.run(actor=actor, workload_id=workload.pk)
     except (lifecycle.AlreadyEnded, lifecycle.BeingDeleted, lifecycle.NotEnded) as late:
@@ -131,7 +142,8 @@ def _one(request: HttpRequest, actor: Actor, verb: Verb, workload: Workload) -> 
             f"{workload.name} does not fit today’s policy: {why} Use Copy & edit to change it.",
         )
     else:
-        messages.success(request, verb.done.format(workload.name))
+        return True
+    return False
 
 
 def _question(verb: Verb, name: str, action: str, back: str) -> Question:

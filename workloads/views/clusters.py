@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from gangline.access.actor import actor_of
 from gangline.access.refusals import NotVisible
 from gangline.clusters.models import Cluster, Orphan
+from gangline.forms.words import count
 from gangline.organization import kubernetes
 from gangline.organization.connecting import managed
 from gangline.web.confirm import Question, ask
@@ -128,14 +129,14 @@ def _decide(
 
 
 def _question(request: HttpRequest, cluster: Cluster, orphan: Orphan, back: str) -> Question:
-    uses = f"{orphan.pods} pod{'' if orphan.pods == 1 else 's'}"
-    if orphan.gpus:
-        uses += f" and {orphan.gpus} GPU{'' if orphan.gpus == 1 else 's'}"
+    gpus = f"{orphan.gpus} GPU{'' if orphan.gpus == 1 else 's'}"
+    uses = f"its {count(orphan.pods, 'pod')}" + (f" and their {gpus}" if orphan.gpus else "")
+    lost = "What it computed and did not save is lost." if orphan.pods else "It has no pods now."
     place = f" in namespace {orphan.namespace}" if orphan.namespace else ""
     return Question(
         title=f"Delete {orphan}?",
-        text=f"{orphan.kind} {orphan.name}{place} on {cluster.name} is deleted with its pods"
-        f" ({uses}). {orphan.why} What it computed and did not save is lost.",
+        text=f"{orphan.kind} {orphan.name}{place} on {cluster.name} is deleted"
+        f"{f' with {uses}' if orphan.pods else ''}. {orphan.why} {lost}",
         verb=f"Delete {orphan.name}",
         action=request.path,
         cancel_url=back,

@@ -13,7 +13,7 @@ from gangline.accounts.models import User
 from gangline.db import locks
 from gangline.db.clock import db_now
 from workloads.models import Draft
-from workloads.wizard.state import DraftState
+from workloads.wizard.state import NAME, TEMPLATE, DraftState
 
 
 class AlreadySubmitted(Exception):
@@ -114,6 +114,32 @@ def start(*, owner: User, draft_id: uuid.UUID, state: DraftState, steps: tuple[s
         draft.versions = {s: {"version": 1, "tab": "", "at": now.isoformat()} for s in steps}
         draft.save(update_fields=["versions"])
     return draft
+
+
+@transaction.atomic
+def discard(*, owner: User, draft_id: uuid.UUID) -> None:
+    """Throw it away; one that is not there is no error. Raises NotVisible, AlreadySubmitted."""
+    draft = _locked(owner, draft_id)
+    if draft is not None and draft.workload_id is not None:
+        raise AlreadySubmitted(draft.workload_id)
+    if draft is not None:
+        draft.delete()
+
+
+def discard_untouched(*, owner: User, like: Draft) -> None:
+    """Throw away what earlier presses of the same "Run now" left, which nobody has looked into."""
+    template = like.inputs.get("setup", {}).get(TEMPLATE, {}).get("text", "")
+    others = Draft.objects.filter(
+        owner=owner, workload=None, inputs__setup__templateId__text=template
+    )
+    for draft in others.exclude(pk=like.pk) if template else ():
+        if draft.is_untouched:
+            draft.delete()
+
+
+def name_of(draft: Draft) -> str:
+    """The name that was typed for the workload, or nothing."""
+    return str(draft.inputs.get("setup", {}).get(NAME, {}).get("text", ""))
 
 
 def locked(*, owner: User, draft_id: uuid.UUID) -> Draft:

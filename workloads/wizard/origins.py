@@ -2,9 +2,10 @@
 
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from assets.models import Template
+from assets.selectors.fitness import reason_against
 from assets.selectors.templates import usable_templates
 from gangline.access.grants import visible_projects
 from gangline.access.permissions import Permission
@@ -21,9 +22,13 @@ _NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 
 
 def start(user: User, query: Mapping[str, str]) -> DraftState:
-    """What ``?template=…`` or ``?from=…`` asks for. Raises NotVisible for what may not be used."""
+    """What ``?template=…`` or ``?from=…`` asks for. Raises NotVisible for what may not be used.
+
+    ``&project=…`` is the project that a template begins in, where it holds and can run.
+    """
     if wanted := query.get("template", ""):
-        return from_template(user, template_of(user, as_uuid(wanted)))
+        project = query.get("project", "")
+        return from_template(user, template_of(user, as_uuid(wanted)), project_id=project)
     if wanted := query.get("from", ""):
         return from_workload(user, as_uuid(wanted))
     return DraftState()
@@ -37,14 +42,17 @@ def template_of(user: User, template_id: uuid.UUID | None) -> Template:
     return found
 
 
-def from_template(user: User, template: Template, *, named: bool = False) -> DraftState:
-    """A draft that starts from ``template``, in a project where it holds."""
+def from_template(
+    user: User, template: Template, *, named: bool = False, project_id: str = ""
+) -> DraftState:
+    """A draft that starts from ``template``, in a project where it holds and, if one can, runs."""
     state = with_template(DraftState(), template)
     choices = Choices(user, state)
     project = choices.project
-    fitting = [p for p in choices.projects if template.scope_id in _line(p)]
-    if fitting and (project is None or template.scope_id not in _line(project)):
-        project = fitting[0]
+    fitting = _fitting(template, choices.projects)
+    wanted = next((p for p in fitting if str(p.pk) == project_id), None)
+    if wanted or (fitting and project not in fitting):
+        project = wanted or fitting[0]
         state = state.with_setup(CLUSTER, str(project.cluster_id))
         state = state.with_setup(PROJECT, str(project.pk))
     if named and project is not None:
@@ -65,6 +73,12 @@ def from_workload(user: User, workload_id: uuid.UUID | None) -> DraftState:
     if workload is None:
         raise NotVisible
     return copy_of(workload, name=free_name(workload.name, workload.project))
+
+
+def _fitting(template: Template, projects: Sequence[Project]) -> list[Project]:
+    """Where it holds; of those, where its cluster can run it, if any can."""
+    holds = [p for p in projects if template.scope_id in _line(p)]
+    return [p for p in holds if not reason_against(template, [p.cluster])] or holds
 
 
 def _line(project: Project) -> set[int]:

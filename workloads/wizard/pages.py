@@ -192,7 +192,11 @@ class StepPage:
         ]
 
     def _linked(self, problems: Sequence[Problem]) -> list[tuple[str, str]]:
-        return [(f"{p.label or p.path}: {p.message}", self.field_url(p)) for p in problems]
+        said = [f"{p.label or p.path}: {p.message}" for p in problems]
+        # The same of both halves would read as the same thing twice.
+        told = [f"{p.role.capitalize()}: {s}" if said.count(s) > 1 else s
+                for p, s in zip(problems, said, strict=True)]  # fmt: skip
+        return [(text, self.field_url(p)) for text, p in zip(told, problems, strict=True)]
 
     def field_url(self, problem: Problem) -> str:
         """The field of ``problem``, on this page or on its own; empty where it has none."""
@@ -221,19 +225,20 @@ class StepPage:
         moment = drafts.saved_at(self.desk.draft)
         return f"{timezone.localtime(moment):%H:%M:%S}" if moment else ""
 
-    def _unfinished(self) -> list[tuple[str, str, Any]]:
+    def _unfinished(self) -> list[tuple[str, str, str, Any]]:
         """The person's other drafts, offered only on a page that is still empty."""
         if self.desk.draft is not None:
             return []
         others = drafts.unfinished(owner=self.desk.actor.user, besides=self.desk.draft_id)
         return [
-            (_draft_name(d.inputs), reverse("draft-step", args=[d.pk, Step.SETUP]), d.updated_at)
+            (
+                drafts.name_of(d) or "a draft without a name",
+                reverse("draft-step", args=[d.pk, Step.SETUP]),
+                reverse("draft-discard", args=[d.pk]),
+                d.updated_at,
+            )
             for d in others
         ]
-
-
-def _draft_name(inputs: Mapping[str, Any]) -> str:
-    return str(inputs.get("setup", {}).get("name", {}).get("text", "")) or "a draft without a name"
 
 
 def _amount(section: SectionView) -> str:

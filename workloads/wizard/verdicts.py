@@ -40,7 +40,7 @@ class Headline:
         verdict = preview.verdict
         tone, icon = VERDICT_TONES[verdict.kind]
         words = _HEADLINES[verdict.kind]
-        if verdict.kind == "starts" and preview.problems:
+        if verdict.kind in ("starts", "unknown") and preview.problems:
             return cls("info", "info-circle", "Not ready to start", _to_mend(preview.problems))
         return cls(tone, icon, words, _without_headline(verdict.sentence, words))
 
@@ -84,7 +84,7 @@ def summary_of(desk: Desk, problems: Sequence[Problem]) -> Summary:
     return Summary(
         tone=head.tone,
         icon=head.icon,
-        verdict="" if preview.verdict.kind == "unknown" else f"{head.words}.",
+        verdict="" if head.words == _HEADLINES["unknown"] else f"{head.words}.",
         text=head.text,
         line=f"{pods_in_words(totals)} · {gpus}",
         facts=facts,

@@ -18,6 +18,7 @@ from gangline.access.actor import Actor, actor_of
 from gangline.access.refusals import NotAllowed, NotVisible
 from gangline.lib.texts import whole
 from gangline.spec.problems import InvalidSpec, Problem, Role
+from gangline.web.confirm import Question, ask
 from gangline.web.errors import Refusal
 from workloads.models import Attempt, Draft, Workload
 from workloads.services.submission import ClusterUnreachable, NameTaken, TooManyWaiting
@@ -215,6 +216,40 @@ def start(request: HttpRequest) -> HttpResponse:
     return SeeOther(reverse("draft-step", args=[draft.pk, Step.REVIEW if copied else Step.SETUP]))
 
 
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+def discard(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
+    """GET asks, POST throws the draft away."""
+    actor = actor_of(request, "form")
+    try:
+        row = drafts.find(owner=actor.user, draft_id=draft)
+        if request.method != "POST":
+            return _ask_to_discard(request, row)
+        drafts.discard(owner=actor.user, draft_id=draft)
+    except NotVisible as error:
+        raise Http404 from error
+    except AlreadySubmitted as done:
+        return SeeOther(_detail(done.workload_id))
+    messages.success(request, "The draft was thrown away.")
+    return SeeOther(reverse("home"))
+
+
+def _ask_to_discard(request: HttpRequest, draft: Draft | None) -> HttpResponse:
+    if draft is None:
+        raise NotVisible
+    name = drafts.name_of(draft)
+    question = Question(
+        title=f"Throw away the draft {name}?" if name else "Throw away this draft?",
+        text="What was typed in it is gone then. Workloads are not touched.",
+        verb="Throw away",
+        action=request.path,
+        cancel_url=reverse("home"),
+        is_harmful=True,
+    )
+    return ask(request, question)
+
+
 def _with_refusal(desk: Desk) -> None:
     """What the cluster had against the copied workload stands at the copy's fields."""
     attempt = Attempt.objects.filter(workload_id=desk.state.copied_from).order_by("-no").first()
@@ -253,6 +288,7 @@ def _run(request: HttpRequest, actor: Actor, draft: Draft) -> HttpResponse:
     except AlreadySubmitted as done:
         return SeeOther(_detail(done.workload_id))
     except (InvalidSpec, NameTaken, TooManyWaiting, ClusterUnreachable):
+        drafts.discard_untouched(owner=actor.user, like=draft)
         return SeeOther(reverse("draft-step", args=[draft.pk, Step.REVIEW]) + "?check=1")
     except NotAllowed as refusal:
         raise PermissionDenied(Refusal(refusal.sentence)) from refusal

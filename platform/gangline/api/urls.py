@@ -6,5 +6,6 @@ from . import views
 
 urlpatterns = [
     path("v1/openapi.json", views.openapi, name="openapi"),
+    path("v1/openapi.yaml", views.openapi_yaml, name="openapi-yaml"),
     re_path(r"^.*\Z", views.nothing_here),
 ]

@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.renderers import OpenApiYamlRenderer
 
 from gangline.lib.answers import error_body
 
@@ -17,6 +18,17 @@ from .errors import NOT_FOUND
 def openapi(request: HttpRequest) -> HttpResponse:
     """The description as JSON. It names no data, so it needs no sign-in."""
     return HttpResponse(_description(), content_type="application/json")
+
+
+@require_safe
+def openapi_yaml(request: HttpRequest) -> HttpResponse:
+    """The same as a text to read."""
+    return HttpResponse(_as_yaml(), content_type="application/yaml; charset=utf-8")
+
+
+@cache
+def _as_yaml() -> bytes:
+    return OpenApiYamlRenderer().render(orjson.loads(_description()), renderer_context={})  # type: ignore[no-untyped-call,no-any-return]
 
 
 @cache

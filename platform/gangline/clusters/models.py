@@ -1,6 +1,7 @@
 """Clusters and the leases of the processes that act on them."""
 
 import uuid
+from datetime import timedelta
 
 from django.conf import settings
 from django.db import models
@@ -97,6 +98,10 @@ class ConnectionCheck(models.Model):
         return f"check of {self.cluster_id}"
 
 
+ORPHAN_GOES_WITHIN = timedelta(seconds=30)
+"""So long its pods may take to end before it counts as staying."""
+
+
 class Orphan(models.Model):
     """An object that bears this installation's label and belongs to no workload of it.
 
@@ -139,6 +144,16 @@ class Orphan(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name}"
+
+    @property
+    def was_asked_to_go(self) -> bool:
+        """Somebody asked to delete it, and no look since then has found it."""
+        return self.decision == "delete" and not self.stays
+
+    @property
+    def stays(self) -> bool:
+        """It was found again after somebody asked to delete it."""
+        return bool(self.decided_at and self.seen_at > self.decided_at + ORPHAN_GOES_WITHIN)
 
 
 class Lease(models.Model):

@@ -24,6 +24,8 @@ from gangline.policies.effective import EffectivePolicy
 from gangline.policies.engine import Resolution
 from gangline.policies.rules import FieldRule
 from gangline.spec.catalogue import Kind, SpecField, catalogue
+from gangline.spec.frameworks import has_gpus
+from gangline.spec.gpus import is_gpu_field
 from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.types import split_command
 from gangline.spec.values import field_path
@@ -58,6 +60,7 @@ class RoleForm:
             for spec in catalogue(model).values()
             if spec.ui.section != SETUP
             and (not spec.only or not self.framework or self.framework in spec.only)
+            and (has_gpus(self.framework, self.role) or not is_gpu_field(spec.path))
         )
 
     @cached_property

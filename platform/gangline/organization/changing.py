@@ -99,7 +99,7 @@ def choices(cluster: Cluster) -> list[Choice]:
     """Every scheduler: whether the last check found it, and why it cannot be chosen."""
     listed = cluster.facts.get("detail", {}).get("schedulers")
     there = {str(one["name"]) for one in listed or ()}
-    found = [Choice("", "The best that is there", _now_best(there), is_there=True)]
+    found = [Choice("", "The best that the cluster has", _now_best(there), is_there=True)]
     for name, one in ADAPTERS.items():
         # The name of a program stays as it is; a description begins as a sentence does.
         title = f"{one.title[:1].upper()}{one.title[1:]}" if " " in one.title else one.title

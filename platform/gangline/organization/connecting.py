@@ -1,5 +1,6 @@
 """Pages for those who manage clusters: connect one, give another credential."""
 
+import base64
 from typing import Any
 from uuid import UUID
 
@@ -85,7 +86,17 @@ def cluster_role(request: HttpRequest) -> HttpResponse:
 
 
 def _read(request: HttpRequest) -> Intake:
-    return intake.read(request.POST, request.FILES.get("file"), now=db_now())
+    posted = {**request.POST.dict(), "authority": as_pem(request.POST.get("authority", ""))}
+    return intake.read(posted, request.FILES.get("file"), now=db_now())
+
+
+def as_pem(text: str) -> str:
+    """``text``, decoded if it is base64 of a PEM text, as a kubeconfig has it."""
+    try:
+        decoded = base64.b64decode("".join(text.split()), validate=True).decode("ascii")
+    except ValueError:
+        return text
+    return decoded if decoded.lstrip().startswith("-----BEGIN ") else text
 
 
 def _name_problem(name: str) -> list[Wrong]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gangline.clusters.drivers.kubernetes.steps import State, StepName
+from gangline.clusters.drivers.kubernetes.steps import REQUIRED, State, StepName
 from gangline.clusters.models import Cluster, ConnectionCheck
 from gangline.db.clock import db_now
 
@@ -23,8 +23,6 @@ LATE_SECONDS = 70.0
 """A whole stream is silent for a minute at most: then comes a bookmark."""
 NOT_YET = Health("Not checked yet", "neutral", "unknown")
 CHECKING = Health("Checking", "info", "initializing")
-
-
 LATE = "It answers, but has told nothing new for a while. Gangline looks at it anew by itself."
 
 
@@ -43,7 +41,8 @@ def late_news(cluster: Cluster) -> Health | None:
     """How it is, where that makes what is shown of its workloads old."""
     if cluster.health == "Unreachable":
         why, since = cluster.health_reason, cluster.health_since
-        return Health("Not reachable", "bad", "no-contact", why, since)
+        word = "Not connected" if _was_reached(cluster) else "Not reachable"
+        return Health(word, "bad", "no-contact", why, since)
     if cluster.health != "Connected":
         return None
     if cluster.watch_trouble:
@@ -52,6 +51,16 @@ def late_news(cluster: Cluster) -> Health | None:
     if heard is not None and db_now() - heard > timedelta(seconds=LATE_SECONDS):
         return Health("News is late", "warn", "degraded", LATE, heard)
     return None
+
+
+def _was_reached(cluster: Cluster) -> bool:
+    """Whether the last check came as far as an answer, and failed at what followed."""
+    row: ConnectionCheck | None = getattr(cluster, "connection_check", None)
+    if row is None or row.is_trial:
+        return False
+    states = {step["name"]: step["state"] for step in row.steps}
+    stopped = any(states.get(name) == State.FAILED for name in REQUIRED)
+    return states.get(StepName.REACHABILITY) == State.OK and stopped
 
 
 def _lacking(cluster: Cluster) -> str:

@@ -22,6 +22,7 @@ from gangline.clusters import services as clusters
 from gangline.clusters.connections import scheduler_of
 from gangline.clusters.drivers.kubernetes.steps import State, Step
 from gangline.clusters.models import Cluster, Credential, Orphan
+from gangline.lib.program import program
 from gangline.spec.frameworks import FRAMEWORKS
 
 from . import kubernetes
@@ -154,8 +155,8 @@ def _connection(cluster: Cluster) -> dict[str, Any]:
         "credential": credential,
         "identity": IDENTITIES.get(credential.identity, "") if credential else "",
         "progress": progress,
-        "make_project": f"gangline-manage project NAME --researcher USER \\\n"
-        f"  --cluster {shlex.quote(cluster.name)}",
+        "make_project": f"{program()} project NAME \\\n"
+        f"  --researcher USER \\\n  --cluster {shlex.quote(cluster.name)}",
         "has_projects": cluster.projects.exists(),
     }
     if progress is None:
@@ -193,7 +194,10 @@ def _said(progress: checks.Progress) -> str:
         kept = progress.steps and progress.steps[-1].state == State.OK
         return f"The new credential {'is' if kept else 'was not'} stored."
     if failed:
-        return f"{failed} of {len(progress.steps)} steps failed."
+        skipped = sum(step.state == State.SKIPPED for step in progress.steps)
+        left = skipped + len(progress.to_come)
+        unseen = f"; {left} {'was' if left == 1 else 'were'} not looked at" if left else ""
+        return f"{failed} step{'' if failed == 1 else 's'} failed{unseen}."
     if warned:
         return f"It works; {warned} {'step is' if warned == 1 else 'steps are'} worth a look."
     return "Everything is as it should be."

@@ -118,7 +118,7 @@ def _setup_problems(request: Request, framework: Any) -> Iterator[Problem]:
 
 def _strange(request: Request, halves: list[Half]) -> Iterator[Problem]:
     """What was said about fields that do not exist; halves that do not exist are passed over."""
-    known = {str(half.role): half.fields for half in halves}
+    known = {str(half.role): half.every_field for half in halves}
     for qualified, entry in request.said.items():
         role, _, path = qualified.partition(".")
         if role in known and path not in known[role]:

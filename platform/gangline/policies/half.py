@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gangline.spec.catalogue import Kind, SpecField
+from gangline.spec.frameworks import FRAMEWORKS, has_gpus
+from gangline.spec.gpus import is_gpu_field
 from gangline.spec.problems import Problem, Role, shown
 from gangline.spec.types import split_quantity
 from gangline.spec.values import TYPE, field_path, size, validate
@@ -60,7 +62,9 @@ class Half:
 
     def __init__(self, role: Role, policy: EffectivePolicy, framework: Any = None) -> None:
         self.role, self.framework = role, framework
-        self.fields = fields_of(policy.models, role)
+        self.every_field = fields_of(policy.models, role)
+        self.fields = {p: s for p, s in self.every_field.items() if self._may_have(p)}
+        """Those that its pods can have."""
         self.values: dict[str, Effective] = {}
         self.notices: list[Notice] = []
         self.problems: list[Problem] = []
@@ -72,6 +76,9 @@ class Half:
     def fill(self, said: Mapping[str, Entry], workers: "Half | None" = None) -> None:
         """Give every field its value and judge it; follow ``workers`` where nothing is said."""
         self._said = said
+        for path, spec in self.every_field.items():
+            if path in said and path not in self.fields:
+                self._useless(spec, said[path])
         for path, spec in self.fields.items():
             entry = said.get(path)
             if spec.only and self.framework not in spec.only:
@@ -85,6 +92,21 @@ class Half:
             if path == FRAMEWORK:
                 self.framework = value.value if value else None
         self._judge()
+
+    def _may_have(self, path: str) -> bool:
+        known = self.framework if isinstance(self.framework, str) else ""
+        return has_gpus(known, self.role) or not is_gpu_field(path)
+
+    def _useless(self, spec: SpecField, entry: Entry) -> None:
+        """Left out without a reproach: a template or a copy may have it from another framework."""
+        if not entry.value:
+            return
+        known = FRAMEWORKS[self.framework]
+        message = (
+            f"Left out: {spec.label} {shown(entry.value)} of the master,"
+            f" because the {known.master_word} of {known.label} gets no GPU."
+        )
+        self.notices.append(Notice(self.role, spec.path, spec.label, message, ""))
 
     def _scalar(
         self, spec: SpecField, rule: FieldRule, entry: Entry | None, workers: "Half | None"

@@ -6,6 +6,7 @@ https://github.com/NVIDIA/KAI-Scheduler/tree/main/docs/gpu-sharing
 from typing import Annotated, Literal
 
 from pydantic import Field
+from pydantic.alias_generators import to_camel
 
 from .base import Default, Limits, SpecModel, Ui, When
 from .types import Quantity, SizeRange
@@ -54,3 +55,11 @@ class Gpus(SpecModel):
         ),
         When("gpuRequestType", (MEMORY,), is_required=True),
     ] = None
+
+
+_NAMES = frozenset(to_camel(name) for name in Gpus.model_fields)
+
+
+def is_gpu_field(path: str) -> bool:
+    """Whether the field at ``path`` of a replica asks something of GPUs."""
+    return path.rpartition(".")[2] in _NAMES

@@ -185,8 +185,8 @@ class Storage(SpecModel):
         Field(max_length=16),
         Ui(
             "Volumes",
-            help="Storage that every pod mounts. It is made with the workload, outlives stops and "
-            "retries, and is deleted with it.",
+            help="Storage that every pod mounts, made with the workload and deleted with it. "
+            "Unless it is ephemeral, it outlives stops and retries.",
             section="volumes",
             flag="new-pvc",
             item="volume",

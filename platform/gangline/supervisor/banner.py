@@ -5,6 +5,7 @@ from gangline.accounts.models import User
 from gangline.accounts.services import make_sign_in_link
 from gangline.clusters.models import Cluster
 from gangline.config.env import env
+from gangline.lib.program import program
 from gangline.lib.sizes import bytes_in_words
 
 _PEOPLE = ("administrator", "researcher")
@@ -20,7 +21,7 @@ def text() -> str:
         link = f"{origin}{make_sign_in_link(user=people[name])}"
         lines.append(f"  {label:<12}  {name:<14} {link}  (once, 15 minutes)")
     if not people:
-        lines.append("  Sign in       gangline-manage sign-in-link USER prints a link")
+        lines.append(f"  Sign in       {program()} sign-in-link USER prints a link")
     lines.append(f"  Data          {env().data_dir}{'':<6}Stop  Ctrl-C   (running workloads go on)")
     return "\n".join(lines) + "\n"
 

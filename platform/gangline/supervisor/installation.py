@@ -11,6 +11,7 @@ from gangline.clusters.connections import host_id, namespace_of
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import measure
 from gangline.config.env import env
+from gangline.lib.program import program
 from gangline.organization import services as organization
 from gangline.organization.models import Project
 from gangline.organization.selectors import tenant_scope
@@ -99,7 +100,7 @@ def _administrator(name: str) -> Iterator[str]:
     user = User.objects.filter(username__iexact=name).first()
     if user is None:
         user = create_user(username=name)
-        yield f"User {name}, who signs in by: gangline-manage sign-in-link {name}"
+        yield f"User {name}, who signs in by: {program()} sign-in-link {name}"
     elif not user.is_active:
         raise CannotBootstrap(f"{user.username} is deactivated. Name another administrator.")
     scope = tenant_scope()
@@ -113,7 +114,7 @@ def _researcher(name: str, project: Project) -> str:
     user = User.objects.filter(username=name, is_active=True).first()
     if user is None:
         raise CannotBootstrap(
-            f"There is no active user {name}. Make one with: gangline-manage create-user {name}"
+            f"There is no active user {name}. Make one with: {program()} create-user {name}"
         )
     give(actor=None, user=user, role="researcher", scope=project.scope)
     return f"Role researcher for {name} in project {project.name}."

@@ -69,7 +69,7 @@ def status(value: Status, reason: str = "", *, badge: str = "") -> SafeString:
             badge,
         )
     if reason:
-        head += format_html('<span class="sub status-reason">{}</span>', reason)
+        head += format_html('<span class="sub status-reason" title="{0}">{0}</span>', reason)
     return head
 
 

@@ -28,6 +28,24 @@ const label = (row, text) => {
   else delete cell.dataset.label;
 };
 
+/** What is gone says that alone, and its time stands still. @param {HTMLTableRowElement} row */
+const finish = (row) => {
+  const cell = row.querySelector('td[data-col="status"]');
+  cell?.querySelector(".status-reason")?.remove();
+  const word = cell?.querySelector(".status")?.lastChild;
+  if (word) word.textContent = "Deleted";
+  row.querySelector("[data-running]")?.removeAttribute("data-running");
+};
+
+/** The foot agrees with the pills: what is gone or left is not counted in either. */
+const tellShown = () => {
+  const shown = document.querySelector("[data-shown]");
+  if (!shown) return;
+  const here = [...rows.values()].filter((row) => !row.matches("[data-gone], [data-left]")).length;
+  const total = document.querySelector('[data-pill][aria-current="true"] b')?.textContent;
+  if (total) shown.textContent = `${here} shown of ${total}`;
+};
+
 /** Words for a screen reader, gathered: never row by row. */
 const ended = { Completed: 0, Failed: 0, Stopped: 0 };
 let lastSaid = 0;
@@ -79,7 +97,8 @@ const draw = (frame) => {
     if (!row || row.hasAttribute("data-gone")) continue;
     row.removeAttribute("data-left");
     row.setAttribute("data-gone", "");
-    label(row, "Deleted");
+    label(row, "");
+    finish(row);
     for (const box of row.querySelectorAll("input, button")) {
       /** @type {HTMLInputElement} */ (box).disabled = true;
       if (box instanceof HTMLInputElement) box.checked = false;
@@ -98,6 +117,7 @@ const draw = (frame) => {
     const place = document.querySelector(`[data-pill="${pill}"] b`);
     if (place && place.textContent !== count) place.textContent = count;
   }
+  if (frame.counts || frame.left?.length || frame.gone?.length) tellShown();
 };
 
 const live = new Live({

@@ -144,7 +144,6 @@ def test_what_a_driver_is_told_is_doubt(nonsense: tuple[Script, KubernetesDriver
     _, driver = nonsense
     seen = driver.observe(REF)
     assert (seen.state, seen.reason, seen.is_cut_off) == (ObservedState.UNKNOWN, DOUBT, True)
-    assert list(driver.list_owned("i")) == []
     assert driver.owned_objects("i") == Unknown(DOUBT)
     assert driver.delete(REF) == Unknown(DOUBT)
     assert driver.capacity().cpus == 0

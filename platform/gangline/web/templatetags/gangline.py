@@ -9,6 +9,7 @@ from django.template import loader
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
+from gangline.lib import program as gangline_program
 from gangline.web import components, formats
 
 register = template.Library()
@@ -232,6 +233,12 @@ def menu_button(
         danger=danger,
         pressed=pressed,
     )
+
+
+@register.simple_tag
+def program() -> str:
+    """{% program %}: how `gangline-manage` is called on the machine that serves this page."""
+    return gangline_program.program()
 
 
 @register.simple_tag

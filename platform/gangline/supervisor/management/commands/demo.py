@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from gangline.config.env import env
+from gangline.lib.program import program
 from gangline.supervisor import demo
 
 
@@ -28,5 +29,5 @@ class Command(BaseCommand):
         demo.load()
         self.stdout.write(
             f"The demo organisation is there. Sign in as {demo.ADMINISTRATOR} or"
-            f" {demo.RESEARCHER}: gangline-manage sign-in-link USER"
+            f" {demo.RESEARCHER}: {program()} sign-in-link USER"
         )

@@ -3,11 +3,12 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from gangline.accounts.management.people import person
 from gangline.accounts.services import LINK_MINUTES, CannotMake, make_sign_in_link
+from gangline.config.env import env
+from gangline.supervisor.lockfile import holder
 
 
 class Command(BaseCommand):
@@ -22,4 +23,10 @@ class Command(BaseCommand):
             path = make_sign_in_link(user=person(options["user"]))
         except CannotMake as error:
             raise CommandError(str(error)) from error
-        self.stdout.write(settings.CSRF_TRUSTED_ORIGINS[0] + path)
+        self.stdout.write(_origin() + path)
+
+
+def _origin() -> str:
+    """Where people open it: as it was said, else where a server of this folder listens now."""
+    serving = None if env().public_url else holder(env().data_dir)
+    return str(serving.address) if serving and serving.address else env().origin
