@@ -28,9 +28,6 @@ class Broken:
     def silent_for(self) -> float:
         return 0.0
 
-    def list_owned(self, install: str) -> Iterator[Any]:
-        return iter(())
-
     def watch(self, *arguments: Any) -> Iterator[Any]:
         raise self.error
         yield ()

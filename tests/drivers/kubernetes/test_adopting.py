@@ -47,7 +47,8 @@ class Full:
 
     @staticmethod
     def _pod(number: int) -> dict[str, Any]:
-        pod = made.pod(0, uid=f"pod-{number}")
+        owner = made.OWNER | {"uid": f"job-{number}"}
+        pod = made.pod(0, uid=f"pod-{number}", ownerReferences=[owner])
         pod["metadata"]["labels"] |= marks(number)
         return pod
 
