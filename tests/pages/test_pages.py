@@ -318,6 +318,14 @@ def test_the_page_of_tokens_leads_to_the_contract_of_the_api(person: Client) -> 
     assert person.get(address).content.startswith(b"openapi: 3.1")
 
 
+def test_every_setting_says_what_it_is_for(world: World) -> None:
+    client = Client()
+    client.force_login(world.people["administrator"])
+    rows = client.get("/settings").context["settings_rows"]
+    assert len(rows) > 15
+    assert [row.name for row in rows if not row.help or "`" in row.help] == []
+
+
 @pytest.mark.parametrize("days", ["", "91", "-7", "seven", "٣٠", "9" * 5000])
 def test_a_token_lives_no_longer_than_is_allowed(person: Client, days: str) -> None:
     answer = person.post("/settings/tokens", {"name": "ci", "days": days})

@@ -53,8 +53,11 @@ def conclude(
     workload.save(update_fields=["fail_count", "rung_until", "due_at", "attempt_no"])
 
 
+_ENDED = {Outcome.SUCCEEDED.value: "completed", Outcome.STOPPED.value: "was stopped"}
+
+
 def _ended_event(workload: Workload, attempt: Attempt, now: datetime) -> events.NewEvent:
-    message = f"Attempt {attempt.no} ended: {attempt.outcome}."
+    message = f"Attempt {attempt.no} {_ENDED.get(attempt.outcome, 'ended')}."
     if attempt.outcome == Outcome.FAILED:
         why = failure(attempt, list(attempt.replicas.order_by("rank", "id")))
         message = f"Attempt {attempt.no} failed. {why}"

@@ -21,12 +21,19 @@ def _split(value: object) -> object:
 class Env(BaseSettings):
     """`GANGLINE_*` variables. Those of workloads share the prefix but never reach this class."""
 
-    model_config = SettingsConfigDict(env_prefix="GANGLINE_", extra="ignore", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="GANGLINE_", extra="ignore", frozen=True, use_attribute_docstrings=True
+    )
+    """The text below a setting is its help on the page of settings."""
 
     mode: Literal["embedded", "production"] = "embedded"
+    """`embedded`: all in one process, on one machine; `production`: PostgreSQL, Redis, several."""
     data_dir: Path = Field(default_factory=default_data_dir)
+    """Folder of the database, the logs and the keys."""
     host: str = "127.0.0.1"
+    """Address on which this machine listens."""
     port: Annotated[int, Field(ge=0, le=65535, validation_alias="PORT")] = 8000
+    """Port on which this machine listens."""
     database_url: str = ""
     """`postgresql://user:password@host:port/name`; empty: SQLite in the data folder."""
     redis_url: str = ""
@@ -38,19 +45,23 @@ class Env(BaseSettings):
     cluster_addresses: Annotated[tuple[IPvAnyNetwork, ...], NoDecode, BeforeValidator(_split)] = ()
     """Networks that clusters may be in although they are refused, such as `127.0.0.0/8`."""
     allowed_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)] = ()
-    """`a.example.org,b.example.org`"""
+    """Names by which people may open it, such as `a.example.org,b.example.org`."""
     public_url: str = ""
     """`https://gangline.example.org`: the address people use, when a proxy stands in front."""
     behind_proxy: bool = False
+    """Whether a proxy in front says from where and by which scheme a request came."""
     demo: bool = True
+    """Whether the first start makes the demo organisation, in embedded mode."""
     debug: bool = False
+    """Errors are shown in full: for development alone."""
     local_cluster: bool | None = None
-    """Whether this machine is offered as a cluster; None: in embedded mode only."""
+    """Whether this machine is offered as a cluster; automatic: in embedded mode only."""
     local_gpus: Annotated[int, Field(ge=0, le=64)] = 0
     """GPUs declared for trying things out on a machine without any."""
     local_roots: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split)] = ()
     """Folders in which a working directory may lie; empty: one's home on one's own machine."""
     local_sandbox: Literal["auto", "off"] = "auto"
+    """Whether trainings on this machine are kept from other files, where the machine can do so."""
     log_cap_bytes: Annotated[
         int,
         Field(
@@ -60,8 +71,11 @@ class Env(BaseSettings):
         ),
     ] = 1 << 30
     keep_deleted_days: Annotated[int, Field(ge=0)] = 14
+    """Days after which the history and logs of deleted workloads are erased."""
     tick_seconds: Annotated[float, Field(gt=0)] = 1.0
+    """Pause between looks for work that is due."""
     database_pool: Annotated[int, Field(ge=1)] = 8
+    """Most connections to PostgreSQL per process."""
     fail_points: str = ""
     """`reconcile.after_create:kill@1`: for fault tests; refused unless `debug` is on."""
 

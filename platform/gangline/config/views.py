@@ -85,6 +85,8 @@ def _page(request: HttpRequest, *, status: int = 200, **more: object) -> HttpRes
     context = {
         "tokens": tokens.order_by("-created_at"),
         "lifetimes": LIFETIMES,
+        # Its addresses are loaded when they are first asked for, so their names are not known yet.
+        "contract_url": "/api/v1/openapi.yaml",
         "settings_rows": list(_settings()) if may_see_all else [],
         "data_dir": env().data_dir,
         "steps_hidden": user.preferences.get(HIDDEN, False),
@@ -103,9 +105,8 @@ def _settings() -> Iterator[Setting]:
         shown = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
         shown = {"True": "yes", "False": "no", "None": "automatic"}.get(shown, shown)
         given = variable in os.environ
-        yield Setting(
-            variable, shown or "–", "environment" if given else "default", field.description or ""
-        )
+        help_ = (field.description or "").replace("`", "")
+        yield Setting(variable, shown or "–", "environment" if given else "default", help_)
 
 
 def _user(request: HttpRequest) -> User:
