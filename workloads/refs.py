@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gangline.clusters.drivers.base import AttemptRef, ReplicaPlacement, Submission
-from gangline.organization.models import Installation
+from gangline.organization.models import Installation, Project
 from workloads.models import Attempt, Desired, Workload
 
 GRACE = "worker.terminationGracePeriodSeconds"
@@ -19,8 +19,7 @@ def submission_of(workload: Workload, effective: Effective) -> Submission:
     return submission(
         name=workload.name,
         uid=str(workload.pk),
-        project=workload.project.name,
-        queue=workload.project.queue,
+        project=workload.project,
         framework=workload.framework,
         configuration=workload.configuration,
         num_workers=workload.num_workers,
@@ -32,19 +31,18 @@ def submission(
     *,
     name: str,
     uid: str,
-    project: str,
+    project: Project,
     framework: str,
     configuration: str,
     num_workers: int,
     effective: Effective,
-    queue: str = "",
 ) -> Submission:
     """The same of what is not a workload yet: ``uid`` is empty when ``check`` sees it."""
     values = {path: entry.get("value") for path, entry in effective.items()}
     has_master = configuration == "workersAndMaster"
     return Submission(
         name=name,
-        project=project,
+        project=project.name,
         framework=framework,
         configuration=configuration,
         num_workers=num_workers,
@@ -53,13 +51,13 @@ def submission(
         identifiers={
             "GANGLINE_WORKLOAD": name,
             "GANGLINE_WORKLOAD_ID": uid,
-            "GANGLINE_PROJECT": project,
+            "GANGLINE_PROJECT": project.name,
             "RUNAI_JOB_NAME": name,
             "RUNAI_JOB_UUID": uid,
-            "RUNAI_PROJECT": project,
+            "RUNAI_PROJECT": project.name,
             "RUNAI_NUM_OF_GPUS": str(values.get("worker.compute.gpuDevicesRequest") or 0),
         },
-        queue=queue,
+        queue=project.queue,
     )
 
 

@@ -5,7 +5,7 @@ from django.utils.safestring import SafeString
 
 from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS, WORKERS_ONLY
 from gangline.tables.cells import NONE, RowAction, row_menu, running_for
-from gangline.tables.columns import Column, Table, two_lines
+from gangline.tables.columns import Column, Table, in_words, two_lines
 from gangline.web import components, formats
 from workloads.selectors.listing import FIELDS, ListRow
 from workloads.statuses import STATUSES
@@ -92,17 +92,33 @@ WORKLOADS: Table[ListRow] = Table(
     fields=FIELDS,
     default_sort="-created",
     columns=(
-        Column("name", "Workload", _name, sort="name"),
+        Column("name", "Workload", _name, sort="name", orders=("By name", "By name, from Z")),
         Column("status", "Status", status_cell),
         Column(
             "project",
             "Project",
             lambda row: format_html('<span class="clip">{}</span>', row.project_name),
             sort="project_name",
+            orders=("By project", "By project, from Z"),
         ),
         Column("pods", "Pods", pods_cell),
-        Column("gpus", "GPUs", _gpus, sort="gpus", right=True, descends_first=True),
-        Column("created", "Created", _created, sort="created_at", descends_first=True),
+        Column(
+            "gpus",
+            "GPUs",
+            _gpus,
+            sort="gpus",
+            orders=("Fewest GPUs first", "Most GPUs first"),
+            right=True,
+            descends_first=True,
+        ),
+        Column(
+            "created",
+            "Created",
+            _created,
+            sort="created_at",
+            orders=("Oldest first", "Newest first"),
+            descends_first=True,
+        ),
         Column("duration", "Duration", duration_cell, right=True),
         Column("more", "Actions", _actions, hidden_label=True),
     ),
@@ -111,8 +127,11 @@ WORKLOADS: Table[ListRow] = Table(
 
 
 SORTS = {**WORKLOADS.sorts(), "owner": "owner_name"}
+"""Database column by the name in the address: for the page, and under its own names the API."""
+ORDERS = {**WORKLOADS.orders(), **in_words("owner", ("By owner", "By owner, from Z"))}
 
 __all__ = [
+    "ORDERS",
     "ROW_ACTIONS",
     "SORTS",
     "WORKLOADS",

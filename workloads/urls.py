@@ -1,6 +1,7 @@
 """Addresses of the pages of workloads."""
 
 from django.urls import include, path, re_path
+from django.urls.converters import UUIDConverter
 
 from workloads.views import actions, clusters, details, home, listing, logs
 
@@ -20,7 +21,7 @@ urlpatterns = [
     path("workloads/bulk", actions.bulk, name="workload-bulk"),
     path("", include("workloads.wizard.urls")),
     re_path(
-        rf"^workloads/(?P<workload_id>[0-9a-f-]{{36}})/(?P<action>{_ACTIONS})$",
+        rf"^workloads/(?P<workload_id>{UUIDConverter.regex})/(?P<action>{_ACTIONS})$",
         actions.act,
         name="workload-act",
     ),

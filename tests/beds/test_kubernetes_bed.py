@@ -15,7 +15,14 @@ from gangline.clusters.drivers.kubernetes.client import Client, Unreachable
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.jobs import conditions, job
-from tests.beds.kubernetes.objects import GPUS_PER_NODE, LOGS, NODES, SERVICE_ACCOUNTS, STAGES
+from tests.beds.kubernetes.objects import (
+    GPUS_PER_NODE,
+    LOGS,
+    NODES,
+    SECRETS,
+    SERVICE_ACCOUNTS,
+    STAGES,
+)
 from tests.beds.kubernetes.readiness import is_ready
 from tests.support.waiting import wait_for
 
@@ -223,7 +230,7 @@ def test_a_foreground_deletion_leaves_nothing(bed: Bed, namespace: str) -> None:
 def test_the_restricted_user_may_do_nothing_that_its_role_does_not_say(bed: Bed) -> None:
     with closing(Client(bed.restricted)) as client:
         assert client.list(resources.NODES).ok
-        assert client.list(resources.SECRETS, "kube-system").status == 403
+        assert client.list(SECRETS, "kube-system").status == 403
         assert client.list(STAGES).status == 403
         assert client.list(LOGS).status == 403
 
@@ -234,7 +241,7 @@ def test_a_token_of_ganglines_service_account_has_the_same_rights(bed: Bed) -> N
     token = bed.client.request("POST", path, body=asks).body["status"]["token"]
     with closing(Client(dataclasses.replace(bed.admin, token=token))) as client:
         assert client.list(resources.NODES).ok
-        refused = client.list(resources.SECRETS, "kube-system")
+        refused = client.list(SECRETS, "kube-system")
     assert refused.status == 403
     assert "system:serviceaccount:gangline:gangline" in refused.message
 

@@ -1,6 +1,7 @@
 """The second half of the suite for drivers: rehearsal, restart of the dashboard, watching, logs."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 
 from gangline.clusters.drivers.base import (
@@ -27,7 +28,7 @@ class ReadingConformance(DriverConformance):
         assert told.asked or told.doubts, "silence is no consent"
         assert all(doubt.endswith(".") for doubt in told.doubts)
         assert driver.observe(ref).state is ObservedState.ABSENT
-        assert [r.workload for r in driver.list_owned(self.install)] == []
+        assert self.owned(driver) == []
         assert driver.read_log(ref, "worker-0", 0, 100).data == b""
 
     def test_a_rehearsed_attempt_is_created_as_any_other(self, driver: Driver) -> None:
@@ -51,7 +52,7 @@ class ReadingConformance(DriverConformance):
     def test_what_is_owned_is_listed_with_its_slots(self, driver: Driver) -> None:
         ref = self.created(driver, Script.SLEEP, replicas=2)
         self.running(driver, ref)
-        (owned,) = self.again(driver).list_owned(self.install)
+        (owned,) = self.owned(self.again(driver))
         assert (owned.install, owned.workload, owned.attempt) == (self.install, ref.workload, 1)
         assert owned.name == ref.name
         assert owned.namespace == ref.namespace
@@ -61,11 +62,11 @@ class ReadingConformance(DriverConformance):
         ref = self.created(driver, Script.SLEEP)
         driver.delete(ref)
         self.until(driver, ref, ObservedState.ABSENT)
-        assert list(driver.list_owned(self.install)) == []
+        assert self.owned(driver) == []
 
     def test_another_installation_owns_nothing_here(self, driver: Driver) -> None:
         self.running(driver, self.created(driver, Script.SLEEP))
-        assert list(driver.list_owned("install-b")) == []
+        assert self.owned(driver, "install-b") == []
 
     # Watch
 
@@ -90,6 +91,22 @@ class ReadingConformance(DriverConformance):
         batches = driver.watch(self.install, "")
         assert [seen.workload for seen in next(batches)] == [ref.workload]
         _close(batches)
+
+    def test_a_watch_says_when_all_that_was_there_has_been_told(self, driver: Driver) -> None:
+        ref = self.created(driver, Script.SLEEP)
+        self.running(driver, ref)
+        told: set[str] = set()
+        known: list[set[str]] = []
+        until = time.monotonic() + self.seconds
+        batches = self.again(driver).watch(
+            self.install, "", all_told=lambda: known.append(set(told))
+        )
+        for batch in batches:
+            told |= {seen.workload for seen in batch}
+            if known or time.monotonic() > until:
+                break
+        _close(batches)
+        assert known == [{ref.workload}]
 
     # Logs
 

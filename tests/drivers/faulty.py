@@ -13,7 +13,7 @@ import os
 import signal
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -33,6 +33,7 @@ from gangline.clusters.drivers.base import (
     Submission,
     TellTrouble,
     Unknown,
+    ignore_all_told,
     ignore_trouble,
 )
 from gangline.clusters.drivers.facts import (
@@ -245,23 +246,28 @@ class FaultyDriver:
     def delete(self, ref: AttemptRef) -> Result:
         return self._write("delete", ref)
 
-    def list_owned(self, install: str) -> Iterator[AttemptRef]:
-        self._meet("list_owned", _NOBODY)
-        for row in self._objects("SELECT * FROM object WHERE install = ? ORDER BY id", install):
-            if row.state(self._start_seconds()) is not ObservedState.ABSENT:
-                yield row.ref()
-
     def owned_objects(self, install: str) -> Sequence[OwnedObject] | Unknown:
         if self._meet("owned_objects", _NOBODY) is not None:
             return Unknown(_UNREACHABLE)
-        return [OwnedObject(ref, "object") for ref in self.list_owned(install)]
+        start = self._start_seconds()
+        rows = self._objects("SELECT * FROM object WHERE install = ? ORDER BY id", install)
+        there = [row for row in rows if row.state(start) is not ObservedState.ABSENT]
+        return [OwnedObject(row.ref(), "object") for row in there]
 
     def delete_object(self, owned: OwnedObject) -> Result:
         return self._write("delete", owned.ref)
 
     def watch(
-        self, install: str, cursor: str, tell: TellTrouble = ignore_trouble
+        self,
+        install: str,
+        cursor: str,
+        tell: TellTrouble = ignore_trouble,
+        all_told: Callable[[], None] = ignore_all_told,
     ) -> Iterator[Sequence[Observation]]:
+        """The first list may meet a fault, and is tried until none is left; then all is told."""
+        while self._meet("list", _NOBODY) is not None:
+            yield []
+            time.sleep(0.05)
         told: dict[tuple[str, int], Observation] = {}
         while True:
             began = time.monotonic()
@@ -276,6 +282,8 @@ class FaultyDriver:
                     told[key] = seen
                     changed.append(replace(seen, read_monotonic=began))
             yield changed
+            all_told()
+            all_told = ignore_all_told
             time.sleep(0.05)
 
     def silent_for(self) -> float | None:
@@ -374,7 +382,7 @@ class FaultyDriver:
 
 _NOBODY = AttemptRef("", "", 0, "")
 _UNREACHABLE = "The cluster does not answer."
-_READS = ("observe", "probe", "list_owned", "owned_objects", "read_log", "rehearse")
+_READS = ("observe", "probe", "list", "owned_objects", "read_log", "rehearse")
 _SENT = {
     "KILL_BEFORE": signal.SIGKILL,
     "KILL_AFTER": signal.SIGKILL,

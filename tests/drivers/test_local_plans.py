@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import AttemptRef, Done, ObservedState, Refused
+from gangline.clusters.drivers.base import AttemptRef, Done, ObservedState, Refused, Unknown
 from gangline.clusters.drivers.local.driver import LAUNCHER, LocalDriver, Options
 from gangline.clusters.drivers.local.shim import command, files
 from tests.support.local_cluster import LocalCluster, processes_of
@@ -65,7 +65,9 @@ def test_what_runs_can_still_be_seen_and_ended(cluster: LocalCluster, kind: str)
 def test_others_are_still_found_and_watched(cluster: LocalCluster) -> None:
     good, bad = cluster.start("sleep 60"), cluster.ref("sleep 60")
     spoil(cluster, bad, "cut")
-    assert [ref.workload for ref in cluster.driver.list_owned("install-a")] == [good.workload]
+    owned = cluster.driver.owned_objects("install-a")
+    assert not isinstance(owned, Unknown)
+    assert [one.ref.workload for one in owned] == [good.workload]
     told = {o.workload: o.state for o in next(cluster.driver.watch("install-a", ""))}
     assert told[bad.workload] is ObservedState.FAILED
     assert good.workload in told

@@ -4,6 +4,7 @@ import os
 import socket
 import threading
 import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from gangline.clusters.drivers.base import Observation, ObservedState
 from gangline.clusters.drivers.local import watching
 from gangline.clusters.drivers.local.driver import LocalDriver, Options
+from gangline.clusters.drivers.local.run_folder import RunFolder
 from tests.support.local_cluster import LocalCluster
 from tests.support.waiting import wait_for
 
@@ -110,3 +112,27 @@ def test_a_newer_watcher_takes_the_bell_and_both_see_everything(cluster: LocalCl
         first.heard(ObservedState.SUCCEEDED)
     for watcher in (first, second):
         assert {seen.workload for _, seen in watcher.told} == {ref.workload}
+
+
+def test_many_attempts_are_told_as_they_are_found(tmp_path: Path) -> None:
+    """Whoever watches holds a lease, and must not wait for a look at all of them."""
+    for number in range(2 * watching.BATCH + 50):
+        (tmp_path / "runs" / str(uuid.UUID(int=number)) / "1").mkdir(parents=True)
+    looks: list[str] = []
+    told_all: list[int] = []
+
+    def look(folder: RunFolder) -> Observation:
+        looks.append(folder.workload)
+        return Observation(folder.workload, folder.attempt, ObservedState.RUNNING)
+
+    def all_told() -> None:
+        told_all.append(len(looks))
+
+    batches = watching.watch(tmp_path, lambda folder: True, look, all_told)
+    assert len(next(batches)) == len(looks) == watching.BATCH
+    assert len(next(batches)) == watching.BATCH
+    assert len(next(batches)) == 50
+    assert told_all == []
+    next(batches)
+    batches.close()  # type: ignore[attr-defined]
+    assert told_all == [2 * watching.BATCH + 50]

@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Any
 
+import psutil
 import pytest
 
 from gangline.accounts.models import User
@@ -13,7 +15,7 @@ from tests.support.engine import new_workload
 from tests.support.sockets import Socket, in_database, page_of
 from tests.support.world import IMAGE, World, make_world
 from workloads.live import WorkloadListFeed
-from workloads.models import Workload
+from workloads.models import ScopeSeq, Workload
 from workloads.services import intents
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -185,6 +187,46 @@ async def test_a_page_that_never_draws_is_closed(
         await place.toggle(place.vision[0])
         await page.delta()
         assert await page.close_code() == consumers.SLOW
+
+
+async def test_f48_of_fifty_pages_one_never_draws_and_the_others_hear_everything(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pages' half of the burst; the cluster's half is in test_kubernetes_watch_faults."""
+    monkeypatch.setattr(consumers, "ACK_SECONDS", 1.0)
+    monkeypatch.setattr(consumers, "BEAT_SECONDS", 0.1)
+    memory = psutil.Process().memory_info().rss
+    stands: dict[int, object] = {}
+
+    async def draw(page: Socket, number: int) -> None:
+        while True:
+            stands[number] = (await page.delta(seconds=120))["to"]
+            await page.say(type="ack")
+
+    async with AsyncExitStack() as opened:
+        pages = [await opened.enter_async_context(page_of(place.researcher)) for _ in range(50)]
+        welcomes = [await page.hello(ids=place.vision) for page in pages]
+        slow, *fast = pages
+        drawing = [asyncio.create_task(draw(page, n)) for n, page in enumerate(fast)]
+        for number in range(100):
+            await place.toggle(place.vision[number % 2])
+        head = await in_database(_heads, place)
+        async with asyncio.timeout(10):
+            while stands != dict.fromkeys(range(49), head):
+                await asyncio.sleep(0.05)
+        for task in drawing:
+            task.cancel()
+        assert await slow.close_code() == consumers.SLOW
+        back = await opened.enter_async_context(page_of(place.researcher))
+        await back.hello(ids=place.vision, after=welcomes[0]["heads"])
+        frame = await back.delta()
+        assert (frame["to"], ids_of(frame)) == (head, set(place.vision))
+    assert psutil.Process().memory_info().rss - memory < 150 << 20
+
+
+def _heads(place: Place) -> dict[str, int]:
+    scope = place.world.vision.pk
+    return {str(scope): ScopeSeq.objects.get(project_id=scope).seq}
 
 
 async def test_a_page_that_says_nothing_is_closed(

@@ -168,6 +168,54 @@ def test_what_was_typed_is_kept_but_for_secrets(post: Post) -> None:
     assert SECRET not in page
 
 
+GOOD = pair("good")
+CONFIG = json.dumps(kubeconfig(user={"token": SECRET}))
+
+
+@pytest.mark.parametrize(
+    "field", ["name", "server", "authority", "context", "prefix", "scheduler", "way"]
+)
+@pytest.mark.parametrize(
+    "pasted",
+    [
+        CONFIG,
+        CONFIG * 4,
+        GOOD.key,
+        GOOD.certificate + GOOD.key,
+        f"{GOOD.certificate}\ntoken: {SECRET}",
+        f"https://adm:{SECRET}@10.0.0.1:6443",
+        f"https://10.0.0.1:6443/?token={SECRET}",
+        f"https://10.0.0.1:6443#{SECRET}",
+    ],
+)
+def test_a_secret_in_a_field_for_something_else_is_not_sent_back(
+    post: Post, field: str, pasted: str
+) -> None:
+    answer = post(**{**by_token(token=""), field: pasted})
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert SECRET not in page
+    for line in GOOD.key.splitlines()[1:-1]:
+        assert line not in page
+
+
+def test_certificates_are_sent_back_and_what_lies_between_them_is_not(post: Post) -> None:
+    bundle = f"lab\n{GOOD.certificate}other\n{OLD.certificate}"
+    page = post(**by_token(authority=bundle, token="")).content.decode()
+    assert GOOD.certificate.splitlines()[1] in page
+    assert OLD.certificate.splitlines()[1] in page
+    assert page.count("BEGIN CERTIFICATE") == 2
+    assert "other" not in page.split("BEGIN CERTIFICATE", 1)[1].split("BEGIN CERTIFICATE")[0]
+
+
+@pytest.mark.parametrize(
+    "address", ["http://10.0.0.1", "https://10.0.0.1:99999", "https://rancher.example.org/k8s/c-x"]
+)
+def test_an_address_with_a_slip_is_sent_back(post: Post, address: str) -> None:
+    page = post(**by_token(server=address, token="")).content.decode()
+    assert f'value="{address}"' in page
+
+
 def test_everything_wrong_is_said_at_once(post: Post) -> None:
     page = post(**by_token(name="", server="", token="", prefix="-")).content.decode()
     assert "There are 4 problems" in page
@@ -182,9 +230,23 @@ def test_a_file_may_be_sent_in_place_of_a_text(world: World, post: Post) -> None
     file = SimpleUploadedFile("config", b"x" * 200_000)
     page = post(name="two", way="kubeconfig", file=file).content.decode()
     assert "a kubeconfig has at most 64" in page
-    huge = SimpleUploadedFile("config", b"x" * (2 << 20))
-    assert post(name="two", way="kubeconfig", file=huge).status_code == 413
+    assert "The file has 196 KiB" in page
     assert not Cluster.objects.filter(name="two").exists()
+
+
+def test_what_is_too_large_for_any_form_is_a_page_that_says_what_to_do(world: World) -> None:
+    client = Client(headers={"Accept": "text/html,*/*;q=0.8"})
+    client.force_login(world.people["administrator"])
+    huge = SimpleUploadedFile("config", b"x" * (5 << 20))
+    answer = client.post(CONNECT, {"name": "two", "way": "kubeconfig", "file": huge})
+    page = answer.content.decode()
+    assert answer.status_code == 413
+    assert "It has 5.0 MiB, and a form takes at most 1 MiB. Nothing was changed." in page
+    assert "kubectl config view --raw --flatten --minify" in page
+    assert 'href="">Go back to the form' in page
+    plain = Client().post(CONNECT, {"kubeconfig": "x" * (2 << 20)})
+    assert (plain.status_code, plain["Content-Type"]) == (413, "text/plain; charset=utf-8")
+    assert nothing_stored()
 
 
 def test_of_several_contexts_one_is_chosen_and_named(world: World, post: Post) -> None:

@@ -189,6 +189,15 @@ def test_a_question_leads_back_to_where_it_was_asked(
     assert f'href="{expected}" data-close' in page
 
 
+@pytest.mark.parametrize(
+    "name", ["-" * 36, "a" * 36, "0" * 35 + "-", "a" * 8 + "-" + "a" * 27, "A" * 36]
+)
+def test_an_address_that_names_no_workload_is_not_found(person: Client, name: str) -> None:
+    for action in ("stop", "resume", "rerun", "delete"):
+        assert person.get(f"/workloads/{name}/{action}").status_code == 404
+        assert person.post(f"/workloads/{name}/{action}").status_code == 404
+
+
 def test_an_address_that_names_nonsense_is_still_a_page(person: Client) -> None:
     for query in (
         "sort=-nonsense", "size=7", "status=nothing", "after=!!", "before=e30", "q=%0a%E2%80%AE",

@@ -40,10 +40,14 @@ class Script:
     page: bytes = b""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    """How long each answer takes."""
     drip: bool = False
     """One byte a second, for ever."""
     endless: bool = False
     seen: list[str] = field(default_factory=list)
+    sent: list[tuple[str, Any]] = field(default_factory=list)
+    """Path without its query and JSON of every body that came."""
 
     def answer(self, path: str) -> tuple[int, Any]:
         path = path.partition("?")[0]
@@ -117,7 +121,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.script.seen.append(f"{self.command} {self.path}")
-        self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if came := self.rfile.read(int(self.headers.get("Content-Length") or 0)):
+            self.script.sent.append((self.path.partition("?")[0], json.loads(came)))
+        time.sleep(self.script.seconds)
         if self.script.drip or self.script.endless:
             return self._forever()
         status, body = self.script.status, self.script.page
@@ -131,9 +137,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         self.do_GET()
 
+    def do_DELETE(self) -> None:
+        self.do_GET()
+
     def _forever(self) -> None:
         self._head(200, 1 << 40)
-        piece = b"x" if self.script.drip else b"x" * (1 << 16)
+        piece = b"x" if self.script.drip else b"x" * (1 << 12) + b"\n"
         try:
             while True:
                 self.wfile.write(piece)
@@ -144,7 +153,9 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _head(self, status: int, length: int) -> None:
         self.send_response_only(status)
-        self.send_header("Date", formatdate(time.time() + self.script.clock_off, usegmt=True))
+        if "Date" not in self.script.headers:
+            now = time.time() + self.script.clock_off
+            self.send_header("Date", formatdate(now, usegmt=True))
         self.send_header("Content-Length", str(length))
         for name, value in self.script.headers.items():
             self.send_header(name, value)

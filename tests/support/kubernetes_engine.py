@@ -20,13 +20,14 @@ from gangline.clusters import credentials
 from gangline.clusters.drivers.kubernetes import labels, logs
 from gangline.clusters.drivers.kubernetes.access import Access
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
-from gangline.clusters.drivers.kubernetes.resources import CONFIG_MAPS, NAMESPACES, PODS, Resource
+from gangline.clusters.drivers.kubernetes.resources import NAMESPACES, PODS
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import refresh
 from gangline.organization import services
 from gangline.organization.models import Project
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, WORKERS_ONLY
 from tests.beds.kubernetes.bed import Bed
+from tests.beds.kubernetes.objects import CONFIG_MAPS, SERVICES
 from tests.support.kubelet import Kubelet
 from tests.support.waiting import wait_for
 from workloads import refs
@@ -37,7 +38,6 @@ from workloads.watching.ticker import Ticker
 from workloads.watching.watcher import Watchers
 
 IMAGE = "registry.example/training:1"
-SERVICES = Resource("", "v1", "services", "Service")
 
 
 @dataclass

@@ -13,12 +13,13 @@ import pytest
 from django.db import connection
 
 from gangline.db import clock
+from gangline.db.clock import db_now
 from tests.drivers.faults import Fault
 from tests.support.engine import Engine, answer, current_attempt, is_stopped, worker
 from tests.support.truth import assert_world
 from tests.support.waiting import wait_for
 from workloads.models import Event, Workload
-from workloads.services import events
+from workloads.services import events, intents
 from workloads.services.claims import LEASE_SECONDS
 from workloads.services.reconcile import Pass, reconcile
 
@@ -106,6 +107,33 @@ def test_an_error_before_the_create_is_repeated_once_its_landing_is_ruled_out(
     assert_world(shared_engine.truth, [workload])
 
 
+def test_while_writes_fail_and_reads_do_not_the_row_says_what_the_cluster_answered(
+    shared_engine: Engine,
+) -> None:
+    """A look finds nothing and has contact: that is no word about the create."""
+    shared_engine.truth.plan("create", Fault.ERROR_BEFORE)
+    workload = shared_engine.workload()
+    reconcile(workload.pk)
+    for _ in range(2):
+        workload.refresh_from_db()
+        told = (workload.status, workload.reason)
+        assert told == ("Creating", "The cluster answered 500 to create.")
+        Workload.objects.filter(pk=workload.pk).update(due_at=db_now())
+        reconcile(workload.pk)
+    assert current_attempt(workload).absent_since is not None
+    _until_running(workload)
+    workload.refresh_from_db()
+    assert "500" not in workload.reason
+    shared_engine.truth.plan("suspend", Fault.ERROR_BEFORE)
+    intents.stop(workload_id=workload.pk, by="researcher")
+    reconcile(workload.pk)
+    workload.refresh_from_db()
+    assert workload.reason.endswith("The cluster answered 500 to suspend.")
+    clock.shift(timedelta(seconds=61))
+    _until(workload, "Stopped")
+    assert current_attempt(workload).wait_reason == ""
+
+
 def test_f15_twenty_deliveries_of_one_task_have_one_effect(shared_engine: Engine) -> None:
     workload = shared_engine.workload()
     passes = _at_once(20, lambda: reconcile(workload.pk))
@@ -159,11 +187,15 @@ def _pass_the_lease(workload: Workload) -> None:
 
 
 def _until_running(workload: Workload, *, seconds: float = 20) -> None:
-    def works() -> bool:
-        reconcile(workload.pk)
-        return _status(workload) == "Running"
+    _until(workload, "Running", seconds=seconds)
 
-    wait_for(works, seconds=seconds)
+
+def _until(workload: Workload, status: str, *, seconds: float = 20) -> None:
+    def reached() -> bool:
+        reconcile(workload.pk)
+        return _status(workload) == status
+
+    wait_for(reached, seconds=seconds)
 
 
 def _status(workload: Workload) -> str:

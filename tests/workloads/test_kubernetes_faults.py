@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gangline.clusters.connections import driver_for
-from gangline.clusters.drivers.base import AttemptRef, ObservedState
+from gangline.clusters.drivers.base import AttemptRef, ObservedState, Unknown
 from gangline.clusters.drivers.kubernetes import labels
 from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
@@ -167,8 +167,10 @@ def test_f31_two_installations_in_one_namespace_leave_each_other_alone(
     after = _named(engine_by_proxy, "theirs")
     assert (after["metadata"]["uid"], after["spec"]) == (before["metadata"]["uid"], before["spec"])
     assert "deletionTimestamp" not in after["metadata"]
-    assert [ref.name for ref in driver.list_owned(engine_by_proxy.install)] == []
-    assert [ref.name for ref in driver.list_owned(other)] == ["theirs"]
+    assert driver.owned_objects(engine_by_proxy.install) == []
+    owned = driver.owned_objects(other)
+    assert not isinstance(owned, Unknown)
+    assert [one.ref.name for one in owned] == ["theirs"]
     driver.delete(theirs)
 
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.test import Client as Browser
 
 from gangline.access.actor import Actor
 from gangline.access.refusals import NotAllowed, NotVisible
@@ -199,6 +200,16 @@ def test_a_cluster_that_cannot_tell_changes_nothing(engine: KubernetesEngine, pl
     away = Client(replace(engine.bed.restricted, server="https://127.0.0.1:9"))
     assert not orphans.search(engine.cluster, KubernetesDriver(away, Options()))
     assert Orphan.objects.filter(is_sure=True).count() == 1
+    page = browser(engine).get(f"/clusters/{engine.cluster.pk}").content.decode()
+    assert "The last search could not tell: https://127.0.0.1:9 refuses connections" in page
+    look(engine)
+    assert Cluster.objects.get(pk=engine.cluster.pk).search_trouble == ""
+
+
+def browser(engine: KubernetesEngine) -> Browser:
+    found = Browser()
+    found.force_login(engine.owner)
+    return found
 
 
 def test_one_process_at_a_time_looks_and_soon_again_where_one_is_not_sure(

@@ -2,14 +2,18 @@
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 from django.db import connection
 
 from gangline.clusters import connections
-from gangline.clusters.drivers.base import Observation, TellTrouble, ignore_trouble
+from gangline.clusters.drivers.base import (
+    Observation,
+    TellTrouble,
+    ignore_all_told,
+    ignore_trouble,
+)
 from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
 from gangline.organization import services
@@ -32,11 +36,12 @@ class Quiet:
     def silent_for(self) -> float:
         return 40.0
 
-    def list_owned(self, install: str) -> Iterator[Any]:
-        return iter(())
-
     def watch(
-        self, install: str, cursor: str, tell: TellTrouble = ignore_trouble
+        self,
+        install: str,
+        cursor: str,
+        tell: TellTrouble = ignore_trouble,
+        all_told: Callable[[], None] = ignore_all_told,
     ) -> Iterator[Sequence[Observation]]:
         self.watched.set()
         while True:

@@ -26,6 +26,7 @@ from gangline.api.paging import (
 )
 from gangline.db.prepared import Prepared, prepare
 from gangline.tables import paging
+from workloads import tables
 from workloads.api import presenting
 from workloads.api.presenting import LIST_COLUMNS, TYPE, Departments
 from workloads.models import Workload
@@ -58,13 +59,9 @@ FIELDS: Mapping[str, Filter] = {
     "gpus": number("gpus"),
 }
 SORTS: Mapping[str, str] = {
-    "createdAt": "created_at",
-    "name": "name",
-    "projectName": "project_name",
-    "submittedBy": "owner_name",
-    "gpus": "gpus",
+    name: one.column for name, one in FIELDS.items() if one.column in tables.SORTS.values()
 }
-"""Only columns with an index: a sort must not read the whole table."""
+"""What the page sorts by, which has an index: a sort must not read the whole table."""
 
 
 @dataclass(frozen=True, slots=True)

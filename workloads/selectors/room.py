@@ -28,7 +28,7 @@ def room_in_words(cluster: Cluster) -> str:
         return room.words
     if not (cpus := float(cluster.capacity.get("cpus", 0))):
         return ""
-    gpus = len(cluster.capacity.get("gpus", ()))
+    gpus = cluster.gpu_count
     return f"{cpus:g} cores · {f'{gpus} GPUs' if gpus else 'no GPU'}"
 
 
@@ -37,7 +37,7 @@ def room_of(cluster: Cluster) -> Room | None:
     capacity = cluster.capacity
     if capacity.get("admission") != "ours":
         return None
-    cpus, gpus = float(capacity.get("cpus", 0)), len(capacity.get("gpus", ()))
+    cpus, gpus = float(capacity.get("cpus", 0)), cluster.gpu_count
     used_cpus, used_gpus = 0.0, 0
     placements = Attempt.objects.filter(
         workload__cluster=cluster, ended_at__isnull=True, placement__isnull=False

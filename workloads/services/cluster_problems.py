@@ -12,6 +12,7 @@ from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.frameworks import configuration_problem as mismatch
 from gangline.spec.problems import Advice, Problem, Role
+from gangline.spec.values import validate
 from gangline.spec.workload import SPEC
 from workloads import refs
 from workloads.services.freezing import stored
@@ -61,23 +62,21 @@ def with_cluster(
     if framework not in FRAMEWORKS or mismatch(framework, configuration) is not None:
         return known + found, []
     wrong = {(p.role, field_of(p.path)) for p in known}
-    worker = resolution.values(Role.WORKER)
     submission = refs.submission(
         name=name,
         uid="",
-        project=project.name,
+        project=project,
         framework=framework,
         configuration=configuration,
-        num_workers=whole_or(worker.get("numWorkers"), 1),
+        num_workers=1,
         effective=stored(resolution),
-        queue=project.queue,
     )
+    worker = _sound(submission.worker, Role.WORKER, wrong)
     submission = replace(
         submission,
-        worker=_without(submission.worker, Role.WORKER, wrong),
-        master=None
-        if submission.master is None
-        else _without(submission.master, Role.MASTER, wrong),
+        num_workers=whole_or(worker.get("numWorkers"), 1),
+        worker=worker,
+        master=None if submission.master is None else _sound(submission.master, Role.MASTER, wrong),
     )
     checked = [p.at(path=as_sent(p, resolution)) for p in driver.check(submission, facts)]
     refused = [*unsupported(driver, resolution), *checked]
@@ -101,8 +100,19 @@ def _unconnectable(cluster: Cluster, why: str) -> Problem:
     )  # fmt: skip
 
 
-def _without(values: Mapping[str, Any], role: Role, wrong: set[tuple[Role, str]]) -> dict[str, Any]:
-    return {path: value for path, value in values.items() if (role, field_of(path)) not in wrong}
+def _sound(values: Mapping[str, Any], role: Role, wrong: set[tuple[Role, str]]) -> dict[str, Any]:
+    """What a driver may see of one half: it computes with the values, and checks none of them.
+
+    The spec judges them once more. Of a value that a master has from the workers it is said at
+    theirs alone that it is wrong.
+    """
+    model = SPEC.master if role == Role.MASTER else SPEC.worker
+    broken = {field_of(p.path) for p in validate(model, role, values, is_whole=False)}
+    return {
+        path: value
+        for path, value in values.items()
+        if path not in broken and (role, path) not in wrong
+    }
 
 
 def labelled(problem: Problem) -> Problem:

@@ -5,7 +5,7 @@ agree, and nothing is deleted unless a person says so of that one object.
 """
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -34,7 +34,7 @@ from gangline.clusters.models import Cluster, Orphan
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
 from workloads import refs
-from workloads.models import Workload
+from workloads.models import Attempt, Workload
 from workloads.services.observe import workload_id
 
 log = logging.getLogger(__name__)
@@ -73,6 +73,7 @@ def search(cluster: Cluster, driver: Driver) -> bool:
     owned = driver.owned_objects(refs.installation_id())
     if isinstance(owned, Unknown):
         log.info("the search for orphans on %s: %s", cluster.name, owned.reason)
+        failed(cluster, owned.reason)
         return False
     # Only now: a submission writes its row before it makes anything.
     stray = _without_row(owned)
@@ -84,7 +85,14 @@ def search(cluster: Cluster, driver: Driver) -> bool:
         # Of a cluster that was removed meanwhile, nothing is stored.
         if locked(Cluster.objects.filter(pk=cluster.pk)).first() is not None:
             _store(cluster, kept, pods)
+    failed(cluster, "")
     return True
+
+
+def failed(cluster: Cluster, why: str) -> None:
+    """Keep for the cluster's page why a search could not tell; empty: it could."""
+    rows = Cluster.objects.filter(pk=cluster.pk).exclude(search_trouble=why)
+    rows.update(search_trouble=why)
 
 
 def delete(*, actor: Actor, cluster: Cluster, orphan_id: int) -> Orphan:
@@ -122,14 +130,28 @@ def list_again(*, actor: Actor, cluster: Cluster, orphan_id: int) -> Orphan:
 
 
 def _without_row(owned: Iterable[OwnedObject]) -> list[OwnedObject]:
-    """Those of which no workload lives, on whatever cluster: two names may mean the same one."""
+    """Those of which no workload lives, on whatever cluster: two names may mean the same one.
+
+    Also those that only bear the labels of one that lives: somebody copied it.
+    """
     found = list(owned)
     ids = {key for one in found if (key := workload_id(one.ref.workload)) is not None}
-    asked, live = sorted(ids), set[UUID]()
+    asked, live = sorted(ids), dict[UUID, dict[int, str]]()
     for start in range(0, len(asked), 500):
-        rows = Workload.objects.filter(pk__in=asked[start : start + 500], deleted_at=None)
-        live.update(rows.values_list("pk", flat=True))
-    return [one for one in found if workload_id(one.ref.workload) not in live]
+        rows = Attempt.objects.filter(
+            workload__in=asked[start : start + 500], workload__deleted_at=None
+        )
+        for key, number, uid in rows.values_list("workload_id", "no", "ext_uid"):
+            live.setdefault(key, {})[number] = uid
+    return [one for one in found if not _is_held(one, live)]
+
+
+def _is_held(one: OwnedObject, live: Mapping[UUID, Mapping[int, str]]) -> bool:
+    key = workload_id(one.ref.workload)
+    if key is None or key not in live:
+        return False
+    # Until it was seen for the first time, nobody knows its uid.
+    return live[key].get(one.ref.attempt, "") in ("", one.ref.ext_uid)
 
 
 def _living(driver: Driver, ref: AttemptRef) -> int | None:
@@ -147,17 +169,17 @@ def _store(cluster: Cluster, kept: Sequence[OwnedObject], pods: Sequence[int | N
     there = [one.ref.ext_uid for one in kept]
     Orphan.objects.filter(cluster=cluster).exclude(ext_uid__in=there).delete()
     known = {row.ext_uid: row for row in Orphan.objects.filter(cluster=cluster)}
-    deleted = _deleted(kept)
+    reasons = _reasons(kept)
     for one, living in zip(kept, pods, strict=True):
         row = known.get(one.ref.ext_uid)
         if row is None:
             row = Orphan(cluster=cluster, ext_uid=one.ref.ext_uid, first_seen_at=now)
-        _fill(row, one, living, is_deleted=one.ref.workload in deleted)
+        _fill(row, one, living, reasons.get(one.ref.workload, "Its workload is not known here."))
         row.seen_at, row.is_sure = now, row.is_sure or now - row.first_seen_at >= APART
         row.save()
 
 
-def _fill(row: Orphan, one: OwnedObject, pods: int | None, *, is_deleted: bool) -> None:
+def _fill(row: Orphan, one: OwnedObject, pods: int | None, why: str) -> None:
     row.kind, row.name, row.namespace = one.kind, one.ref.name, one.ref.namespace
     row.workload, row.attempt = one.ref.workload, one.ref.attempt
     row.labels, row.gpus = dict(one.labels), one.gpus
@@ -165,16 +187,20 @@ def _fill(row: Orphan, one: OwnedObject, pods: int | None, *, is_deleted: bool) 
     row.pods = row.pods if pods is None else pods
     if not one.ref.workload:
         row.why = "It names no workload."
-    elif is_deleted:
-        row.why = "Its workload was deleted."
     else:
-        row.why = "Its workload is not known here."
+        row.why = why
 
 
-def _deleted(stray: Sequence[OwnedObject]) -> set[str]:
+def _reasons(stray: Sequence[OwnedObject]) -> dict[str, str]:
+    """Why they are here, by workload."""
     ids = {key for one in stray if (key := workload_id(one.ref.workload)) is not None}
-    rows = Workload.objects.filter(pk__in=ids)
-    return {str(key) for key in rows.values_list("pk", flat=True)}
+    rows = Workload.objects.filter(pk__in=ids).values_list("pk", "name", "deleted_at")
+    return {
+        str(key): "Its workload was deleted."
+        if deleted_at
+        else f"It is a copy: it bears the labels of {name}, which has an object of its own."
+        for key, name, deleted_at in rows
+    }
 
 
 def _age(one: OwnedObject) -> datetime:

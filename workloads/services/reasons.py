@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from gangline.lib.sentences import sentence
 from gangline.web import formats
-from workloads.models import Attempt, Outcome, Replica, Workload
+from workloads.models import Attempt, CreateState, Outcome, Replica, Workload
 
 LONGEST = 400
 _REFUSED = "is forbidden"
@@ -34,12 +35,6 @@ def tell(
         return Told("Finished." if ran is None else f"Finished in {formats.span(ran)}.")
     told = _TELLERS[phase](workload, attempt, replicas) if phase in _TELLERS else Told()
     return Told(_cut(told.why), _cut(told.next_step))
-
-
-def sentence(text: str) -> str:
-    """``text`` with a full stop, without control characters."""
-    clean = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return clean if not clean or clean[-1] in ".!?…" else f"{clean}."
 
 
 def failure(attempt: Attempt, replicas: Sequence[Replica]) -> str:
@@ -80,6 +75,12 @@ def slow_down(seconds: float, now: datetime) -> str:
 def times_in_words(count: int) -> str:
     """``once``, ``twice``, ``3 times``."""
     return _TIMES.get(count, f"{count} times")
+
+
+def _trouble(attempt: Attempt) -> str:
+    """What stands in the way; from the first create on, a reason to wait is a write that failed."""
+    is_sent = attempt.create_state != CreateState.NONE
+    return attempt.trouble or (attempt.wait_reason if is_sent else "")
 
 
 def _ended_with(replica: Replica) -> str:
@@ -136,7 +137,7 @@ def _creating(workload: Workload, attempt: Attempt, replicas: Sequence[Replica])
             f"No contact with cluster {workload.cluster.name}.",
             "It is saved and starts when contact returns, for which Gangline looks every 30 s.",
         )
-    return Told(attempt.trouble)
+    return Told(_trouble(attempt))
 
 
 def _ready(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
@@ -163,7 +164,8 @@ def _degraded(workload: Workload, attempt: Attempt, replicas: Sequence[Replica])
 def _stopping(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
     left = sum(r.state in ("Running", "Starting") for r in replicas)
     by = f" by {workload.desired_by}" if workload.desired_by else ""
-    return Told(f"Stopped{by}; {_pods(left)} still to end." if left else f"Stopped{by}.")
+    why = f"Stopped{by}; {_pods(left)} still to end." if left else f"Stopped{by}."
+    return Told(f"{why} {_trouble(attempt)}".strip())
 
 
 def _stopped(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
@@ -184,7 +186,7 @@ def _deleting(workload: Workload, attempt: Attempt, replicas: Sequence[Replica])
             "It is removed when contact returns, for which Gangline looks every 30 s.",
         )
     why = "The time that it was to be kept is over." if workload.stop_cause == "auto" else ""
-    return Told(attempt.trouble or why)
+    return Told(_trouble(attempt) or why)
 
 
 def _failed(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:

@@ -31,6 +31,7 @@ from gangline.clusters.drivers.base import (
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
 from gangline.lib.fail_points import fail_point
+from gangline.lib.sentences import sentence
 from workloads import refs
 from workloads.models import Attempt, CreateState, Desired, Outcome, Workload
 from workloads.services import (
@@ -47,7 +48,7 @@ from workloads.services import (
 from workloads.services.claims import Claim, LostLease
 from workloads.services.contact import wake_waiting
 from workloads.services.phases import Action, Situation, plan
-from workloads.services.reasons import seconds_in_words, sentence, slow_down
+from workloads.services.reasons import LONGEST, seconds_in_words, slow_down
 from workloads.services.rehearsing import at_fields
 
 log = logging.getLogger(__name__)
@@ -242,7 +243,9 @@ class _Work:
             case Refused():
                 return self._refused(action, result, now)
             case Unknown():
-                return self._failed(now)
+                return self._in_doubt(result, now)
+        if self.attempt.wait_reason:
+            Attempt.objects.filter(pk=self.attempt.pk).update(wait_reason="")
         return _After(now, answered=action == Action.CREATE)
 
     def _rest(self, seconds: float, now: datetime) -> _After:
@@ -287,6 +290,19 @@ class _Work:
             )
             status.settle(workload, now=now)
         return _After(now)
+
+    def _in_doubt(self, unknown: Unknown, now: datetime) -> _After:
+        """Whether it was done, the next looks tell; until then the row says what was heard.
+
+        They clear ``trouble``, as contact there is; ``wait_reason`` stays until a write succeeds.
+        """
+        said = sentence(unknown.reason)[:LONGEST]
+        with claims.fenced(self.held) as workload:
+            rows = Attempt.objects.filter(pk=self.attempt.pk)
+            rows.update(trouble=said)
+            rows.exclude(create_state=CreateState.NONE).update(wait_reason=said)
+            status.settle(workload, now=now)
+        return self._failed(now)
 
     def _conclude(self, outcome: Outcome) -> _After:
         with claims.fenced(self.held) as workload:

@@ -30,7 +30,7 @@ def rehearse(preview: Preview, request: SubmissionRequest) -> Rehearsal:
     submission = refs.submission(
         name=request.name,
         uid=uid,
-        project=project.name,
+        project=project,
         framework=preview.framework,
         configuration=preview.configuration,
         num_workers=preview.totals.workers,

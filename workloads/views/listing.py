@@ -24,7 +24,7 @@ from workloads.live import WorkloadListFeed, heads_of
 from workloads.selectors import listing
 from workloads.selectors.first_steps import sample_template
 from workloads.statuses import PILLS
-from workloads.tables import SORTS, WORKLOADS, table_row
+from workloads.tables import ORDERS, SORTS, WORKLOADS, table_row
 
 PILL_TONES = {
     "running": "good",
@@ -32,20 +32,6 @@ PILL_TONES = {
     "attention": "bad",
     "completed": "neutral",
     "stopped": "neutral",
-}
-
-
-ORDERS = {
-    "-created": "Newest first",
-    "created": "Oldest first",
-    "name": "By name",
-    "-name": "By name, from Z",
-    "project": "By project",
-    "-project": "By project, from Z",
-    "owner": "By owner",
-    "-owner": "By owner, from Z",
-    "-gpus": "Most GPUs first",
-    "gpus": "Fewest GPUs first",
 }
 
 

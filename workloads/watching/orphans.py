@@ -33,7 +33,9 @@ class OrphanSearch:
     def _search(cluster: Cluster) -> None:
         try:
             orphans.search(cluster, driver_for(cluster))
-        except (DatabaseError, Unconnectable) as why:
+        except Unconnectable as why:
+            orphans.failed(cluster, str(why))
+        except DatabaseError as why:
             log.warning("the search for orphans on %s broke off: %s", cluster.name, why)
         except Exception:
             log.exception("the search for orphans on %s broke", cluster.name)

@@ -9,7 +9,7 @@ from datetime import timedelta
 from itertools import islice
 from uuid import UUID
 
-from django.db import DatabaseError, close_old_connections
+from django.db import DatabaseError, close_old_connections, transaction
 
 from gangline.clusters import contact
 from gangline.clusters.connections import Unconnectable, acts_here, driver_for
@@ -28,8 +28,12 @@ from workloads.services.observe import Stamped
 
 log = logging.getLogger(__name__)
 
+BROKE_OFF = "Watching it broke off; it begins anew. The log says why."
 STANDBY_SECONDS = 2.0
-PAUSE_SECONDS = 1.0
+LOOKS_AT_ONCE, LOOKING_SECONDS = 20, 2.0
+"""Looks between two batches: few, and none after a while, for the lease is kept between them."""
+PAUSE_SECONDS, LONGEST_PAUSE = 1.0, 30.0
+"""After a watch that broke off: at first, and after many that did so soon."""
 LOOK_SECONDS = 2.0
 PROBE_SECONDS = 30.0
 CURRENT_SECONDS = 5.0
@@ -39,6 +43,10 @@ CURRENT_SECONDS = 5.0
 def lease_name(cluster_id: UUID) -> str:
     """Name of the lease of a cluster's watcher."""
     return f"watcher:{cluster_id}"
+
+
+class LeaseRanOut(LeaseLost):
+    """The own lease was not renewed in time; nobody else took it meanwhile."""
 
 
 class Watchers:
@@ -101,27 +109,55 @@ class Watcher:
         self.is_leading = False
         self._lease = LeaseHolder(lease_name(cluster_id))
         self._led_fence = 0
+        self._again: dict[tuple[str, int], None] = {}
+        """Attempts of which a newer read had overtaken the news: looked at once more, in order."""
+        self._breaks = 0
+        """Times that it broke off soon, one after the other."""
+        self._is_well = True
+        """Nobody has to be told any more that it broke off."""
+        self._begun_at = 0.0
 
     def run(self, stop: threading.Event) -> None:
         while not stop.is_set():
             close_old_connections()
             try:
                 if self._lease.keep():
+                    self._begun_at = time.monotonic()
                     self._lead(stop)
                 else:
                     stop.wait(STANDBY_SECONDS)
+            except LeaseRanOut:
+                log.warning(
+                    "the lease to watch cluster %s ran out while it was read or stored; "
+                    "the watch begins anew",
+                    self.cluster_id,
+                )
             except LeaseLost:
                 log.info("another process watches cluster %s now", self.cluster_id)
             except Cluster.DoesNotExist:
                 break
-            except Exception:
-                log.exception("watching cluster %s broke off and starts again", self.cluster_id)
-                stop.wait(PAUSE_SECONDS)
+            except Exception as error:  # noqa: BLE001  a bug must not end the watch for good
+                stop.wait(self._broke_off(error))
             finally:
                 self.is_leading = False
         with contextlib.suppress(DatabaseError):
             self._lease.release()
         close_old_connections()
+
+    def _broke_off(self, error: Exception) -> float:
+        """Tell of it, with the place in the code once only; seconds until it begins anew."""
+        lasted, self._is_well = time.monotonic() - self._begun_at, False
+        self._breaks = 1 if lasted > LONGEST_PAUSE else self._breaks + 1
+        pause = min(LONGEST_PAUSE, PAUSE_SECONDS * 2.0 ** min(self._breaks - 1, 16))
+        told = f"watching cluster {self.cluster_id} broke off and starts again in {pause:.0f} s"
+        if self._breaks == 1:
+            log.error(told, exc_info=error)
+        else:
+            log.warning("%s: %r", told, error)
+        if not isinstance(error, DatabaseError):
+            with contextlib.suppress(DatabaseError):
+                self._tell_trouble(BROKE_OFF)
+        return pause
 
     def _lead(self, stop: threading.Event) -> None:
         cluster = Cluster.objects.get(pk=self.cluster_id)
@@ -133,10 +169,10 @@ class Watcher:
             return
         install = refs.installation_id()
         self._led_fence = self._lease.fence
-        self._adopt(driver, install, stop)
+        self._again.clear()
         self.is_leading = True
-        # A watch begins with everything that is there, so nothing falls in between.
-        batches, checked = driver.watch(install, "", self._tell_trouble), time.monotonic()
+        batches = driver.watch(install, "", self._tell_trouble, self._adopted)
+        checked = time.monotonic()
         try:
             for batch in batches:
                 if stop.is_set():
@@ -149,13 +185,19 @@ class Watcher:
                 self._hold()
                 close_old_connections()
                 if batch:
-                    self._store(driver, install, batch)
+                    self._store(batch)
+                if self._again:
+                    self._look_again(driver, install)
         finally:
             if isinstance(batches, Generator):
                 batches.close()
 
     def _heard(self, driver: Driver) -> None:
-        """Let everybody see how old the news of the cluster is."""
+        """Let everybody see how old the news of the cluster is, and that it is watched again."""
+        if self._breaks and not self._is_well:
+            self._is_well = True
+            row = Cluster.objects.filter(pk=self.cluster_id, watch_trouble=BROKE_OFF)
+            row.update(watch_trouble="")
         if (silent := driver.silent_for()) is not None:
             heard_at = db_now() - timedelta(seconds=silent)
             Cluster.objects.filter(pk=self.cluster_id).update(heard_at=heard_at)
@@ -163,8 +205,10 @@ class Watcher:
     def _hold(self) -> None:
         """Keep the lease, or raise LeaseLost. One that ran out and was taken again is another: what
         is there has to be adopted under it before anything is done."""
-        if not self._lease.keep() or self._lease.fence != self._led_fence:
+        if not self._lease.keep():
             raise LeaseLost(self._lease.name)
+        if self._lease.fence != self._led_fence:
+            raise LeaseRanOut(self._lease.name)
 
     def _tell_trouble(self, trouble: str) -> None:
         Cluster.objects.filter(pk=self.cluster_id).update(watch_trouble=trouble)
@@ -176,18 +220,14 @@ class Watcher:
         except Unconnectable:
             return False
 
-    def _adopt(self, driver: Driver, install: str, stop: threading.Event) -> None:
-        """Learn what is there before anything new is done (§8.5)."""
-        owned = iter(driver.list_owned(install))
-        while chunk := list(islice(owned, observe.BATCH)):
-            if stop.is_set():
-                return
-            self._hold()
-            self._look_again(driver, _unfinished(chunk))
-        Cluster.objects.filter(pk=self.cluster_id).update(synced_fence=self._lease.fence)
+    def _adopted(self) -> None:
+        """What is there was learnt, so new things may be done from now on (§8.5)."""
+        with transaction.atomic():
+            self._lease.guard()
+            Cluster.objects.filter(pk=self.cluster_id).update(synced_fence=self._led_fence)
         work_bell.ring()
 
-    def _store(self, driver: Driver, install: str, batch: Sequence[Observation]) -> None:
+    def _store(self, batch: Sequence[Observation]) -> None:
         now, monotonic = db_now(), time.monotonic()
         stamped = [
             Stamped(seen, now - timedelta(seconds=monotonic - (seen.read_monotonic or monotonic)))
@@ -196,15 +236,25 @@ class Watcher:
         fail_point("watcher.before_store")
         stored = observe.store_batch(stamped, guard=self._lease.guard)
         # Overtaken by a newer read, yet it may be the only news: look once more.
-        again = [AttemptRef(install, s.workload, s.attempt, name="") for s in stored.stale]
-        self._look_again(driver, _unfinished(again))
+        self._again |= {(seen.workload, seen.attempt): None for seen in stored.stale}
 
-    def _look_again(self, driver: Driver, owned: Sequence[AttemptRef]) -> None:
-        stamped = []
-        for ref in owned:
-            read_at = db_now()
-            stamped.append(Stamped(driver.observe(ref), read_at))
-        observe.store_batch(stamped, guard=self._lease.guard)
+    def _look_again(self, driver: Driver, install: str) -> None:
+        """For a while; what is left then waits for the next batch, which is never far."""
+        until = time.monotonic() + LOOKING_SECONDS
+        some = list(islice(self._again, LOOKS_AT_ONCE))
+        unfinished = {
+            (ref.workload, ref.attempt): ref
+            for ref in _unfinished([AttemptRef(install, *key, name="") for key in some])
+        }
+        for key in some:
+            if time.monotonic() > until:
+                return
+            del self._again[key]
+            if (ref := unfinished.get(key)) is not None:
+                self._hold()
+                read_at = db_now()
+                seen = Stamped(driver.observe(ref), read_at)
+                observe.store_batch([seen], guard=self._lease.guard)
 
 
 def _follow_up(cluster: Cluster, health: Health) -> None:

@@ -20,7 +20,7 @@ from .drivers.facts import Health
 from .drivers.kubernetes import probing
 from .drivers.kubernetes.access import Access
 from .drivers.kubernetes.client import Client
-from .drivers.kubernetes.steps import State, Step
+from .drivers.kubernetes.steps import State, Step, StepName
 from .models import Cluster, ConnectionCheck
 
 log = logging.getLogger(__name__)
@@ -115,8 +115,18 @@ def _run(cluster_id: uuid.UUID, run: uuid.UUID, after: After, trial: Trial | Non
         pass
     except Exception:
         log.exception("the check of cluster %s broke", cluster_id)
+        _broke(cluster_id, run)
     finally:
         connections.close_all()
+
+
+def _broke(cluster_id: uuid.UUID, run: uuid.UUID) -> None:
+    """A check that goes no further says so, and has ended."""
+    row = ConnectionCheck.objects.filter(cluster_id=cluster_id, run=run).first()
+    if row is not None and row.ended_at is None:
+        told = Step("The check itself", State.FAILED, "It broke; the log says where.")
+        row.steps, row.ended_at = [*row.steps, told.as_json()], db_now()
+        row.save(update_fields=["steps", "ended_at"])
 
 
 def look(cluster: Cluster, run: uuid.UUID, after: After, trial: Trial | None = None) -> None:
@@ -160,11 +170,15 @@ def _trial_client(trial: Trial) -> Client:
 
 def _tried(trial: Trial, health: Health, steps: list[Step], tell: Callable[[Step], None]) -> Health:
     """Store the credential, or say why not; the answer is unreachable unless it is stored."""
-    lacks = any(step.name == "Permissions" and step.state == State.FAILED for step in steps)
+    rights = next((s.state for s in steps if s.name == StepName.PERMISSIONS), None)
+    has_rights = rights in (State.OK, State.WARNING)
     fix = ""
     if not health.reachable:
         why = health.reason
-    elif lacks and not trial.even_without_rights:
+    elif health.facts is None:
+        # Neither its rights are known then, nor which cluster it leads to.
+        why, fix = "The check did not come to its end.", "Try again."
+    elif not has_rights and not trial.even_without_rights:
         why = "Gangline would lack rights that it needs."
         fix = "Give it these rights first, or choose to store it although rights are missing."
     else:

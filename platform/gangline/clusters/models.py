@@ -28,13 +28,15 @@ class Cluster(models.Model):
     admit_due = models.BooleanField(default=False)
     """Slots were freed or asked for since the last walk over the waiting gangs (R7b)."""
     synced_fence = models.BigIntegerField(default=0)
-    """Fence of the watcher lease under which a full list was last adopted."""
+    """Fence of the watcher lease under which all that is there was last told and stored."""
     watch_trouble = models.TextField(blank=True, default="")
     """Why a part of the cluster cannot be followed, in words; empty: everything is."""
     heard_at = models.DateTimeField(null=True)
     """When the stream of the watch that is silent for longest was last heard; None: no watch."""
     searched_at = models.DateTimeField(null=True)
     """When the last search for orphans began."""
+    search_trouble = models.TextField(blank=True, default="")
+    """Why that search could tell nothing, in words; empty: it came to its end."""
     revision = models.PositiveIntegerField(default=1)
     """Rises with every change of the settings by a person: two do not overwrite each other."""
     changed_at = models.DateTimeField(null=True)
@@ -49,6 +51,11 @@ class Cluster(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def gpu_count(self) -> int:
+        """GPUs of all nodes; what was stored before there was a count has them one by one."""
+        return int(self.capacity.get("gpu_count") or len(self.capacity.get("gpus", ())))
 
 
 class Credential(models.Model):

@@ -51,6 +51,10 @@ class UnreadableYaml(ValueError):
         self.suggestion = suggestion
 
 
+class NotAnObject(UnreadableYaml):
+    """It is YAML, and only a text, a number or a list."""
+
+
 @dataclass(frozen=True, slots=True)
 class YamlDocument:
     """One object and the line, counted from 1, where each of its parts begins."""
@@ -70,9 +74,7 @@ def read(text: str | bytes, *, longest: int = LONGEST) -> YamlDocument:
     lines: dict[Path, int] = {}
     data = _document(_events(_checked(text, longest)), lines)
     if not isinstance(data, dict):
-        raise UnreadableYaml(
-            "this must be exactly one object", lines[()], "Write “key: value” lines."
-        )
+        raise NotAnObject("this must be exactly one object", lines[()], "Write “key: value” lines.")
     return YamlDocument(data, lines)
 
 

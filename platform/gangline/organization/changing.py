@@ -14,7 +14,7 @@ from gangline.access.refusals import NotAllowed
 from gangline.audit import actions
 from gangline.audit.services import record
 from gangline.clusters.connections import prefix_of
-from gangline.clusters.drivers.kubernetes.schedulers import ADAPTERS, PLAIN, best
+from gangline.clusters.drivers.kubernetes.schedulers import ADAPTERS, best
 from gangline.clusters.models import Cluster
 from gangline.db.locks import locked
 
@@ -189,5 +189,5 @@ def _store(row: Cluster, wanted: Settings) -> None:
 def _now_best(there: set[str]) -> str:
     if not there:
         return "Decided by the next check."
-    title = ADAPTERS[best(there)].title if there else PLAIN
+    title = ADAPTERS[best(there)].title
     return f"Now {title}. Follows when a better one is installed."

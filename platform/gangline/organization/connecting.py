@@ -127,7 +127,7 @@ def _page(
     way = found.typed.way if found.typed.way in open_ways else intake.KUBECONFIG
     context: dict[str, Any] = {
         "cluster": cluster,
-        "typed": found.typed,
+        "typed": found.typed.shown,
         "way": way,
         "ways": [(name, *WORDS[name]) for name in open_ways],
         "wrong": wrong,

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gangline.clusters.drivers.kubernetes import probing
-from gangline.clusters.drivers.kubernetes.steps import State
+from gangline.clusters.drivers.kubernetes.steps import REQUIRED, State, StepName
 from gangline.clusters.models import Cluster, ConnectionCheck
 from gangline.db.clock import db_now
 
@@ -24,8 +23,6 @@ LATE_SECONDS = 70.0
 """A whole stream is silent for a minute at most: then comes a bookmark."""
 NOT_YET = Health("Not checked yet", "neutral", "unknown")
 CHECKING = Health("Checking", "info", "initializing")
-
-
 LATE = "It answers, but has told nothing new for a while. Gangline looks at it anew by itself."
 
 
@@ -62,8 +59,8 @@ def _was_reached(cluster: Cluster) -> bool:
     if row is None or row.is_trial:
         return False
     states = {step["name"]: step["state"] for step in row.steps}
-    stopped = any(states.get(name) == State.FAILED for name in probing.REQUIRED)
-    return states.get("Reachability") == State.OK and stopped
+    stopped = any(states.get(name) == State.FAILED for name in REQUIRED)
+    return states.get(StepName.REACHABILITY) == State.OK and stopped
 
 
 def _lacking(cluster: Cluster) -> str:
@@ -71,5 +68,7 @@ def _lacking(cluster: Cluster) -> str:
     row: ConnectionCheck | None = getattr(cluster, "connection_check", None)
     if row is None or row.is_trial:
         return ""
-    failed = (s for s in row.steps if s["name"] == "Permissions" and s["state"] == State.FAILED)
+    failed = (
+        s for s in row.steps if s["name"] == StepName.PERMISSIONS and s["state"] == State.FAILED
+    )
     return next((str(step["sentence"]) for step in failed), "")

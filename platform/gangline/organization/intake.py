@@ -16,6 +16,12 @@ from gangline.clusters.drivers.kubernetes.schedulers import ADAPTERS
 
 KUBECONFIG, TOKEN, IN_CLUSTER = "kubeconfig", "token", "in-cluster"
 PREFIX = "gangline"
+LONGEST_SHOWN = 253
+"""Of one line: names are shorter, tokens are longer."""
+_ADDRESS = re.compile(r"https?://[A-Za-z0-9._:\[\]-]{1,260}(?:/[A-Za-z0-9._~/-]{0,200})?")
+_CERTIFICATE = re.compile(
+    r"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]{1,60000}-----END CERTIFICATE-----"
+)
 _PREFIX = re.compile(r"[a-z](?:[a-z0-9-]{0,18}[a-z0-9])?")
 
 
@@ -29,7 +35,7 @@ class Wrong:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What is shown again after a refusal: nothing of it is secret."""
+    """What was typed into fields that hold no secret, where people put what is meant for them."""
 
     name: str = ""
     way: str = KUBECONFIG
@@ -38,6 +44,21 @@ class Typed:
     authority: str = ""
     scheduler: str = ""
     prefix: str = PREFIX
+
+    @property
+    def shown(self) -> "Typed":
+        """What may be sent back after a refusal: only what looks like what belongs there.
+
+        A password in an address, a key among the certificates or a whole kubeconfig does not.
+        """
+        return replace(
+            self,
+            name=_brief(self.name),
+            context=_brief(self.context),
+            server=self.server if _ADDRESS.fullmatch(self.server) else "",
+            authority=_certificates(self.authority),
+            prefix=_brief(self.prefix),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +131,10 @@ def _kubeconfig(typed: Typed, post: Mapping[str, Any], uploaded: Any, now: datet
     if text.strip() and uploaded is not None:
         says = "Paste the text or choose a file, not both."
         return Intake(typed, None, (Wrong("kubeconfig", says),))
-    # One byte more than is accepted: enough to see that it is too long, and no more is read.
-    data = uploaded.read(kubeconfig.LONGEST + 1) if uploaded is not None else text.encode()
+    if uploaded is not None and uploaded.size > kubeconfig.LONGEST:
+        too_long = kubeconfig.too_long(uploaded.size)
+        return Intake(typed, None, (Wrong("kubeconfig", str(too_long)),))
+    data = uploaded.read() if uploaded is not None else text.encode()
     if not data.strip():
         says = "Paste a kubeconfig, or choose its file."
         return Intake(typed, None, (Wrong("kubeconfig", says),))
@@ -172,3 +195,19 @@ def _where(url: str, target: str) -> Iterator[Wrong]:
 
 def _line(post: Mapping[str, Any], key: str) -> str:
     return str(post.get(key, "")).strip()[:2100]
+
+
+def _brief(text: str) -> str:
+    """A name; no address, key or file in its place."""
+    is_name = len(text) <= LONGEST_SHOWN and "://" not in text and "-----" not in text
+    return text if is_name else ""
+
+
+def _certificates(text: str) -> str:
+    """The certificates of a PEM text, if they are some, without anything between them."""
+    found = "\n".join(_CERTIFICATE.findall(text))
+    try:
+        identities.certificates(found)
+    except identities.Unfit:
+        return ""
+    return found

@@ -156,8 +156,13 @@ def _elsewhere(row: Cluster, health: Health) -> str:
     """Whether it leads to another cluster than the one whose trainings are known here."""
     before = row.facts.get("detail", {}).get("uid")
     now = health.facts.detail.get("uid") if health.facts else None
-    if not before or not now or before == now or not row.projects.exists():
+    if not before or before == now or not row.projects.exists():
         return ""
+    if not now:
+        return (
+            "Whether it leads to the same cluster cannot be told: it may not read the namespace "
+            "kube-system. Let it get namespaces."
+        )
     return "It leads to another cluster. Connect that one as a cluster of its own."
 
 

@@ -208,7 +208,7 @@ def _facts(cluster: Cluster) -> dict[str, Any]:
     capacity = cluster.capacity
     if not capacity:
         return {}
-    gpus = len(capacity.get("gpus", ()))
+    gpus = cluster.gpu_count
     declared = " declared" if capacity.get("gpus_declared") else ""
     return {
         "cpus": f"{capacity['cpus']:g}",

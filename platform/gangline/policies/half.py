@@ -12,6 +12,7 @@ from gangline.spec.types import split_quantity
 from gangline.spec.values import TYPE, field_path, size, validate
 from gangline.spec.words import accepted, in_words, one_of
 
+from . import gpu_caps
 from .document import fields_of
 from .effective import SYSTEM, EffectivePolicy
 from .lists import ItemOrigin, item_problem, merge_items
@@ -175,6 +176,7 @@ class Half:
                 # A policy is at least as tight as the spec, so its word replaces the spec's.
                 self.problems += [p for p in schema if not ruled or p.rule not in _REPLACED]
                 self.problems += ruled
+        self.problems += self._gpu_breaches()
 
     def _breaches(self, spec: SpecField, value: Any) -> Iterator[Problem]:
         rule = self._rules[spec.path]
@@ -208,6 +210,7 @@ class Half:
                 self.problems += self._item_breaches(spec, rule, theirs)
             elif rule.fixed is not None and not _same(spec, value, rule.fixed.value):
                 self._unchangeable(spec, rule.fixed, value)
+        self.problems += self._gpu_breaches()
         self.problems = [p for p in self.problems if (p.path, p.rule, p.message) not in known]
         return list(self.problems)
 
@@ -227,6 +230,20 @@ class Half:
                 source = rule.can_add.source if rule.can_add else ""
                 message = "cannot be added to the master"
                 yield item_problem(self.role, spec, sent, key, "canAdd", message, source)
+
+    def _gpu_breaches(self) -> Iterator[Problem]:
+        """A limit on GPU devices is not got round by another name for them."""
+        rule, extended = self._rules.get(gpu_caps.DEVICES), self.values.get(gpu_caps.EXTENDED)
+        if rule is None or extended is None or not extended.items:
+            return
+        devices = self.values.get(gpu_caps.DEVICES)
+        yield from gpu_caps.breaches(
+            self.role,
+            self.fields[gpu_caps.EXTENDED],
+            rule,
+            devices.value if devices else 0,
+            list(zip(extended.value, extended.items, strict=True)),
+        )
 
     def _unchangeable(self, spec: SpecField, fixed: Sourced, value: Any) -> None:
         if fixed.value is None:

@@ -20,6 +20,8 @@ class Column(Generic[Row]):
     cell: Callable[[Row], SafeString | str]
     sort: str = ""
     """Database column to sort by; it must lead an index. Empty: not sortable."""
+    orders: tuple[str, str] = ("", "")
+    """What people read of its ascending and its descending order, where it can be sorted by."""
     descends_first: bool = False
     right: bool = False
     hidden_label: bool = False
@@ -52,6 +54,18 @@ class Table(Generic[Row]):
         """Database column by the name that the address uses."""
         return {column.name: column.sort for column in self.columns if column.sort}
 
+    def orders(self) -> Mapping[str, str]:
+        """Words by the value of the address, the default first, then column by column."""
+        found = {
+            value: words
+            for column in self.columns
+            if column.sort
+            for value, words in in_words(column.name, column.orders, column.descends_first).items()
+        }
+        default = self.default_sort.lstrip("-")
+        first = {k: v for k, v in found.items() if k.lstrip("-") == default}
+        return first | found
+
     def column(self, name: str) -> Column[Row]:
         return next(column for column in self.columns if column.name == name)
 
@@ -71,6 +85,12 @@ class Header:
     """Address that sorts by this column; empty: not sortable."""
     aria_sort: str
     """``ascending``, ``descending`` or empty."""
+
+
+def in_words(name: str, orders: tuple[str, str], descends_first: bool = False) -> dict[str, str]:
+    """Both orders by ``name`` as the address has them, the usual one first."""
+    both = ((name, orders[0]), (f"-{name}", orders[1]))
+    return dict(reversed(both) if descends_first else both)
 
 
 def two_lines(first: SafeString | str, second: SafeString | str) -> SafeString:

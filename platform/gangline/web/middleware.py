@@ -7,6 +7,7 @@ from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
+from django.template import loader
 
 from gangline.lib.answers import error_body
 
@@ -64,6 +65,8 @@ class RequestLimits(_Around):
     def before(self, request: HttpRequest) -> HttpResponseBase | None:
         request.META["gangline.request_id"] = str(uuid.uuid4())
         refused = self._refused(request)
+        if refused and refused[0] == 413 and "text/html" in request.META.get("HTTP_ACCEPT", ""):
+            return _too_large(request)
         return plain_answer(request, *refused) if refused else None
 
     def after(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
@@ -127,6 +130,13 @@ def content_security_policy(origins: list[str]) -> str:
             "object-src 'none'",
         )
     )
+
+
+def _too_large(request: HttpRequest) -> HttpResponse:
+    """For people: how much was sent, and what to do. Nothing of the request is read for it."""
+    size, most = int(request.META["CONTENT_LENGTH"]), settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0
+    context = {"size": f"{size / (1 << 20):.1f} MiB", "most": f"{most >> 20} MiB"}
+    return HttpResponse(loader.get_template("413.html").render(context), status=413)
 
 
 def plain_answer(request: HttpRequest, status: int, message: str) -> HttpResponse:

@@ -42,14 +42,18 @@ STAGES = _cluster(_KWOK, "v1alpha1", "stages", "Stage")
 LOGS = Resource(_KWOK, "v1alpha1", "logs", "Logs")
 EXECS = Resource(_KWOK, "v1alpha1", "execs", "Exec")
 SERVICES = Resource("", "v1", "services", "Service")
+SECRETS = Resource("", "v1", "secrets", "Secret")
+CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
+DEFINITIONS = _cluster(
+    "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition"
+)
 SERVICE_ACCOUNTS = Resource("", "v1", "serviceaccounts", "ServiceAccount")
 LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease")
 _KINDS = {
     resource.kind: resource
     for resource in (
-        *(resources.NAMESPACES, resources.NODES, resources.SECRETS, resources.DEFINITIONS),
-        *(resources.CONFIG_MAPS, resources.STORAGE_CLASSES),
-        *(STAGES, SERVICES, SERVICE_ACCOUNTS),
+        *(resources.NAMESPACES, resources.NODES, resources.STORAGE_CLASSES),
+        *(CONFIG_MAPS, DEFINITIONS, SECRETS, SERVICES, SERVICE_ACCOUNTS, STAGES),
         _cluster(_RBAC, "v1", "clusterroles", "ClusterRole"),
         _cluster(_RBAC, "v1", "clusterrolebindings", "ClusterRoleBinding"),
         Resource(_RBAC, "v1", "roles", "Role"),

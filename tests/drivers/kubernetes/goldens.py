@@ -73,6 +73,10 @@ SHARED: Mapping[str, Any] = {
     "compute__gpuRequestType": "portion",
     "compute__gpuPortionRequest": 0.5,
 }
+BY_MEMORY: Mapping[str, Any] = {
+    "compute__gpuRequestType": "memory",
+    "compute__gpuMemoryRequest": "8G",
+}
 """What one scheduler alone can do."""
 OWN_OF_MASTER: Mapping[str, Any] = {
     "image": "registry.local/leader:2",
@@ -134,11 +138,16 @@ class Case:
     def path(self) -> Path:
         return FOLDER / f"{self.name}.yaml"
 
+    def submission(self) -> Submission:
+        """With a value for every field that this scheduler knows."""
+        shared = BY_MEMORY if self.mode == NONE else SHARED
+        more = dict(shared) if self.scheduler == "kai" else {}
+        more |= {"storage__pvc": VOLUMES} if self.volumes else {}
+        return submission(self.framework, self.mode, **more)
+
     def objects(self) -> list[dict[str, Any]]:
         """The job and what belongs to it, as they are sent."""
-        more = dict(SHARED) if self.scheduler == "kai" else {}
-        more |= {"storage__pvc": VOLUMES} if self.volumes else {}
-        ref = ref_of(submission(self.framework, self.mode, **more), self.scheduler)
+        ref = ref_of(self.submission(), self.scheduler)
         return [manifests.job(ref), *manifests.dependents(ref, OWNER)]
 
     def text(self) -> str:

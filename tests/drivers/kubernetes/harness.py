@@ -1,13 +1,16 @@
 """Attempts on the bed for the driver's own tests, made as the user of the shipped roles."""
 
+import itertools
 import json
 import secrets
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
+
+import yaml
 
 from gangline.clusters.drivers.base import (
     AttemptRef,
@@ -19,12 +22,20 @@ from gangline.clusters.drivers.kubernetes.access import Access
 from gangline.clusters.drivers.kubernetes.client import Answer, Client, Unreachable
 from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
+from gangline.clusters.drivers.kubernetes.namespaces import BINDINGS
 from gangline.clusters.drivers.kubernetes.options import Options
-from gangline.clusters.drivers.kubernetes.resources import NAMESPACES
+from gangline.clusters.drivers.kubernetes.permissions import RBAC
+from gangline.clusters.drivers.kubernetes.resources import NAMESPACES, Resource
+from scripts.build_roles import FOLDER
 from tests.beds.kubernetes.bed import Bed
+from tests.beds.kubernetes.objects import SERVICE_ACCOUNTS
 from tests.support.waiting import wait_for
 
 JOBS = KINDS["PyTorch"].resource
+ROLES = Resource(RBAC, "v1", "clusterroles", "ClusterRole", namespaced=False)
+CLUSTER_BINDINGS = Resource(
+    RBAC, "v1", "clusterrolebindings", "ClusterRoleBinding", namespaced=False
+)
 
 
 class LossyClient(Client):
@@ -120,6 +131,54 @@ def ground(bed: Bed, data_dir: Path) -> Iterator[Ground]:
         answer = bed.client.get(NAMESPACES, "", place)
         if answer.ok:
             bed.client.delete(NAMESPACES, "", place, uid=answer.body["metadata"]["uid"])
+
+
+def shipped(name: str, file: str = "role.yaml") -> dict[str, Any]:
+    """A ClusterRole of a shipped file, as the API server would give it back."""
+    found = [
+        one
+        for one in yaml.safe_load_all((FOLDER / file).read_text(encoding="utf-8"))
+        if one["kind"] == "ClusterRole" and one["metadata"]["name"] == name
+    ]
+    assert len(found) == 1
+    return dict(found[0])
+
+
+class Grant(Protocol):
+    """Gives an account ``rules`` of RBAC: in ``namespace``, or everywhere."""
+
+    def __call__(self, rules: Sequence[Mapping[str, Any]], namespace: str = "") -> None: ...
+
+
+@contextmanager
+def service_account(bed: Bed) -> Iterator[tuple[Access, Grant]]:
+    """A service account of the bed without any rights, and a way to grant some."""
+    name = f"probe-{secrets.token_hex(4)}"
+    roles: list[str] = []
+    with bed.namespace() as home:
+        bed.client.create(SERVICE_ACCOUNTS, home, {"metadata": {"name": name}})
+        asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+        path = SERVICE_ACCOUNTS.path(home, name, "token")
+        token = bed.client.request("POST", path, body=asked).body["status"]["token"]
+
+        def grant(rules: Sequence[Mapping[str, Any]], namespace: str = "") -> None:
+            own = {"metadata": {"name": f"{name}-{len(roles)}"}}
+            roles.append(own["metadata"]["name"])
+            binding = own | {
+                "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": roles[-1]},
+                "subjects": [{"kind": "ServiceAccount", "namespace": home, "name": name}],
+            }
+            assert bed.client.create(ROLES, "", own | {"rules": rules}).ok
+            wanted = BINDINGS if namespace else CLUSTER_BINDINGS
+            assert bed.client.create(wanted, namespace, binding).ok
+
+        try:
+            yield replace(bed.admin, token=token, client_certificate="", client_key=""), grant
+        finally:
+            for resource, one in itertools.product((CLUSTER_BINDINGS, ROLES), roles):
+                found = bed.client.get(resource, "", one)
+                if found.ok:
+                    bed.client.delete(resource, "", one, uid=found.body["metadata"]["uid"])
 
 
 def stranger(bed: Bed) -> Access:

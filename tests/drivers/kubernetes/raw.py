@@ -14,6 +14,9 @@ MARKS = {
     "gangline.dev/attempt": "1",
 }
 
+OWNER = {"kind": "PyTorchJob", "name": "gang", "uid": "job-1", "controller": True}
+"""Of the pods: the job that `job` makes, unless said."""
+
 
 def at(seconds: float) -> str:
     """A time ``seconds`` after `NOW`, as the API writes it."""
@@ -86,6 +89,7 @@ def pod(
             "namespace": "gangline-vision",
             "uid": f"pod-{role}-{index}",
             "labels": marks,
+            "ownerReferences": [OWNER],
             **meta,
         },
         "spec": {"containers": [{"name": "main"}], **({"nodeName": node} if node else {})},

@@ -3,7 +3,7 @@
 import pytest
 
 from gangline.clusters.drivers.base import Busy, Refused, Result, Unknown
-from gangline.clusters.drivers.kubernetes import errors
+from gangline.clusters.drivers.kubernetes import errors, wording
 from gangline.clusters.drivers.kubernetes.client import Answer
 
 WEBHOOK = (
@@ -87,8 +87,20 @@ def status(code: int, message: str, *, reason: str = "", wait: float | None = No
         (status(429, "too many requests", wait=7), Busy(7, is_for_all=True)),
         (status(429, "too many requests"), Busy(5, is_for_all=True)),
         (status(503, "shutting down", wait=3), Busy(3, is_for_all=True)),
-        (status(503, "no healthy upstream"), Unknown("The cluster answered 503.")),
-        (status(500, "etcdserver: request timed out"), Unknown("The cluster answered 500.")),
+        (
+            status(503, "no healthy upstream"),
+            Unknown("The cluster answered 503: no healthy upstream."),
+        ),
+        (
+            status(500, "etcdserver: request timed out"),
+            Unknown("The cluster answered 500: etcdserver: request timed out."),
+        ),
+        (
+            status(500, 'Post "https://10.96.0.7:9443/x": EOF\ngoroutine 12 [running]:\nmain.go'),
+            Unknown('The cluster answered 500: Post "an address inside of the cluster EOF.'),
+        ),
+        (Answer(502, "<html>Bad Gateway</html>"), Unknown("The cluster answered 502.")),
+        (Answer(500, None), Unknown("The cluster answered 500.")),
         (status(401, "Unauthorized"), Unknown("The cluster no longer accepts Gangline's login.")),
         (
             status(
@@ -115,10 +127,21 @@ def test_every_answer_has_its_meaning(answer: Answer, told: Result) -> None:
 
 def test_words_are_cut_and_hold_nothing_that_a_terminal_obeys() -> None:
     said = errors.words(status(403, f"{WEBHOOK}\x1b[31mred\x00 {'x' * 5000}"))
-    assert len(said) <= errors.LONGEST
+    assert len(said) <= wording.LONGEST
     assert said.isprintable()
     assert said.startswith("The training-operator refused it: ")
 
 
 def test_an_empty_answer_still_has_words() -> None:
     assert errors.words(Answer(418, None)) == "The cluster answered 418 and gave no reason."
+
+
+def test_an_event_is_shown_as_one_clean_sentence() -> None:
+    said = (
+        'failed calling webhook "a.example": Post "https://hook.ml.svc:443/check": EOF\n'
+        "goroutine 7 [running]:\nmain.main()\n\t/src/main.go:3"
+    )
+    assert wording.sentence(said) == (
+        'Failed calling webhook "a.example": Post "an address inside of the cluster EOF.'
+    )
+    assert wording.sentence("") == ""

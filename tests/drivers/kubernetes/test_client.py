@@ -22,9 +22,10 @@ from gangline.clusters.drivers.kubernetes.client import Client, Unreachable, tru
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.jobs import job
+from tests.beds.kubernetes.objects import CONFIG_MAPS, SECRETS
 from tests.support.waiting import wait_for
 
-MAPS = resources.CONFIG_MAPS
+MAPS = CONFIG_MAPS
 PYTORCH = KINDS["PyTorch"].resource
 
 
@@ -47,7 +48,7 @@ def test_a_wrong_token_is_an_answer(bed: Bed) -> None:
 
 def test_without_rights_the_answer_names_the_right(bed: Bed, namespace: str) -> None:
     with closing(Client(bed.restricted)) as restricted:
-        answer = restricted.list(resources.SECRETS, "kube-system")
+        answer = restricted.list(SECRETS, "kube-system")
     assert (answer.status, answer.reason) == (403, "Forbidden")
     assert 'cannot list resource "secrets"' in answer.message
 

@@ -1,6 +1,7 @@
 """What the driver does when the cluster, the network or other people get in its way."""
 
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,20 +26,25 @@ from gangline.clusters.drivers.kubernetes.namespaces import BINDINGS
 from gangline.clusters.drivers.kubernetes.options import Options
 from gangline.clusters.drivers.kubernetes.resources import (
     CLAIMS,
-    CONFIG_MAPS,
     NAMESPACES,
     PODS,
-    SECRETS,
-    Resource,
 )
 from tests.beds.kubernetes.bed import Bed
-from tests.drivers.kubernetes.harness import JOBS, Ground, ground, lost, stranger
+from tests.beds.kubernetes.objects import CONFIG_MAPS, SECRETS, SERVICES
+from tests.drivers.kubernetes.harness import (
+    JOBS,
+    Ground,
+    ground,
+    lost,
+    service_account,
+    shipped,
+    stranger,
+)
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.needs_kubernetes
 
 S = ObservedState
-SERVICES = Resource("", "v1", "services", "Service")
 
 
 @pytest.fixture
@@ -85,7 +91,7 @@ def test_a_cluster_that_is_not_there_leaves_everything_open(place: Ground) -> No
     for act in (driver.create, driver.commit, driver.suspend, driver.resume, driver.delete):
         assert isinstance(act(ref), Unknown)
     assert driver.observe(ref).state is S.UNKNOWN
-    assert list(driver.list_owned(place.install)) == []
+    assert isinstance(driver.owned_objects(place.install), Unknown)
 
 
 # Answers that get lost, and what comes late
@@ -186,7 +192,7 @@ def test_f31_another_installation_is_others_too(place: Ground) -> None:
     ours = place.ref()
     place.driver.create(ours)
     assert place.driver.observe(ours).state is S.CONFLICT
-    assert list(place.driver.list_owned(place.install)) == []
+    assert place.driver.owned_objects(place.install) == []
     place.driver.delete(ours)
     assert place.driver.observe(theirs).state is S.HELD
 
@@ -245,6 +251,21 @@ def test_a_deletion_leaves_nothing_of_any_kind(place: Ground) -> None:
         listed = place.bed.client.list(resource, place.namespace, labelSelector=wanted)
         assert listed.body["items"] == [], resource.plural
     assert place.bed.client.list(SERVICES, place.namespace).body["items"] == []
+
+
+def test_objects_of_ours_are_found_by_who_may_list_namespaces_and_work_in_some(
+    place: Ground, bed: Bed
+) -> None:
+    """As the role for single namespaces has it, which is shipped."""
+    ref = place.ref()
+    place.driver.create(ref)
+    place.until(ref, S.HELD)
+    with service_account(bed) as (access, grant), closing(Client(access)) as client:
+        grant(shipped("gangline", "role-per-namespace.yaml")["rules"])
+        grant(shipped("gangline-project", "role-per-namespace.yaml")["rules"], place.namespace)
+        found = KubernetesDriver(client, Options()).owned_objects(place.install)
+    assert not isinstance(found, Unknown), found
+    assert [(one.kind, one.ref.name) for one in found] == [("PyTorchJob", "gang")]
 
 
 def test_pods_that_outlive_their_job_are_not_absent(place: Ground) -> None:

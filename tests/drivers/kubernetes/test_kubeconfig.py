@@ -254,3 +254,25 @@ def test_no_top_level_breaks_it(value: Any, key: str) -> None:
 @given(st.binary(max_size=300) | st.text(max_size=300))
 def test_no_text_breaks_it(text: str | bytes) -> None:
     assert parse(text, now=NOW).refusals
+
+
+@pytest.mark.parametrize("text", ["s3cr3t-CANARY7f3a", "- a\n- b", "42", "[]", '"a: b"'])
+def test_what_is_no_file_of_kubectl_is_told_to_be_none(text: str) -> None:
+    (refusal,) = parse(text, now=NOW).refusals
+    assert str(refusal) == (
+        "This is not a kubeconfig: it has no apiVersion, clusters, users and contexts."
+        " Give what kubectl config view --raw --flatten --minify prints."
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "instead"),
+    [
+        ("%YAML 1.1\n---\na: b", "Remove the line with “%”."),
+        ("a: b\n---\nc: d", "Remove what follows “---”."),
+        (f"a: &{CANARY} b", "Remove it."),
+    ],
+)
+def test_a_refusal_quotes_signs_and_no_values(text: str, instead: str) -> None:
+    (refusal,) = parse(text, now=NOW).refusals
+    assert refusal.instead == instead

@@ -15,13 +15,14 @@ from gangline.clusters.drivers.base import Done, NotYet, ObservedState
 from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
 from gangline.clusters.drivers.kubernetes.options import Options
 from gangline.clusters.drivers.kubernetes.probing import probe
-from gangline.clusters.drivers.kubernetes.resources import DEFINITIONS, Resource
+from gangline.clusters.drivers.kubernetes.resources import Resource
 from gangline.clusters.drivers.kubernetes.schedulers.kueue import (
     LOCAL_QUEUES,
     QUEUE,
     WORKLOADS,
 )
 from tests.beds.kubernetes.bed import Bed
+from tests.beds.kubernetes.objects import DEFINITIONS
 from tests.drivers.kubernetes.harness import JOBS, Ground, ground
 from tests.support.waiting import wait_for
 

@@ -98,6 +98,20 @@ def test_the_next_pod_goes_on_where_the_one_before_ended(tmp_path: Path) -> None
     assert not (tmp_path / "ended").exists()
 
 
+def test_a_log_that_cannot_be_begun_keeps_no_file_open(tmp_path: Path) -> None:
+    """As on a full disk: nothing can be written beside the segment."""
+    (tmp_path / "pod.new").mkdir()
+    before = _open_files()
+    for _ in range(5):
+        with pytest.raises(IsADirectoryError):
+            add(tmp_path, [line(0)])
+    assert _open_files() == before
+
+
+def _open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
 def test_two_do_not_write_at_once(tmp_path: Path) -> None:
     with archive.opened(tmp_path, "a") as first, archive.opened(tmp_path, "a") as second:
         assert first is not None

@@ -8,7 +8,7 @@ import pytest
 from gangline.clusters.drivers.base import Observation, ObservedState, ReplicaState
 from gangline.clusters.drivers.kubernetes import jobs, observing, pods
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
-from tests.drivers.kubernetes.raw import NOW, at, ended, job, pod, unscheduled
+from tests.drivers.kubernetes.raw import NOW, OWNER, at, ended, job, pod, unscheduled
 
 S, R = ObservedState, ReplicaState
 PULL = {"waiting": {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "x:1".'}}
@@ -287,3 +287,21 @@ def test_a_container_that_was_started_again_is_counted() -> None:
     raw["status"].setdefault("containerStatuses", [{}])[0]["restartCount"] = 2
     seen = look(job(true=["Created", "Running"]), raw, pod(1))
     assert [replica.restarts for replica in seen.replicas] == [2, 0]
+
+
+@pytest.mark.parametrize(
+    ("made", "is_ours"),
+    [
+        ({}, True),
+        ({"ownerReferences": [OWNER | {"uid": "job-2"}]}, False),
+        ({"ownerReferences": [{**OWNER, "kind": "Job", "name": "gang-launcher"}]}, True),
+        ({"ownerReferences": [{**OWNER, "kind": "Job", "name": "gang-2-launcher"}]}, False),
+        ({"ownerReferences": []}, True),  # its job was deleted, and it was left
+        ({"ownerReferences": [], "name": "debug"}, False),
+        ({"ownerReferences": [OWNER | {"controller": False}], "name": "debug"}, False),
+    ],
+)
+def test_a_pod_is_ours_by_its_owner_and_not_by_its_labels(
+    made: dict[str, Any], is_ours: bool
+) -> None:
+    assert pods.read(pod(0, **made)).is_of("gang", "job-1") is is_ours

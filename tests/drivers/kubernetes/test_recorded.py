@@ -8,6 +8,7 @@ import pytest
 
 from gangline.clusters.drivers.base import Observation, ObservedState, ReplicaState
 from gangline.clusters.drivers.kubernetes import jobs, observing, pods
+from gangline.clusters.drivers.kubernetes.kinds import KINDS
 
 RECORDED = Path(__file__).with_name("recorded")
 S, R = ObservedState, ReplicaState
@@ -21,8 +22,8 @@ def life(name: str) -> list[Observation]:
     seen = []
     for moment in moments:
         raw = moment["job"]
-        kind = jobs.kind_of(raw["apiVersion"], raw["kind"])
-        assert kind is not None
+        kind = next(one for one in KINDS.values() if one.resource.kind == raw["kind"])
+        assert kind.resource.api_version == raw["apiVersion"]
         its = [pods.read(pod) for pod in moment["pods"]]
         job = jobs.read(raw, kind)
         assert job.created_at is not None

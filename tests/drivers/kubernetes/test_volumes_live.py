@@ -23,11 +23,11 @@ from gangline.clusters.drivers.kubernetes import labels, volumes
 from gangline.clusters.drivers.kubernetes.resources import (
     CLAIMS,
     PODS,
-    SECRETS,
     STORAGE_CLASSES,
     Resource,
 )
 from tests.beds.kubernetes.bed import Bed
+from tests.beds.kubernetes.objects import SECRETS, SERVICES
 from tests.drivers.kubernetes.harness import JOBS, Ground, ground
 from tests.support.waiting import wait_for
 
@@ -35,7 +35,6 @@ pytestmark = pytest.mark.needs_kubernetes
 
 S = ObservedState
 PERSISTENT_VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
-SERVICES = Resource("", "v1", "services", "Service")
 Item = dict[str, Any]
 
 

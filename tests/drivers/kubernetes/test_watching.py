@@ -12,12 +12,13 @@ import pytest
 
 from gangline.clusters.drivers.base import AttemptRef, Observation, ObservedState
 from gangline.clusters.drivers.kubernetes import labels, reflector, watching
+from gangline.clusters.drivers.kubernetes import store as store_of_watch
 from gangline.clusters.drivers.kubernetes.access import Access
 from gangline.clusters.drivers.kubernetes.client import Client
 from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from gangline.clusters.drivers.kubernetes.options import Options
-from gangline.clusters.drivers.kubernetes.reflector import Raw, Reflector, Sink
+from gangline.clusters.drivers.kubernetes.reflector import Raw, Reflector
 from gangline.clusters.drivers.kubernetes.resources import PODS, Resource
 from gangline.clusters.drivers.kubernetes.store import Listener, Store
 from tests.beds.kubernetes.bed import Bed
@@ -36,7 +37,7 @@ def place(bed: Bed, tmp_path: Path) -> Iterator[Ground]:
         yield found
 
 
-class Told(Sink):
+class Told:
     """Keeps what a reflector tells: the objects that are there, and what troubles it."""
 
     def __init__(self) -> None:
@@ -93,6 +94,25 @@ def lists(held: Store, resource: Resource, objects: list[Raw], read_at: float) -
     """As a reflector lists."""
     cut = [held.cut(resource, raw) for raw in objects]
     held.listed(resource, [thing for thing in cut if thing is not None], read_at)
+
+
+def test_changes_that_come_together_are_told_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each alone would cost a transaction of its own."""
+    monkeypatch.setattr(store_of_watch, "GATHER", 1.0)
+    held, names = store(), [f"w-{number}" for number in range(6)]
+
+    def change() -> None:
+        for name in names:
+            marks = made.MARKS | {labels.WORKLOAD: name}
+            held.changed(JOBS, made.job(uid=name, labels=marks), 1.0)
+            time.sleep(0.02)
+
+    thread = threading.Thread(target=change)
+    thread.start()
+    taken = held.take(10.0)
+    thread.join()
+    assert sorted(taken) == [(name, 1) for name in names]
+    assert held.take(0) == {}
 
 
 def test_what_is_missing_from_a_list_is_gone() -> None:

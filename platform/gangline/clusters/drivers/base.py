@@ -246,6 +246,10 @@ def ignore_trouble(trouble: str) -> None:
     """For whoever does not want to know."""
 
 
+def ignore_all_told() -> None:
+    """For whoever does not want to know."""
+
+
 class Driver(Protocol):
     """See the module. Every method is idempotent and returns within its time budget, 30 s."""
 
@@ -311,11 +315,8 @@ class Driver(Protocol):
         ``ref`` than the identity, ``ext_uid`` where it is known, the grace, and ``goes_on``.
         """
 
-    def list_owned(self, install: str) -> Iterator[AttemptRef]:
-        """All of this installation on the cluster, for adoption and the search for orphans."""
-
     def owned_objects(self, install: str) -> Sequence[OwnedObject] | Unknown:
-        """What ``list_owned`` tells of, with objects of no workload: all of it, or Unknown."""
+        """What is there of this installation, also of no workload: all of it, or Unknown."""
 
     def delete_object(self, owned: OwnedObject) -> Result:
         """Delete this one object and what belongs to it, and nothing that took its name since.
@@ -324,12 +325,17 @@ class Driver(Protocol):
         """
 
     def watch(
-        self, install: str, cursor: str, tell: TellTrouble = ignore_trouble
+        self,
+        install: str,
+        cursor: str,
+        tell: TellTrouble = ignore_trouble,
+        all_told: Callable[[], None] = ignore_all_told,
     ) -> Iterator[Sequence[Observation]]:
         """Batches of observations as they happen; an empty batch now and then as a sign of life.
 
         ``tell`` gets, between two batches, why a part of the cluster cannot be followed, whenever
-        that changes.
+        that changes. ``all_told`` is called once, between two batches: every attempt that was there
+        when the watch began has been told, by strong reads. Over an outage that takes as long.
         """
 
     def silent_for(self) -> float | None:

@@ -79,5 +79,8 @@ class Capacity:
     cpus: float
     memory: int
     gpus: tuple[str, ...] = ()
+    """Ids of those that Gangline gives out; none where the cluster's scheduler does."""
+    gpu_count: int = 0
+    """How many there are in all, where they have no ids here."""
     gpus_declared: bool = False
     ports: tuple[int, int] = (16000, 32000)

@@ -6,6 +6,7 @@ The judged address is the one that is dialled, so a name that changes its mind g
 import ipaddress
 import re
 import socket
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -17,6 +18,8 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 LONGEST = 2048
 HTTPS = 443
+LONGEST_DIAL, LEAST_DIAL = 5.0, 1.0
+"""Seconds: for all addresses of a name where nobody says, and for one of many."""
 _NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)(?:\.(?!-)[A-Za-z0-9_-]{1,63}(?<!-))*\.?")
 _NUMBER = re.compile(r"(?:0[xX][0-9A-Fa-f]*|[0-9]+)")
 _PATH = re.compile(r"(?:/[A-Za-z0-9._~:@!$&'()*+,;=-]+)*/?")
@@ -123,23 +126,38 @@ def resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(one[4][0]) for one in found))
 
 
+def dial(found: Sequence[str], port: int, seconds: float, options: Any = None) -> socket.socket:
+    """Connect to the first of the addresses that takes it; they share the ``seconds``.
+
+    One that does not answer keeps nobody from the next. Raises OSError, the last one's, where none
+    takes it.
+    """
+    last = OSError("there is no address")
+    for address in found:
+        try:
+            made = urllib3.util.connection.create_connection(
+                (address, port), max(seconds / len(found), LEAST_DIAL), socket_options=options
+            )
+        except OSError as error:
+            last = error
+        else:
+            made.settimeout(seconds)
+            return made
+    raise last
+
+
 def guard(pool: urllib3.PoolManager, reach: Reach) -> None:
     """Let ``pool`` dial only what ``reach`` allows, at the moment of dialling."""
 
     class Connection(urllib3.connection.HTTPSConnection):
         def _new_conn(self) -> socket.socket:
-            last: OSError | None = None
             port = self.port or HTTPS
-            for address in reach.vetted(self._dns_host.strip("[]"), port):
-                try:
-                    return urllib3.util.connection.create_connection(
-                        (address, port), self.timeout, socket_options=self.socket_options
-                    )
-                except TimeoutError as error:
-                    raise urllib3.exceptions.ConnectTimeoutError(self, "timed out") from error
-                except OSError as error:
-                    last = error
-            raise last or AddressRefused(f"The name {self.host} is not known here.")
+            found = reach.vetted(self._dns_host.strip("[]"), port)
+            seconds = self.timeout if isinstance(self.timeout, int | float) else LONGEST_DIAL
+            try:
+                return dial(found, port, seconds, self.socket_options)
+            except TimeoutError as error:
+                raise urllib3.exceptions.ConnectTimeoutError(self, "timed out") from error
 
     class Pool(urllib3.HTTPSConnectionPool):
         ConnectionCls: Any = Connection

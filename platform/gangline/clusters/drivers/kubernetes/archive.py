@@ -41,9 +41,12 @@ class Archive:
         self.folder, self.limits = folder, limits
         self._starts = [segment.start for segment in segments(folder)]
         self._file = self._opened(self._starts[-1] if self._starts else 0)
-        self.offset = self._starts[-1] + self._mend()
-        begin = self._begin(pod_uid)
-        self.last, self._known = self._newest(begin)
+        try:
+            self.offset = self._starts[-1] + self._mend()
+            self.last, self._known = self._newest(self._begin(pod_uid))
+        except BaseException:
+            self.close()
+            raise
         """Stamp of the pod's newest line here, and how many lines bear it: read on from there, they
         come once more."""
 

@@ -98,7 +98,7 @@ class Claims:
         if answer.status == 403 and errors.missing_right(answer):
             return []  # where Gangline was never given its role it has made nothing
         if not answer.ok or not isinstance(answer.body, dict):
-            raise Doubt(errors.reading(answer))
+            raise Doubt(errors.reading(answer), answer)
         return list(answer.body.get("items") or ())
 
     def _get(self, namespace: str, name: str) -> Claim:
@@ -106,7 +106,7 @@ class Claims:
         if answer.status == 404:
             raise Doubt("A volume of the workload is just being removed.")
         if not answer.ok or not isinstance(answer.body, dict):
-            raise Doubt(errors.reading(answer))
+            raise Doubt(errors.reading(answer), answer)
         return answer.body
 
     def _own(self, ref: AttemptRef, job: Job, claim: Claim) -> Result | None:
@@ -129,7 +129,7 @@ class Claims:
         meta = claim["metadata"]
         answer = self.client.delete(CLAIMS, namespace, meta["name"], uid=meta["uid"])
         if not answer.ok and answer.status not in (404, 409):
-            raise Doubt(errors.reading(answer))
+            raise Doubt(errors.reading(answer), answer)
 
 
 def _is_of_workload(claim: Claim, ref: AttemptRef) -> bool:

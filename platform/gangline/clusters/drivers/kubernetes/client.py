@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 
 import urllib3
 
-from . import wires
+from . import shapes, wires
 from .access import Access
 from .addresses import AddressRefused, Reach, guard
 from .pacing import Allowance, Rest, asked_for
@@ -75,12 +75,20 @@ class Answer:
         return str(self.body or "")
 
 
+class NotUnderstood(Unreachable):
+    """Something answered, and not as Kubernetes does: nothing can be told of what was asked."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__("What the cluster told could not be understood.")
+        self.answer = answer
+
+
 class Client:
     """Thread-safe. Raises Unreachable; every other outcome is an Answer.
 
     ``reach`` says which addresses may be dialled; None: any. ``writes``: how fast objects may be
     changed; None: as fast as it goes. While the cluster wants a rest, nothing is sent to it: every
-    request is answered as the one was that asked for the rest.
+    request, and every stream, is answered as the one was that asked for the rest.
     """
 
     def __init__(
@@ -184,8 +192,27 @@ class Client:
     ) -> Answer:
         """One request and its whole answer, however slowly it comes: at most ``read_seconds``.
 
-        ``wire``: through which another thread may end the wait.
+        ``wire``: through which another thread may end the wait. Raises NotUnderstood for an answer
+        that is good by its status and is not what Kubernetes says.
         """
+        answer = self._asked(
+            method, path, query, body, content_type, read_seconds, most_bytes, wire
+        )
+        if answer.ok and not shapes.is_answer(answer.body):
+            raise NotUnderstood(answer)
+        return answer
+
+    def _asked(
+        self,
+        method: str,
+        path: str,
+        query: Query | None,
+        body: Mapping[str, Any] | None,
+        content_type: str,
+        read_seconds: float,
+        most_bytes: int,
+        wire: Wire | None,
+    ) -> Answer:
         if (left := self._rest.left) > 0:
             return _resting(left)
         until = time.monotonic() + read_seconds
@@ -200,12 +227,11 @@ class Client:
                     raise Unreachable(f"{self.access.server} answers too slowly.")
             answer = Answer(
                 response.status,
-                _parsed(bytes(data)),
+                parsed(bytes(data)),
                 asked_for(response.headers.get("Retry-After", "")),
                 response.headers.get("Date", ""),
             )
-        if answer.wants_rest:
-            self._rest.take(answer.retry_after or BRIEF_REST)
+        self._heed(answer)
         return answer
 
     @contextmanager
@@ -219,7 +245,8 @@ class Client:
     ) -> Iterator[tuple[int, Iterator[bytes]]]:
         """Status and pieces of an answer that goes on for long; a watch or a followed log.
 
-        ``wire``: through which another thread may end the wait.
+        ``wire``: through which another thread may end the wait. After a status that asks for a
+        rest, `rest_left` says for how long.
         """
         if (left := self._rest.left) > 0:
             resting = _resting(left)
@@ -227,11 +254,22 @@ class Client:
             return
         asked = self._opened("GET", path, query, None, "", silence)
         with waiting_on(wire), asked as response:
+            retry_after = asked_for(response.headers.get("Retry-After", ""))
+            self._heed(Answer(response.status, None, retry_after))
             yield response.status, self._pieces(response)
+
+    @property
+    def rest_left(self) -> float:
+        """Seconds for which the cluster still wants to be left alone; 0 when it does not."""
+        return self._rest.left
 
     def close(self) -> None:
         """Let go of all connections."""
         self._pool.clear()
+
+    def _heed(self, answer: Answer) -> None:
+        if answer.wants_rest:
+            self._rest.take(answer.retry_after or BRIEF_REST)
 
     def _await_turn(self) -> None:
         if self._writes is not None:
@@ -332,10 +370,11 @@ def _resting(left: float) -> Answer:
     return Answer(429, {"kind": "Status", "code": 429, "message": message}, retry_after=left)
 
 
-def _parsed(data: bytes) -> Any:
+def parsed(data: bytes) -> Any:
+    """JSON, or text where it is none."""
     try:
         return json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         return data.decode("utf-8", "replace")
 
 

@@ -19,12 +19,13 @@ from .client import CONNECT_SECONDS, Answer, Client, trusting
 from .identities import moment
 from .kubeconfig import MAKE_ACCOUNT
 from .resources import Resource
-from .steps import State, Step
+from .steps import State, Step, StepName
 
 OLDEST, NEWEST = (1, 29), (1, 37)
 """Oldest: strict checks of fields (1.27) and the question who one is (1.28) are needed, and before
 1.29 no vendor keeps a cluster any more. Newest: tried by us; a newer one gets a warning."""
 MOST_SKEW = 5.0
+LATER = "Check again in a minute; if it stays so, look into the log of the API server."
 SOON = timedelta(days=30)
 IDENTITY = Resource(
     "authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", namespaced=False
@@ -44,24 +45,24 @@ class Found:
 
 
 def reach(client: Client, dialled: addresses.Reach) -> tuple[Step, socket.socket | None]:
-    """Resolve the name, judge every address and connect to one."""
+    """Resolve the name, judge every address and connect to one, as every request does."""
     server = addresses.parse(client.access.server)
     place = f"{server.host} port {server.port}"
     fix = "Check the address, and that a firewall lets this machine through."
     try:
         found = dialled.vetted(server.host, server.port)
-        connection = socket.create_connection((found[0], server.port), CONNECT_SECONDS)
+        connection = addresses.dial(found, server.port, CONNECT_SECONDS)
     except addresses.AddressRefused as why:
-        return Step("Reachability", State.FAILED, str(why)), None
+        return Step(StepName.REACHABILITY, State.FAILED, str(why)), None
     except TimeoutError:
         says = f"{place} did not answer in {CONNECT_SECONDS:.0f} s."
-        return Step("Reachability", State.FAILED, says, fix), None
+        return Step(StepName.REACHABILITY, State.FAILED, says, fix), None
     except ConnectionRefusedError:
         says = f"{place} refuses connections: nothing listens there."
-        return Step("Reachability", State.FAILED, says, fix), None
+        return Step(StepName.REACHABILITY, State.FAILED, says, fix), None
     except OSError:
-        return Step("Reachability", State.FAILED, f"{place} cannot be reached.", fix), None
-    return Step("Reachability", State.OK, f"{place} answers."), connection
+        return Step(StepName.REACHABILITY, State.FAILED, f"{place} cannot be reached.", fix), None
+    return Step(StepName.REACHABILITY, State.OK, f"{place} answers."), connection
 
 
 def certificate(client: Client, connection: socket.socket) -> Step:
@@ -77,27 +78,35 @@ def certificate(client: Client, connection: socket.socket) -> Step:
         return _untrusted(client, name, error)
     except TimeoutError:
         says = "The server took the connection and did not answer."
-        return Step("Certificate", State.FAILED, says)
+        return Step(StepName.CERTIFICATE, State.FAILED, says)
     except (OSError, ValueError):
         says = f"{server.host} port {server.port} does not speak TLS as expected."
-        return Step("Certificate", State.FAILED, says, "Is it an API server’s port?")
+        return Step(StepName.CERTIFICATE, State.FAILED, says, "Is it an API server’s port?")
     until = found.not_valid_after_utc
     if until - datetime.now(UTC) < SOON:
         says = f"It is trusted, and ends soon: on {moment(until)}."
-        return Step("Certificate", State.WARNING, says, "Let the cluster renew it in time.")
-    return Step("Certificate", State.OK, f"It is trusted, and valid until {moment(until)}.")
+        return Step(StepName.CERTIFICATE, State.WARNING, says, "Let the cluster renew it in time.")
+    return Step(StepName.CERTIFICATE, State.OK, f"It is trusted, and valid until {moment(until)}.")
 
 
 def identity(answer: Answer) -> Found:
     """Who the server says that we are, from its answer to a SelfSubjectReview."""
+    if says := _too_busy(answer):
+        return Found(Step("Identity", State.FAILED, says, LATER))
+    if answer.status == 403:
+        says = "The API server does not say who Gangline is (403): the right to ask was taken away."
+        fix = "Bind system:basic-user to system:authenticated again, as every cluster has it."
+        return Found(Step("Identity", State.FAILED, says, fix))
     if 300 <= answer.status < 400:
         says = "The server sends Gangline elsewhere (a redirect), which it does not follow."
-        return Found(Step("Identity", State.FAILED, says, "Give the API server’s own address."))
+        return Found(
+            Step(StepName.IDENTITY, State.FAILED, says, "Give the API server’s own address.")
+        )
     if answer.status == 401:
         says = "The API server does not accept the credential: it ended, was revoked, or is another"
         return Found(
             Step(
-                "Identity",
+                StepName.IDENTITY,
                 State.FAILED,
                 f"{says} cluster’s.",
                 "Make a new token, and give it with “Replace the credential”.",
@@ -106,52 +115,73 @@ def identity(answer: Answer) -> Found:
         )
     if answer.status == 404:
         # Before 1.28 nobody could ask; the next step says that the version is too old.
-        return Found(Step("Identity", State.SKIPPED, "This server cannot be asked who one is."))
+        return Found(
+            Step(StepName.IDENTITY, State.SKIPPED, "This server cannot be asked who one is.")
+        )
     info = _object(answer.body, "status", "userInfo")
     who = info.get("username")
     if answer.status != 201 or not isinstance(who, str) or not _WHO.fullmatch(who):
         says = f"The server answered {answer.status}, not as an API server of Kubernetes does."
-        return Found(Step("Identity", State.FAILED, says, "Check the address and the port."))
-    return Found(Step("Identity", State.OK, f"Gangline signs in as {who}."), who)
+        return Found(Step(StepName.IDENTITY, State.FAILED, says, "Check the address and the port."))
+    return Found(Step(StepName.IDENTITY, State.OK, f"Gangline signs in as {who}."), who)
 
 
 def version(answer: Answer) -> Found:
     """Judge the answer of ``/version``."""
+    if says := _too_busy(answer):
+        return Found(Step("Version", State.FAILED, says, LATER))
     body = answer.body if isinstance(answer.body, dict) else {}
     major, minor = (_NUMBER.fullmatch(str(body.get(key))) for key in ("major", "minor"))
     if answer.status != 200 or major is None or minor is None:
         says = f"The server answered {answer.status}, and says no version of Kubernetes."
-        return Found(Step("Version", State.FAILED, says, "Check the address and the port."))
+        return Found(Step(StepName.VERSION, State.FAILED, says, "Check the address and the port."))
     full = str(body.get("gitVersion"))
     number = (int(major[1]), int(minor[1]))
     shown = full[1:] if _VERSION.fullmatch(full) else f"{number[0]}.{number[1]}"
     oldest, newest = (f"{a}.{b}" for a, b in (OLDEST, NEWEST))
     if number < OLDEST:
         says = f"Kubernetes {shown} is too old: Gangline needs {oldest} or newer."
-        return Found(Step("Version", State.FAILED, says, "Upgrade the cluster."))
+        return Found(Step(StepName.VERSION, State.FAILED, says, "Upgrade the cluster."))
     if number > NEWEST:
         says = f"Kubernetes {shown} is newer than what Gangline was tried with ({newest})."
-        return Found(Step("Version", State.WARNING, says), shown)
-    return Found(Step("Version", State.OK, f"Kubernetes {shown}."), shown)
+        return Found(Step(StepName.VERSION, State.WARNING, says), shown)
+    return Found(Step(StepName.VERSION, State.OK, f"Kubernetes {shown}."), shown)
 
 
 def clock(answer: Answer, asked: datetime, answered: datetime) -> Step:
     """Compare the clocks: ``Date`` says whole seconds, cut off."""
     try:
-        theirs = parsedate_to_datetime(answer.date)
+        theirs = _dated(answer.date)
     except ValueError:
-        return Step("Clock", State.SKIPPED, "The server does not say what time it has.")
+        return Step(StepName.CLOCK, State.SKIPPED, "The server does not say what time it has.")
     if theirs.tzinfo is None:
         theirs = theirs.replace(tzinfo=UTC)
     ahead = (theirs - answered).total_seconds()
     behind = (asked - theirs).total_seconds() - 1
     off = max(ahead, behind, 0.0)
     if off <= MOST_SKEW:
-        return Step("Clock", State.OK, "Both clocks agree.")
+        return Step(StepName.CLOCK, State.OK, "Both clocks agree.")
     way = "ahead of" if ahead > 0 else "behind"
     says = f"The cluster’s clock is {off:.0f} s {way} this machine’s."
     fix = "Let both follow a time server; times in lists and logs are off until then."
-    return Step("Clock", State.WARNING, says, fix)
+    return Step(StepName.CLOCK, State.WARNING, says, fix)
+
+
+def _dated(text: str) -> datetime:
+    """Raises ValueError for what is no time that a calendar has."""
+    try:
+        return parsedate_to_datetime(text)
+    except (OverflowError, TypeError) as error:
+        raise ValueError(text) from error
+
+
+def _too_busy(answer: Answer) -> str:
+    """Why a server that may well be the right one cannot answer now, in words; else empty."""
+    if answer.status == 429:
+        return "The API server answered 429: it has too much to do just now."
+    if answer.status >= 500:
+        return f"The server answered {answer.status}: it starts, is overloaded or has a fault."
+    return ""
 
 
 def _certificate(shaken: ssl.SSLSocket) -> x509.Certificate:
@@ -180,7 +210,7 @@ def _untrusted(client: Client, name: str, error: ssl.SSLCertVerificationError) -
     else:
         says = "The server’s certificate is issued by an authority that this machine does not know."
         fix = "Give the cluster’s certificate authority (PEM)."
-    return Step("Certificate", State.FAILED, says, fix)
+    return Step(StepName.CERTIFICATE, State.FAILED, says, fix)
 
 
 def _shown(client: Client, name: str) -> x509.Certificate | None:
@@ -190,9 +220,9 @@ def _shown(client: Client, name: str) -> x509.Certificate | None:
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     reach = client.reach or addresses.Reach(addresses.networks("0.0.0.0/0,::/0"))
     try:
-        place = (reach.vetted(server.host, server.port)[0], server.port)
+        found = reach.vetted(server.host, server.port)
         with (
-            socket.create_connection(place, CONNECT_SECONDS) as plain,
+            addresses.dial(found, server.port, CONNECT_SECONDS) as plain,
             context.wrap_socket(plain, server_hostname=name) as shaken,
         ):
             return _certificate(shaken)

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from gangline.clusters.drivers.base import (
@@ -24,6 +25,7 @@ from gangline.clusters.drivers.base import (
     Submission,
     TellTrouble,
     Unknown,
+    ignore_all_told,
     ignore_trouble,
 )
 from gangline.clusters.drivers.facts import Capacity, Facts, FieldNote, Health
@@ -32,8 +34,6 @@ from gangline.spec.problems import Advice, Problem, Role
 from . import (
     check,
     guidance,
-    jobs,
-    labels,
     logs,
     manifests,
     mapping,
@@ -52,11 +52,12 @@ from .collecting import Collecting
 from .effects import Effects
 from .jobs import Job
 from .kinds import KINDS
-from .objects import Doubt, Objects, is_attempt, is_workload
+from .objects import Doubt, Objects, Raw, is_attempt, is_seen, is_workload
 from .options import Options
 from .owned import Owned
-from .pending import Pending
+from .pending import Pending, Why
 from .pods import MASTER, WORKER, Pod
+from .pods import read as read_pod
 from .rehearsing import Rehearsing
 from .store import Listener
 from .watching import Watch
@@ -130,17 +131,7 @@ class KubernetesDriver:
             return Rehearsal(doubts=(doubt[:400],))
 
     def observe(self, ref: AttemptRef) -> Observation:
-        unknown = Observation(ref.workload, ref.attempt, ObservedState.UNKNOWN)
-        try:
-            return self._look(ref)
-        except Unreachable as why:
-            return replace(unknown, reason=str(why)[:400], is_cut_off=True)
-        except Doubt as why:
-            cut_off, rest = why.is_cut_off, why.retry_after
-            return replace(unknown, reason=str(why)[:400], is_cut_off=cut_off, retry_after=rest)
-        except _ODD as error:
-            reason = f"What the cluster told could not be understood: {error!r}."
-        return replace(unknown, reason=reason[:400])
+        return self._observed(ref)
 
     def create(self, ref: AttemptRef) -> Result:
         return self._answer(self._effects.create, ref)
@@ -159,13 +150,6 @@ class KubernetesDriver:
     def delete(self, ref: AttemptRef) -> Result:
         return self._answer(self._effects.delete, ref)
 
-    def list_owned(self, install: str) -> Iterator[AttemptRef]:
-        """What can be told; an outage ends it early, and a watch tells everything again."""
-        try:
-            yield from self._owned(install)
-        except (Doubt, Unreachable) as why:
-            log.warning("what this installation owns cannot be listed: %s", why)
-
     def owned_objects(self, install: str) -> Sequence[OwnedObject] | Unknown:
         try:
             return self._owned_objects.all(install)
@@ -181,9 +165,13 @@ class KubernetesDriver:
             return Unknown(str(why))
 
     def watch(
-        self, install: str, cursor: str, tell: TellTrouble = ignore_trouble
+        self,
+        install: str,
+        cursor: str,
+        tell: TellTrouble = ignore_trouble,
+        all_told: Callable[[], None] = ignore_all_told,
     ) -> Iterator[Sequence[Observation]]:
-        return self._watch(install, tell)
+        return self._watch(install, tell, all_told)
 
     def silent_for(self) -> float | None:
         watch = self._watched
@@ -201,21 +189,16 @@ class KubernetesDriver:
             wanted.tell(data_dir, ref.workload, ref.attempt)
         return chunk
 
-    def _owned(self, install: str) -> Iterator[AttemptRef]:
-        for kind in self.objects.served():
-            for raw in self.objects.everywhere(kind.resource, install, labels.selector(install)):
-                job = jobs.read(raw, kind)
-                if job.workload:
-                    yield jobs.ref_of(job)
-
     def _watch(
-        self, install: str, tell: TellTrouble
+        self, install: str, tell: TellTrouble, all_told: Callable[[], None]
     ) -> Generator[Sequence[Observation], None, None]:
         listener: Listener = Listener()
         if self.options.data_dir is not None:
             listener = Collecting(self.client, self.options.data_dir, self._log_limits)
         # Every kind that Gangline knows: an operator may be installed while this goes on.
-        watch = Watch(self.client, install, list(KINDS.values()), self.observe, listener, tell)
+        kinds = list(KINDS.values())
+        look = partial(self._observed, shares=True)
+        watch = Watch(self.client, install, kinds, look, listener, tell, all_told)
         self._watched = watch
         try:
             yield from watch.batches()
@@ -223,30 +206,49 @@ class KubernetesDriver:
             self._watched = None
             listener.stop()
 
-    def _look(self, ref: AttemptRef) -> Observation:
-        job = self.objects.job(ref)
-        if job is None:
+    def _observed(self, ref: AttemptRef, *, shares: bool = False) -> Observation:
+        """``shares``: looks at many attempts go together, see `Pending.why`."""
+        unknown = Observation(ref.workload, ref.attempt, ObservedState.UNKNOWN)
+        try:
+            return self._look(ref, shares)
+        except Unreachable as why:
+            return replace(unknown, reason=str(why)[:400], is_cut_off=True)
+        except Doubt as why:
+            cut_off, rest = why.is_cut_off, why.retry_after
+            return replace(unknown, reason=str(why)[:400], is_cut_off=cut_off, retry_after=rest)
+        except _ODD as error:
+            reason = f"What the cluster told could not be understood: {error!r}."
+        return replace(unknown, reason=reason[:400])
+
+    def _look(self, ref: AttemptRef, shares: bool) -> Observation:
+        found = self.objects.found(ref)
+        if found is None:
             return observing.without_job(ref.workload, ref.attempt, self.objects.pods(ref))
+        job, raw = found
+        if is_seen(job, ref):
+            job = replace(job, install=ref.install, workload=ref.workload, attempt=ref.attempt)
         if not is_workload(job, ref) and job.install != ref.install:
             return _conflict(ref, f"{job.name} in namespace {job.namespace} was made by others.")
         if not is_workload(job, ref) or job.attempt != ref.attempt:
             return observing.without_job(ref.workload, ref.attempt, self.objects.pods(ref))
         if not is_attempt(job, ref):
             return _conflict(ref, "Somebody removed it and made another object of its name.")
-        return self._explained(ref, job, self.objects.pods(ref, job.namespace))
+        its = list(self.objects.raw_pods(ref, job.namespace))
+        return self._explained(job, its, lambda: self._pending.why(ref, job, raw, its, shares))
 
-    def _explained(self, ref: AttemptRef, job: Job, pods: Sequence[Pod]) -> Observation:
+    def _explained(
+        self, job: Job, its: Sequence[Raw], why_pending: Callable[[], Why]
+    ) -> Observation:
         now = datetime.now(UTC)
+        pods = [read_pod(pod) for pod in its]
         seen = observing.observe(job, pods, now=now)
         hints: dict[str, str] = {}
         if seen.state is ObservedState.PENDING:
-            why = self._pending.why(ref, job)
+            why = why_pending()
             hints = {job.uid: why.words} if why.words else {}
             seen = replace(seen, is_impossible=why.is_final)
         elif seen.state is ObservedState.STARTING and not seen.reason:
-            is_slow = job.created_at is not None and now - job.created_at > SLOW_START
-            waits = [p for p in pods if p.is_scheduled and not p.has_started and not p.is_over]
-            hints = self._pending.of_pods(waits) if is_slow else {}
+            hints = self._pending.of_pods([pod for pod in pods if _is_slow(pod, now)])
         if not hints:
             return seen
         explained = observing.observe(job, pods, now=now, hints=hints)
@@ -275,6 +277,12 @@ class KubernetesDriver:
 
 def _conflict(ref: AttemptRef, reason: str) -> Observation:
     return Observation(ref.workload, ref.attempt, ObservedState.CONFLICT, reason)
+
+
+def _is_slow(pod: Pod, now: datetime) -> bool:
+    if not pod.is_scheduled or pod.has_started or pod.is_over:
+        return False
+    return pod.scheduled_at is None or now - pod.scheduled_at > SLOW_START
 
 
 def _is_replica(ref: AttemptRef, replica: str) -> bool:

@@ -22,23 +22,24 @@ from gangline.clusters.drivers.base import (
 from . import errors, manifests
 from .claims import Claims
 from .client import Answer, Client
+from .deadlines import InTime, in_time
 from .field_problems import problems_of
 from .jobs import INTENT, RUN, STOP, Job
 from .namespaces import Namespaces
 from .objects import Doubt, Objects, is_attempt, is_workload
 from .places import Place, Places, Render
 from .pods import Pod
-from .resources import CLAIMS, CONFIG_MAPS, SECRETS, Resource
+from .resources import CLAIMS, Resource
 from .schedulers import ADAPTERS, Change
 
 PATIENCE = 15.0
 """Seconds in which what is in the way may go before a call gives up; its budget is 30."""
 BRIEF = 8.0
 LOOK_EVERY = 0.2
+LONGEST_PAUSE = 2.0
 TRIES = 4
 DEPENDENTS = {
-    (r.api_version, r.kind): r
-    for r in (SECRETS, CONFIG_MAPS, CLAIMS, *(r for a in ADAPTERS.values() for r in a.reads))
+    (r.api_version, r.kind): r for r in (CLAIMS, *(r for a in ADAPTERS.values() for r in a.reads))
 }
 """What may stand beside a job, by version and kind."""
 
@@ -50,11 +51,12 @@ class Effects:
     """Raises Doubt, and Unreachable as the client does: the caller answers Unknown."""
 
     def __init__(self, client: Client, objects: Objects, catch_up: CatchUp, render: Render) -> None:
-        self.client, self.objects, self.catch_up = client, objects, catch_up
-        self.render = render
-        self._namespaces = Namespaces(client)
-        self._claims = Claims(client, objects)
+        self.client, self.catch_up, self.render = InTime(client), catch_up, render
+        self.objects = Objects(self.client, objects.options)
+        self._namespaces = Namespaces(self.client)
+        self._claims = Claims(self.client, self.objects)
 
+    @in_time
     def create(self, ref: AttemptRef) -> Result:
         """Make the object, held. What an earlier attempt left under the name goes first (R2a)."""
         kind, namespace = self.objects.place(ref)
@@ -63,12 +65,14 @@ class Effects:
         body = manifests.job(ref)
         deadline = time.monotonic() + PATIENCE
         is_prepared = False
+        pause = LOOK_EVERY
         while True:
             answer = self.client.create(kind.resource, namespace, body)
             if answer.ok:
                 return NotYet()
             if answer.status == 409:
-                told = self._taken(ref, deadline)
+                told = self._taken(ref, deadline, pause)
+                pause = min(LONGEST_PAUSE, 2 * pause)
             elif errors.lacks_namespace(answer) or errors.missing_right(answer):
                 told = self._said(ref, answer, ("job",)) if is_prepared else None
                 told = told or self._namespaces.prepare(namespace, ref.install)
@@ -78,14 +82,17 @@ class Effects:
             if told is not None:
                 return told
 
+    @in_time
     def commit(self, ref: AttemptRef) -> Result:
         """Make what belongs to the job, then let it go. Of a job that was stopped, nothing."""
         return self._change(ref, self._let_go, only_held=True)
 
+    @in_time
     def resume(self, ref: AttemptRef) -> Result:
         """Let a stopped job go on as the same attempt."""
         return self._change(ref, self._let_go, only_held=False)
 
+    @in_time
     def suspend(self, ref: AttemptRef) -> Result:
         """Let the operator end the pods; the object stays."""
         for _ in range(TRIES):
@@ -104,6 +111,7 @@ class Effects:
                 return errors.result(answer)
         return Unknown("The object kept changing while it was to be stopped.")
 
+    @in_time
     def delete(self, ref: AttemptRef) -> Result:
         """Delete the object and, through its ownership, everything of it."""
         jobs = self._own(ref)
@@ -167,8 +175,6 @@ class Effects:
 
     def _is_of(self, resource: Resource, job: Job, body: Mapping[str, Any]) -> bool:
         """Whether what bears the dependent's name was made for this very job."""
-        if resource == SECRETS:
-            return True  # never read; its name holds the workload's
         answer = self.client.get(resource, job.namespace, body["metadata"]["name"])
         if answer.status == 404:
             raise Doubt("What belongs to the workload is just being removed.")
@@ -199,11 +205,15 @@ class Effects:
     def _delete(self, job: Job) -> Answer:
         return self.client.delete(job.kind.resource, job.namespace, job.name, uid=job.uid)
 
-    def _taken(self, ref: AttemptRef, deadline: float) -> Result | None:
+    def _taken(self, ref: AttemptRef, deadline: float, pause: float) -> Result | None:
         """The name is in use: what that means; None when it is worth another try at once."""
         job = self.objects.job(ref)
         if job is None:
-            return None if time.monotonic() < deadline else Busy(2.0, "The name is in use.")
+            # It is just going, or a read does not show yet what a write meets.
+            if time.monotonic() + pause >= deadline:
+                return Busy(2.0, "The name is in use.")
+            time.sleep(pause)
+            return None
         if job.install != ref.install or is_attempt(job, ref):
             return NotYet()  # found, or somebody else's: the next observation says which
         if not is_workload(job, ref):

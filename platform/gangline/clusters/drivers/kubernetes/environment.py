@@ -78,7 +78,7 @@ def variables(
         **submission.identifiers,
         **_pod(submission, role),
         "OMP_NUM_THREADS": str(max(1, int(cores))),
-        **_contract(submission, kind, role),
+        **_contract(submission, kind),
     }
     taken = {item["name"] for item in own}
     return [*(_entry(name, value) for name, value in ours.items() if name not in taken), *own]
@@ -105,7 +105,7 @@ def _pod(submission: Submission, role: str) -> _Values:
     }
 
 
-def _contract(submission: Submission, kind: JobKind, role: str) -> _Values:
+def _contract(submission: Submission, kind: JobKind) -> _Values:
     """What the operator leaves out of the framework's variables."""
     match submission.framework:
         case "MPI":

@@ -10,8 +10,8 @@ import re
 from gangline.clusters.drivers.base import Busy, Refused, Result, Unknown
 
 from .client import BRIEF_REST, Answer
+from .wording import LONGEST, cleaned
 
-LONGEST = 380
 CHECK_AWAY, GOING = 10.0, 3.0
 _DENIED = re.compile(r'^.*?admission webhook "([^"]+)" denied the request:\s*', re.DOTALL)
 _CHECK_FAILED = re.compile(r'failed calling webhook "([^"]+)"')
@@ -21,13 +21,6 @@ _FORBIDDEN = re.compile(
 )
 _INVALID = re.compile(r'^\S+ "[^"]*" is (?:invalid|forbidden):\s*')
 _STRICT = re.compile(r"^.*?(?:strict decoding error|error decoding[^:]*):\s*", re.DOTALL)
-_INTERNAL = re.compile(
-    r"https?://(?:[\w.-]+\.svc(?:\.[\w.-]+)?|[\w-]+|[0-9.]+|\[[0-9a-fA-F:.]+\])(?::\d+)?(?=[/?\s\"']|$)\S*"
-)
-"""An address that means something inside of the cluster only; others may help people."""
-_STACK = re.compile(
-    r"\s*(?:goroutine \d+ \[|Traceback \(most recent call last\)|panic: ).*", re.DOTALL
-)
 _NO_NAMESPACE = re.compile(r'namespaces? "([^"]+)" not found')
 
 
@@ -56,15 +49,6 @@ def refusing_check(answer: Answer) -> str:
     """Which admission webhook refused it, as people may know it; empty if none did."""
     denied = _DENIED.match(" ".join(answer.message.split()))
     return _short(denied[1]) if denied else ""
-
-
-def cleaned(text: str) -> str:
-    """One line without stack traces, addresses inside of the cluster and control characters."""
-    text = _INTERNAL.sub("an address inside of the cluster", _STACK.sub("", " ".join(text.split())))
-    text = "".join(c for c in text if c.isprintable())
-    text = text[1:-1] if text[:1] == "[" and text[-1:] == "]" else text
-    text = text.strip()
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def missing_right(answer: Answer) -> str:
@@ -96,7 +80,7 @@ def result(answer: Answer) -> Result:
         # Nothing was stored: the API server asks its checks before it writes.
         return Busy(CHECK_AWAY, f"{_short(check[1])}, whom the cluster asks, does not answer.")
     if status >= 500:
-        return Unknown(f"The cluster answered {status}.")
+        return Unknown(_cut(f"The cluster answered {status}{_its_words(answer)}"))
     if status == 403 and "being terminated" in text:
         return Busy(GOING, "The project's namespace is just being removed.")
     if status == 404 and not lacks_namespace(answer):
@@ -109,6 +93,12 @@ def reading(answer: Answer) -> str:
     if answer.status == 401:
         return "The cluster no longer accepts Gangline's login."
     return missing_right(answer) or _cut(f"The cluster answered {answer.status}: {words(answer)}")
+
+
+def _its_words(answer: Answer) -> str:
+    """What was said beside a failure; a page of a proxy in between says nothing."""
+    said = cleaned(core(answer))
+    return f": {said}" if said and not said.startswith("<") else ""
 
 
 def _short(check: str) -> str:

@@ -29,6 +29,7 @@ class Following:
         self._namespaces: list[str] | None = None
         self._looked_at = float("-inf")
         self._why_not = ""
+        self._may_not_look = False
 
     def start(self) -> None:
         for resource in self.resources:
@@ -58,6 +59,14 @@ class Following:
             return not missing
         return all((resource, "") in self.store.troubles for resource in missing)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether everything was listed that may be listed at all; without the pods nothing is."""
+        return all(
+            self._is_heard(resource) or (resource != PODS and self._is_barred(resource))
+            for resource in self.resources
+        )
+
     def adapt(self) -> None:
         """Follow by namespace what may not be followed at once, and only that."""
         forbidden = {r for r in self.resources if r in self.store.forbidden}
@@ -79,6 +88,15 @@ class Following:
             return False
         return all(self.store.is_heard((resource, place)) for place in self._namespaces)
 
+    def _is_barred(self, resource: Resource) -> bool:
+        """Whether it may not be listed anywhere, as far as it was not."""
+        if resource not in self.store.forbidden:
+            return False
+        if self._namespaces is None:
+            return self._may_not_look
+        streams = ((resource, place) for place in self._namespaces)
+        return all(self.store.is_heard(one) or self.store.is_barred(one) for one in streams)
+
     def _follow(self, stream: Stream) -> None:
         resource, namespace = stream
         made = Reflector(self.client, resource, self._selector, self.store, namespace)
@@ -93,6 +111,7 @@ class Following:
             return
         if not answer.ok or not isinstance(answer.body, dict):
             self._why_not = errors.reading(answer)
+            self._may_not_look = answer.status == 403
             return
         items = answer.body.get("items") or ()
         self._namespaces = sorted(str(item["metadata"]["name"]) for item in items)

@@ -12,7 +12,7 @@ from gangline.clusters.drivers.base import AttemptRef
 from gangline.spec.frameworks import FRAMEWORKS
 
 from . import labels
-from .kinds import KINDS, JobKind
+from .kinds import JobKind
 from .pods import MASTER, WORKER, moment
 from .schedulers import ADAPTERS, PLAIN, SchedulerAdapter
 
@@ -115,12 +115,6 @@ def read(raw: Mapping[str, Any], kind: JobKind) -> Job:
         is_known=bool(status.get("conditions")),
         conditions=_conditions(status),
     )
-
-
-def kind_of(api_version: str, kind: str) -> JobKind | None:
-    """The kind of a job object; None for any other object."""
-    found = (k for k in KINDS.values() if k.resource.kind == kind)
-    return next((k for k in found if k.resource.api_version == api_version), None)
 
 
 def ref_of(job: Job) -> AttemptRef:

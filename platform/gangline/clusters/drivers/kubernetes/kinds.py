@@ -28,7 +28,6 @@ class JobKind:
     worker: str = "Worker"
     port: int = 0
     """Where rank 0 listens, as the operator's default has it."""
-    role_label: str = "training.kubeflow.org/replica-type"
 
 
 def _v1(plural: str, kind: str) -> Resource:
@@ -57,7 +56,6 @@ KINDS: dict[str, JobKind] = {
         JobKind(
             "MPI", Resource("kubeflow.org", "v2beta1", "mpijobs", "MPIJob"), MPI_OPERATOR,
             "mpiReplicaSpecs", "mpi", master="Launcher",
-            role_label="training.kubeflow.org/job-role",
         ),
     )
 }  # fmt: skip

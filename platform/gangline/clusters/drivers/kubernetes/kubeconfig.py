@@ -12,13 +12,15 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any
 
-from gangline.lib.yaml_text import UnreadableYaml, read
+from gangline.lib.yaml_text import NotAnObject, UnreadableYaml, read
 
 from . import addresses, identities
 from .access import Access
 
 LONGEST = 64 * 1024
 _QUOTED = re.compile(r"“[^”]*”|'[^']*'|\"[^\"]*\"")
+_SIGNS = ("“%”", "“---”")
+"""What a sentence quotes of YAML itself, and not of the file."""
 _PLAIN = re.compile(r"[A-Za-z0-9._-]{1,40}")
 _SERVER_NAME = re.compile(r"[A-Za-z0-9.:*-]{1,253}")
 
@@ -99,6 +101,12 @@ def parse(text: str | bytes, *, context: str = "", now: datetime) -> Parsed:
     access = found.access(now)
     server = access.server if access and not any(check_server(access.server)) else ""
     return Parsed(None if refusals else access, tuple(refusals), names, chosen, server)
+
+
+def too_long(size: int) -> Refusal:
+    """For a file of so many bytes, without a look into it."""
+    says = f"The file has {-(-size // 1024)} KiB; a kubeconfig has at most {LONGEST // 1024}"
+    return Refusal("", says, "Cut it down: kubectl config view --raw --flatten --minify.")
 
 
 def check_server(server: str) -> Iterator[str]:
@@ -339,7 +347,10 @@ def _unreadable(text: str | bytes, error: UnreadableYaml) -> Refusal:
     """Never with what stands in the line: it may be half of a token."""
     size = len(text if isinstance(text, bytes) else text.encode("utf-8", "replace"))
     if size > LONGEST:
-        says = f"The file has {size // 1024 + 1} KiB; a kubeconfig has at most {LONGEST // 1024}"
-        return Refusal("", says, "Cut it down: kubectl config view --flatten --minify.")
+        return too_long(size)
+    if isinstance(error, NotAnObject):
+        says = "This is not a kubeconfig: it has no apiVersion, clusters, users and contexts"
+        return Refusal("", says, "Give what kubectl config view --raw --flatten --minify prints.")
     said = _QUOTED.sub("a value", error.message)
-    return Refusal(f"Line {error.line}:", said, _QUOTED.sub("it", error.suggestion))
+    instead = _QUOTED.sub(lambda one: one[0] if one[0] in _SIGNS else "it", error.suggestion)
+    return Refusal(f"Line {error.line}:", said, instead)

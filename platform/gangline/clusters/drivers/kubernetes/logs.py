@@ -244,6 +244,8 @@ def catch_up(
                     continue  # somebody follows it, and is a moment behind at most
                 for lines in _lines(client, pod, into, follow=False):
                     into.add(lines)
+                    if time.monotonic() >= until:
+                        return
                 if pod.is_over:
                     into.end()
         except (OSError, _Refused, Unreachable) as why:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from . import errors, quantities
+from . import errors, quantities, wording
 from .client import Answer
 
 CONTAINER = "spec.containers[0]"
@@ -33,7 +33,7 @@ def objections(answer: Answer) -> tuple[Objection, ...]:
     if errors.missing_right(answer):
         return (Objection(errors.words(answer)),)
     found = list(_causes(answer)) or list(_in_text(errors.core(answer)))
-    cleaned = [Objection(errors.cleaned(o.words), o.place, o.accepted) for o in found]
+    cleaned = [Objection(wording.cleaned(o.words), o.place, o.accepted) for o in found]
     return tuple(dict.fromkeys(cleaned))[:MOST] or (Objection(errors.words(answer)),)
 
 

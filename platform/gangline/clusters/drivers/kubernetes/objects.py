@@ -11,7 +11,7 @@ from typing import Any
 
 from gangline.clusters.drivers.base import AttemptRef
 
-from . import errors, jobs, labels, names, pods
+from . import errors, jobs, labels, names, paging, pods
 from .client import BRIEF_REST, Answer, Client
 from .jobs import Job
 from .kinds import KINDS, JobKind
@@ -19,8 +19,9 @@ from .options import Options
 from .pods import Pod
 from .resources import NAMESPACES, PODS, Resource
 
-PAGE = 500
 SERVED_SECONDS = 300.0
+
+Raw = dict[str, Any]
 
 
 class Doubt(Exception):
@@ -55,7 +56,7 @@ class Objects:
             answer = self.client.request("GET", root)
             if answer.status != 404 and not answer.ok:
                 raise Doubt(errors.reading(answer), answer)
-            listed = answer.body.get("resources", ()) if answer.ok else ()
+            listed = answer.body.get("resources") or () if answer.ok else ()
             plurals[root] = {str(resource.get("name")) for resource in listed}
         found = [k for k in KINDS.values() if k.resource.plural in plurals[k.resource.root]]
         with self._lock:
@@ -76,13 +77,18 @@ class Objects:
 
         Where ``ref`` is no more than an identity, the object that bears its labels.
         """
+        found = self.found(ref)
+        return None if found is None else found[0]
+
+    def found(self, ref: AttemptRef) -> tuple[Job, Raw] | None:
+        """The same, with the object as the cluster sent it."""
         kind, namespace = self.place(ref)
         if kind is None or not namespace or not ref.name:
-            return next(self.search(ref), None)
+            return next(self._labelled(ref), None)
         raw = self.raw_job(kind, namespace, ref.name)
-        return None if raw is None else jobs.read(raw, kind)
+        return None if raw is None else (jobs.read(raw, kind), raw)
 
-    def raw_job(self, kind: JobKind, namespace: str, name: str) -> dict[str, Any] | None:
+    def raw_job(self, kind: JobKind, namespace: str, name: str) -> Raw | None:
         """The object with this name as it is; None when there is none for certain."""
         answer = self.client.get(kind.resource, namespace, name)
         if answer.ok and isinstance(answer.body, dict):
@@ -99,21 +105,24 @@ class Objects:
 
     def search(self, ref: AttemptRef) -> Iterator[Job]:
         """Every object that bears the labels of the attempt, in any namespace."""
-        for kind in self.served():
-            for raw in self.everywhere(kind.resource, ref.install, selector(ref)):
-                yield jobs.read(raw, kind)
+        return (job for job, _ in self._labelled(ref))
 
     def pods(self, ref: AttemptRef, namespace: str = "") -> list[Pod]:
-        """The attempt's pods, whatever became of their owner."""
-        namespace = namespace or self.place(ref)[1]
-        found = (
-            self.every(PODS, namespace, selector(ref))
-            if namespace
-            else self.everywhere(PODS, ref.install, selector(ref))
-        )
-        return [pods.read(raw) for raw in found]
+        """The attempt's pods, whatever became of the job that they were made for."""
+        return [pods.read(raw) for raw in self.raw_pods(ref, namespace)]
 
-    def everywhere(self, resource: Resource, install: str, wanted: str) -> Iterator[dict[str, Any]]:
+    def raw_pods(self, ref: AttemptRef, namespace: str = "") -> Iterator[Raw]:
+        """The same as the cluster sent them."""
+        if namespace := namespace or self.place(ref)[1]:
+            found = self.every(PODS, namespace, selector(ref))
+        else:
+            found = self.everywhere(PODS, ref.install, selector(ref))
+        for raw in found:
+            owner = pods.owner(raw)
+            if owner is not None and owner.is_job(ref.name, ref.ext_uid):
+                yield raw
+
+    def everywhere(self, resource: Resource, install: str, wanted: str) -> Iterator[Raw]:
         """Objects of all namespaces or, where that is refused, of those that we have made."""
         try:
             yield from self.every(resource, "", wanted)
@@ -128,26 +137,19 @@ class Objects:
         found = self.every(NAMESPACES, "", labels.selector(install))
         return [str(raw["metadata"]["name"]) for raw in found]
 
-    def every(
-        self, resource: Resource, namespace: str, wanted: str, **query: str
-    ) -> Iterator[dict[str, Any]]:
+    def every(self, resource: Resource, namespace: str, wanted: str, **query: str) -> Iterator[Raw]:
         """All objects of a collection, page by page."""
-        page: dict[str, str | int] = {"limit": PAGE, **query}
         if wanted:
-            page["labelSelector"] = wanted
-        while True:
-            answer = self._page(resource, namespace, page)
-            yield from answer.body.get("items") or ()
-            following = (answer.body.get("metadata") or {}).get("continue")
-            if not following:
-                return
-            page["continue"] = following
+            query["labelSelector"] = wanted
+        for page in paging.pages(self.client, resource.path(namespace), query):
+            if not paging.is_page(page):
+                raise Doubt(errors.reading(page), page)
+            yield from paging.items(page)
 
-    def _page(self, resource: Resource, namespace: str, page: Mapping[str, str | int]) -> Answer:
-        answer = self.client.list(resource, namespace, **page)
-        if not answer.ok or not isinstance(answer.body, dict):
-            raise Doubt(errors.reading(answer), answer)
-        return answer
+    def _labelled(self, ref: AttemptRef) -> Iterator[tuple[Job, Raw]]:
+        for kind in self.served():
+            for raw in self.everywhere(kind.resource, ref.install, selector(ref)):
+                yield jobs.read(raw, kind), raw
 
 
 def selector(ref: AttemptRef) -> str:
@@ -159,10 +161,16 @@ def selector(ref: AttemptRef) -> str:
 
 def is_workload(job: Job, ref: AttemptRef) -> bool:
     """Made by this installation for this workload, in whichever attempt."""
-    return job.install == ref.install and job.workload == ref.workload
+    return is_seen(job, ref) or (job.install == ref.install and job.workload == ref.workload)
 
 
 def is_attempt(job: Job, ref: AttemptRef) -> bool:
     """… and in this attempt; the very object that was seen first, where that is known."""
-    is_same = not ref.ext_uid or job.uid == ref.ext_uid
-    return is_workload(job, ref) and job.attempt == ref.attempt and is_same
+    if ref.ext_uid:
+        return is_seen(job, ref)
+    return is_workload(job, ref) and job.attempt == ref.attempt
+
+
+def is_seen(job: Job, ref: AttemptRef) -> bool:
+    """The very object that was seen as this attempt's: it is, whatever became of its labels."""
+    return bool(ref.ext_uid) and job.uid == ref.ext_uid

@@ -43,7 +43,7 @@ def observe(
     """
     seen = _replicas(job, pods)
     living = [pod for pod in pods if _lives(pod, now)]
-    first = _first_failure(pods, seen)
+    first = _first_failure(seen)
     plain = Observation(
         workload=job.workload,
         attempt=job.attempt,
@@ -177,7 +177,7 @@ def _lives(pod: Pod, now: datetime) -> bool:
     return pod.deleting_at is None or now < pod.deleting_at + OVERDUE
 
 
-def _first_failure(pods: Sequence[Pod], seen: Sequence[ReplicaObservation]) -> str:
+def _first_failure(seen: Sequence[ReplicaObservation]) -> str:
     """Times have whole seconds: of those that ended together, a plain exit is the cause."""
     failed = [r for r in seen if r.state is ReplicaState.FAILED]
     if not failed:

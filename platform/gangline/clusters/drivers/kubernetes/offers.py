@@ -12,7 +12,7 @@ from . import schedulers
 from .kinds import KINDS, MPI_OPERATOR, JobKind
 from .quantities import amount, is_gpu
 from .schedulers.room import is_open
-from .steps import State, Step
+from .steps import State, Step, StepName
 
 INSTALL = {
     "training-operator": (
@@ -56,15 +56,15 @@ def operators(offers: Sequence[FrameworkOffer]) -> Step:
     there = [_label(one.framework) for one in offers if one.available]
     missing = [one for one in offers if not one.available]
     if not missing:
-        return Step("Operators", State.OK, f"All frameworks can run: {', '.join(there)}.")
+        return Step(StepName.OPERATORS, State.OK, f"All frameworks can run: {', '.join(there)}.")
     wanted = {KINDS[one.framework].operator for one in missing}
     reasons = " ".join(dict.fromkeys(one.reason for one in missing))
     copy = "\n".join(INSTALL[name] for name in sorted(wanted))
     if not there:
         says = "No framework can run here: no operator of Kubeflow serves a kind that Gangline uses"
-        return Step("Operators", State.FAILED, f"{says}. {reasons}", "Install them:", copy)
+        return Step(StepName.OPERATORS, State.FAILED, f"{says}. {reasons}", "Install them:", copy)
     says = f"{', '.join(there)} can run. {reasons}"
-    return Step("Operators", State.WARNING, says, "To offer the rest:", copy)
+    return Step(StepName.OPERATORS, State.WARNING, says, "To offer the rest:", copy)
 
 
 def scheduling(served: Served, chosen: str) -> tuple[Step, list[dict[str, Any]]]:
@@ -84,15 +84,17 @@ def scheduling(served: Served, chosen: str) -> tuple[Step, list[dict[str, Any]]]
     if COSCHEDULING in served.versions:
         more = " scheduler-plugins is there too; Gangline does not use it."
     if used not in schedulers.ADAPTERS:
-        return Step("Scheduler", State.FAILED, f"Gangline knows no scheduler {used}."), found
+        return Step(StepName.SCHEDULER, State.FAILED, f"Gangline knows no scheduler {used}."), found
     title = schedulers.ADAPTERS[used].title
     if used not in names:
         says = f"{title} was chosen, and the cluster does not have it."
-        return Step("Scheduler", State.FAILED, says + more, "Install it, or choose another."), found
+        return Step(
+            StepName.SCHEDULER, State.FAILED, says + more, "Install it, or choose another."
+        ), found
     if used == schedulers.PLAIN:
         says = f"{title} places pods one by one: a training may wait with only a part running."
         fix = "Volcano, or gangs of Kubernetes itself (1.36 and newer), start whole trainings."
-        return Step("Scheduler", State.WARNING, says + more, fix), found
+        return Step(StepName.SCHEDULER, State.WARNING, says + more, fix), found
     adapter = schedulers.ADAPTERS[used]
     alone = [_label(name) for name in sorted(adapter.places_alone)]
     if alone:
@@ -100,10 +102,12 @@ def scheduling(served: Served, chosen: str) -> tuple[Step, list[dict[str, Any]]]
     if not adapter.is_proven:
         says = f"{title} was chosen. Gangline was never run against the real one."
         fix = "Try it with a training of your own before people rely on it."
-        return Step("Scheduler", State.WARNING, says + more, fix), found
+        return Step(StepName.SCHEDULER, State.WARNING, says + more, fix), found
     others = [str(one["title"]) for one in found if not one["used"]]
     beside = f" Also there: {', '.join(others)}." if others else ""
-    return Step("Scheduler", State.OK, f"{title} starts whole trainings.{beside}{more}"), found
+    return Step(
+        StepName.SCHEDULER, State.OK, f"{title} starts whole trainings.{beside}{more}"
+    ), found
 
 
 def storage(classes: Objects) -> tuple[Step, list[dict[str, Any]]]:
@@ -119,26 +123,23 @@ def storage(classes: Objects) -> tuple[Step, list[dict[str, Any]]]:
     found.sort(key=lambda one: (not one["default"], one["name"]))
     if not found:
         says = "There is none: trainings can use volumes that are there already, and no new ones."
-        return Step("Storage classes", State.WARNING, says), found
+        return Step(StepName.STORAGE, State.WARNING, says), found
     names = [f"{one['name']} (default)" if one["default"] else str(one["name"]) for one in found]
     if not found[0]["default"]:
         says = f"{_some(names)}; none is the default, so a new volume must name one."
-        return Step("Storage classes", State.WARNING, says), found
-    return Step("Storage classes", State.OK, f"{_some(names)}."), found
+        return Step(StepName.STORAGE, State.WARNING, says), found
+    return Step(StepName.STORAGE, State.OK, f"{_some(names)}."), found
 
 
 def capacity(nodes: Objects) -> Capacity:
     """What ready nodes that take pods can give away. The cluster's own scheduler admits."""
     usable = [_allocatable(node) for node in nodes if is_open(node)]
-    gpus: list[str] = []
-    for resources in usable:
-        for name in sorted(filter(is_gpu, resources)):
-            gpus += [name] * int(amount(resources[name]))
+    gpus = (amount(one[name]) for one in usable for name in one if is_gpu(name))
     return Capacity(
         admission="theirs",
         cpus=float(sum(amount(one.get("cpu", 0)) for one in usable)),
         memory=int(sum(amount(one.get("memory", 0)) for one in usable)),
-        gpus=tuple(gpus),
+        gpu_count=sum(map(int, gpus)),
     )
 
 
@@ -159,7 +160,7 @@ def nodes_in_words(nodes: Objects) -> tuple[Step, dict[str, Any]]:
     detail: dict[str, Any] = {"total": len(nodes), "usable": len(usable), "gpus": gpus}
     if not usable:
         says = f"None of {len(nodes)} nodes takes pods: they are not ready, or cordoned."
-        return Step("Nodes and GPUs", State.WARNING, says, "kubectl get nodes says why."), detail
+        return Step(StepName.NODES, State.WARNING, says, "kubectl get nodes says why."), detail
     detail["largest"] = _largest(usable)
     words = ", ".join(
         f"{one['total']} × {one['product'] or one['resource']} on {_nodes(one['nodes'])}"
@@ -169,14 +170,14 @@ def nodes_in_words(nodes: Objects) -> tuple[Step, dict[str, Any]]:
         f"{len(usable)} of {_nodes(len(nodes))} take pods: {room.cpus:g} CPU cores,"
         f" {bytes_in_words(room.memory)}, {words or 'no GPUs'}."
     )
-    return Step("Nodes and GPUs", State.OK, says), detail
+    return Step(StepName.NODES, State.OK, says), detail
 
 
 def _largest(usable: Objects) -> dict[str, Any]:
     """The most that any one node can give, each for itself."""
     rooms = [capacity([node]) for node in usable]
     return {
-        "gpus": max(len(room.gpus) for room in rooms),
+        "gpus": max(room.gpu_count for room in rooms),
         "cpus": max(room.cpus for room in rooms),
         "memory": max(room.memory for room in rooms),
     }

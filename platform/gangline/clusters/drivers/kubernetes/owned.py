@@ -24,7 +24,7 @@ class Owned:
         """
         found = []
         for kind in self.objects.served():
-            for raw in self.objects.every(kind.resource, "", labels.selector(install)):
+            for raw in self.objects.everywhere(kind.resource, install, labels.selector(install)):
                 found.append(_owned(raw, jobs.read(raw, kind), kind))
         return found
 

@@ -13,18 +13,20 @@ from typing import Any
 from gangline.clusters.drivers.base import AttemptRef
 
 from .jobs import Job
-from .objects import Doubt, Objects, selector
+from .objects import Doubt, Objects, Raw, selector
 from .pods import Pod
-from .resources import EVENTS, NODES, PODS
+from .resources import EVENTS, NODES, PODS, Resource
 from .schedulers import Room, SchedulerAdapter, Waiting, lacking
 from .schedulers.room import counted
+from .wording import sentence
 
 ROOM_SECONDS = 10.0
+SHARED_SECONDS = 2.0
+"""What a scheduler keeps of all its gangs is read once for all that are looked at in one go."""
 MOST_OF_THE_TIME = 0.1
 """Counting takes no more than this share of it, however large the cluster is."""
 MOST_PODS = 5_000
 """Of more pods on a cluster, what is free is not counted."""
-_LONGEST = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,30 +44,35 @@ class Pending:
         self.objects = objects
         self._room: tuple[float, Room | None] | None = None
         """Until when the count holds, and what was counted."""
+        self._listed: dict[tuple[Resource, str], tuple[float, list[Raw]]] = {}
+        """Until when it holds, and what was there."""
         self._lock = threading.Lock()
 
-    def why(self, ref: AttemptRef, job: Job) -> Why:
-        """What it waits for."""
-        raw = self.objects.raw_job(job.kind, job.namespace, job.name)
-        if raw is None:
-            return Why("")
+    def why(
+        self, ref: AttemptRef, job: Job, raw: Raw, pods: Sequence[Raw], shares: bool = False
+    ) -> Why:
+        """What it waits for: ``job``, which is ``raw`` as it was just read, with its pods.
+
+        ``shares``: what its scheduler keeps of all gangs may have been read for another of them,
+        a moment ago.
+        """
         waiting = Waiting(
             job=raw,
-            pods=list(self.objects.every(PODS, job.namespace, selector(ref))),
-            objects=self._objects(job.adapter, ref, job),
+            pods=pods,
+            objects=self._objects(job.adapter, ref, job, shares),
             room=self._free(),
         )
         if never := _never(waiting, job.adapter.bound_to(waiting)):
-            return Why(_sentence(never), is_final=True)
+            return Why(sentence(never), is_final=True)
         said = job.adapter.pending_reason(waiting)
-        return Why(_sentence(said) or self.warning(job.namespace, job.uid))
+        return Why(sentence(said) or self.warning(job.namespace, job.uid))
 
     def warning(self, namespace: str, uid: str) -> str:
         """The newest warning about one object."""
         wanted = f"involvedObject.uid={uid},type=Warning"
         found = list(self.objects.every(EVENTS, namespace, "", fieldSelector=wanted))
         newest = max(found, key=_when, default=None)
-        return _sentence(str(newest.get("message") or "")) if newest else ""
+        return sentence(str(newest.get("message") or "")) if newest else ""
 
     def of_pods(self, starting: Sequence[Pod]) -> dict[str, str]:
         """The newest warning about the first of these pods, by its uid."""
@@ -75,16 +82,29 @@ class Pending:
         return {}
 
     def _objects(
-        self, adapter: SchedulerAdapter, ref: AttemptRef, job: Job
-    ) -> dict[str, list[dict[str, Any]]]:
+        self, adapter: SchedulerAdapter, ref: AttemptRef, job: Job, shares: bool
+    ) -> dict[str, list[Raw]]:
         found = {}
         for resource in adapter.reads:
             namespace = job.namespace if resource.namespaced else ""
-            listed = list(self.objects.every(resource, namespace, ""))
+            listed = self._all(resource, namespace, shares)
             if resource.namespaced:
                 listed = [raw for raw in listed if _is_of(raw, ref, job)]
             found[resource.plural] = listed
         return found
+
+    def _all(self, resource: Resource, namespace: str, shares: bool) -> list[Raw]:
+        """A whole collection; those who share, and ask at about the same time, read it once."""
+        key, began = (resource, namespace), time.monotonic()
+        with self._lock:
+            self._listed = {k: held for k, held in self._listed.items() if held[0] > began}
+            if shares and key in self._listed:
+                return self._listed[key][1]
+        listed = list(self.objects.every(resource, namespace, ""))
+        took = time.monotonic() - began
+        with self._lock:
+            self._listed[key] = (began + max(SHARED_SECONDS, took / MOST_OF_THE_TIME), listed)
+        return listed
 
     def _free(self) -> Room | None:
         """What is free on the cluster, counted now and then; None: that would take too long."""
@@ -107,7 +127,7 @@ class Pending:
         pods = list(itertools.islice(self._placed(), MOST_PODS + 1))
         return counted(nodes, pods) if len(pods) <= MOST_PODS else None
 
-    def _placed(self) -> Iterator[dict[str, Any]]:
+    def _placed(self) -> Iterator[Raw]:
         """Every pod of the cluster that holds something on a node."""
         holds = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
         return self.objects.every(PODS, "", "", fieldSelector=holds)
@@ -134,11 +154,3 @@ def _when(event: Mapping[str, Any]) -> str:
     found = (event.get(key) for key in times)
     series = (event.get("series") or {}).get("lastObservedTime")
     return str(series or next((at for at in found if at), ""))
-
-
-def _sentence(text: str) -> str:
-    clean = " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_LONGEST]
-    if not clean:
-        return ""
-    clean = clean[0].upper() + clean[1:]
-    return clean if clean[-1] in ".!?…" else f"{clean}."

@@ -10,23 +10,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .kinds import KINDS
+from .resources import Resource
+from .schedulers import kai, kueue, native, volcano
+from .schedulers.kai import Kai
+from .schedulers.kueue import Kueue
+from .schedulers.native import Native
+from .schedulers.volcano import Volcano
 
 ROLE, PROJECT_ROLE = "gangline", "gangline-project"
 RBAC = "rbac.authorization.k8s.io"
-READ = ("get", "list", "watch")
 FOLLOW = ("list", "watch")
 OWN = ("get", "list", "watch", "create", "patch", "delete")
 GROUPS = ("get", "list", "create")
 JOBS = tuple(sorted(kind.resource.plural for kind in KINDS.values()))
-VOLCANO, NATIVE, KUEUE, KAI = (
-    "scheduling.volcano.sh",
-    "scheduling.k8s.io/podgroups",
-    "kueue.x-k8s.io",
-    "scheduling.run.ai",
-)
-
-
-NATIVE_VERSION = "scheduling.k8s.io/v1alpha2"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +35,9 @@ class Rule:
     why: str
     names: tuple[str, ...] = ()
     needs: str = ""
-    """The scheduler without which the rule does not matter, as `judge` is told of it."""
+    """Name of the scheduler's adapter without which the rule does not matter."""
+    is_wide: bool = False
+    """What a site that lets nothing be followed on the whole cluster does without."""
 
     def yaml(self) -> str:
         """The rule as an item below ``rules:``."""
@@ -50,22 +48,22 @@ class Rule:
         return "- " + "\n  ".join(lines)
 
 
+def _of(resource: Resource, verbs: tuple[str, ...], needs: str, why: str) -> Rule:
+    """A rule about objects of the scheduler whose adapter is named."""
+    return Rule(resource.group, (resource.plural,), verbs, why, needs=needs)
+
+
 CLUSTER: tuple[Rule, ...] = (
-    Rule("", ("nodes",), READ, "What the cluster has, and why a training waits"),
-    Rule("", ("namespaces",), (*READ, "create", "patch"), "One namespace per project"),
-    Rule("storage.k8s.io", ("storageclasses",), READ, "Storage classes in the form"),
-    Rule("scheduling.k8s.io", ("priorityclasses",), READ, "Priorities in the form"),
-    Rule(
-        "apiextensions.k8s.io",
-        ("customresourcedefinitions",),
-        ("get", "list"),
-        "Which operators are there, and in which versions",
-    ),
+    Rule("", ("nodes",), ("list",), "What the cluster has, and why a training waits"),
+    Rule("", ("namespaces",), ("get", "list", "create", "patch"), "One namespace per project"),
+    Rule("storage.k8s.io", ("storageclasses",), ("list",), "Storage classes in the form"),
+    Rule("scheduling.k8s.io", ("priorityclasses",), ("list",), "Priorities in the form"),
     Rule(
         RBAC,
         ("rolebindings",),
-        ("get", "create", "patch"),
+        ("create", "patch"),
         "To give itself the role of projects in a project's namespace",
+        is_wide=True,
     ),
     Rule(
         RBAC,
@@ -74,12 +72,11 @@ CLUSTER: tuple[Rule, ...] = (
         "That one role and no other",
         names=(PROJECT_ROLE,),
     ),
-    Rule("kubeflow.org", JOBS, FOLLOW, "One watch per kind for all projects"),
-    Rule("", ("pods", "events"), FOLLOW, "One watch per kind for all projects"),
-    Rule("batch", ("jobs",), FOLLOW, "The launcher of MPI is a Job"),
-    Rule(VOLCANO, ("queues",), ("list",), "Volcano: queues and their limits", needs=VOLCANO),
-    Rule(KUEUE, ("localqueues",), ("list",), "Kueue: the queues of projects", needs=KUEUE),
-    Rule(KAI, ("queues",), ("list",), "KAI: queues", needs=KAI),
+    Rule("kubeflow.org", JOBS, FOLLOW, "One watch per kind for all projects", is_wide=True),
+    Rule("", ("pods",), FOLLOW, "One watch per kind for all projects", is_wide=True),
+    _of(volcano.QUEUES, ("list",), Volcano.name, "Volcano: queues and their limits"),
+    _of(kueue.LOCAL_QUEUES, ("list",), Kueue.name, "Kueue: the queues of projects"),
+    _of(kai.QUEUES, ("list",), Kai.name, "KAI: queues"),
 )
 PROJECT: tuple[Rule, ...] = (
     Rule("kubeflow.org", JOBS, OWN, "The trainings themselves"),
@@ -89,34 +86,24 @@ PROJECT: tuple[Rule, ...] = (
         ("update",),
         "OpenShift asks for it of whoever makes what belongs to a training",
     ),
-    Rule("", ("pods",), (*READ, "create"), "Pods of trainings; create only to try a template"),
+    Rule("", ("pods",), (*FOLLOW, "create"), "Pods of trainings; create only to try a template"),
     Rule("", ("pods/log",), ("get",), "Logs"),
-    Rule("", ("events",), READ, "What the cluster says about a training"),
-    Rule("batch", ("jobs",), READ, "The launcher of MPI is a Job"),
+    Rule("", ("events",), ("list",), "What the cluster says about a training"),
     Rule(
         "",
-        ("configmaps", "persistentvolumeclaims", "services"),
-        OWN,
-        "What belongs to a training",
+        ("persistentvolumeclaims",),
+        ("get", "list", "create", "patch", "delete"),
+        "Volumes of a training",
     ),
-    Rule("", ("secrets",), ("create", "patch", "delete"), "Written, and never read"),
-    Rule("", ("resourcequotas", "limitranges"), ("get", "list"), "Limits of the namespace"),
-    Rule(VOLCANO, ("podgroups",), GROUPS, "Volcano: gangs, and why one waits", needs=VOLCANO),
-    Rule(
-        "scheduling.k8s.io",
-        ("podgroups",),
-        GROUPS,
-        "Gangs of Kubernetes itself, and why one waits",
-        needs=NATIVE,
-    ),
-    Rule(
-        KUEUE,
-        ("workloads",),
+    _of(volcano.POD_GROUPS, GROUPS, Volcano.name, "Volcano: gangs, and why one waits"),
+    _of(native.POD_GROUPS, GROUPS, Native.name, "Gangs of Kubernetes itself, and why one waits"),
+    _of(
+        kueue.WORKLOADS,
         ("list", "patch"),
+        Kueue.name,
         "Kueue: why a training waits; to stop it and let it go",
-        needs=KUEUE,
     ),
-    Rule(KAI, ("podgroups",), ("list",), "KAI: why a gang waits", needs=KAI),
+    _of(kai.POD_GROUPS, ("list",), Kai.name, "KAI: why a gang waits"),
 )
 
 
@@ -173,17 +160,12 @@ class Verdict:
     role_missing: bool = False
     """The ClusterRole ``gangline-project`` is not there, or cannot be read."""
 
-    @property
-    def is_missing(self) -> bool:
-        """Whether anything is."""
-        return bool(self.missing_cluster or self.missing_project)
-
 
 Ask = Callable[[Sequence[Question]], Sequence[bool]]
 
 
 def applicable(rules: Iterable[Rule], present: frozenset[str]) -> tuple[Rule, ...]:
-    """The rules that matter where ``present`` names the schedulers that are there."""
+    """The rules that matter where the schedulers of these adapters are."""
     return tuple(rule for rule in rules if not rule.needs or rule.needs in present)
 
 

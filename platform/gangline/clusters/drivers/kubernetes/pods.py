@@ -3,6 +3,7 @@
 https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/
 """
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,11 +15,11 @@ from . import labels
 from .schedulers.plain import verdict
 
 MASTER, WORKER = "master", "worker"
-JOB_NAME = "training.kubeflow.org/job-name"
 INDEX_LABEL = "training.kubeflow.org/replica-index"
 _ROLE_LABELS = ("training.kubeflow.org/replica-type", "training.kubeflow.org/job-role")
 """The training-operator writes the first on every pod, mpi-operator only the second."""
 _LEADERS = ("master", "chief", "launcher")
+LAUNCHER_JOB = "Job"
 GATED = "SchedulingGated"
 _LONGEST = 300
 _SIGNALS = {
@@ -46,6 +47,30 @@ _USUAL = ("ContainerCreating", "PodInitializing", "")
 
 
 @dataclass(frozen=True, slots=True)
+class Owner:
+    """What a pod was made for: its controller or, once that let it go, what its name says.
+
+    https://kubernetes.io/docs/concepts/overview/working-with-objects/owners-dependents/
+    """
+
+    kind: str
+    name: str
+    uid: str
+
+    def is_job(self, name: str, uid: str) -> bool:
+        """Whether it is the job of this name and, where both are known, this uid.
+
+        Labels can be copied, and what was copied must not be taken for a replica. A launcher is
+        made by a ``Job`` of its own, which bears the name of its MPIJob.
+        """
+        if self.kind == LAUNCHER_JOB:
+            return not name or self.name == f"{name}-launcher"
+        if uid and self.uid:
+            return self.uid == uid
+        return not name or self.name == name
+
+
+@dataclass(frozen=True, slots=True)
 class Pod:
     """What is kept of a pod; the rest of it would fill the memory of a watcher."""
 
@@ -62,6 +87,8 @@ class Pod:
     container: str
     """Name of the main container, whose log and whose end count."""
     is_scheduled: bool
+    scheduled_at: datetime | None
+    """When it got its node; None also where nobody wrote it down."""
     unscheduled: str
     """Why the scheduler has not placed it, in its own words."""
     has_started: bool
@@ -81,6 +108,12 @@ class Pod:
     disrupted: bool
     """Moved away by the cluster: eviction, preemption, a node drained or lost."""
     restarts: int
+    owner: Owner | None
+    """None: it was made for no job, whatever its labels say."""
+
+    def is_of(self, name: str, uid: str) -> bool:
+        """Whether it was made for a job, see `Owner.is_job`."""
+        return self.owner is not None and self.owner.is_job(name, uid)
 
     @property
     def key(self) -> tuple[str, int]:
@@ -121,6 +154,7 @@ def read(raw: Mapping[str, Any]) -> Pod:
         node=str(spec.get("nodeName", "")),
         container=main,
         is_scheduled=bool(spec.get("nodeName")),
+        scheduled_at=_scheduled_at(scheduled),
         unscheduled=_unscheduled(scheduled),
         has_started=bool(state.get("running") or ended),
         is_running=status.get("phase") == "Running" and "running" in state,
@@ -134,7 +168,21 @@ def read(raw: Mapping[str, Any]) -> Pod:
         deleting_at=moment(meta.get("deletionTimestamp")),
         disrupted=_is_disrupted(status, conditions),
         restarts=int(seen.get("restartCount") or 0),
+        owner=owner(raw),
     )
+
+
+def owner(raw: Mapping[str, Any]) -> Owner | None:
+    """What a pod was made for; None: no job."""
+    meta = _map(raw, "metadata")
+    marks = _map(meta, "labels")
+    found = next((one for one in _list(meta, "ownerReferences") if one.get("controller")), None)
+    if found is not None:
+        return Owner(*(sys.intern(str(found.get(key, ""))) for key in ("kind", "name", "uid")))
+    # Operators name it after its job, also where somebody deleted that and left its pods.
+    words = (next((marks[x] for x in _ROLE_LABELS if x in marks), ""), marks.get(INDEX_LABEL, ""))
+    name, ending = str(meta.get("name", "")), "-{}-{}".format(*words)
+    return Owner("", name.removesuffix(ending), "") if name.endswith(ending) else None
 
 
 def role_of(marks: Mapping[str, Any]) -> str:
@@ -228,6 +276,11 @@ def _worst_wait(status: Mapping[str, Any]) -> tuple[int, str]:
 def _with_message(words: str, message: str) -> str:
     told = " ".join(message.split())[:_LONGEST].rstrip(".")
     return f"{words}: {told}." if told else f"{words}."
+
+
+def _scheduled_at(scheduled: Mapping[str, Any]) -> datetime | None:
+    is_placed = scheduled.get("status") == "True"
+    return moment(scheduled.get("lastTransitionTime")) if is_placed else None
 
 
 def _unscheduled(condition: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 from gangline.clusters.drivers.facts import Capacity, Facts, FrameworkOffer, Health
 
 from . import addresses, connecting, offers, permissions, placing, queues, schedulers
-from .client import Answer, Client, Unreachable
+from .client import Answer, Client, NotUnderstood, Unreachable
 from .resources import (
     ACCESS_REVIEWS,
     NAMESPACES,
@@ -25,7 +25,7 @@ from .resources import (
     STORAGE_CLASSES,
     Resource,
 )
-from .steps import State, Step
+from .steps import REQUIRED, State, Step, StepName
 
 log = logging.getLogger(__name__)
 
@@ -33,21 +33,10 @@ BUDGET = 25.0
 ONE_ANSWER = 8.0
 PAGE, MOST_BYTES = 500, 32 << 20
 AT_ONCE = 6
-NAMES = (
-    "Reachability",
-    "Certificate",
-    "Identity",
-    "Version",
-    "Clock",
-    "Permissions",
-    "Operators",
-    "Scheduler",
-    "Storage classes",
-    "Nodes and GPUs",
-)
+ODD = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What comes of an answer that has the wrong shape where no rule for shapes looks."""
+NAMES = tuple(StepName)
 """Every step, in order: a page can show those that are still to come."""
-REQUIRED = frozenset(NAMES[:4])
-"""Without these nothing else can be known, and the cluster counts as unreachable."""
 ANYWHERE = addresses.Reach(addresses.networks("0.0.0.0/0,::/0"))
 ROLES = Resource(permissions.RBAC, "v1", "clusterroles", "ClusterRole", namespaced=False)
 
@@ -86,6 +75,9 @@ def capacity(client: Client) -> Capacity:
         return offers.capacity(_listed(client, NODES, time.monotonic() + BUDGET))
     except (Unreachable, _Denied):
         return Capacity(admission="theirs", cpus=0.0, memory=0)
+    except ODD:
+        log.warning("the nodes of %s are not understood", client.access.server, exc_info=True)
+        return Capacity(admission="theirs", cpus=0.0, memory=0)
 
 
 class _Denied(Exception):
@@ -98,10 +90,9 @@ class _Look:
     def __init__(self, client: Client, scheduler: str, tell: Tell, ask_rights: bool) -> None:
         self.client, self.scheduler, self._tell = client, scheduler, tell
         self.ask_rights = ask_rights
-        self.names = [name for name in NAMES if ask_rights or name != "Permissions"]
         self.until = time.monotonic() + BUDGET
         self.steps: list[Step] = []
-        self.version, self.is_complete = "", False
+        self.version, self.is_complete, self.is_skipping = "", False, False
         self.offers: tuple[FrameworkOffer, ...] = ()
         self.detail: dict[str, Any] = {}
         self.capacity: Capacity | None = None
@@ -122,18 +113,19 @@ class _Look:
             self._certificate(connection)
         self._identity()
         self._version_and_clock()
-        self.detail["uid"] = self._uid()
-        served = self._served()
+        following = StepName.PERMISSIONS if self.ask_rights else StepName.OPERATORS
+        self.detail["uid"] = self._uid(following)
+        served = self._served(following)
         if self.ask_rights:
-            self._guarded("Permissions", lambda: self._permissions(served))
-        self._guarded("Operators", lambda: self._operators(served))
-        self._guarded("Scheduler", lambda: self._scheduler(served))
-        self._guarded("Storage classes", self._storage)
-        self._guarded("Nodes and GPUs", self._nodes)
-        self.is_complete = True
+            self._guarded(StepName.PERMISSIONS, lambda: self._permissions(served))
+        self._guarded(StepName.OPERATORS, lambda: self._operators(served))
+        self._guarded(StepName.SCHEDULER, lambda: self._scheduler(served))
+        self._guarded(StepName.STORAGE, self._storage)
+        self._guarded(StepName.NODES, self._nodes)
+        self.is_complete = not self.is_skipping
 
     def health(self) -> Health:
-        """The cluster answers when the first four steps did not fail.
+        """The cluster answers when none of `REQUIRED` failed.
 
         Half a look is no news: the facts of an earlier one hold.
         """
@@ -151,7 +143,7 @@ class _Look:
 
     def _identity(self) -> None:
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
-        answer = self._ask("POST", connecting.IDENTITY.path(), body)
+        answer = self._ask(StepName.IDENTITY, "POST", connecting.IDENTITY.path(), body)
         self.is_login_refused = answer.status == 401
         found = connecting.identity(answer)
         self.detail["identity"] = found.value
@@ -159,35 +151,36 @@ class _Look:
 
     def _version_and_clock(self) -> None:
         asked = datetime.now(UTC)
-        answer = self._ask("GET", "/version")
+        answer = self._ask(StepName.VERSION, "GET", "/version")
         answered = datetime.now(UTC)
         found = connecting.version(answer)
         self.version = found.value
         self.tell(found.step)
         self.tell(connecting.clock(answer, asked, answered))
 
-    def _uid(self) -> str:
+    def _uid(self, step: StepName) -> str:
         """What tells this cluster from every other one, whatever its address: nothing in Kubernetes
         names a cluster, and the namespace kube-system is never made anew."""
-        body = self._ask("GET", NAMESPACES.path(name="kube-system")).body
+        body = self._ask(step, "GET", NAMESPACES.path(name="kube-system")).body
         meta = body.get("metadata") if isinstance(body, dict) else None
         return str(meta.get("uid", "")) if isinstance(meta, dict) else ""
 
-    def _served(self) -> offers.Served:
+    def _served(self, step: StepName) -> offers.Served:
         """API groups and versions, which every signed-in client may read."""
-        groups = _items(self._ask("GET", "/apis").body, "groups")
+        groups = _items(self._ask(step, "GET", "/apis").body, "groups")
         versions = {
             str(group.get("name")): tuple(str(v.get("version")) for v in _items(group, "versions"))
             for group in groups
         }
         jobs = {}
         for version in versions.get("kubeflow.org", ()):
-            body = self._ask("GET", f"/apis/kubeflow.org/{version}").body
+            body = self._ask(step, "GET", f"/apis/kubeflow.org/{version}").body
             jobs[version] = frozenset(str(one.get("name")) for one in _items(body, "resources"))
         return offers.Served(versions, jobs)
 
     def _permissions(self, served: offers.Served) -> None:
-        verdict = permissions.judge(self._allowed, self._project_role(), _present(served))
+        present = frozenset(schedulers.found(served.all))
+        verdict = permissions.judge(self._allowed, self._project_role(), present)
         self.tell(_of_rights(verdict))
 
     def _operators(self, served: offers.Served) -> None:
@@ -224,25 +217,33 @@ class _Look:
         self.detail["suggestions"] = placing.suggestions(nodes)
         self.tell(step)
 
-    def _guarded(self, name: str, step: Callable[[], None]) -> None:
+    def _guarded(self, name: StepName, step: Callable[[], None]) -> None:
         """One step that may fail without ending the check."""
         if time.monotonic() > self.until:
+            self.is_skipping = True
             self.tell(Step(name, State.SKIPPED, "The cluster answers too slowly; check again."))
             return
         try:
             step()
+        except ODD:
+            log.warning("%s of %s", name, self.client.access.server, exc_info=True)
+            says = "What the cluster told could not be understood."
+            self.tell(Step(name, State.FAILED, says, "The log says where."))
         except _Denied as why:
             self.tell(Step(name, State.FAILED, str(why)))
         except Unreachable as why:
             self.tell(Step(name, State.FAILED, str(why), "Check again."))
 
-    def _ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Answer:
-        """One quick request; a connection that breaks here ends the check."""
+    def _ask(
+        self, step: StepName, method: str, path: str, body: Mapping[str, Any] | None = None
+    ) -> Answer:
+        """One quick request for ``step``; a connection that breaks here ends the check."""
         try:
             return _request(self.client, self.until, method, path, body)
+        except NotUnderstood as why:
+            return why.answer  # each step says for itself what it makes of it
         except Unreachable as why:
-            name = self.names[len(self.steps)]
-            self.tell(Step(name, State.FAILED, str(why), "Check again."))
+            self.tell(Step(step, State.FAILED, str(why), "Check again."))
             raise _Stop from why
 
     def _allowed(self, questions: Sequence[permissions.Question]) -> Sequence[bool]:
@@ -309,13 +310,6 @@ def _items(body: Any, key: str) -> list[Mapping[str, Any]]:
     return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
 
 
-def _present(served: offers.Served) -> frozenset[str]:
-    """The words of `permissions.Rule.needs` that hold here."""
-    groups = {permissions.VOLCANO, permissions.KUEUE, permissions.KAI} & set(served.versions)
-    is_native = f"{permissions.NATIVE_VERSION}" in served.all
-    return frozenset(groups | ({permissions.NATIVE} if is_native else set()))
-
-
 def _of_rights(verdict: permissions.Verdict) -> Step:
     missing = (*verdict.missing_cluster, *verdict.missing_project)
     if missing:
@@ -327,7 +321,7 @@ def _of_rights(verdict: permissions.Verdict) -> Step:
             else ""
         )
         return Step(
-            "Permissions",
+            StepName.PERMISSIONS,
             State.FAILED,
             f"Gangline may not: {words}{more}.{role}",
             "Apply deploy/kubernetes/role.yaml again, or add these rules:",
@@ -335,10 +329,10 @@ def _of_rights(verdict: permissions.Verdict) -> Step:
         )
     if verdict.excess:
         return Step(
-            "Permissions",
+            StepName.PERMISSIONS,
             State.WARNING,
             f"Gangline has every right it needs, and more: {', '.join(verdict.excess)}.",
             "Use the account of deploy/kubernetes/role.yaml, which may do no more than it must.",
         )
     says = f"Gangline has every right it needs; {verdict.asked} were asked for."
-    return Step("Permissions", State.OK, says)
+    return Step(StepName.PERMISSIONS, State.OK, says)

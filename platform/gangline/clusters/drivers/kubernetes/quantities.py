@@ -5,15 +5,17 @@ https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
 
 import re
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
+from decimal import Decimal, Overflow
 from typing import Any
 
 from gangline.lib.sizes import bytes_in_words
 from gangline.spec.types import QUANTITY_UNITS
 
+MOST = Decimal(2**63 - 1)
+"""No quantity of Kubernetes is larger, however it is written."""
 GPU = "nvidia.com/gpu"
 """What most nodes call a GPU."""
-_QUANTITY = re.compile(r"([0-9.]+(?:[eE][-+]?[0-9]+)?)(m|k|[MGTPE]|[KMGTPE]i)?")
+_QUANTITY = re.compile(r"([0-9.]{1,100}(?:[eE][-+]?[0-9]{1,9})?)(m|k|[MGTPE]|[KMGTPE]i)?")
 _MILLI = Decimal(1) / 1000
 _WORDS = {"cpu": "CPU cores", "pods": "pods"}
 _BYTES = {"memory": "memory", "ephemeral-storage": "disk"}
@@ -25,7 +27,13 @@ def amount(quantity: Any) -> Decimal:
     if match is None:
         return Decimal(0)
     unit = match[2] or ""
-    return Decimal(match[1]) * (_MILLI if unit == "m" else QUANTITY_UNITS[unit])
+    try:
+        number = Decimal(match[1]) * (_MILLI if unit == "m" else QUANTITY_UNITS[unit])
+    except Overflow:
+        return MOST
+    except ArithmeticError:
+        return Decimal(0)
+    return min(number, MOST)
 
 
 def total(parts: Iterable[tuple[int, Mapping[str, Any]]]) -> dict[str, str]:

@@ -9,28 +9,33 @@ import random
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
-from . import errors
-from .client import SILENCE_SECONDS, Answer, Client, Unreachable
+from . import errors, paging
+from .client import SILENCE_SECONDS, Answer, Client, Unreachable, parsed
 from .resources import Resource
 from .wires import Wire
 
 log = logging.getLogger(__name__)
 
-PAGE = 500
 WATCH_SECONDS = (240.0, 300.0)
 """The server ends a watch after so long; at random, so that not all begin anew together."""
 RELIST_SECONDS = (480.0, 720.0)
 FORBIDDEN_PAUSE = 60.0
 LONGEST_PAUSE = 30.0
+HELD_SECONDS = 240.0
+"""A place in the stream that was held for so long was worth its list."""
+LOSSES_TOLD = 3
+"""So many places that were lost sooner, one after the other, are a trouble."""
+LONGEST_RELIST_PAUSE = 120.0
+MOST_OF_A_REFUSAL = 1 << 16
 EMPTY = 2.0
 """A stream that ends so soon without a word, twice, may be deaf: then the list tells."""
 
 Raw = dict[str, Any]
 
 
-class Sink:
+class Sink(Protocol):
     """What a reflector tells; called from its own thread.
 
     ``namespace``: the one that it follows, empty where it follows all of them.
@@ -38,29 +43,25 @@ class Sink:
 
     def cut(self, resource: Resource, raw: Raw) -> Any:
         """What to keep of an object; None to leave it out. A whole list of them is too large."""
-        raise NotImplementedError
 
     def listed(
         self, resource: Resource, kept: list[Any], read_at: float, namespace: str = ""
     ) -> None:
         """Everything that is there, cut; what is not in it is gone."""
-        raise NotImplementedError
 
     def changed(self, resource: Resource, raw: Raw, read_at: float, namespace: str = "") -> None:
-        raise NotImplementedError
+        """It was made, or changed."""
 
     def gone(self, resource: Resource, raw: Raw, read_at: float, namespace: str = "") -> None:
-        raise NotImplementedError
+        """It is there no more."""
 
     def alive(self, resource: Resource, namespace: str = "") -> None:
         """The cluster was heard, with or without news."""
-        raise NotImplementedError
 
     def trouble(
         self, resource: Resource, reason: str, namespace: str = "", *, is_forbidden: bool = False
     ) -> None:
         """Nothing can be heard just now, in words why; ``is_forbidden``: a right is missing."""
-        raise NotImplementedError
 
 
 class _ListAgain(Exception):
@@ -80,7 +81,10 @@ class Reflector:
         self._stop = threading.Event()
         self._wire = Wire()
         self._version = ""
+        self._listed_at = float("inf")
         self._list_due = 0.0
+        self._losses = 0
+        """Places that were lost soon after their list, one after the other."""
         self._failures = 0
         self._deaf = 0
         self._heard_at = 0.0
@@ -103,8 +107,7 @@ class Reflector:
             try:
                 self._step()
             except _ListAgain:
-                self._version = ""
-                self._stop.wait(random.uniform(0, 2) if self.lists else 0)  # noqa: S311  no secret
+                self._lost()
             except Unreachable as why:
                 if not self._stop.is_set():
                     self._trouble(str(why))
@@ -112,8 +115,7 @@ class Reflector:
                 if self._stop.is_set():
                     return  # what it read was cut in the middle
                 log.exception("following %s broke off", self.resource.plural)
-                self._version = ""
-                self._trouble("What the cluster told could not be understood.")
+                self._lost("What the cluster told could not be understood.")
 
     def _step(self) -> None:
         if not self._version or time.monotonic() >= self._list_due:
@@ -121,32 +123,42 @@ class Reflector:
         if not self._stop.is_set() and self._version:
             self._watch()
 
+    def _lost(self, trouble: str = "") -> None:
+        """The place in the stream is lost. Lists cost a cluster much: the sooner a place is lost
+        after its list, time and again, the longer the next one waits."""
+        was_held = time.monotonic() - self._listed_at > HELD_SECONDS
+        self._losses = 1 if was_held else self._losses + 1
+        self._version, self._listed_at = "", float("inf")
+        longest = min(LONGEST_RELIST_PAUSE, 2.0 ** min(self._losses, 16))
+        is_first = self._losses == 1
+        pause = random.uniform(0.0 if is_first else 0.5 * longest, longest)  # noqa: S311  no secret
+        if not trouble and self._losses >= LOSSES_TOLD:
+            trouble = f"The watch of {self.resource.plural} breaks off again and again."
+        if trouble:
+            trouble = f"{trouble} What is there is read anew in {pause:.0f} s."
+            self.sink.trouble(self.resource, trouble, self.namespace)
+        self._stop.wait(pause)
+
     def _list(self) -> None:
         read_at, version = time.monotonic(), ""
         kept: list[Any] = []
-        page: dict[str, str | int] = {"limit": PAGE, "labelSelector": self.selector}
-        while True:
-            path = self.resource.path(self.namespace)
-            answer = self.client.request("GET", path, query=page, wire=self._wire)
-            if answer.status == 410:
-                raise _ListAgain
-            if not answer.ok or not isinstance(answer.body, dict):
-                self._refused(answer)
+        path = self.resource.path(self.namespace)
+        query = {"labelSelector": self.selector}
+        for page in paging.pages(self.client, path, query, self._wire):
+            if not paging.is_page(page):
+                self._refused(page)
                 return
-            meta = answer.body.get("metadata") or {}
-            version = version or str(meta.get("resourceVersion", ""))
-            items = answer.body.get("items") or ()
-            kept += [self.sink.cut(self.resource, raw) for raw in items]
+            version = version or str((page.body.get("metadata") or {}).get("resourceVersion", ""))
+            kept += [self.sink.cut(self.resource, raw) for raw in paging.items(page)]
             if self._stop.is_set():
                 return
-            if not meta.get("continue"):
-                break
-            page["continue"] = meta["continue"]
         self.lists += 1
-        self._version, self._failures = version, 0
+        self._version, self._failures, self._listed_at = version, 0, time.monotonic()
         self._list_due = time.monotonic() + random.uniform(*RELIST_SECONDS)  # noqa: S311
         known = [one for one in kept if one is not None]
         self.sink.listed(self.resource, known, read_at, self.namespace)
+        if not version:
+            raise _ListAgain  # there is no place to go on from
 
     def _watch(self) -> None:
         left = max(5.0, self._list_due - time.monotonic())
@@ -165,7 +177,8 @@ class Reflector:
         try:
             with stream as (status, pieces):
                 if status != 200:
-                    self._refused(Answer(status, _parsed(b"".join(pieces))))
+                    rest = self.client.rest_left or None
+                    self._refused(Answer(status, parsed(_short(pieces)), rest))
                     return
                 self.sink.alive(self.resource, self.namespace)
                 for event in _events(pieces):
@@ -247,8 +260,11 @@ def _events(pieces: Iterator[bytes]) -> Iterator[Raw]:
                 yield event
 
 
-def _parsed(data: bytes) -> Any:
-    try:
-        return json.loads(data)
-    except ValueError:
-        return data.decode("utf-8", "replace")
+def _short(pieces: Iterator[bytes]) -> bytes:
+    """The answer of a server that refuses: a sentence, not a stream."""
+    said = b""
+    for piece in pieces:
+        said += piece
+        if len(said) > MOST_OF_A_REFUSAL:
+            break
+    return said

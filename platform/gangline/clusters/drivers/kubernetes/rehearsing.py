@@ -25,6 +25,7 @@ from .namespaces import Namespaces
 from .objects import Doubt, Objects
 from .places import Place, Places, Render
 from .resources import NAMESPACES, PODS, Resource
+from .wording import cleaned
 
 BUDGET = 20.0
 ONE_ANSWER = 10.0
@@ -191,7 +192,7 @@ def _in_doubt(answer: Answer) -> str:
     if answer.status == 409:
         return "Somebody else was changing the same thing"
     if answer.status == 403 and _NOT_YET.search(answer.message):
-        return f"Something that a pod needs is made later ({errors.cleaned(errors.core(answer))})"
+        return f"Something that a pod needs is made later ({cleaned(errors.core(answer))})"
     told = errors.result(answer)
     if isinstance(told, Unknown | Busy):
         return told.reason or "The cluster asks to slow down"

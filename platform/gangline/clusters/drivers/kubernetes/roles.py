@@ -9,10 +9,6 @@ ACCOUNT = "gangline"
 NAMESPACE = "gangline"
 LABELS = "  labels: {app.kubernetes.io/name: gangline}"
 SUBJECT = f"subjects:\n- {{kind: ServiceAccount, name: {ACCOUNT}, namespace: {NAMESPACE}}}"
-FACTS = (
-    *("nodes", "storageclasses", "priorityclasses", "customresourcedefinitions", "clusterroles"),
-    *("queues", "localqueues"),
-)
 
 IDENTITY = f"""\
 apiVersion: v1
@@ -44,7 +40,7 @@ def manifests() -> dict[str, str]:
             "Where Gangline may follow nothing on the whole cluster, and makes no namespaces."
             "\n# Apply it once per project, with the project's namespace in the last part.",
             IDENTITY,
-            _role(ROLE, [_reading(rule) for rule in CLUSTER if set(rule.resources) & set(FACTS)]),
+            _role(ROLE, [_reading(rule) for rule in CLUSTER if not rule.is_wide]),
             _bound(ROLE),
             _role(PROJECT_ROLE, PROJECT),
             _bound(PROJECT_ROLE, namespace="gangline-PROJECT"),

@@ -16,6 +16,27 @@ class State(StrEnum):
     SKIPPED = "skipped"
 
 
+class StepName(StrEnum):
+    """Every step of a check in its order, by the name that people see."""
+
+    REACHABILITY = "Reachability"
+    CERTIFICATE = "Certificate"
+    IDENTITY = "Identity"
+    VERSION = "Version"
+    CLOCK = "Clock"
+    PERMISSIONS = "Permissions"
+    OPERATORS = "Operators"
+    SCHEDULER = "Scheduler"
+    STORAGE = "Storage classes"
+    NODES = "Nodes and GPUs"
+
+
+REQUIRED = frozenset(
+    {StepName.REACHABILITY, StepName.CERTIFICATE, StepName.IDENTITY, StepName.VERSION}
+)
+"""Without these nothing else can be known, and the cluster counts as unreachable."""
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """``sentence`` says what was found, ``fix`` what to do, ``copy`` is text to run or to apply."""

@@ -17,13 +17,15 @@ from . import jobs, pods
 from .jobs import Job
 from .kinds import JobKind
 from .pods import Pod
-from .reflector import Raw, Sink
+from .reflector import Raw
 from .resources import PODS, Resource
 
 log = logging.getLogger(__name__)
 
 GATHER = 0.05
 """Seconds in which changes that come together are told together."""
+
+_NEVER = datetime.max.replace(tzinfo=UTC)
 
 Key = tuple[str, int]
 Stream = tuple[Resource, str]
@@ -48,8 +50,11 @@ class Listener:
 
 
 @dataclass
-class Store(Sink):
-    """Jobs and pods as last heard, and which attempts have changed since somebody asked."""
+class Store:
+    """Jobs and pods as last heard, and which attempts have changed since somebody asked.
+
+    A `reflector.Sink`.
+    """
 
     kinds: dict[Resource, JobKind]
     listener: Listener
@@ -64,6 +69,7 @@ class Store(Sink):
         self.changes = threading.Condition()
         self._dirty: dict[Key, float] = {}
         self._heard: dict[Stream, float] = {}
+        self._barred: set[Stream] = set()
         self._jobs_of: defaultdict[Key, set[str]] = defaultdict(set)
         self._pods_of: defaultdict[Key, set[str]] = defaultdict(set)
 
@@ -78,6 +84,11 @@ class Store(Sink):
         with self.changes:
             return stream in self._heard
 
+    def is_barred(self, stream: Stream) -> bool:
+        """Whether this stream may not be followed."""
+        with self.changes:
+            return stream in self._barred
+
     def trouble_of(self, streams: Iterable[Stream]) -> str:
         """Why any of these tells nothing, in the words of the first; empty when all of them do."""
         with self.changes:
@@ -88,18 +99,24 @@ class Store(Sink):
         with self.changes:
             if not self._dirty:
                 self.changes.wait(seconds)
-            if self._dirty:
-                self.changes.wait(GATHER)
+            if not self._dirty:
+                return {}
+        time.sleep(GATHER)  # not on the condition: the next change would end that wait
+        with self.changes:
             taken, self._dirty = self._dirty, {}
         return taken
 
     def of(self, key: Key) -> tuple[Job | None, list[Pod]]:
-        """The attempt's job and pods. Of two jobs, somebody copied one: the older is ours."""
+        """The attempt's job and the pods that were made for it."""
         with self.changes:
-            jobs = [self.jobs[uid] for uid in self._jobs_of.get(key, ())]
+            job = self._job_of(key)
             found = [self.pods[uid] for uid in self._pods_of.get(key, ())]
-        never = datetime.max.replace(tzinfo=UTC)
-        return min(jobs, key=lambda job: job.created_at or never, default=None), found
+        return job, [pod for pod in found if _is_made_for(pod, job)]
+
+    def _job_of(self, key: Key) -> Job | None:
+        """Of two jobs, somebody copied one: the older is ours."""
+        found = [self.jobs[uid] for uid in self._jobs_of.get(key, ())]
+        return min(found, key=lambda job: job.created_at or _NEVER, default=None)
 
     def cut(self, resource: Resource, raw: Raw) -> Job | Pod | None:
         try:
@@ -142,6 +159,8 @@ class Store(Sink):
         self, resource: Resource, reason: str, namespace: str = "", *, is_forbidden: bool = False
     ) -> None:
         with self.changes:
+            if is_forbidden:
+                self._barred.add((resource, namespace))
             if is_forbidden and not namespace:
                 self.forbidden.add(resource)
             is_new = self.troubles.get((resource, namespace)) != reason
@@ -157,10 +176,12 @@ class Store(Sink):
             for uid in self._held(resource, namespace):
                 self._drop(resource, uid, time.monotonic())
             self._heard.pop(stream, None)
+            self._barred.discard(stream)
             self.troubles.pop(stream, None)
 
     def _hear(self, stream: Stream) -> None:
         self._heard[stream] = time.monotonic()
+        self._barred.discard(stream)
         self.troubles.pop(stream, None)
         self.changes.notify_all()
 
@@ -180,7 +201,8 @@ class Store(Sink):
                 return
             self.pods[thing.uid] = thing
             self._pods_of[key].add(thing.uid)
-            self.listener.tell(thing)
+            if _is_made_for(thing, self._job_of(key)):
+                self.listener.tell(thing)
         else:
             if self.jobs.get(thing.uid) == thing:
                 return
@@ -200,3 +222,7 @@ class Store(Sink):
         if isinstance(thing, Pod):
             self.listener.gone(uid)
         self._dirty[key] = read_at
+
+
+def _is_made_for(pod: Pod, job: Job | None) -> bool:
+    return pod.is_of(job.name, job.uid) if job is not None else pod.owner is not None

@@ -15,6 +15,7 @@ from gangline.clusters.drivers.base import (
     Observation,
     ObservedState,
     TellTrouble,
+    ignore_all_told,
     ignore_trouble,
 )
 
@@ -54,6 +55,19 @@ class _Known:
     """Told twice that it is over, in case the first telling was overtaken."""
 
 
+class _Looks:
+    """The strong reads of one pass: few, and none any more once it lasts for long. Whoever takes
+    the batches holds a lease, and must not wait for many slow answers."""
+
+    def __init__(self) -> None:
+        self._left, self._until = LOOKS_AT_ONCE, time.monotonic() + SIGN_OF_LIFE
+
+    def take(self) -> bool:
+        """Whether there may be one more."""
+        self._left -= 1
+        return self._left >= 0 and time.monotonic() < self._until
+
+
 class Watch:
     """One watch: what is followed, what it told, and what was made of it."""
 
@@ -65,8 +79,10 @@ class Watch:
         look: Look,
         listener: Listener | None = None,
         tell: TellTrouble = ignore_trouble,
+        all_told: Callable[[], None] = ignore_all_told,
     ) -> None:
         self.install, self.look, self.tell = install, look, tell
+        self._all_told: Callable[[], None] | None = all_told
         self.listener = listener or Listener()
         self.store = Store({kind.resource: kind for kind in kinds}, self.listener)
         self.following = Following(client, install, [*self.store.kinds, PODS], self.store)
@@ -93,7 +109,11 @@ class Watch:
                 until, is_patient = time.monotonic() + SIGN_OF_LIFE, False
                 yield []
         while True:
+            is_whole = self.following.is_whole  # asked first: what was listed then is taken now
             yield from self._cut(self._changed(self.store.take(0.0)))
+            if is_whole and self._all_told is not None:
+                all_told, self._all_told = self._all_told, None
+                all_told()
             until = time.monotonic() + SIGN_OF_LIFE
             while (left := until - time.monotonic()) > 0:
                 if taken := self.store.take(left):
@@ -127,27 +147,31 @@ class Watch:
             yield batch
 
     def _changed(self, keys: dict[Key, float]) -> Iterator[Observation]:
+        looks = _Looks()
         for key, read_at in keys.items():
-            seen = self._judge(key, read_at)
+            seen = self._judge(key, read_at, looks)
             if seen is not None:
                 yield from self._news(key, seen)
 
     def _due(self) -> Iterator[Observation]:
         """What is told though no stream told it: reasons, repetitions, what could not be judged."""
-        now = time.monotonic()
+        now, looks = time.monotonic(), _Looks()
         for key in [key for key, at in self._later.items() if at <= now][:LOOKS_AT_ONCE]:
             del self._later[key]
-            if (seen := self._judge(key, now)) is not None:
+            if (seen := self._judge(key, now, looks)) is not None:
                 yield from self._news(key, seen)
         waiting = [item for item in self._known.items() if self._wants_reason(item[1], now)]
         waiting.sort(key=lambda item: item[1].looked_at)
-        for key, known in waiting[:LOOKS_AT_ONCE]:
+        reasons = _Looks()
+        for key, known in waiting:
+            if not reasons.take():
+                break
             yield from self._news(key, self._look(known))
         for key, known in list(self._known.items()):
             if known.is_finished or known.seen is None:
                 continue
             if now - known.told_at >= REPEAT_EVERY:
-                seen = self._judge(key, self.store.heard_at)
+                seen = self._judge(key, self.store.heard_at, looks)
                 if seen is not None:
                     yield from self._news(key, seen)
 
@@ -156,15 +180,18 @@ class Watch:
             return False
         return now - known.looked_at >= EXPLAIN_EVERY
 
-    def _judge(self, key: Key, read_at: float) -> Observation | None:
+    def _judge(self, key: Key, read_at: float, looks: _Looks) -> Observation | None:
         if not key[0]:
             return None  # it bears our label, and no workload's
         job, its_pods = self.store.of(key)
         known = self._known.get(key)
         if job is None:
-            return self._without_job(key, known, its_pods)
+            return self._without_job(key, known, its_pods, looks)
         if known is None:
             known = self._known[key] = _Known(jobs.ref_of(job))
+        elif known.ref.ext_uid not in ("", job.uid):
+            # Not the one that was told of: what became of that?
+            return self._without_job(key, known, (), looks)
         known.ref = jobs.ref_of(job)
         before = known.seen if known.seen and known.seen.state in _WAITS else None
         hints = {job.uid: before.reason} if before and before.reason else {}
@@ -173,9 +200,12 @@ class Watch:
         return replace(seen, is_impossible=still, read_monotonic=read_at)
 
     def _without_job(
-        self, key: Key, known: _Known | None, its_pods: Sequence[Pod]
+        self, key: Key, known: _Known | None, its_pods: Sequence[Pod], looks: _Looks
     ) -> Observation | None:
         """The stream shows no job: only a strong read tells that it is gone."""
+        if not looks.take():
+            self._later[key] = time.monotonic()
+            return None
         if any(not pod.is_over for pod in its_pods):
             self._later[key] = time.monotonic() + SIGN_OF_LIFE
         if known is None:

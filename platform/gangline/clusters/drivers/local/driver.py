@@ -28,6 +28,7 @@ from gangline.clusters.drivers.base import (
     Submission,
     TellTrouble,
     Unknown,
+    ignore_all_told,
     ignore_trouble,
 )
 from gangline.clusters.drivers.facts import Capacity, Facts, FieldNote, Health
@@ -182,8 +183,10 @@ class LocalDriver:
     def delete(self, ref: AttemptRef) -> Result:
         return _answer(self._delete, ref)
 
-    def list_owned(self, install: str) -> Iterator[AttemptRef]:
+    def owned_objects(self, install: str) -> Sequence[OwnedObject] | Unknown:
+        """Runs in the data folder that still have a process."""
         boot = self.boot_id()
+        found = []
         for folder in all_runs(self.data_dir):
             try:
                 plan = folder.plan()
@@ -191,18 +194,8 @@ class LocalDriver:
                 continue
             if plan is None or plan["install"] != install:
                 continue
-            if folder.is_cancelled and not observing.live_replicas(folder, plan, boot):
-                continue
-            yield _ref_of(plan)
-
-    def owned_objects(self, install: str) -> Sequence[OwnedObject] | Unknown:
-        """Runs in the data folder that still have a process."""
-        boot = self.boot_id()
-        found = []
-        for ref in self.list_owned(install):
-            folder = self._folder(ref)
-            plan = folder.plan()
-            if plan is not None and observing.live_replicas(folder, plan, boot):
+            if observing.live_replicas(folder, plan, boot):
+                ref = _ref_of(plan)
                 found.append(OwnedObject(ref, "run", gpus=sum(len(p.gpus) for p in ref.placement)))
         return found
 
@@ -210,7 +203,11 @@ class LocalDriver:
         return self.delete(owned.ref)
 
     def watch(
-        self, install: str, cursor: str, tell: TellTrouble = ignore_trouble
+        self,
+        install: str,
+        cursor: str,
+        tell: TellTrouble = ignore_trouble,
+        all_told: Callable[[], None] = ignore_all_told,
     ) -> Iterator[Sequence[Observation]]:
         def owns(folder: RunFolder) -> bool:
             try:
@@ -222,7 +219,7 @@ class LocalDriver:
         def look(folder: RunFolder) -> Observation:
             return self.observe(AttemptRef(install, folder.workload, folder.attempt, name=""))
 
-        return watching.watch(self.data_dir, owns, look)
+        return watching.watch(self.data_dir, owns, look, all_told)
 
     def silent_for(self) -> float | None:
         return None

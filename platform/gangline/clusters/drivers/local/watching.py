@@ -4,11 +4,12 @@ import os
 import select
 import socket
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
-from gangline.clusters.drivers.base import Observation, ObservedState
+from gangline.clusters.drivers.base import Observation, ObservedState, ignore_all_told
 
 from .run_folder import BadName, RunFolder, all_runs, make_private
 
@@ -24,20 +25,27 @@ Key = tuple[str, int]
 
 
 def watch(
-    data_dir: Path, owns: Callable[[RunFolder], bool], look: Look
+    data_dir: Path,
+    owns: Callable[[RunFolder], bool],
+    look: Look,
+    all_told: Callable[[], None] = ignore_all_told,
 ) -> Iterator[list[Observation]]:
-    """Batches of changed observations for ever; an empty batch when a look found nothing new."""
+    """Batches of changed observations for ever; an empty batch when a look found nothing new.
+
+    ``all_told`` is called once, when everything that was there has been told.
+    """
     follower = _Follower(data_dir, owns, look)
     make_private(data_dir)
     bell = _bind(data_dir / "runs")
     try:
         while True:
-            found = follower.scan()
-            yield from _batches(found)
+            yield from _batches(follower.scan())
+            all_told()
+            all_told = ignore_all_told
             until = time.monotonic() + SCAN_EVERY
             while (left := until - time.monotonic()) > 0:
                 rung = _rings(bell, left)
-                if rung and (changed := follower.look_at(data_dir, rung)):
+                if rung and (changed := list(follower.look_at(data_dir, rung))):
                     yield from _batches(changed)
     finally:
         bell.close()
@@ -50,14 +58,14 @@ class _Follower:
         self.told_at: dict[Key, float] = {}
         self.finished: set[Key] = set()
 
-    def scan(self) -> list[Observation]:
+    def scan(self) -> Iterator[Observation]:
         folders = {(f.workload, f.attempt): f for f in all_runs(self.data_dir)}
         for gone in self.last.keys() - folders.keys():
             del self.last[gone], self.told_at[gone]
         self.finished &= folders.keys()
         return self._changed(folders[key] for key in folders.keys() - self.finished)
 
-    def look_at(self, data_dir: Path, keys: Iterable[Key]) -> list[Observation]:
+    def look_at(self, data_dir: Path, keys: Iterable[Key]) -> Iterator[Observation]:
         folders = []
         for workload, attempt in keys:
             try:
@@ -66,8 +74,7 @@ class _Follower:
                 continue
         return self._changed(folders)
 
-    def _changed(self, folders: Iterable[RunFolder]) -> list[Observation]:
-        changed = []
+    def _changed(self, folders: Iterable[RunFolder]) -> Iterator[Observation]:
         for folder in folders:
             key = (folder.workload, folder.attempt)
             if not self.owns(folder):
@@ -81,8 +88,7 @@ class _Follower:
             if seen == known and seen.state in _OVER:
                 self.finished.add(key)
             self.last[key], self.told_at[key] = seen, began
-            changed.append(replace(seen, read_monotonic=began))
-        return changed
+            yield replace(seen, read_monotonic=began)
 
 
 _OVER = (
@@ -93,10 +99,12 @@ _OVER = (
 )
 
 
-def _batches(found: Sequence[Observation]) -> Iterator[list[Observation]]:
-    yield list(found[:BATCH])
-    for start in range(BATCH, len(found), BATCH):
-        yield list(found[start : start + BATCH])
+def _batches(found: Iterable[Observation]) -> Iterator[list[Observation]]:
+    """As they are found, so that nobody waits for a whole look; at least one, if an empty one."""
+    left = iter(found)
+    yield list(islice(left, BATCH))
+    while batch := list(islice(left, BATCH)):
+        yield batch
 
 
 def _bind(runs: Path) -> socket.socket:

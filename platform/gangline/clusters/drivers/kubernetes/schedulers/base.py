@@ -196,9 +196,3 @@ def without_children(queues: Objects, parent: str) -> Objects:
     """Queues that no other one names in its ``parent``."""
     parents = {str((queue.get("spec") or {}).get(parent) or "") for queue in queues}
     return [queue for queue in queues if queue["metadata"]["name"] not in parents]
-
-
-def sentence(words: str) -> str:
-    """``words`` with a capital and a full stop; empty stays empty."""
-    plain = " ".join(words.split()).rstrip(".")
-    return f"{plain[0].upper()}{plain[1:]}." if plain else ""

@@ -10,6 +10,7 @@ from typing import Any
 
 from gangline.clusters.drivers.base import Submission
 from gangline.clusters.drivers.kubernetes.resources import Resource
+from gangline.clusters.drivers.kubernetes.wording import sentence
 from gangline.spec.problems import Problem
 
 from .base import (
@@ -22,7 +23,6 @@ from .base import (
     mark,
     of_the_whole_gang,
     schedule_with,
-    sentence,
     without_children,
 )
 from .plain import of_pods

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 
 from gangline.clusters.drivers.kubernetes import sharing
 from gangline.clusters.drivers.kubernetes.resources import Resource
+from gangline.clusters.drivers.kubernetes.wording import sentence
 
-from .base import Change, Gang, Object, Suspending, Waiting, by_role, condition, mark, sentence
+from .base import Change, Gang, Object, Suspending, Waiting, by_role, condition, mark
 from .plain import of_pods
 
 WORKLOADS = Resource("kueue.x-k8s.io", "v1beta1", "workloads", "Workload")

@@ -13,6 +13,7 @@ from typing import Any
 from gangline.clusters.drivers.base import Submission
 from gangline.clusters.drivers.kubernetes import sharing
 from gangline.clusters.drivers.kubernetes.resources import Resource
+from gangline.clusters.drivers.kubernetes.wording import sentence
 from gangline.spec.affinity import REQUIRED
 from gangline.spec.problems import Problem, Role
 
@@ -24,7 +25,6 @@ from .base import (
     condition,
     keep_pods_together,
     of_the_whole_gang,
-    sentence,
     templates,
 )
 from .plain import gang_reason, of_pods, unplaced

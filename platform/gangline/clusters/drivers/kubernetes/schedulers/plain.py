@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gangline.clusters.drivers.kubernetes import quantities, sharing
+from gangline.clusters.drivers.kubernetes.wording import sentence
 
 from . import lacking
-from .base import Gang, Object, Suspending, Waiting, condition, keep_pods_together, sentence
+from .base import Gang, Object, Suspending, Waiting, condition, keep_pods_together
 
 _VERDICT = re.compile(r"0/([0-9]+) nodes are available: (.*?)(?:\. |\.?\Z)", re.DOTALL)
 _PART = re.compile(r"([0-9]+) (.+)", re.DOTALL)

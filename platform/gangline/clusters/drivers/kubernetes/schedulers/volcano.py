@@ -10,6 +10,7 @@ from typing import Any
 
 from gangline.clusters.drivers.kubernetes import quantities, sharing
 from gangline.clusters.drivers.kubernetes.resources import Resource
+from gangline.clusters.drivers.kubernetes.wording import sentence
 
 from .base import (
     TOPOLOGY,
@@ -21,7 +22,6 @@ from .base import (
     condition,
     mark,
     schedule_with,
-    sentence,
     templates,
     without_children,
 )

@@ -1,97 +1,26 @@
-"""Changing a cluster that is connected: settings, credential, removal, and what was left on it."""
+"""Changing a cluster that is connected: settings, removal, and what was left on it."""
 
-import threading
-from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.conf import settings
-from django.db import connection
 from django.test import Client
 
 from gangline.access.services import give
 from gangline.audit.models import AuditEntry
-from gangline.clusters import connections, credentials
-from gangline.clusters.drivers.kubernetes.access import Access
+from gangline.clusters import connections
 from gangline.clusters.models import Cluster, ConnectionCheck, Credential, Orphan
 from gangline.db.clock import db_now
 from gangline.organization import services
 from gangline.organization.models import Project, Scope
-from tests.support.api_server import Script, answering
-from tests.support.world import World, make_world
+from tests.support.connected import Post, seen, wait
+from tests.support.world import World
 from workloads.models import Workload
 from workloads.services import orphans
 
-SECRET = "s3cr3t-CANARY-t0ken"
-GROUPS = {
-    "kubeflow.org": {"v1": ["pytorchjobs"]},
-    "scheduling.volcano.sh": {"v1beta1": ["podgroups", "queues"]},
-}
 pytestmark = pytest.mark.usefixtures("loopback_admitted")
-Post = Callable[..., Any]
-
-
-@pytest.fixture
-def world(transactional_db: None) -> World:
-    return make_world()
-
-
-@pytest.fixture
-def script() -> Script:
-    return Script(groups=GROUPS, uid="one")
-
-
-@pytest.fixture
-def server(script: Script) -> Iterator[Access]:
-    with answering(script) as access:
-        yield access
-
-
-@pytest.fixture
-def post(world: World) -> Post:
-    """Posts as an administrator, or as somebody else."""
-
-    def send(address: str, person: str = "administrator", **fields: Any) -> Any:
-        return browser(world, person).post(address, fields)
-
-    return send
-
-
-@pytest.fixture
-def lab(world: World, post: Post, server: Access) -> Cluster:
-    """A connected cluster that was looked at."""
-    assert post("/clusters/connect", name="lab", **by_token(server)).status_code == 302
-    wait()
-    found = Cluster.objects.get(name="lab")
-    assert found.health == "Connected"
-    return found
-
-
-def browser(world: World, person: str = "administrator") -> Client:
-    client = Client()
-    client.force_login(world.people[person])
-    return client
-
-
-def by_token(access: Access, token: str = SECRET) -> dict[str, str]:
-    return {
-        "way": "token", "server": access.server, "authority": access.certificate_authority,
-        "token": token,
-    }  # fmt: skip
-
-
-def wait() -> None:
-    """Let every check that goes on come to its end."""
-    for thread in threading.enumerate():
-        if thread.name.startswith("check-"):
-            thread.join(30)
-            assert not thread.is_alive()
-
-
-def seen(world: World, address: str, person: str = "administrator") -> str:
-    return browser(world, person).get(address).content.decode().replace("&#x27;", "'")
 
 
 def wanted(cluster: Cluster, **changes: Any) -> dict[str, Any]:
@@ -188,77 +117,6 @@ def test_only_those_who_manage_the_cluster_change_it(
         answer = post(f"/clusters/{lab.pk}/{page}", "stranger", **wanted(lab, name="x"))
         assert answer.status_code == 403
     assert Cluster.objects.get(pk=lab.pk).name == "lab"
-
-
-# Credential
-
-
-def test_a_credential_is_stored_only_after_the_check_found_it_good(
-    world: World, post: Post, lab: Cluster, server: Access
-) -> None:
-    before = Credential.objects.get(cluster=lab)
-    address = f"/clusters/{lab.pk}/credential"
-    assert post(address, **by_token(server, "another")).status_code == 302
-    wait()
-    assert credentials.access_of(Cluster.objects.get(pk=lab.pk)).token == "another"
-    assert Credential.objects.get().fingerprint != before.fingerprint
-    page = seen(world, f"/clusters/{lab.pk}")
-    assert 'data-step="Credential" data-state="ok"' in page
-    assert "another" not in page.replace("another cluster", "").replace("choose another", "")
-    entries = AuditEntry.objects.filter(action="cluster.credential")
-    assert [one.result for one in entries] == ["ok", "ok"]
-
-
-@pytest.mark.parametrize("fault", ["dead", "rights", "elsewhere", "overtaken"])
-def test_the_old_credential_holds_where_the_new_one_fails(
-    world: World, post: Post, lab: Cluster, server: Access, script: Script, fault: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    department = services.create_department(actor=None, cluster=lab, name="far")
-    services.create_project(actor=None, department=department, name="away")
-    before = Credential.objects.get(cluster=lab)
-    fields = by_token(server, "another")
-    if fault == "dead":
-        fields["server"] = "https://127.0.0.1:9"
-    elif fault == "rights":
-        script.allowed = False
-    elif fault == "elsewhere":
-        script.uid = "two"
-    else:
-        later = Script.answer
-
-        def change_meanwhile(self: Script, path: str) -> tuple[int, Any]:
-            Cluster.objects.filter(pk=lab.pk).update(revision=99)
-            connection.close()  # of a thread of the server, which nobody else ends
-            return later(self, path)
-
-        monkeypatch.setattr(Script, "answer", change_meanwhile)
-    assert post(f"/clusters/{lab.pk}/credential", **fields).status_code == 302
-    wait()
-    assert Credential.objects.get().sealed == before.sealed
-    now = Cluster.objects.get(pk=lab.pk)
-    assert (now.health, now.config) == ("Connected", lab.config)
-    says = {
-        "dead": "refuses connections",
-        "rights": "It was not stored: Gangline would lack rights that it needs.",
-        "elsewhere": "It leads to another cluster. Connect that one as a cluster of its own.",
-        "overtaken": "changed the cluster during the check.",
-    }[fault]
-    page = seen(world, f"/clusters/{lab.pk}")
-    assert says in page
-    assert "The one that was there before is still used." in page
-    last = AuditEntry.objects.filter(action="cluster.credential").latest("pk")
-    assert last.result == "denied"
-    assert "another" not in repr(last.detail)
-
-
-def test_a_credential_may_be_stored_although_rights_are_missing(
-    world: World, post: Post, lab: Cluster, server: Access, script: Script
-) -> None:
-    script.allowed = False
-    post(f"/clusters/{lab.pk}/credential", anyway="1", **by_token(server, "another"))
-    wait()
-    assert credentials.access_of(Cluster.objects.get(pk=lab.pk)).token == "another"
 
 
 # How it is

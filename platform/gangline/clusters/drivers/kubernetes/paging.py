@@ -1,0 +1,48 @@
+"""One collection page by page, and never more of it than a cluster can reasonably have.
+
+https://kubernetes.io/docs/reference/using-api/api-concepts/#retrieving-large-results-sets-in-chunks
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .client import Answer, Client, Unreachable
+from .wires import Wire
+
+PAGE = 500
+MOST_PAGES, MOST_OBJECTS = 2_000, 250_000
+"""Five times what one installation is made for; a list that goes on after that has no end."""
+
+
+def pages(
+    client: Client, path: str, query: Mapping[str, str | int], wire: Wire | None = None
+) -> Iterator[Answer]:
+    """The answers to one list, up to the first that is no page: the caller judges each.
+
+    Raises Unreachable, also for a server that always has one more page.
+    """
+    page: dict[str, str | int] = {"limit": PAGE, **query}
+    objects = 0
+    for _ in range(MOST_PAGES):
+        answer = client.request("GET", path, query=page, wire=wire)
+        yield answer
+        if not is_page(answer):
+            return
+        following = (answer.body.get("metadata") or {}).get("continue")
+        if not following:
+            return
+        objects += len(items(answer))
+        if objects > MOST_OBJECTS or following == page.get("continue"):
+            break
+        page["continue"] = str(following)
+    raise Unreachable(f"{client.access.server} lists without an end.")
+
+
+def is_page(answer: Answer) -> bool:
+    """Whether it is a list, or a part of one."""
+    return answer.ok and isinstance(answer.body, dict)
+
+
+def items(page: Answer) -> list[dict[str, Any]]:
+    """The objects of one page."""
+    return list(page.body.get("items") or ())

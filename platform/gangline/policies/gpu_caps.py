@@ -1,0 +1,75 @@
+"""A limit on GPUs holds for every resource that is a GPU, however a device plugin names it.
+
+https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/gpu-sharing.html and
+https://github.com/ROCm/k8s-device-plugin
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from gangline.spec.catalogue import SpecField
+from gangline.spec.problems import Problem, Role, shown
+from gangline.spec.values import item_label
+
+from .lists import ItemOrigin
+from .rules import FieldRule, Sourced
+
+DEVICES, EXTENDED = "compute.gpuDevicesRequest", "compute.extendedResources"
+_GPU = re.compile(r".*gpu.*|.*/(?:mig-|vcuda|[sdtqc]px_|i915|xe\b).*", re.IGNORECASE)
+_COUNT = re.compile(r"[0-9]{1,9}")
+
+
+def is_gpu(resource: str) -> bool:
+    """``nvidia.com/mig-1g.5gb``, ``nvidia.com/gpu.shared``, ``volcano.sh/vgpu-number``."""
+    return _GPU.fullmatch(resource) is not None
+
+
+def breaches(
+    role: Role,
+    field: SpecField,
+    rule: FieldRule,
+    devices: Any,
+    items: Sequence[tuple[Any, ItemOrigin]],
+) -> Iterator[Problem]:
+    """GPUs among the extended resources with which a pod has more than the rule for GPU devices.
+
+    ``devices``: what is asked for there. What a policy itself puts into the list is its own affair.
+    """
+    found = [(item, origin) for item, origin in items if _counts(item)]
+    most = _most(rule)
+    own = devices if isinstance(devices, int) and not isinstance(devices, bool) else 0
+    if most is None or own + sum(int(item["quantity"]) for item, _ in found) <= most.value:
+        return
+    for item, origin in found:
+        if origin.sent is not None:
+            yield Problem(
+                role,
+                f"{field.path}.{origin.sent}",
+                "max",
+                f"counts as GPUs, of which a pod may have at most {most.value} in all",
+                item["quantity"],
+                f"at most {most.value}, with the GPU devices per pod",
+                most.source,
+                shown(origin.key),
+                item_label(field, origin.sent, shown(origin.key)),
+            )
+
+
+def _counts(item: Any) -> bool:
+    if not isinstance(item, Mapping):
+        return False
+    name, quantity = item.get("resource"), item.get("quantity")
+    is_count = isinstance(quantity, str) and _COUNT.fullmatch(quantity) is not None
+    return is_count and isinstance(name, str) and is_gpu(name)
+
+
+def _most(rule: FieldRule) -> Sourced | None:
+    """The most devices that the rule allows, and who says so."""
+    caps = [rule.maximum] if rule.maximum is not None else []
+    if rule.fixed is not None:
+        caps.append(Sourced(rule.fixed.value or 0, rule.fixed.source))
+    if rule.options is not None:
+        most = max((option.value for option in rule.options.value), default=0)
+        caps.append(Sourced(most, rule.options.source))
+    return min(caps, key=lambda cap: cap.value, default=None)

@@ -1,0 +1,71 @@
+"""Quantities of a cluster that says absurd ones: nothing grows with a number that it sends."""
+
+import tracemalloc
+from typing import Any
+
+import pytest
+
+from gangline.clusters.drivers.kubernetes import offers
+from gangline.clusters.drivers.kubernetes.quantities import MOST, amount
+from gangline.clusters.models import Cluster
+from gangline.clusters.services import store_capacity
+from gangline.organization import services
+
+
+def node(**allocatable: str) -> dict[str, Any]:
+    named = {name.replace("__", "/").replace("_", "."): n for name, n in allocatable.items()}
+    return {
+        "metadata": {"name": "n", "labels": {}},
+        "spec": {},
+        "status": {
+            "allocatable": {"cpu": "4", "memory": "8Gi", **named},
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("quantity", "number"),
+    [
+        ("1M", 1_000_000), ("9E", 9 * 10**18), ("99E", int(MOST)), ("1e999999999", int(MOST)),
+        ("9" * 99, int(MOST)), ("9" * 5000, 0), ("1.2.3", 0), (".", 0), ("-1", 0), (None, 0),
+        ("1e99999999999999999999999", 0), ({}, 0), ("1e-999999999", 0),
+    ],
+)  # fmt: skip
+def test_a_quantity_is_a_number_that_kubernetes_could_mean(quantity: Any, number: int) -> None:
+    assert int(amount(quantity)) == number
+
+
+@pytest.mark.parametrize("count", ["1M", "99E", "1e999999999"])
+def test_gpus_are_counted_and_not_listed(count: str) -> None:
+    nodes = [node(nvidia_com__gpu=count), node(nvidia_com__gpu="2", amd_com__gpu="1")]
+    tracemalloc.start()
+    room = offers.capacity(nodes)
+    step, detail = offers.nodes_in_words(nodes)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert room.gpu_count == int(amount(count)) + 3
+    assert room.gpus == ()
+    assert detail["largest"]["gpus"] == int(amount(count))
+    assert step.sentence
+    assert peak < 1 << 20
+
+
+def test_what_is_stored_of_a_cluster_stays_small(db: None) -> None:
+    services.found(name="Test")
+    lab = services.create_cluster(actor=None, name="lab", kind="kubernetes")
+    store_capacity(lab, offers.capacity([node(nvidia_com__gpu="99E")]))
+    lab = Cluster.objects.get(pk=lab.pk)
+    assert lab.gpu_count == int(MOST)
+    assert len(repr(lab.capacity)) < 500
+
+
+@pytest.mark.parametrize(
+    ("capacity", "count"),
+    [({}, 0), ({"gpus": ["0", "1"]}, 2), ({"gpus": ["nvidia.com/gpu"] * 3}, 3),
+     ({"gpus": [], "gpu_count": 8}, 8)],
+)  # fmt: skip
+def test_gpus_that_were_stored_one_by_one_are_still_counted(
+    capacity: dict[str, Any], count: int
+) -> None:
+    assert Cluster(capacity=capacity).gpu_count == count

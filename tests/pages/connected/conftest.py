@@ -1,0 +1,48 @@
+"""A connected cluster, its server as it is told to be, and people."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gangline.clusters.drivers.kubernetes.access import Access
+from gangline.clusters.models import Cluster
+from tests.support.api_server import Script, answering
+from tests.support.connected import GROUPS, Post, browser, by_token, wait
+from tests.support.world import World, make_world
+
+
+@pytest.fixture
+def world(transactional_db: None) -> World:
+    return make_world()
+
+
+@pytest.fixture
+def script() -> Script:
+    return Script(groups=GROUPS, uid="one")
+
+
+@pytest.fixture
+def server(script: Script) -> Iterator[Access]:
+    with answering(script) as access:
+        yield access
+
+
+@pytest.fixture
+def post(world: World) -> Post:
+    """Posts as an administrator, or as somebody else."""
+
+    def send(address: str, person: str = "administrator", **fields: Any) -> Any:
+        return browser(world, person).post(address, fields)
+
+    return send
+
+
+@pytest.fixture
+def lab(world: World, post: Post, server: Access) -> Cluster:
+    """A connected cluster that was looked at."""
+    assert post("/clusters/connect", name="lab", **by_token(server)).status_code == 302
+    wait()
+    found = Cluster.objects.get(name="lab")
+    assert found.health == "Connected"
+    return found

@@ -1,0 +1,133 @@
+"""Another credential for a connected cluster: stored only after a whole check found it good."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from gangline.audit.models import AuditEntry
+from gangline.clusters import credentials
+from gangline.clusters.drivers.kubernetes import permissions, probing
+from gangline.clusters.drivers.kubernetes.access import Access
+from gangline.clusters.drivers.kubernetes.steps import StepName
+from gangline.clusters.models import Cluster, Credential
+from gangline.organization import services
+from tests.support.api_server import Script
+from tests.support.connected import SECRET, Post, by_token, seen, wait
+from tests.support.world import World
+
+pytestmark = pytest.mark.usefixtures("loopback_admitted")
+
+
+def test_a_credential_is_stored_only_after_the_check_found_it_good(
+    world: World, post: Post, lab: Cluster, server: Access
+) -> None:
+    before = Credential.objects.get(cluster=lab)
+    address = f"/clusters/{lab.pk}/credential"
+    assert post(address, **by_token(server, "another")).status_code == 302
+    wait()
+    assert credentials.access_of(Cluster.objects.get(pk=lab.pk)).token == "another"
+    assert Credential.objects.get().fingerprint != before.fingerprint
+    page = seen(world, f"/clusters/{lab.pk}")
+    assert 'data-step="Credential" data-state="ok"' in page
+    assert "another" not in page.replace("another cluster", "").replace("choose another", "")
+    entries = AuditEntry.objects.filter(action="cluster.credential")
+    assert [one.result for one in entries] == ["ok", "ok"]
+
+
+@pytest.mark.parametrize(
+    "fault", ["dead", "rights", "elsewhere", "overtaken", "late", "broken", "nameless"]
+)
+def test_the_old_credential_holds_where_the_new_one_fails(
+    world: World, post: Post, lab: Cluster, server: Access, script: Script, fault: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    department = services.create_department(actor=None, cluster=lab, name="far")
+    services.create_project(actor=None, department=department, name="away")
+    before = Credential.objects.get(cluster=lab)
+    fields = by_token(server, "another")
+    if fault == "dead":
+        fields["server"] = "https://127.0.0.1:9"
+    elif fault == "rights":
+        script.allowed = False
+    elif fault == "elsewhere":
+        script.uid = "two"
+    elif fault == "nameless":
+        script.uid = ""
+    elif fault == "late":
+        _time_is_over_before(monkeypatch, "Permissions")
+    elif fault == "broken":
+        monkeypatch.setattr(permissions, "judge", _breaks)
+    else:
+        later = Script.answer
+
+        def change_meanwhile(self: Script, path: str) -> tuple[int, Any]:
+            Cluster.objects.filter(pk=lab.pk).update(revision=99)
+            connection.close()  # of a thread of the server, which nobody else ends
+            return later(self, path)
+
+        monkeypatch.setattr(Script, "answer", change_meanwhile)
+    assert post(f"/clusters/{lab.pk}/credential", **fields).status_code == 302
+    wait()
+    assert Credential.objects.get().sealed == before.sealed
+    now = Cluster.objects.get(pk=lab.pk)
+    assert (now.health, now.config) == ("Connected", lab.config)
+    says = {
+        "dead": "refuses connections",
+        "rights": "It was not stored: Gangline would lack rights that it needs.",
+        "elsewhere": "It leads to another cluster. Connect that one as a cluster of its own.",
+        "overtaken": "changed the cluster during the check.",
+        "late": "It was not stored: The check did not come to its end.",
+        "broken": "It was not stored: The check did not come to its end.",
+        "nameless": "Whether it leads to the same cluster cannot be told",
+    }[fault]
+    page = seen(world, f"/clusters/{lab.pk}")
+    assert says in page
+    assert "The one that was there before is still used." in page
+    last = AuditEntry.objects.filter(action="cluster.credential").latest("pk")
+    assert last.result == "denied"
+    assert "another" not in repr(last.detail)
+
+
+@pytest.mark.parametrize("fault", ["late", "broken"])
+def test_half_a_look_stores_no_credential_even_where_rights_may_be_missing(
+    world: World, post: Post, lab: Cluster, server: Access, monkeypatch: pytest.MonkeyPatch,
+    fault: str,
+) -> None:  # fmt: skip
+    """Without the facts nobody knows which cluster it leads to."""
+    if fault == "late":
+        _time_is_over_before(monkeypatch, "Operators")
+    else:
+        monkeypatch.setattr(permissions, "judge", _breaks)
+    post(f"/clusters/{lab.pk}/credential", anyway="1", **by_token(server, "another"))
+    wait()
+    now = Cluster.objects.get(pk=lab.pk)
+    assert credentials.access_of(now).token == SECRET
+    assert now.facts == lab.facts
+
+
+def test_a_credential_may_be_stored_although_rights_are_missing(
+    world: World, post: Post, lab: Cluster, server: Access, script: Script
+) -> None:
+    script.allowed = False
+    post(f"/clusters/{lab.pk}/credential", anyway="1", **by_token(server, "another"))
+    wait()
+    assert credentials.access_of(Cluster.objects.get(pk=lab.pk)).token == "another"
+
+
+def _breaks(*arguments: object) -> None:
+    raise ZeroDivisionError
+
+
+def _time_is_over_before(monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    """The budget of a check runs out after what comes before the steps that may be skipped."""
+    real = probing._Look._guarded
+
+    def guarded(self: probing._Look, name: StepName, act: Callable[[], None]) -> None:
+        if name == step:
+            self.until = time.monotonic() - 1
+        real(self, name, act)
+
+    monkeypatch.setattr(probing._Look, "_guarded", guarded)

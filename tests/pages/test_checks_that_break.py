@@ -1,0 +1,69 @@
+"""A connection check always ends, whatever the cluster or Gangline itself does wrong."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from gangline.clusters import checks, connections, credentials
+from gangline.clusters.drivers.kubernetes import probing
+from gangline.clusters.drivers.kubernetes.access import Access
+from gangline.clusters.models import Cluster
+from gangline.organization import services
+from tests.support.api_server import TOKEN, Script, answering
+from tests.support.world import World, make_world
+
+pytestmark = pytest.mark.usefixtures("loopback_admitted")
+NODE = {"metadata": {"name": "n"}, "status": {"conditions": "Ready", "allocatable": {"cpu": "1"}}}
+
+
+@pytest.fixture
+def world(transactional_db: None) -> World:
+    return make_world()
+
+
+def looked_at(access: Access) -> Cluster:
+    """A cluster after its check, or after half a minute."""
+    cluster = services.create_cluster(actor=None, name="lab", kind=connections.KUBERNETES)
+    credentials.store(cluster, access, by=None)
+    checks.start(cluster).join(30)
+    cluster.refresh_from_db()
+    return cluster
+
+
+def shown(world: World, cluster: Cluster) -> str:
+    client = Client()
+    client.force_login(world.people["administrator"])
+    return client.get(f"/clusters/{cluster.pk}").content.decode()
+
+
+class OddNodes(Script):
+    def answer(self, path: str) -> tuple[int, Any]:
+        if path.startswith("/api/v1/nodes"):
+            return 200, {"items": [NODE]}
+        return super().answer(path)
+
+
+def test_nodes_of_another_shape_are_a_doubt_and_the_check_ends(world: World) -> None:
+    with answering(OddNodes()) as access:
+        cluster = looked_at(access)
+    seen = checks.progress(cluster)
+    assert seen is not None
+    assert (seen.is_running, seen.broke_off, seen.to_come) == (False, False, ())
+    assert seen.steps[-1].sentence == "What the cluster told could not be understood."
+    assert "What the cluster told could not be understood." in shown(world, cluster)
+
+
+def test_a_check_that_breaks_says_so_and_has_ended(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*arguments: Any, **named: Any) -> Any:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(probing, "probe", broken)
+    cluster = looked_at(Access("https://127.0.0.1:9", token=TOKEN))
+    seen = checks.progress(cluster)
+    assert seen is not None
+    assert (seen.is_running, seen.broke_off) == (False, False)
+    assert seen.steps[-1].sentence == "It broke; the log says where."
+    assert "It broke; the log says where." in shown(world, cluster)

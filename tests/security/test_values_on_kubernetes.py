@@ -1,0 +1,181 @@
+"""Wrong values of every field on a Kubernetes cluster: its driver sees none, and nothing breaks.
+
+The cluster was checked once and is not there: what judges a value asks nobody.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+
+from gangline.clusters import credentials
+from gangline.clusters.drivers.base import Submission
+from gangline.clusters.drivers.kubernetes.access import Access
+from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
+from gangline.clusters.models import Cluster
+from gangline.lib.sealing import KeyFile
+from gangline.spec.catalogue import Kind, catalogue
+from gangline.spec.problems import Role
+from gangline.spec.values import validate
+from gangline.spec.workload import SPEC, WorkerSpec
+from tests.support.api import ApiClient
+from tests.support.certificates import jwt
+from tests.support.forms import Filler
+from tests.support.world import World, make_world
+
+FIELDS = catalogue(WorkerSpec)
+WRONG: tuple[Any, ...] = (
+    "lots", "-5", "1,5", "16 GB", "", "\x00", "é" * 5000, -5, 0, 10**30, 1.5, 1e308, True,
+    [], [None], [1], ["x"], [[]], [{}], {}, {"name": 1}, {"pvc": 5},
+)  # fmt: skip
+WRONG_INSIDE: tuple[Any, ...] = (None, "lots", -5, [], {}, True)
+TYPED = ("lots", "-5", "1,5", "0", "9" * 40, "💥")
+DRY_RUN = "workloads/distributed?dryRun=true"
+TOKEN = jwt(sub="system:serviceaccount:gangline:gangline", exp=4_000_000_000)
+LARGEST = {"gpus": 8, "cpus": 64.0, "memory": 512 * 10**9}
+
+
+@pytest.fixture
+def world(db: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """Its cluster is a Kubernetes that was checked, with nodes and classes to compare with."""
+    keys = tmp_path / "sealing.keys"
+    KeyFile(keys).add()
+    changed = settings.GANGLINE.model_copy(update={"keys_file": keys})
+    monkeypatch.setattr(settings, "GANGLINE", changed)
+    world = make_world()
+    offers: list[dict[str, Any]] = [
+        {"framework": name, "available": True, "reason": "", "version": "v1", "runtimes": []}
+        for name in ("PyTorch", "TF", "XGBoost", "JAX", "MPI")
+    ]
+    detail = {
+        "nodes": {"largest": LARGEST},
+        "priorityClasses": ["high"],
+        "storageClasses": [{"name": "fast", "provisioner": "csi.example.org", "default": True}],
+    }
+    facts = {"version": "v1.36.3", "frameworks": offers, "runtimes": [], "detail": detail}
+    Cluster.objects.filter(pk=world.cluster.pk).update(kind="kubernetes", host_id="", facts=facts)
+    world.cluster.refresh_from_db()
+    credentials.store(world.cluster, Access("https://192.0.2.7:6443", token=TOKEN), by=None)
+    return world
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[Submission]:
+    """What reached the driver."""
+    found: list[Submission] = []
+    for name in ("check", "advise"):
+        real = getattr(KubernetesDriver, name)
+
+        def listened(self: Any, submission: Submission, facts: Any, real: Any = real) -> Any:
+            found.append(submission)
+            return real(self, submission, facts)
+
+        monkeypatch.setattr(KubernetesDriver, name, listened)
+    return found
+
+
+def assert_sound(seen: list[Submission]) -> None:
+    """Nothing that the spec refuses has reached the driver, in neither half."""
+    for submission in seen:
+        halves = [(SPEC.worker, Role.WORKER, submission.worker)]
+        if submission.master is not None:
+            halves.append((SPEC.master, Role.MASTER, submission.master))
+        for model, role, values in halves:
+            assert validate(model, role, values, is_whole=False) == []
+    seen.clear()
+
+
+def body(world: World, **spec: Any) -> dict[str, Any]:
+    return world.spec_body(distributedFramework="PyTorch", image="busybox:1", **spec)
+
+
+def placed(base: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
+    half: dict[str, Any] = json.loads(json.dumps(base))
+    *groups, name = path.split(".")
+    inner = half
+    for group in groups:
+        inner = inner.setdefault(group, {})
+    inner[name] = value
+    return half
+
+
+def wrong_items(path: str) -> Iterator[list[Any]]:
+    """Lists whose one item has a wrong value at one attribute, and another item beside it."""
+    for attribute, value in product(FIELDS[path].items, WRONG_INSIDE):
+        yield [placed({"name": "one"}, attribute.path, value), {"name": "two"}]
+
+
+def values_of(path: str) -> list[Any]:
+    return [*WRONG, *(wrong_items(path) if FIELDS[path].kind is Kind.ITEMIZED else ())]
+
+
+@pytest.mark.parametrize("path", FIELDS)
+def test_no_value_of_a_field_breaks_the_api(
+    world: World, seen: list[Submission], path: str
+) -> None:
+    researcher = ApiClient(world, "researcher-vision")
+    researcher._client.raise_request_exception = False
+    for value in values_of(path):
+        shared = body(world)
+        own = json.loads(json.dumps(shared))
+        kept = {k: v for k, v in own["spec"].items() if k not in ("distributedFramework",
+                "numWorkers")}  # fmt: skip
+        own |= {"masterSpec": placed(kept, path, value), "masterSpecSameAsWorker": False}
+        shared["spec"] = placed(shared["spec"], path, value)
+        alone = shared | {"configuration": "workersOnly"}
+        for sent in (shared, alone, own):
+            answer = researcher.post(DRY_RUN, sent)
+            assert answer.status_code in (200, 400), (path, str(value)[:60], answer.content[:300])
+        assert_sound(seen)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("compute.cpuMemoryRequest", "-5"),
+        ("compute.cpuMemoryRequest", "16 GB"),
+        ("compute.cpuCoreRequest", "1"),
+        ("compute.cpuCoreRequest", [1]),
+        ("compute.gpuDevicesRequest", "x"),
+        ("storage.pvc", 5),
+        ("environmentVariables", [None]),
+    ],
+)
+def test_a_wrong_value_that_the_master_has_from_the_workers_is_told_once(
+    world: World, path: str, value: Any
+) -> None:
+    sent = body(world)
+    sent["spec"] = placed(sent["spec"], path, value)
+    answer = ApiClient(world, "researcher-vision").post("workloads/distributed", sent)
+    assert answer.status_code == 400
+    (problem,) = answer.json()["problems"]
+    assert problem["role"] == "worker"
+    assert problem["path"].startswith(path)
+
+
+@pytest.mark.parametrize("path", [p for p, f in FIELDS.items() if f.kind is not Kind.ITEMIZED])
+def test_no_text_in_the_form_destroys_the_draft(
+    world: World, seen: list[Submission], path: str
+) -> None:
+    filler = Filler(world, tab="tab-1")
+    filler.client.raise_request_exception = False
+    setup = {
+        "workload.name": "digits",
+        "workload.projectId": str(world.vision.pk),
+        "worker.distributedFramework": "PyTorch",
+    }
+    assert filler.post("setup", setup).status == 303
+    workers = {"worker.image": "busybox:1", "worker.command": "python train.py"}
+    assert filler.post("workers", workers).status == 303
+    page = filler.get("workers").page
+    for text in TYPED:
+        kept = [pair for pair in page.fields() if pair[0] not in (f"worker.{path}", "_tab")]
+        sent = [*kept, (f"worker.{path}", text), ("_tab", "tab-1"), ("_go", "autosave")]
+        assert filler.send("workers", sent).status == 200, text
+        for step in ("workers", "master", "review"):
+            assert filler.get(step).status == 200, (step, text)
+    assert_sound(seen)

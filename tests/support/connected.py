@@ -1,0 +1,42 @@
+"""A cluster that was connected by its page, and what people do with it there."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from django.test import Client
+
+from gangline.clusters.drivers.kubernetes.access import Access
+from tests.support.world import World
+
+SECRET = "s3cr3t-CANARY-t0ken"
+GROUPS = {
+    "kubeflow.org": {"v1": ["pytorchjobs"]},
+    "scheduling.volcano.sh": {"v1beta1": ["podgroups", "queues"]},
+}
+Post = Callable[..., Any]
+
+
+def browser(world: World, person: str = "administrator") -> Client:
+    client = Client()
+    client.force_login(world.people[person])
+    return client
+
+
+def by_token(access: Access, token: str = SECRET) -> dict[str, str]:
+    return {
+        "way": "token", "server": access.server, "authority": access.certificate_authority,
+        "token": token,
+    }  # fmt: skip
+
+
+def wait() -> None:
+    """Let every check that goes on come to its end."""
+    for thread in threading.enumerate():
+        if thread.name.startswith("check-"):
+            thread.join(30)
+            assert not thread.is_alive()
+
+
+def seen(world: World, address: str, person: str = "administrator") -> str:
+    return browser(world, person).get(address).content.decode().replace("&#x27;", "'")

@@ -1,0 +1,144 @@
+"""A new leader: what it learns before anything is done, and how it keeps its lease meanwhile."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+
+import pytest
+
+from gangline.clusters import leases
+from gangline.clusters.drivers.base import (
+    AttemptRef,
+    Observation,
+    ObservedState,
+    TellTrouble,
+    ignore_all_told,
+    ignore_trouble,
+)
+from gangline.clusters.models import Cluster, Lease
+from gangline.db import clock
+from gangline.db.clock import db_now
+from tests.support.engine import Engine
+from workloads.models import Attempt
+from workloads.watching import watcher as watching
+from workloads.watching.watcher import Watcher, lease_name
+
+LOOK = 0.1
+
+
+class Slow:
+    """A cluster on a slow link whose first news were all overtaken; ``looks`` are strong ones."""
+
+    def __init__(self, stop: threading.Event, news: Sequence[Observation]) -> None:
+        self.stop, self.news = stop, news
+        self.watches = 0
+        self.looks: list[str] = []
+        self.gaps: list[float] = []
+
+    def observe(self, ref: AttemptRef) -> Observation:
+        time.sleep(LOOK)
+        self.looks.append(ref.workload)
+        return Observation(ref.workload, ref.attempt, ObservedState.RUNNING)
+
+    def silent_for(self) -> None:
+        return None
+
+    def watch(
+        self,
+        install: str,
+        cursor: str,
+        tell: TellTrouble = ignore_trouble,
+        all_told: Callable[[], None] = ignore_all_told,
+    ) -> Iterator[Sequence[Observation]]:
+        self.watches += 1
+        yield self.news
+        all_told()
+        while len(self.looks) < len(self.news) and self.watches < 3:
+            began = time.monotonic()
+            yield []
+            self.gaps.append(time.monotonic() - began)
+        self.stop.set()
+
+
+def test_many_looks_on_a_slow_link_keep_the_lease(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """40 looks take 4 s, and a lease that is not kept between them 1 s."""
+    monkeypatch.setattr(leases, "RENEW_SECONDS", 0.2)
+    monkeypatch.setattr(watching, "LOOKING_SECONDS", 0.5)
+    made = [engine.workload(f"slow-{n}") for n in range(40)]
+    Attempt.objects.update(read_started_at=db_now() + timedelta(hours=1))
+    stop = threading.Event()
+    news = [Observation(str(one.pk), 1, ObservedState.RUNNING) for one in made]
+    slow = Slow(stop, news)
+    monkeypatch.setattr(watching, "driver_for", lambda cluster: slow)
+    monkeypatch.setattr(watching, "close_old_connections", lambda: None)
+    watcher = Watcher(engine.cluster.pk)
+    watcher._lease.seconds = 1.0
+    watcher.run(stop)
+    assert sorted(slow.looks) == sorted(str(one.pk) for one in made)
+    assert slow.watches == 1, "it never began anew"
+    assert max(slow.gaps) < 0.5 + 3 * LOOK
+    lease = Lease.objects.get(name=lease_name(engine.cluster.pk))
+    assert lease.fence == Cluster.objects.get().synced_fence == 1
+
+
+def test_nothing_is_done_before_the_cluster_told_everything(engine: Engine) -> None:
+    """Over an outage too: what could not be listed may be there."""
+    engine.workload()
+    engine.truth.set_unreachable(True)
+    stop = threading.Event()
+    watcher = Watcher(engine.cluster.pk)
+    assert watcher._lease.keep()
+    rounds: list[int] = []
+
+    def heard(driver: object) -> None:
+        rounds.append(Cluster.objects.get().synced_fence)
+        if len(rounds) == 3:
+            engine.truth.set_unreachable(False)
+        if len(rounds) == 6:
+            stop.set()
+
+    watcher._heard = heard  # type: ignore[method-assign]
+    watcher._is_current = lambda driver: True  # type: ignore[method-assign]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(watching, "CURRENT_SECONDS", 0.0)
+        patched.setattr(watching, "close_old_connections", lambda: None)
+        watcher._lead(stop)
+    assert rounds[:3] == [0, 0, 0]
+    assert rounds[-1] == watcher._lease.fence == 1
+    assert engine.truth.calls("create") == []
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_why_a_watch_ends_is_said_as_it_was(
+    taken: bool, engine: Engine, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "close_old_connections", lambda: None)
+    stop = threading.Event()
+    watcher = Watcher(engine.cluster.pk)
+    other = leases.LeaseHolder(lease_name(engine.cluster.pk))
+    count = iter(range(9))
+
+    def lead(stop: threading.Event) -> None:
+        if next(count):
+            stop.set()
+            return
+        watcher._led_fence = watcher._lease.fence
+        clock.shift(timedelta(seconds=20))
+        if taken:
+            assert other.acquire()
+        try:
+            watcher._hold()
+        finally:
+            if taken:
+                stop.set()
+
+    watcher._lead = lead  # type: ignore[method-assign]
+    with caplog.at_level(logging.INFO, "workloads.watching"):
+        watcher.run(stop)
+    (said,) = [one.getMessage() for one in caplog.records if "watch" in one.name]
+    wanted = "another process watches cluster" if taken else "the lease to watch cluster"
+    assert said.startswith(wanted)
