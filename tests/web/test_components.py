@@ -269,3 +269,10 @@ def test_what_a_person_typed_is_never_markup(source: str) -> None:
     assert "<script" not in drawn
     assert '" onfocus="' not in drawn
     assert "&lt;script&gt;" in drawn
+
+
+def test_a_name_of_a_field_breaks_between_its_words_alone() -> None:
+    drawn = Template("{% load gangline %}{{ path|breakable }}").render(
+        Context({"path": "compute.gpuDevicesRequest<b>"})
+    )
+    assert drawn == "compute.<wbr>gpu<wbr>Devices<wbr>Request&lt;b&gt;"

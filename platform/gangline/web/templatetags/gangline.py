@@ -1,12 +1,13 @@
 """The components as tags. Each draws `templates/components/…` or a function of `web.components`."""
 
+import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from django import template
 from django.template import loader
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from gangline.lib import program as gangline_program
@@ -14,6 +15,7 @@ from gangline.web import components, formats
 
 register = template.Library()
 
+_BETWEEN_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=\.)")
 TONE_ICONS = {
     "info": "info-circle",
     "good": "circle-check",
@@ -233,6 +235,13 @@ def menu_button(
         danger=danger,
         pressed=pressed,
     )
+
+
+@register.filter
+def breakable(name: str) -> SafeString:
+    """{{ field.path|breakable }}: the name of a field, which may break between its words alone."""
+    parts = ((part,) for part in _BETWEEN_WORDS.split(name))
+    return format_html_join(mark_safe("<wbr>"), "{}", parts)
 
 
 @register.simple_tag
