@@ -85,7 +85,7 @@ def _store(observations: Sequence[Stamped]) -> Stored:
         )
     }
     attempts = _attempts(observations, workloads)
-    pods = ReplicaRows(attempts.values())
+    pods = ReplicaRows(attempts.values(), now=now)
     kept: dict[int, Attempt] = {}
     touched: dict[UUID, Workload] = {}
     for stamped in sorted(observations, key=lambda s: s.read_started_at):

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 
 from gangline.clusters.drivers.base import ReplicaObservation, ReplicaState
 from gangline.lib.texts import printable
@@ -17,7 +18,8 @@ class ReplicaRows:
     What `take` changes is in the database once `write` was called.
     """
 
-    def __init__(self, attempts: Iterable[Attempt]) -> None:
+    def __init__(self, attempts: Iterable[Attempt], *, now: datetime) -> None:
+        self._now = now
         found = Replica.objects.filter(attempt__in=[attempt.pk for attempt in attempts])
         self._known: dict[_Key, Replica] = {(r.attempt_id, r.role, r.index): r for r in found}
         self._of: defaultdict[int, list[Replica]] = defaultdict(list)
@@ -32,8 +34,11 @@ class ReplicaRows:
         """What was seen of an attempt's pods; those of which nothing was seen stay as they are."""
         gpus = _gpus(attempt, workload)
         for seen in observed:
-            values = _values(seen)
             row = self._known.get((attempt.pk, seen.role, seen.index))
+            values = _values(seen)
+            if row is not None and _has_lost_its_pod(row, seen):
+                values |= {name: getattr(row, name) for name in _OF_THE_POD}
+                values["ended_at"] = row.ended_at or self._now
             if row is None:
                 row = Replica(attempt=attempt, role=seen.role, index=seen.index)
                 row.gpus = gpus(seen.role, seen.index)
@@ -79,6 +84,12 @@ def _gpus(attempt: Attempt, workload: Workload) -> Callable[[str, int], int]:
     return asked
 
 
+def _has_lost_its_pod(row: Replica, seen: ReplicaObservation) -> bool:
+    """Whether a pod that is there no more ended with this: where it ran is known from before."""
+    is_over = seen.state in (ReplicaState.SUCCEEDED, ReplicaState.FAILED, ReplicaState.STOPPED)
+    return is_over and not seen.pod_uid and seen.started_at is None and row.started_at is not None
+
+
 def _values(seen: ReplicaObservation) -> dict[str, object]:
     return {
         "rank": seen.rank,
@@ -95,4 +106,5 @@ def _values(seen: ReplicaObservation) -> dict[str, object]:
     }
 
 
+_OF_THE_POD = ("pod_uid", "node", "started_at", "restarts", "peak_memory")
 _FIELDS = tuple(_values(ReplicaObservation("", 0, 0, ReplicaState.PENDING)))

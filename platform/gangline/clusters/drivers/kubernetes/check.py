@@ -57,7 +57,7 @@ def _priority(submission: Submission, facts: Facts) -> Iterator[Problem]:
     if not name or known is None or name in known:
         return
     offered = [one for one in known if not one.startswith(SYSTEM_CLASSES)]
-    message = "is not a priority class of the cluster"
+    message = "does not exist on the cluster"
     accepted = ", ".join(offered) or "no value: the cluster has no priority classes for workloads"
     yield _problem(Role.WORKER, "priorityClass", "cluster", message, value=name, accepted=accepted)
 

@@ -203,7 +203,7 @@ def _untrusted(client: Client, name: str, error: ssl.SSLCertVerificationError) -
         fix = "Compare the clocks of the two machines."
     elif "ostname mismatch" in str(error) or "IP address mismatch" in str(error):
         says = f"The server’s certificate is for another name than {name}."
-        fix = "Use the name that it is for, or give tls-server-name in the kubeconfig."
+        fix = "Use the name that it is for; a kubeconfig may say it as tls-server-name."
     elif client.access.certificate_authority:
         says = "The server’s certificate was not issued by the given authority."
         fix = "Give the certificate authority of this cluster; every cluster has its own."
