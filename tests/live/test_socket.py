@@ -195,7 +195,7 @@ async def test_f48_of_fifty_pages_one_never_draws_and_the_others_hear_everything
     """The pages' half of the burst; the cluster's half is in test_kubernetes_watch_faults."""
     monkeypatch.setattr(consumers, "ACK_SECONDS", 1.0)
     monkeypatch.setattr(consumers, "BEAT_SECONDS", 0.1)
-    memory = psutil.Process().memory_info().rss
+    memory, scope = psutil.Process().memory_info().rss, place.world.vision.pk
     stands: dict[int, object] = {}
 
     async def draw(page: Socket, number: int) -> None:
@@ -210,7 +210,7 @@ async def test_f48_of_fifty_pages_one_never_draws_and_the_others_hear_everything
         drawing = [asyncio.create_task(draw(page, n)) for n, page in enumerate(fast)]
         for number in range(100):
             await place.toggle(place.vision[number % 2])
-        head = await in_database(_heads, place)
+        head = {str(scope): (await in_database(ScopeSeq.objects.get, project_id=scope)).seq}
         async with asyncio.timeout(10):
             while stands != dict.fromkeys(range(49), head):
                 await asyncio.sleep(0.05)
@@ -222,11 +222,6 @@ async def test_f48_of_fifty_pages_one_never_draws_and_the_others_hear_everything
         frame = await back.delta()
         assert (frame["to"], ids_of(frame)) == (head, set(place.vision))
     assert psutil.Process().memory_info().rss - memory < 150 << 20
-
-
-def _heads(place: Place) -> dict[str, int]:
-    scope = place.world.vision.pk
-    return {str(scope): ScopeSeq.objects.get(project_id=scope).seq}
 
 
 async def test_a_page_that_says_nothing_is_closed(

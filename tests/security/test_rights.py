@@ -179,7 +179,7 @@ _UUID = "3d0c2c6e-8b1f-4c57-9c1f-2f7f0a5f0a11"
 
 def _example(route: str) -> str:
     """An address that the route matches."""
-    plain = route.replace("(?P<workload_id>[0-9a-f-]{36})", _UUID).lstrip("^").rstrip("$")
+    plain = re.sub(r"\(\?P<workload_id>[^)]*\)", _UUID, route).lstrip("^").rstrip("$")
     plain = re.sub(r"<uuid:\w+>", _UUID, plain)
     plain = re.sub(r"<int:\w+>", "1", plain)
     plain = re.sub(r"\(\?P<\w+>([\w-]+)(?:\|[\w|-]+)?\)", r"\1", plain)

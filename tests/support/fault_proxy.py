@@ -23,7 +23,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from gangline.clusters.drivers.kubernetes.access import Access
-from gangline.clusters.drivers.kubernetes.client import trusting
+from gangline.clusters.drivers.kubernetes.tls import trusting
 
 from .certificates import Pair, pair
 

@@ -175,7 +175,7 @@ def _tried(trial: Trial, health: Health, steps: list[Step], tell: Callable[[Step
     fix = ""
     if not health.reachable:
         why = health.reason
-    elif health.facts is None:
+    elif health.facts is None or not health.are_rights_known:
         # Neither its rights are known then, nor which cluster it leads to.
         why, fix = "The check did not come to its end.", "Try again."
     elif not has_rights and not trial.even_without_rights:

@@ -18,8 +18,9 @@ import pytest
 
 from gangline.clusters.drivers.kubernetes import resources
 from gangline.clusters.drivers.kubernetes.access import Access
-from gangline.clusters.drivers.kubernetes.client import Client, Unreachable, trusting
+from gangline.clusters.drivers.kubernetes.client import Client, Unreachable
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
+from gangline.clusters.drivers.kubernetes.tls import trusting
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.jobs import job
 from tests.beds.kubernetes.objects import CONFIG_MAPS, SECRETS

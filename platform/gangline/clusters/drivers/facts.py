@@ -69,6 +69,8 @@ class Health:
     """What the same look found, where it asks for that anyway; None: ask ``capacity``."""
     is_login_refused: bool = False
     """It answers, and accepts the credential no longer."""
+    are_rights_known: bool = False
+    """Whether the look came to a verdict about the rights of the login."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ Every request has a time-out, goes through no proxy of the environment, and foll
 """
 
 import json
-import os
 import ssl
 import time
 from collections.abc import Iterator, Mapping
@@ -17,7 +16,7 @@ from urllib.parse import urlencode
 
 import urllib3
 
-from . import shapes, wires
+from . import shapes, tls, wires
 from .access import Access
 from .addresses import AddressRefused, Reach, guard
 from .pacing import Allowance, Rest, asked_for
@@ -106,7 +105,7 @@ class Client:
         self._api = official.ApiClient(configuration)
         self._pool = urllib3.PoolManager(
             maxsize=16,
-            ssl_context=_tls(access),
+            ssl_context=tls.context(access),
             # OpenSSL checks the certificate against it; urllib3's own check stays out of the way.
             server_hostname=access.tls_server_name or None,
             retries=urllib3.Retry(False),
@@ -333,35 +332,6 @@ class Client:
 def _trial(dry_run: bool) -> dict[str, str]:
     """https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run"""
     return {"dryRun": "All"} if dry_run else {}
-
-
-def trusting(access: Access) -> ssl.SSLContext:
-    """Trusts the authority that the access names, or the system's; shows no certificate itself."""
-    context = ssl.create_default_context(cadata=access.certificate_authority or None)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    # Python 3.13 sets it, and the authorities of many clusters are not made that strictly.
-    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-    return context
-
-
-def _tls(access: Access) -> ssl.SSLContext:
-    context = trusting(access)
-    if access.client_certificate:
-        # The ssl module reads files only; these two live in memory and have no name.
-        with _in_memory(access.client_certificate) as chain, _in_memory(access.client_key) as key:
-            # Without a password given, OpenSSL would ask the terminal for that of a sealed key.
-            context.load_cert_chain(chain, key, password="")
-    return context
-
-
-@contextmanager
-def _in_memory(text: str) -> Iterator[str]:
-    handle = os.memfd_create("gangline")
-    try:
-        os.write(handle, text.encode())
-        yield f"/proc/self/fd/{handle}"
-    finally:
-        os.close(handle)
 
 
 def _resting(left: float) -> Answer:

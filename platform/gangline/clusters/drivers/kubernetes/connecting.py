@@ -15,11 +15,12 @@ from typing import Any
 from cryptography import x509
 
 from . import addresses
-from .client import CONNECT_SECONDS, Answer, Client, trusting
+from .client import CONNECT_SECONDS, Answer, Client
 from .identities import moment
 from .kubeconfig import MAKE_ACCOUNT
 from .resources import Resource
 from .steps import State, Step, StepName
+from .tls import trusting
 
 OLDEST, NEWEST = (1, 29), (1, 37)
 """Oldest: strict checks of fields (1.27) and the question who one is (1.28) are needed, and before

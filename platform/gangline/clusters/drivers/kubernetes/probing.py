@@ -96,7 +96,7 @@ class _Look:
         self.offers: tuple[FrameworkOffer, ...] = ()
         self.detail: dict[str, Any] = {}
         self.capacity: Capacity | None = None
-        self.is_login_refused = False
+        self.is_login_refused = self.are_rights_known = False
 
     def tell(self, step: Step) -> None:
         self.steps.append(step)
@@ -134,9 +134,11 @@ class _Look:
         if not names >= REQUIRED or any(step.name in REQUIRED for step in failed):
             why = failed[0].sentence if failed else "The check did not end."
             return Health(False, why, is_login_refused=self.is_login_refused)
-        facts = Facts(f"Kubernetes {self.version}", self.offers, (), self.detail)
+        facts = None
+        if self.is_complete:
+            facts = Facts(f"Kubernetes {self.version}", self.offers, (), self.detail)
         why = f"Failed in the check: {', '.join(s.name for s in failed)}." if failed else ""
-        return Health(True, why, facts if self.is_complete else None, self.capacity)
+        return Health(True, why, facts, self.capacity, are_rights_known=self.are_rights_known)
 
     def _certificate(self, connection: socket.socket) -> None:
         self.tell(connecting.certificate(self.client, connection))
@@ -181,6 +183,7 @@ class _Look:
     def _permissions(self, served: offers.Served) -> None:
         present = frozenset(schedulers.found(served.all))
         verdict = permissions.judge(self._allowed, self._project_role(), present)
+        self.are_rights_known = True
         self.tell(_of_rights(verdict))
 
     def _operators(self, served: offers.Served) -> None:
