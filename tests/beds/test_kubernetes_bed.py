@@ -168,9 +168,9 @@ def test_logs_are_read_and_followed_through_the_api_server(bed: Bed, namespace: 
     pod = "talks-master-0"
     bed.write_log(namespace, pod, ["epoch 1 loss 0.5", "epoch 2 loss 0.25"])
     path = resources.PODS.path(namespace, pod, "log")
-    wait_for(lambda: bed.client.request("GET", path).ok, what="the log to be served")
-    assert bed.client.request("GET", path).body == "epoch 1 loss 0.5\nepoch 2 loss 0.25\n"
-    last = bed.client.request("GET", path, query={"tailLines": 1, "timestamps": True}).body
+    wait_for(lambda: bed.text(path), what="the log to be served")
+    assert bed.text(path) == "epoch 1 loss 0.5\nepoch 2 loss 0.25\n"
+    last = bed.text(path, tailLines=1, timestamps=True)
     assert last.endswith("Z epoch 2 loss 0.25\n")
     threading.Timer(0.5, bed.write_log, [namespace, pod, ["epoch 3 loss 0.1"]]).start()
     with bed.client.stream(path, query={"follow": True}, silence=10) as (status, pieces):

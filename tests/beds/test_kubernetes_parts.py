@@ -183,7 +183,7 @@ def test_a_killed_user_leaves_no_bed_behind(own_processes: Bed, tmp_path: Path) 
         "import sys, time\nfrom pathlib import Path\n"
         "from tests.beds.kubernetes.bed import running\n"
         "with running(Path(sys.argv[1])) as bed:\n"
-        "    assert bed.client.request('GET', '/readyz').ok\n"
+        "    assert bed.text('/readyz') == 'ok'\n"
         "    print('ready', flush=True)\n"
         "    time.sleep(600)\n"
     )

@@ -55,7 +55,7 @@ def test_a_copy_of_what_lives_is_one_and_hinders_nothing(engine: KubernetesEngin
         "It is a copy: it bears the labels of digits, which has an object of its own.",
     )
     intents.stop(workload_id=workload.pk, by="administrator")
-    engine.until(workload, "Stopped", seconds=60)
+    engine.until(workload, "Stopped", seconds=120)
     intents.delete(workload_id=workload.pk, by="administrator")
     wait_for(lambda: not api.get(KIND, place, "digits").ok, seconds=60)
     wait_for(lambda: Workload.objects.get(pk=workload.pk).deleted_at, seconds=60)

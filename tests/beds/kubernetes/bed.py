@@ -70,6 +70,14 @@ class Bed:
         """A kubeconfig that refers to no file, for ``admin`` or ``gangline``."""
         return kubeconfigs.kubeconfig(self.admin if user == "admin" else self.restricted, user)
 
+    def text(self, path: str, **query: str | int | bool) -> str:
+        """What the API server answers where it sends no JSON: a log, a state of health.
+
+        Empty where it answers anything but 200.
+        """
+        with self.client.stream(path, query=query, silence=25.0) as (status, pieces):
+            return b"".join(pieces).decode() if status == 200 else ""
+
     @contextlib.contextmanager
     def namespace(self, prefix: str = "test") -> Iterator[str]:
         """A new namespace in which pods can be made; it is deleted at the end, without waiting."""

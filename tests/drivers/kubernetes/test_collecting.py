@@ -118,7 +118,7 @@ def test_of_too_many_pods_those_are_followed_whose_logs_somebody_reads(
     for name in names:
         say(place, 0, 50, f"gang-{name}")
         path = PODS.path(place.namespace, f"gang-{name}", "log")
-        wait_for(lambda p=path: "line 49" in place.client.request("GET", p).message, seconds=20)  # type: ignore[misc]
+        wait_for(lambda p=path: "line 49" in place.bed.text(p), seconds=20)  # type: ignore[misc]
     listening = Collecting(place.client, tmp_path)
     listening.collector = Collector(place.client, tmp_path, followers=4)
     try:
