@@ -18,7 +18,6 @@ from . import addresses
 from .client import CONNECT_SECONDS, Answer, Client
 from .identities import moment
 from .kubeconfig import MAKE_ACCOUNT
-from .resources import Resource
 from .steps import State, Step, StepName
 from .tls import trusting
 
@@ -28,9 +27,6 @@ OLDEST, NEWEST = (1, 29), (1, 37)
 MOST_SKEW = 5.0
 LATER = "Check again in a minute; if it stays so, look into the log of the API server."
 SOON = timedelta(days=30)
-IDENTITY = Resource(
-    "authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", namespaced=False
-)
 _EXPIRED, _NOT_YET, _NAME = 10, 9, 62
 _NUMBER = re.compile(r"([0-9]{1,3})\+?")
 _VERSION = re.compile(r"v[0-9][0-9A-Za-z.+-]{0,40}")

@@ -12,12 +12,9 @@ from gangline.clusters.drivers.base import Result
 from . import errors, labels
 from .client import Answer, Client
 from .permissions import PROJECT_ROLE, RBAC
-from .resources import NAMESPACES, Resource
+from .resources import NAMESPACES, SELF_REVIEWS, Resource
 
 BINDINGS = Resource(RBAC, "v1", "rolebindings", "RoleBinding")
-SELF_REVIEWS = Resource(
-    "authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", namespaced=False
-)
 SETTLE = 0.3
 """Seconds after which an API server has usually heard of a new binding."""
 

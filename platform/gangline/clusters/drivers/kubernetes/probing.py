@@ -22,6 +22,7 @@ from .resources import (
     NAMESPACES,
     NODES,
     PRIORITY_CLASSES,
+    SELF_REVIEWS,
     STORAGE_CLASSES,
     Resource,
 )
@@ -144,8 +145,8 @@ class _Look:
         self.tell(connecting.certificate(self.client, connection))
 
     def _identity(self) -> None:
-        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
-        answer = self._ask(StepName.IDENTITY, "POST", connecting.IDENTITY.path(), body)
+        body = {"apiVersion": SELF_REVIEWS.api_version, "kind": SELF_REVIEWS.kind}
+        answer = self._ask(StepName.IDENTITY, "POST", SELF_REVIEWS.path(), body)
         self.is_login_refused = answer.status == 401
         found = connecting.identity(answer)
         self.detail["identity"] = found.value

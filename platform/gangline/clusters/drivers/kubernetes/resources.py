@@ -44,6 +44,9 @@ STORAGE_CLASSES = Resource(
 PRIORITY_CLASSES = Resource(
     "scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", namespaced=False
 )
+SELF_REVIEWS = Resource(
+    "authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", namespaced=False
+)
 ACCESS_REVIEWS = Resource(
     "authorization.k8s.io",
     "v1",
