@@ -85,6 +85,33 @@ def test_many_looks_on_a_slow_link_keep_the_lease(
     assert lease.fence == Cluster.objects.get().synced_fence == 1
 
 
+def test_news_that_was_overtaken_needs_no_look_where_newer_news_follows(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Under steady change that look would overtake the next news, and so on."""
+    monkeypatch.setattr(watching, "QUIET_SECONDS", 0.3)
+    told, quiet = engine.workload("told"), engine.workload("quiet")
+    Attempt.objects.update(read_started_at=db_now() + timedelta(hours=1))
+    stop = threading.Event()
+    news = [Observation(str(one.pk), 1, ObservedState.RUNNING) for one in (told, quiet)]
+
+    class Goes(Slow):
+        def watch(self, *arguments: object) -> Iterator[Sequence[Observation]]:
+            yield self.news
+            Attempt.objects.update(read_started_at=db_now() - timedelta(hours=1))
+            yield self.news[:1]
+            until = time.monotonic() + 1.0
+            while time.monotonic() < until:
+                yield []
+            self.stop.set()
+
+    one = Goes(stop, news)
+    monkeypatch.setattr(watching, "driver_for", lambda cluster: one)
+    monkeypatch.setattr(watching, "close_old_connections", lambda: None)
+    Watcher(engine.cluster.pk).run(stop)
+    assert one.looks == [str(quiet.pk)]
+
+
 def test_nothing_is_done_before_the_cluster_told_everything(engine: Engine) -> None:
     """Over an outage too: what could not be listed may be there."""
     engine.workload()

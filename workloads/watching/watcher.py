@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 
 BROKE_OFF = "Watching it broke off; it begins anew. The log says why."
 STANDBY_SECONDS = 2.0
+QUIET_SECONDS = 1.0
+"""Without newer news of an attempt, before it is looked at once more."""
 LOOKS_AT_ONCE, LOOKING_SECONDS = 20, 2.0
 """Looks between two batches: few, and none after a while, for the lease is kept between them."""
 PAUSE_SECONDS, LONGEST_PAUSE = 1.0, 30.0
@@ -109,8 +111,8 @@ class Watcher:
         self.is_leading = False
         self._lease = LeaseHolder(lease_name(cluster_id))
         self._led_fence = 0
-        self._again: dict[tuple[str, int], None] = {}
-        """Attempts of which a newer read had overtaken the news: looked at once more, in order."""
+        self._again: dict[tuple[str, int], float] = {}
+        """Attempts of which a newer read had overtaken the news, and when to look once more."""
         self._breaks = 0
         """Times that it broke off soon, one after the other."""
         self._is_well = True
@@ -235,13 +237,19 @@ class Watcher:
         ]
         fail_point("watcher.before_store")
         stored = observe.store_batch(stamped, guard=self._lease.guard)
-        # Overtaken by a newer read, yet it may be the only news: look once more.
-        self._again |= {(seen.workload, seen.attempt): None for seen in stored.stale}
+        for seen in batch:
+            self._again.pop((seen.workload, seen.attempt), None)
+        # Overtaken by a newer read, yet it may be the only news: look once more, if none follows.
+        # At once, that look would overtake the next news, and so on while something changes.
+        due = monotonic + QUIET_SECONDS
+        self._again |= {(seen.workload, seen.attempt): due for seen in stored.stale}
 
     def _look_again(self, driver: Driver, install: str) -> None:
         """For a while; what is left then waits for the next batch, which is never far."""
-        until = time.monotonic() + LOOKING_SECONDS
-        some = list(islice(self._again, LOOKS_AT_ONCE))
+        now = time.monotonic()
+        until = now + LOOKING_SECONDS
+        due = (key for key, at in self._again.items() if at <= now)
+        some = list(islice(due, LOOKS_AT_ONCE))
         unfinished = {
             (ref.workload, ref.attempt): ref
             for ref in _unfinished([AttemptRef(install, *key, name="") for key in some])

@@ -34,6 +34,8 @@ FIRST_LIST = 10.0
 REPEAT_EVERY = 60.0
 """Seconds after which an unfinished attempt is told again though nothing changed."""
 EXPLAIN_EVERY = 10.0
+REASON_SECONDS = 0.3
+"""For looks at why gangs wait: meanwhile no news is told."""
 LOOKS_AT_ONCE = 8
 BATCH = 200
 _OVER = (ObservedState.SUCCEEDED, ObservedState.FAILED, ObservedState.SUSPENDED)
@@ -59,8 +61,8 @@ class _Looks:
     """The strong reads of one pass: few, and none any more once it lasts for long. Whoever takes
     the batches holds a lease, and must not wait for many slow answers."""
 
-    def __init__(self) -> None:
-        self._left, self._until = LOOKS_AT_ONCE, time.monotonic() + SIGN_OF_LIFE
+    def __init__(self, seconds: float = SIGN_OF_LIFE) -> None:
+        self._left, self._until = LOOKS_AT_ONCE, time.monotonic() + seconds
 
     def take(self) -> bool:
         """Whether there may be one more."""
@@ -162,7 +164,7 @@ class Watch:
                 yield from self._news(key, seen)
         waiting = [item for item in self._known.items() if self._wants_reason(item[1], now)]
         waiting.sort(key=lambda item: item[1].looked_at)
-        reasons = _Looks()
+        reasons = _Looks(REASON_SECONDS)
         for key, known in waiting:
             if not reasons.take():
                 break
