@@ -1,8 +1,9 @@
 """A watch that begins: everything that is there is told, at the price of a few lists."""
 
+import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,7 +14,6 @@ from gangline.clusters.drivers.kubernetes import watching
 from gangline.clusters.drivers.kubernetes.client import Answer
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from gangline.clusters.drivers.kubernetes.resources import PODS
-from gangline.clusters.drivers.kubernetes.store import Key
 from gangline.clusters.drivers.kubernetes.watching import Watch
 from tests.drivers.kubernetes import raw as made
 from tests.drivers.kubernetes.scripted import ScriptedClient, page, status
@@ -137,39 +137,104 @@ def test_a_kind_that_may_be_listed_nowhere_is_not_waited_for(
 
 
 class Leftovers:
-    """A watch whose streams show pods and no job: each wants a strong look."""
+    """A watch whose streams show pods and no job: each wants a strong look.
 
-    def __init__(self, count: int, seconds: float = 0.0) -> None:
-        self.seconds = seconds
+    ``may_end``: no look ends before it is set.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.may_end = threading.Event()
+        self.may_end.set()
         self.looks: list[str] = []
-        self.watch = Watch(ScriptedClient(Full()), "install-a", [KIND], self.look)
-        for pod in (Full._pod(n) for n in range(count)):
+        self.told: list[Observation] = []
+        cluster = Full()
+        cluster.jobs, cluster.pods = [], [Full._pod(n) for n in range(count)]
+        for pod in cluster.pods:
             pod["status"]["phase"] = "Succeeded"
-            self.watch.store.changed(PODS, pod, 1.0)
+        self.watch = Watch(ScriptedClient(cluster), "install-a", [KIND], self.look)
+        self.batches = self.watch.batches()
 
     def look(self, ref: AttemptRef) -> Observation:
-        time.sleep(self.seconds)
         self.looks.append(ref.workload)
+        assert self.may_end.wait(60)
         return Observation(ref.workload, ref.attempt, ObservedState.ABSENT)
 
-    def changed(self) -> list[Observation]:
-        taken: dict[Key, float] = self.watch.store.take(0)
-        return list(self.watch._changed(taken))
+    def run(self, is_enough: Callable[[], bool]) -> None:
+        until = time.monotonic() + 20.0
+        for batch in self.batches:
+            self.told += batch
+            if is_enough() or time.monotonic() > until:
+                break
+        assert is_enough()
+
+    def appear(self, number: int) -> None:
+        """The stream tells of a job."""
+        job = made.job(uid=f"job-{number}", labels=marks(number), workers=1)
+        self.watch.store.changed(KIND.resource, job, time.monotonic())
+
+    def told_of(self, number: int) -> list[ObservedState]:
+        return [seen.state for seen in self.told if seen.workload == f"w-{number}"]
 
 
-def test_few_strong_looks_are_made_at_once_and_the_others_later() -> None:
-    one = Leftovers(300)
-    assert len(one.changed()) == len(one.looks) == watching.LOOKS_AT_ONCE
-    for _ in range(300 // watching.LOOKS_AT_ONCE):
-        before = len(one.looks)
-        assert len(list(one.watch._due())) == len(one.looks) - before <= watching.LOOKS_AT_ONCE
-    assert len(set(one.looks)) == len(one.looks) == 300
+@contextmanager
+def leftovers(count: int) -> Iterator[Leftovers]:
+    one = Leftovers(count)
+    try:
+        yield one
+    finally:
+        one.may_end.set()
+        one.batches.close()  # type: ignore[attr-defined]
 
 
-def test_slow_strong_looks_do_not_keep_the_sign_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_streams_show_no_job_of_is_looked_at_once() -> None:
+    with leftovers(300) as one:
+        one.run(lambda: len(one.told) == 300)
+        assert len(set(one.looks)) == len(one.looks) == 300
+        assert {seen.state for seen in one.told} == {ObservedState.ABSENT}
+
+
+def test_neither_news_nor_signs_of_life_wait_for_slow_looks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(watching, "SIGN_OF_LIFE", 0.2)
-    one = Leftovers(100, seconds=0.15)
-    for passes in (one.changed, lambda: list(one.watch._due())):
-        began = time.monotonic()
-        assert passes()
-        assert time.monotonic() - began < 0.6
+    with leftovers(20) as one:
+        one.may_end.clear()
+        one.run(lambda: bool(one.looks))
+        one.appear(MANY)
+        one.run(lambda: bool(one.told_of(MANY)))
+        assert [len(next(one.batches)) for _ in range(3)] == [0, 0, 0]
+        assert len(one.looks) == 1
+
+
+def test_a_look_that_a_stream_has_overtaken_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "SIGN_OF_LIFE", 0.2)
+    with leftovers(2) as one:
+        one.may_end.clear()
+        one.run(lambda: len(one.looks) == 1)
+        overtaken = int(one.looks[0].removeprefix("w-"))
+        one.appear(overtaken)
+        one.run(lambda: bool(one.told_of(overtaken)))
+        one.may_end.set()
+        one.run(lambda: bool(one.told_of(1 - overtaken)))
+        assert one.told_of(1 - overtaken) == [ObservedState.ABSENT]
+        assert ObservedState.ABSENT not in one.told_of(overtaken)
+
+
+def test_what_changed_during_a_look_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "SIGN_OF_LIFE", 0.2)
+    with leftovers(1) as one:
+        one.may_end.clear()
+        one.run(lambda: len(one.looks) == 1)
+        one.watch.store.gone(PODS, Full._pod(0), time.monotonic())
+        next(one.batches)
+        one.may_end.set()
+        one.run(lambda: len(one.looks) == 2)
+
+
+def test_a_look_that_breaks_ends_the_watch(monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(ref: AttemptRef) -> Observation:
+        raise ZeroDivisionError(ref.workload)
+
+    monkeypatch.setattr(Leftovers, "look", lambda self, ref: breaks(ref))
+    with leftovers(1) as one, pytest.raises(ZeroDivisionError):
+        one.run(lambda: False)

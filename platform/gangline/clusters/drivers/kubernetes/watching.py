@@ -1,7 +1,7 @@
 """Follows all attempts of an installation on one cluster, by one list and watch for each kind.
 
 What the streams tell is kept cut down in memory and joined there: job and pods become one
-observation. Only what needs more is read again, strongly and few at a time: whether a job is really
+observation. Only what needs more is read again, strongly and one at a time: whether a job is really
 gone, and why a gang waits.
 """
 
@@ -23,6 +23,7 @@ from . import jobs, observing
 from .client import Client
 from .following import Following
 from .kinds import JobKind
+from .looking import Look, Looker
 from .pods import Pod
 from .resources import PODS
 from .store import Key, Listener, Store
@@ -34,15 +35,12 @@ FIRST_LIST = 10.0
 REPEAT_EVERY = 60.0
 """Seconds after which an unfinished attempt is told again though nothing changed."""
 EXPLAIN_EVERY = 10.0
-REASON_SECONDS = 0.3
-"""For looks at why gangs wait: meanwhile no news is told."""
-LOOKS_AT_ONCE = 8
+REASONS_AT_ONCE = 8
+"""Looks at why gangs wait that may be asked for at one time: others wait behind them."""
 BATCH = 200
 _OVER = (ObservedState.SUCCEEDED, ObservedState.FAILED, ObservedState.SUSPENDED)
 _GONE = (*_OVER, ObservedState.ABSENT)
 _WAITS = (ObservedState.PENDING, ObservedState.STARTING)
-
-Look = Callable[[AttemptRef], Observation]
 
 
 @dataclass(slots=True)
@@ -55,19 +53,6 @@ class _Known:
     looked_at: float = float("-inf")
     is_finished: bool = False
     """Told twice that it is over, in case the first telling was overtaken."""
-
-
-class _Looks:
-    """The strong reads of one pass: few, and none any more once it lasts for long. Whoever takes
-    the batches holds a lease, and must not wait for many slow answers."""
-
-    def __init__(self, seconds: float = SIGN_OF_LIFE) -> None:
-        self._left, self._until = LOOKS_AT_ONCE, time.monotonic() + seconds
-
-    def take(self) -> bool:
-        """Whether there may be one more."""
-        self._left -= 1
-        return self._left >= 0 and time.monotonic() < self._until
 
 
 class Watch:
@@ -83,11 +68,12 @@ class Watch:
         tell: TellTrouble = ignore_trouble,
         all_told: Callable[[], None] = ignore_all_told,
     ) -> None:
-        self.install, self.look, self.tell = install, look, tell
+        self.install, self.tell = install, tell
         self._all_told: Callable[[], None] | None = all_told
         self.listener = listener or Listener()
         self.store = Store({kind.resource: kind for kind in kinds}, self.listener)
         self.following = Following(client, install, [*self.store.kinds, PODS], self.store)
+        self._looker = Looker(look, self._wake)
         self._trouble: str | None = None
         self._known: dict[Key, _Known] = {}
         self._later: dict[Key, float] = {}
@@ -96,9 +82,11 @@ class Watch:
     def batches(self) -> Iterator[list[Observation]]:
         """Batches of changed observations for ever; an empty one as a sign of life."""
         self.following.start()
+        self._looker.start()
         try:
             yield from self._run()
         finally:
+            self._looker.stop()
             self.following.stop()
 
     def _run(self) -> Iterator[list[Observation]]:
@@ -118,8 +106,8 @@ class Watch:
                 all_told()
             until = time.monotonic() + SIGN_OF_LIFE
             while (left := until - time.monotonic()) > 0:
-                if taken := self.store.take(left):
-                    yield from self._cut(self._changed(taken), only_news=True)
+                yield from self._cut(self._changed(self.store.take(left)), only_news=True)
+                yield from self._cut(self._looked(), only_news=True)
             yield from self._cut(self._due(), only_news=True)
             self.listener.tick()
             self._tell_trouble()
@@ -149,31 +137,39 @@ class Watch:
             yield batch
 
     def _changed(self, keys: dict[Key, float]) -> Iterator[Observation]:
-        looks = _Looks()
         for key, read_at in keys.items():
-            seen = self._judge(key, read_at, looks)
-            if seen is not None:
+            if (seen := self._judge(key, read_at)) is not None:
+                yield from self._news(key, seen)
+
+    def _looked(self) -> Iterator[Observation]:
+        """What strong reads found, unless a stream told newer things meanwhile."""
+        for key, seen in self._looker.answers():
+            known = self._known.get(key)
+            if known is None:
+                continue
+            if seen.state is ObservedState.UNKNOWN:
+                self._later[key] = time.monotonic() + SIGN_OF_LIFE
+            elif known.seen is None or _began(known.seen) < _began(seen):
                 yield from self._news(key, seen)
 
     def _due(self) -> Iterator[Observation]:
-        """What is told though no stream told it: reasons, repetitions, what could not be judged."""
-        now, looks = time.monotonic(), _Looks()
-        for key in [key for key, at in self._later.items() if at <= now][:LOOKS_AT_ONCE]:
+        """What is told though no stream told it: repetitions, what could not be judged. Asks why
+        gangs wait."""
+        now = time.monotonic()
+        for key in [key for key, at in self._later.items() if at <= now]:
             del self._later[key]
-            if (seen := self._judge(key, now, looks)) is not None:
+            if (seen := self._judge(key, self.store.heard_at)) is not None:
                 yield from self._news(key, seen)
         waiting = [item for item in self._known.items() if self._wants_reason(item[1], now)]
         waiting.sort(key=lambda item: item[1].looked_at)
-        reasons = _Looks(REASON_SECONDS)
-        for key, known in waiting:
-            if not reasons.take():
-                break
-            yield from self._news(key, self._look(known))
+        for key, known in waiting[: max(0, REASONS_AT_ONCE - len(self._looker))]:
+            known.looked_at = now
+            self._looker.ask(key, known.ref)
         for key, known in list(self._known.items()):
             if known.is_finished or known.seen is None:
                 continue
             if now - known.told_at >= REPEAT_EVERY:
-                seen = self._judge(key, self.store.heard_at, looks)
+                seen = self._judge(key, self.store.heard_at)
                 if seen is not None:
                     yield from self._news(key, seen)
 
@@ -182,18 +178,19 @@ class Watch:
             return False
         return now - known.looked_at >= EXPLAIN_EVERY
 
-    def _judge(self, key: Key, read_at: float, looks: _Looks) -> Observation | None:
+    def _judge(self, key: Key, read_at: float) -> Observation | None:
         if not key[0]:
             return None  # it bears our label, and no workload's
         job, its_pods = self.store.of(key)
         known = self._known.get(key)
         if job is None:
-            return self._without_job(key, known, its_pods, looks)
+            self._ask_what_became(key, known, its_pods)
+            return None
         if known is None:
             known = self._known[key] = _Known(jobs.ref_of(job))
         elif known.ref.ext_uid not in ("", job.uid):
-            # Not the one that was told of: what became of that?
-            return self._without_job(key, known, (), looks)
+            self._ask_what_became(key, known, ())  # not the one that was told of
+            return None
         known.ref = jobs.ref_of(job)
         before = known.seen if known.seen and known.seen.state in _WAITS else None
         hints = {job.uid: before.reason} if before and before.reason else {}
@@ -201,26 +198,18 @@ class Watch:
         still = before is not None and before.is_impossible and seen.state is before.state
         return replace(seen, is_impossible=still, read_monotonic=read_at)
 
-    def _without_job(
-        self, key: Key, known: _Known | None, its_pods: Sequence[Pod], looks: _Looks
-    ) -> Observation | None:
+    def _ask_what_became(self, key: Key, known: _Known | None, its_pods: Sequence[Pod]) -> None:
         """The stream shows no job: only a strong read tells that it is gone."""
-        if not looks.take():
-            self._later[key] = time.monotonic()
-            return None
         if any(not pod.is_over for pod in its_pods):
             self._later[key] = time.monotonic() + SIGN_OF_LIFE
         if known is None:
             known = self._known[key] = _Known(AttemptRef(self.install, key[0], key[1], name=""))
-        seen = self._look(known)
-        if seen.state is ObservedState.UNKNOWN:
-            self._later[key] = time.monotonic() + SIGN_OF_LIFE
-            return None
-        return seen
+        self._looker.ask(key, known.ref, is_first=True)
 
-    def _look(self, known: _Known) -> Observation:
-        known.looked_at = began = time.monotonic()
-        return replace(self.look(known.ref), read_monotonic=began)
+    def _wake(self) -> None:
+        """Somebody may wait for changes: there is an answer."""
+        with self.store.changes:
+            self.store.changes.notify_all()
 
     def _news(self, key: Key, seen: Observation) -> Iterator[Observation]:
         """The observation, if it is worth telling."""
@@ -228,11 +217,17 @@ class Watch:
             return
         known, now = self._known[key], time.monotonic()
         is_same = seen == known.seen
+        if known.seen is None or not is_same or _began(seen) > _began(known.seen):
+            known.seen = seen
         if is_same and now - known.told_at < REPEAT_EVERY:
             return
         known.is_finished = is_same and seen.state in _GONE
         if seen.state is ObservedState.ABSENT:
             del self._known[key]
-        known.seen, known.told_at = seen, now
+        known.told_at = now
         self.listener.judged(key, seen.state)
         yield seen
+
+
+def _began(seen: Observation) -> float:
+    return seen.read_monotonic or 0.0
