@@ -13,7 +13,7 @@ from gangline.clusters.drivers.base import AttemptRef, Observation, ObservedStat
 from gangline.clusters.drivers.kubernetes import watching
 from gangline.clusters.drivers.kubernetes.client import Answer
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
-from gangline.clusters.drivers.kubernetes.resources import PODS
+from gangline.clusters.drivers.kubernetes.resources import PODS, Resource
 from gangline.clusters.drivers.kubernetes.watching import Watch
 from tests.drivers.kubernetes import raw as made
 from tests.drivers.kubernetes.scripted import ScriptedClient, page, status
@@ -147,11 +147,11 @@ class Leftovers:
         self.may_end.set()
         self.looks: list[str] = []
         self.told: list[Observation] = []
-        cluster = Full()
-        cluster.jobs, cluster.pods = [], [Full._pod(n) for n in range(count)]
-        for pod in cluster.pods:
+        self.cluster = Full()
+        self.cluster.jobs, self.cluster.pods = [], [Full._pod(n) for n in range(count)]
+        for pod in self.cluster.pods:
             pod["status"]["phase"] = "Succeeded"
-        self.watch = Watch(ScriptedClient(cluster), "install-a", [KIND], self.look)
+        self.watch = Watch(ScriptedClient(self.cluster), "install-a", [KIND], self.look)
         self.batches = self.watch.batches()
 
     def look(self, ref: AttemptRef) -> Observation:
@@ -170,10 +170,15 @@ class Leftovers:
     def appear(self, number: int) -> None:
         """The stream tells of a job."""
         job = made.job(uid=f"job-{number}", labels=marks(number), workers=1)
+        self.cluster.jobs.append(job)  # it may be listed anew at any time
         self.watch.store.changed(KIND.resource, job, time.monotonic())
 
     def told_of(self, number: int) -> list[ObservedState]:
         return [seen.state for seen in self.told if seen.workload == f"w-{number}"]
+
+
+def never(ref: AttemptRef) -> Observation:
+    raise AssertionError(f"{ref.workload} was looked at")
 
 
 @contextmanager
@@ -218,6 +223,20 @@ def test_a_look_that_a_stream_has_overtaken_tells_nothing(monkeypatch: pytest.Mo
         one.run(lambda: bool(one.told_of(1 - overtaken)))
         assert one.told_of(1 - overtaken) == [ObservedState.ABSENT]
         assert ObservedState.ABSENT not in one.told_of(overtaken)
+
+
+def test_what_was_heard_before_the_last_look_is_not_told_after_it() -> None:
+    """The look has seen it; it would be dropped as stale, and looked at once more."""
+    watch = Watch(ScriptedClient(Full()), "install-a", [KIND], never)
+
+    def told(resource: Resource, raw: dict[str, Any], read_at: float) -> int:
+        watch.store.changed(resource, raw, read_at)
+        return len(list(watch._changed(watch.store.take(0.0))))
+
+    pod = Full._pod(0)
+    assert told(KIND.resource, made.job(uid="job-0", labels=marks(0), workers=1), 10.0) == 1
+    assert told(PODS, pod | {"status": {"phase": "Failed"}}, 9.0) == 0
+    assert told(PODS, pod | {"status": {"phase": "Succeeded"}}, 11.0) == 1
 
 
 def test_what_changed_during_a_look_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:

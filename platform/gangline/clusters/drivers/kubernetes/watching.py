@@ -142,15 +142,14 @@ class Watch:
                 yield from self._news(key, seen)
 
     def _looked(self) -> Iterator[Observation]:
-        """What strong reads found, unless a stream told newer things meanwhile."""
+        """What strong reads found."""
         for key, seen in self._looker.answers():
             known = self._known.get(key)
             if known is None:
                 continue
             if seen.state is ObservedState.UNKNOWN:
                 self._later[key] = time.monotonic() + SIGN_OF_LIFE
-            elif known.seen is None or _began(known.seen) < _began(seen):
-                yield from self._news(key, seen)
+            yield from self._news(key, seen)
 
     def _due(self) -> Iterator[Observation]:
         """What is told though no stream told it: repetitions, what could not be judged. Asks why
@@ -212,13 +211,14 @@ class Watch:
             self.store.changes.notify_all()
 
     def _news(self, key: Key, seen: Observation) -> Iterator[Observation]:
-        """The observation, if it is worth telling."""
+        """The observation, if it is worth telling. What was heard before a look began, that look
+        has seen; and what a look saw may be past by the time that it ends."""
         if seen.state is ObservedState.UNKNOWN:
             return
         known, now = self._known[key], time.monotonic()
-        is_same = seen == known.seen
-        if known.seen is None or not is_same or _began(seen) > _began(known.seen):
-            known.seen = seen
+        if known.seen is not None and _began(seen) < _began(known.seen):
+            return
+        is_same, known.seen = seen == known.seen, seen
         if is_same and now - known.told_at < REPEAT_EVERY:
             return
         known.is_finished = is_same and seen.state in _GONE
