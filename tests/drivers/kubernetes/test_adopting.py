@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -14,6 +15,7 @@ from gangline.clusters.drivers.kubernetes import watching
 from gangline.clusters.drivers.kubernetes.client import Answer
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from gangline.clusters.drivers.kubernetes.resources import PODS, Resource
+from gangline.clusters.drivers.kubernetes.store import Store
 from gangline.clusters.drivers.kubernetes.watching import Watch
 from tests.drivers.kubernetes import raw as made
 from tests.drivers.kubernetes.scripted import ScriptedClient, page, status
@@ -237,6 +239,24 @@ def test_what_was_heard_before_the_last_look_is_not_told_after_it() -> None:
     assert told(KIND.resource, made.job(uid="job-0", labels=marks(0), workers=1), 10.0) == 1
     assert told(PODS, pod | {"status": {"phase": "Failed"}}, 9.0) == 0
     assert told(PODS, pod | {"status": {"phase": "Succeeded"}}, 11.0) == 1
+
+
+def test_what_did_not_change_is_told_again_only_once_every_stream_was_heard(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Until then it would be no newer than what was told, and it costs to find that out."""
+    monkeypatch.setattr(watching, "REPEAT_EVERY", 0.0)
+    watch = Watch(ScriptedClient(Full()), "install-a", [KIND], never)
+    judge = Mock(wraps=watch._judge)
+    monkeypatch.setattr(watch, "_judge", judge)
+    watch.store.listed(PODS, [], 1.0)
+    now = time.monotonic() + 1.0
+    watch.store.changed(KIND.resource, made.job(uid="job-0", labels=marks(0), workers=1), now)
+    assert len(list(watch._changed(watch.store.take(0.0)))) == judge.call_count == 1
+    assert not list(watch._due())
+    assert judge.call_count == 1
+    monkeypatch.setattr(Store, "heard_at", now)
+    assert len(list(watch._due())) == 1
 
 
 def test_what_changed_during_a_look_is_looked_at_again(monkeypatch: pytest.MonkeyPatch) -> None:

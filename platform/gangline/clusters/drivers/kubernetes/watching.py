@@ -138,8 +138,11 @@ class Watch:
 
     def _changed(self, keys: dict[Key, float]) -> Iterator[Observation]:
         for key, read_at in keys.items():
-            if (seen := self._judge(key, read_at)) is not None:
-                yield from self._news(key, seen)
+            yield from self._judged(key, read_at)
+
+    def _judged(self, key: Key, read_at: float) -> Iterator[Observation]:
+        if (seen := self._judge(key, read_at)) is not None:
+            yield from self._news(key, seen)
 
     def _looked(self) -> Iterator[Observation]:
         """What strong reads found."""
@@ -154,23 +157,20 @@ class Watch:
     def _due(self) -> Iterator[Observation]:
         """What is told though no stream told it: repetitions, what could not be judged. Asks why
         gangs wait."""
-        now = time.monotonic()
+        now, heard_at = time.monotonic(), self.store.heard_at
         for key in [key for key, at in self._later.items() if at <= now]:
             del self._later[key]
-            if (seen := self._judge(key, self.store.heard_at)) is not None:
-                yield from self._news(key, seen)
+            yield from self._judged(key, heard_at)
         waiting = [item for item in self._known.items() if self._wants_reason(item[1], now)]
         waiting.sort(key=lambda item: item[1].looked_at)
         for key, known in waiting[: max(0, REASONS_AT_ONCE - len(self._looker))]:
             known.looked_at = now
             self._looker.ask(key, known.ref)
         for key, known in list(self._known.items()):
-            if known.is_finished or known.seen is None:
+            if known.is_finished or known.seen is None or now - known.told_at < REPEAT_EVERY:
                 continue
-            if now - known.told_at >= REPEAT_EVERY:
-                seen = self._judge(key, self.store.heard_at)
-                if seen is not None:
-                    yield from self._news(key, seen)
+            if heard_at >= _began(known.seen):
+                yield from self._judged(key, heard_at)
 
     def _wants_reason(self, known: _Known, now: float) -> bool:
         if known.seen is None or known.seen.state not in _WAITS:
