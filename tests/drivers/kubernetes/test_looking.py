@@ -63,7 +63,7 @@ def test_gangs_that_wait_together_share_what_their_scheduler_says_of_all() -> No
     next(batches)
     assert driver._watched is not None
     for _ in range(5):
-        assert driver._watched.look(REF).state is ObservedState.PENDING
+        assert driver._watched.looker.look(REF).state is ObservedState.PENDING
     batches.close()  # type: ignore[attr-defined]
     (groups, queues) = schedulers.ADAPTERS["volcano"].reads
     assert asked(client, f"/{groups.plural}") == 1

@@ -20,7 +20,7 @@ class Looker:
     """A thread that looks at what it is asked for. ``answered`` is called from it."""
 
     def __init__(self, look: Look, answered: Callable[[], None]) -> None:
-        self._look, self._answered = look, answered
+        self.look, self._answered = look, answered
         self._asked = threading.Condition()
         self._first: deque[tuple[Key, AttemptRef]] = deque()
         self._others: deque[tuple[Key, AttemptRef]] = deque()
@@ -70,7 +70,7 @@ class Looker:
             while (asked := self._next()) is not None:
                 key, ref = asked
                 began = time.monotonic()
-                seen = replace(self._look(ref), read_monotonic=began)
+                seen = replace(self.look(ref), read_monotonic=began)
                 with self._asked:
                     self._answers.append((key, seen))
                 self._answered()

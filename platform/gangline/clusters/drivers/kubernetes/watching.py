@@ -73,7 +73,7 @@ class Watch:
         self.listener = listener or Listener()
         self.store = Store({kind.resource: kind for kind in kinds}, self.listener)
         self.following = Following(client, install, [*self.store.kinds, PODS], self.store)
-        self._looker = Looker(look, self._wake)
+        self.looker = Looker(look, self._wake)
         self._trouble: str | None = None
         self._known: dict[Key, _Known] = {}
         self._later: dict[Key, float] = {}
@@ -82,11 +82,11 @@ class Watch:
     def batches(self) -> Iterator[list[Observation]]:
         """Batches of changed observations for ever; an empty one as a sign of life."""
         self.following.start()
-        self._looker.start()
+        self.looker.start()
         try:
             yield from self._run()
         finally:
-            self._looker.stop()
+            self.looker.stop()
             self.following.stop()
 
     def _run(self) -> Iterator[list[Observation]]:
@@ -146,7 +146,7 @@ class Watch:
 
     def _looked(self) -> Iterator[Observation]:
         """What strong reads found."""
-        for key, seen in self._looker.answers():
+        for key, seen in self.looker.answers():
             known = self._known.get(key)
             if known is None:
                 continue
@@ -163,9 +163,9 @@ class Watch:
             yield from self._judged(key, heard_at)
         waiting = [item for item in self._known.items() if self._wants_reason(item[1], now)]
         waiting.sort(key=lambda item: item[1].looked_at)
-        for key, known in waiting[: max(0, REASONS_AT_ONCE - len(self._looker))]:
+        for key, known in waiting[: max(0, REASONS_AT_ONCE - len(self.looker))]:
             known.looked_at = now
-            self._looker.ask(key, known.ref)
+            self.looker.ask(key, known.ref)
         for key, known in list(self._known.items()):
             if known.is_finished or known.seen is None or now - known.told_at < REPEAT_EVERY:
                 continue
@@ -203,7 +203,7 @@ class Watch:
             self._later[key] = time.monotonic() + SIGN_OF_LIFE
         if known is None:
             known = self._known[key] = _Known(AttemptRef(self.install, key[0], key[1], name=""))
-        self._looker.ask(key, known.ref, is_first=True)
+        self.looker.ask(key, known.ref, is_first=True)
 
     def _wake(self) -> None:
         """Somebody may wait for changes: there is an answer."""
