@@ -131,6 +131,29 @@ def test_a_replaced_credential_is_not_overwritten_by_rotation(
     assert credentials.access_of(lab) == other
 
 
+def test_a_key_that_goes_between_row_and_file_is_no_loss(
+    db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = cluster("lab")
+    credentials.store(one, Access("https://192.0.2.7", token="token-1"), by=None)
+    opened = credentials._opened
+    tries = 0
+
+    def meanwhile(of: Cluster, sealed: str) -> str:
+        nonlocal tries
+        tries += 1
+        if tries <= 2:
+            old = credentials.key_file().keyring().current
+            credentials.key_file().add()
+            list(credentials.reseal())
+            credentials.retire(old)
+        return opened(of, sealed)
+
+    monkeypatch.setattr(credentials, "_opened", meanwhile)
+    assert credentials.access_of(one).token == "token-1"
+    assert tries == 3
+
+
 def test_rotating_twice_while_others_read(transactional_db: None) -> None:
     clusters = [cluster(f"lab-{n}") for n in range(12)]
     for number, one in enumerate(clusters):

@@ -85,16 +85,25 @@ def store(cluster: Cluster, access: Access, *, by: User | None) -> Credential:
 
 def access_of(cluster: Cluster) -> Access:
     """What the driver connects with. Raises NoCredential."""
+    sealed = _sealed(cluster)
+    while True:
+        try:
+            return Access.from_json(json.loads(_opened(cluster, sealed)))
+        except (CannotOpen, CannotSeal) as why:
+            # Between the row and the file its key may have been changed, and the old one removed.
+            sealed, before = _sealed(cluster), sealed
+            if sealed == before:
+                raise NoCredential(
+                    f"The credential of {cluster.name} cannot be opened. {why} Put the key file"
+                    " back, or give the credential again."
+                ) from None
+
+
+def _sealed(cluster: Cluster) -> str:
     sealed = Credential.objects.filter(cluster=cluster).values_list("sealed", flat=True).first()
     if sealed is None:
         raise NoCredential(f"There is no credential for {cluster.name}. Give one on its page.")
-    try:
-        return Access.from_json(json.loads(_opened(cluster, sealed)))
-    except (CannotOpen, CannotSeal) as why:
-        raise NoCredential(
-            f"The credential of {cluster.name} cannot be opened. {why} Put the key file back,"
-            " or give the credential again."
-        ) from None
+    return sealed
 
 
 def in_cluster() -> Access | None:
