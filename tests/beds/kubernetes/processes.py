@@ -166,14 +166,16 @@ def free_ports(number: int) -> list[int]:
     raise BedFailed(f"There are no {number} free ports on this machine.")
 
 
-def answers(url: str, *, authority: Path, token: str) -> bool:
+def answers(url: str, *, authority: Path, token: str = "") -> bool:
     """Whether an address answers 200 right now."""
     return fetch(url, authority=authority, token=token) is not None
 
 
-def fetch(url: str, *, authority: Path, token: str, accept: str = "*/*") -> bytes | None:
+def fetch(url: str, *, authority: Path, token: str = "", accept: str = "*/*") -> bytes | None:
     """What an address answers with 200 right now; None for anything else."""
-    headers = {"Authorization": f"Bearer {token}", "Accept": accept}
+    headers = {"Accept": accept}
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
     handlers: list[urllib.request.BaseHandler] = [urllib.request.ProxyHandler({})]
     if url.startswith("https"):
         context = ssl.create_default_context(cafile=str(authority))

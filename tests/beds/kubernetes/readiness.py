@@ -4,10 +4,12 @@ import contextlib
 
 from gangline.clusters.drivers.kubernetes.client import Client, Unreachable
 
+from . import webhooks
 from .commands import command
 from .kubeconfigs import access
 from .layout import Layout
 from .objects import LEASES
+from .pki import HARD_CODED
 from .processes import answers
 
 _LEADERS = {"mpi-operator": ("mpi-operator", "mpi-operator")}
@@ -19,13 +21,19 @@ def is_ready(name: str, layout: Layout) -> bool:
     if name not in _LEADERS:
         pki = layout.pki
         address = command(name, layout).ready
-        return answers(address, authority=pki.path("ca.crt"), token=pki.token("admin"))
+        is_up = answers(address, authority=pki.path("ca.crt"), token=pki.token("admin"))
+        return is_up and all(_serves(url) for url in webhooks.addresses(name, layout))
     with contextlib.closing(Client(access(layout, "admin"))) as client:
         try:
             lease = client.get(LEASES, *_LEADERS[name])
         except Unreachable:
             return False
         return lease.ok and bool(lease.body["spec"].get("holderIdentity"))
+
+
+def _serves(url: str) -> bool:
+    """An operator says that it is ready before it serves its webhooks: 404 until then."""
+    return answers(url, authority=HARD_CODED / "ca.crt")
 
 
 def forget_leader(name: str, layout: Layout) -> None:

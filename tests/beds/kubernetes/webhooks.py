@@ -80,18 +80,33 @@ def objects(component: str, layout: Layout) -> Iterator[dict[str, Any]]:
         "spec": {"type": "ExternalName", "externalName": "localhost"},
     }
     authority = _base64(files["ca.crt"])
-    for shipped in building.manifests(COMPONENTS[component]):
-        name = served.configurations.get(str(shipped["kind"]))
-        if name:
+    for name, shipped, hooks in _configurations(served):
+        yield shipped | {
+            "metadata": {"name": name},
+            "webhooks": [
+                _addressed(hook, served, layout.ports[served.port], authority) for hook in hooks
+            ],
+        }
+
+
+def addresses(component: str, layout: Layout) -> Iterator[str]:
+    """Where the component serves its webhooks; none for one that has none."""
+    if (served := SERVED.get(component)) is not None:
+        base = f"https://localhost:{layout.ports[served.port]}"
+        for _, _, hooks in _configurations(served):
+            yield from (base + hook["clientConfig"]["service"]["path"] for hook in hooks)
+
+
+def _configurations(served: Served) -> Iterator[tuple[str, dict[str, Any], list[dict[str, Any]]]]:
+    """Name of each configuration, the object as it is shipped, and the webhooks it has here."""
+    for shipped in building.manifests(COMPONENTS[served.component]):
+        if name := served.configurations.get(str(shipped["kind"])):
             hooks: Any = shipped["webhooks"]
-            yield shipped | {
-                "metadata": {"name": name},
-                "webhooks": [
-                    _addressed(hook, served, layout.ports[served.port], authority)
-                    for hook in hooks
-                    if not hook["clientConfig"]["service"]["path"].endswith(served.leaves_out)
-                ],
-            }
+            yield name, shipped, [hook for hook in hooks if not _is_left_out(hook, served)]
+
+
+def _is_left_out(hook: dict[str, Any], served: Served) -> bool:
+    return bool(hook["clientConfig"]["service"]["path"].endswith(served.leaves_out))
 
 
 def _addressed(hook: dict[str, Any], served: Served, port: int, authority: str) -> dict[str, Any]:
