@@ -131,6 +131,14 @@ def test_a_replaced_credential_is_not_overwritten_by_rotation(
     assert credentials.access_of(lab) == other
 
 
+def rotate_and_retire() -> None:
+    """A new key seals everything, and the old one goes."""
+    old = credentials.key_file().keyring().current
+    credentials.key_file().add()
+    list(credentials.reseal())
+    credentials.retire(old)
+
+
 def test_a_key_that_goes_between_row_and_file_is_no_loss(
     db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,10 +151,7 @@ def test_a_key_that_goes_between_row_and_file_is_no_loss(
         nonlocal tries
         tries += 1
         if tries <= 2:
-            old = credentials.key_file().keyring().current
-            credentials.key_file().add()
-            list(credentials.reseal())
-            credentials.retire(old)
+            rotate_and_retire()
         return opened(of, sealed)
 
     monkeypatch.setattr(credentials, "_opened", meanwhile)
@@ -180,10 +185,7 @@ def test_rotating_twice_while_others_read(transactional_db: None) -> None:
         thread.start()
     try:
         for _ in range(2):
-            old = credentials.key_file().keyring().current
-            credentials.key_file().add()
-            list(credentials.reseal())
-            credentials.retire(old)
+            rotate_and_retire()
     finally:
         stop.set()
         for thread in threads:

@@ -268,6 +268,7 @@ def test_what_changed_during_a_look_is_looked_at_again(monkeypatch: pytest.Monke
         next(one.batches)
         one.may_end.set()
         one.run(lambda: len(one.looks) == 2)
+        assert one.looks == ["w-0", "w-0"]
 
 
 def test_a_look_that_breaks_ends_the_watch(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,6 @@ Each takes several requests; what is new on the streams must not wait for them.
 
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -22,18 +21,17 @@ class Looker:
     def __init__(self, look: Look, answered: Callable[[], None]) -> None:
         self.look, self._answered = look, answered
         self._asked = threading.Condition()
-        self._first: deque[tuple[Key, AttemptRef]] = deque()
-        self._others: deque[tuple[Key, AttemptRef]] = deque()
-        self._keys: set[Key] = set()
-        """Asked for, and not begun."""
-        self._answers: deque[tuple[Key, Observation]] = deque()
+        self._first: dict[Key, AttemptRef] = {}
+        self._others: dict[Key, AttemptRef] = {}
+        """Asked for and not begun, in order."""
+        self._answers: list[tuple[Key, Observation]] = []
         self._broke: Exception | None = None
         self._is_over = False
 
     def __len__(self) -> int:
         """How many are asked for and not begun."""
         with self._asked:
-            return len(self._keys)
+            return len(self._first) + len(self._others)
 
     def start(self) -> None:
         threading.Thread(target=self._run, name="look", daemon=True).start()
@@ -47,10 +45,9 @@ class Looker:
     def ask(self, key: Key, ref: AttemptRef, *, is_first: bool = False) -> None:
         """Look at it from now on, once. ``is_first``: before all others."""
         with self._asked:
-            if key in self._keys:
+            if key in self._first or key in self._others:
                 return
-            self._keys.add(key)
-            (self._first if is_first else self._others).append((key, ref))
+            (self._first if is_first else self._others)[key] = ref
             self._asked.notify()
 
     def answers(self) -> list[tuple[Key, Observation]]:
@@ -61,8 +58,7 @@ class Looker:
         with self._asked:
             if self._broke is not None:
                 raise self._broke
-            found = list(self._answers)
-            self._answers.clear()
+            found, self._answers = self._answers, []
             return found
 
     def _run(self) -> None:
@@ -85,6 +81,6 @@ class Looker:
                 self._asked.wait()
             if self._is_over:
                 return None
-            asked = (self._first or self._others).popleft()
-            self._keys.discard(asked[0])
-            return asked
+            queue = self._first or self._others
+            key = next(iter(queue))
+            return key, queue.pop(key)
