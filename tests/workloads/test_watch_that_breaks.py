@@ -28,6 +28,9 @@ class Broken:
     def silent_for(self) -> float:
         return 0.0
 
+    def observe(self, ref: Any) -> Any:
+        raise self.error
+
     def watch(self, *arguments: Any) -> Iterator[Any]:
         raise self.error
         yield ()

@@ -9,7 +9,9 @@ from django.db import connection
 
 from gangline.clusters import connections
 from gangline.clusters.drivers.base import (
+    AttemptRef,
     Observation,
+    ObservedState,
     TellTrouble,
     ignore_all_told,
     ignore_trouble,
@@ -35,6 +37,9 @@ class Quiet:
 
     def silent_for(self) -> float:
         return 40.0
+
+    def observe(self, ref: AttemptRef) -> Observation:
+        return Observation(ref.workload, ref.attempt, ObservedState.ABSENT)
 
     def watch(
         self,

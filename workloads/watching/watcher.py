@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Generator, Iterable, Sequence
 from datetime import timedelta
-from itertools import islice
 from uuid import UUID
 
 from django.db import DatabaseError, close_old_connections, transaction
@@ -15,6 +14,7 @@ from gangline.clusters import contact
 from gangline.clusters.connections import Unconnectable, acts_here, driver_for
 from gangline.clusters.drivers.base import AttemptRef, Driver, Observation
 from gangline.clusters.drivers.facts import Health
+from gangline.clusters.drivers.looking import Looker
 from gangline.clusters.leases import LeaseHolder, LeaseLost
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import refresh
@@ -32,8 +32,6 @@ BROKE_OFF = "Watching it broke off; it begins anew. The log says why."
 STANDBY_SECONDS = 2.0
 QUIET_SECONDS = 1.0
 """Without newer news of an attempt, before it is looked at once more."""
-LOOKS_AT_ONCE, LOOKING_SECONDS = 20, 2.0
-"""Looks between two batches: few, and none after a while, for the lease is kept between them."""
 PAUSE_SECONDS, LONGEST_PAUSE = 1.0, 30.0
 """After a watch that broke off: at first, and after many that did so soon."""
 LOOK_SECONDS = 2.0
@@ -174,6 +172,8 @@ class Watcher:
         self._again.clear()
         self.is_leading = True
         batches = driver.watch(install, "", self._tell_trouble, self._adopted)
+        looker = Looker(driver.observe)
+        looker.start()
         checked = time.monotonic()
         try:
             for batch in batches:
@@ -186,11 +186,12 @@ class Watcher:
                     checked = time.monotonic()
                 self._hold()
                 close_old_connections()
-                if batch:
-                    self._store(batch)
+                if news := [*batch, *looker.answers()]:
+                    self._store(news)
                 if self._again:
-                    self._look_again(driver, install)
+                    self._ask_again(looker, install)
         finally:
+            looker.stop()
             if isinstance(batches, Generator):
                 batches.close()
 
@@ -244,25 +245,14 @@ class Watcher:
         due = monotonic + QUIET_SECONDS
         self._again |= {(seen.workload, seen.attempt): due for seen in stored.stale}
 
-    def _look_again(self, driver: Driver, install: str) -> None:
-        """For a while; what is left then waits for the next batch, which is never far."""
+    def _ask_again(self, looker: Looker, install: str) -> None:
+        """What is found is stored with a later batch, which is never far."""
         now = time.monotonic()
-        until = now + LOOKING_SECONDS
-        due = (key for key, at in self._again.items() if at <= now)
-        some = list(islice(due, LOOKS_AT_ONCE))
-        unfinished = {
-            (ref.workload, ref.attempt): ref
-            for ref in _unfinished([AttemptRef(install, *key, name="") for key in some])
-        }
-        for key in some:
-            if time.monotonic() > until:
-                return
+        due = [key for key, at in self._again.items() if at <= now]
+        for ref in _unfinished([AttemptRef(install, *key, name="") for key in due]):
+            looker.ask(ref)
+        for key in due:
             del self._again[key]
-            if (ref := unfinished.get(key)) is not None:
-                self._hold()
-                read_at = db_now()
-                seen = Stamped(driver.observe(ref), read_at)
-                observe.store_batch([seen], guard=self._lease.guard)
 
 
 def _follow_up(cluster: Cluster, health: Health) -> None:

@@ -18,12 +18,12 @@ from gangline.clusters.drivers.base import (
     ignore_all_told,
     ignore_trouble,
 )
+from gangline.clusters.drivers.looking import Look, Looker
 
 from . import jobs, observing
 from .client import Client
 from .following import Following
 from .kinds import JobKind
-from .looking import Look, Looker
 from .pods import Pod
 from .resources import PODS
 from .store import Key, Listener, Store
@@ -146,9 +146,9 @@ class Watch:
 
     def _looked(self) -> Iterator[Observation]:
         """What strong reads found."""
-        for key, seen in self.looker.answers():
-            known = self._known.get(key)
-            if known is None:
+        for seen in self.looker.answers():
+            key = seen.workload, seen.attempt
+            if key not in self._known:
                 continue
             if seen.state is ObservedState.UNKNOWN:
                 self._later[key] = time.monotonic() + SIGN_OF_LIFE
@@ -161,11 +161,11 @@ class Watch:
         for key in [key for key, at in self._later.items() if at <= now]:
             del self._later[key]
             yield from self._judged(key, heard_at)
-        waiting = [item for item in self._known.items() if self._wants_reason(item[1], now)]
-        waiting.sort(key=lambda item: item[1].looked_at)
-        for key, known in waiting[: max(0, REASONS_AT_ONCE - len(self.looker))]:
+        waiting = [known for known in self._known.values() if self._wants_reason(known, now)]
+        waiting.sort(key=lambda known: known.looked_at)
+        for known in waiting[: max(0, REASONS_AT_ONCE - len(self.looker))]:
             known.looked_at = now
-            self.looker.ask(key, known.ref)
+            self.looker.ask(known.ref)
         for key, known in list(self._known.items()):
             if known.is_finished or known.seen is None or now - known.told_at < REPEAT_EVERY:
                 continue
@@ -203,7 +203,7 @@ class Watch:
             self._later[key] = time.monotonic() + SIGN_OF_LIFE
         if known is None:
             known = self._known[key] = _Known(AttemptRef(self.install, key[0], key[1], name=""))
-        self.looker.ask(key, known.ref, is_first=True)
+        self.looker.ask(known.ref, is_first=True)
 
     def _wake(self) -> None:
         """Somebody may wait for changes: there is an answer."""

@@ -1,6 +1,6 @@
-"""Strong reads of attempts, one after the other, while the streams are told.
+"""Looks at attempts one after the other, in a thread of their own.
 
-Each takes several requests; what is new on the streams must not wait for them.
+A look may take several requests and some seconds; what a watch has to tell must not wait for it.
 """
 
 import threading
@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from gangline.clusters.drivers.base import AttemptRef, Observation
+from .base import AttemptRef, Observation
 
-from .store import Key
+_Key = tuple[str, int]
 
 Look = Callable[[AttemptRef], Observation]
 
@@ -18,13 +18,13 @@ Look = Callable[[AttemptRef], Observation]
 class Looker:
     """A thread that looks at what it is asked for. ``answered`` is called from it."""
 
-    def __init__(self, look: Look, answered: Callable[[], None]) -> None:
-        self.look, self._answered = look, answered
+    def __init__(self, look: Look, answered: Callable[[], None] | None = None) -> None:
+        self.look, self._answered = look, answered or (lambda: None)
         self._asked = threading.Condition()
-        self._first: dict[Key, AttemptRef] = {}
-        self._others: dict[Key, AttemptRef] = {}
+        self._first: dict[_Key, AttemptRef] = {}
+        self._others: dict[_Key, AttemptRef] = {}
         """Asked for and not begun, in order."""
-        self._answers: list[tuple[Key, Observation]] = []
+        self._answers: list[Observation] = []
         self._broke: Exception | None = None
         self._is_over = False
 
@@ -42,15 +42,16 @@ class Looker:
             self._is_over = True
             self._asked.notify()
 
-    def ask(self, key: Key, ref: AttemptRef, *, is_first: bool = False) -> None:
+    def ask(self, ref: AttemptRef, *, is_first: bool = False) -> None:
         """Look at it from now on, once. ``is_first``: before all others."""
+        key = ref.workload, ref.attempt
         with self._asked:
             if key in self._first or key in self._others:
                 return
             (self._first if is_first else self._others)[key] = ref
             self._asked.notify()
 
-    def answers(self) -> list[tuple[Key, Observation]]:
+    def answers(self) -> list[Observation]:
         """What was found since the last call, each with the moment at which its read began.
 
         Raises what a look raised: nothing is asked any more then.
@@ -63,24 +64,22 @@ class Looker:
 
     def _run(self) -> None:
         try:
-            while (asked := self._next()) is not None:
-                key, ref = asked
+            while (ref := self._next()) is not None:
                 began = time.monotonic()
                 seen = replace(self.look(ref), read_monotonic=began)
                 with self._asked:
-                    self._answers.append((key, seen))
+                    self._answers.append(seen)
                 self._answered()
         except Exception as error:  # noqa: BLE001  told to whoever waits for the answers
             with self._asked:
                 self._broke = error
             self._answered()
 
-    def _next(self) -> tuple[Key, AttemptRef] | None:
+    def _next(self) -> AttemptRef | None:
         with self._asked:
             while not (self._is_over or self._first or self._others):
                 self._asked.wait()
             if self._is_over:
                 return None
             queue = self._first or self._others
-            key = next(iter(queue))
-            return key, queue.pop(key)
+            return queue.pop(next(iter(queue)))
