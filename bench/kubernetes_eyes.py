@@ -6,6 +6,7 @@ import re
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import psycopg
@@ -17,6 +18,14 @@ STAMP = re.compile(r"[0-9]{13}\.[0-9]{3}")
 READ_EVERY = 0.005
 SILENCE = 300.0
 """Seconds: events begin when their process is there, which takes long on a busy machine."""
+
+
+def lines(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Whole lines of a stream, wherever it is cut."""
+    rest = b""
+    for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        yield from whole
 
 
 class Eye:
@@ -54,24 +63,27 @@ class BareWatch(Eye):
     def __init__(self, client: Client, selector: str) -> None:
         super().__init__()
         self.client, self.selector = client, selector
+        self.count = 0
+        """Events that were read."""
 
     def _look(self) -> None:
-        chosen = {"labelSelector": self.selector}
-        version = self.client.list(PODS, **chosen).body["metadata"]["resourceVersion"]
-        query: dict[str, Any] = {"watch": True, "resourceVersion": version, **chosen}
-        with (
-            contextlib.suppress(Unreachable),
-            self.client.stream(PODS.path(), query=query, silence=SILENCE) as (_, pieces),
-        ):
-            rest = b""
-            for piece in pieces:
-                *whole, rest = (rest + piece).split(b"\n")
-                for line in whole:
-                    self._take(json.loads(line)["object"])
-                if self._over.is_set():
-                    return
+        chosen: dict[str, Any] = {"labelSelector": self.selector}
+        version = self.client.list(PODS, limit=1, **chosen).body["metadata"]["resourceVersion"]
+        while not self._over.is_set():  # the API server ends what is read too slowly
+            query = {"watch": True, "resourceVersion": version, **chosen}
+            with (
+                contextlib.suppress(Unreachable),
+                self.client.stream(PODS.path(), query=query, silence=SILENCE) as (_, pieces),
+            ):
+                for line in lines(pieces):
+                    raw = json.loads(line)["object"]
+                    version = raw["metadata"]["resourceVersion"]
+                    self._take(raw)
+                    if self._over.is_set():
+                        return
 
     def _take(self, raw: dict[str, Any]) -> None:
+        self.count += 1
         key = raw["metadata"]["labels"]["gangline.dev/workload"]
         self._note(key, json.dumps(raw["status"]["containerStatuses"]))
 

@@ -5,14 +5,15 @@ import json
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import httpx
 
 from bench import kubernetes_bed, servers
 from bench.kubernetes_bed import KUBECTL
-from bench.loads import Samples, row
+from bench.kubernetes_eyes import lines
+from bench.loads import Samples, row, until
 from bench.report import Row, Target
 from bench.servers import Place
 from gangline.clusters.drivers.kubernetes.client import Client, Unreachable
@@ -43,7 +44,11 @@ def run() -> list[Row]:
             timeout=30,
             trust_env=False,
         )
-        _until(lambda: "Connected" in client.get(f"clusters/{where['cluster']}").text)
+        until(
+            lambda: "Connected" in client.get(f"clusters/{where['cluster']}").text,
+            SECONDS,
+            every=0.02,
+        )
         with _Seen(bed) as seen:
             return _measure(_Contest(place, client, bed, seen, where))
 
@@ -106,10 +111,14 @@ class _Contest:
         free = self.seen.until(name, lambda raw: not raw["spec"]["runPolicy"]["suspend"])
         found = {"object": held - began, "released": free - began}
         manifest = self._manifest(name)
-        _until(lambda: self.client.get(f"workloads/{key}").json()["status"] == "Running")
+        until(
+            lambda: self.client.get(f"workloads/{key}").json()["status"] == "Running",
+            SECONDS,
+            every=0.02,
+        )
         self.client.delete(f"workloads/distributed/{key}")
         self.seen.until_gone(name)
-        _until(lambda: self.client.get(f"workloads/{key}").status_code == 404)
+        until(lambda: self.client.get(f"workloads/{key}").status_code == 404, SECONDS, every=0.02)
         found |= self._by_kubectl(manifest, f"{name}-k")
         found["raw"] = self._by_request(manifest, f"{name}-r")
         return {key: seconds * 1000 for key, seconds in found.items()}
@@ -223,24 +232,9 @@ class _Seen:
     def _listen(self, version: str) -> None:
         query: dict[str, Any] = {"watch": True, "resourceVersion": version}
         with self.client.stream(JOBS.path(), query=query, silence=600) as (_, pieces):
-            for line in _lines(pieces):
+            for line in lines(pieces):
                 at, event = time.monotonic(), json.loads(line)
                 with self._news:
                     self.raw[event["object"]["metadata"]["name"]] = event["object"]
                     self._told.append((at, event["type"], event["object"]))
                     self._news.notify_all()
-
-
-def _lines(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    rest = b""
-    for piece in pieces:
-        *whole, rest = (rest + piece).split(b"\n")
-        yield from whole
-
-
-def _until(is_reached: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + SECONDS
-    while not is_reached():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"Not reached in {SECONDS} s.")
-        time.sleep(0.02)

@@ -1,43 +1,42 @@
 """The watcher of a large cluster: 200 nodes, 2 000 running workloads of 9 pods, 1 000 events/s.
 
+What generates the events, etcd, the API server, the database and a browser share the machine with
+it: how many events a watch that only reads them takes in there, with everything of ours at rest, is
+measured in the same run.
+
 `BENCH_WORKLOADS` in the environment makes it smaller, with a node for every ten workloads.
 """
 
-import contextlib
 import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import psutil
 import psycopg
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import sync_playwright
 
 from bench import kubernetes_bed, kubernetes_events, kubernetes_store, kubernetes_world, servers
 from bench.busy import Busy
-from bench.kubernetes_eyes import BareWatch, RowReader
+from bench.kubernetes_load import BENCH, BUSY_RATE, QUIET_RATE, RATE, Load, resting
 from bench.kubernetes_world import Gang
-from bench.live_bench import WATCH
-from bench.loads import Client, Samples, arrivals, row
+from bench.loads import Client, Samples, row, until
 from bench.report import Row, Target
 from bench.servers import Place
-from gangline.clusters.drivers.kubernetes import client
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from gangline.clusters.drivers.kubernetes.resources import NAMESPACES, NODES, PODS, Resource
 from scripts import services, system_packages
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.objects import SERVICE_ACCOUNTS
 
-BENCH = "kubernetes-watch"
 WORKLOADS = int(os.environ.get("BENCH_WORKLOADS") or 2_000)
 WORKLOADS_PER_NODE, MOVING = 10, 300
-REST, IDLE, LOAD = 45.0, 60.0, 30.0
-QUIET_RATE, RATE, PROBES = 10, 1_000, 10
+REST, IDLE = 45.0, 60.0
 PATIENCE = 600.0
 OPERATORS = ("training-operator", "mpi-operator")
-KUBELET = "kwok"
 CONTROL = ("kube-scheduler", "kube-controller-manager")
 HOOKS = Resource(
     "admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations",
@@ -116,7 +115,7 @@ def _furnish(world: _World) -> None:
     spaces = sorted({gang.namespace for gang in world.gangs})
     write("POST", 201, [(NAMESPACES.path(), _namespace(name)) for name in spaces])
     for name in spaces:
-        _until(lambda n=name: bed.client.get(SERVICE_ACCOUNTS, n, "default").ok)
+        until(partial(_has_account, bed, name))
     for hook in bed.client.list(HOOKS).body["items"]:
         meta = hook["metadata"]
         bed.client.delete(HOOKS, "", meta["name"], uid=meta["uid"])
@@ -124,7 +123,7 @@ def _furnish(world: _World) -> None:
     for name in OPERATORS:
         bed.kill(name)
     # The API server learns a moment later that nobody checks jobs any more.
-    _until(lambda: bed.client.create(JOBS, first.namespace, first.job, dry_run=True).ok)
+    until(lambda: bed.client.create(JOBS, first.namespace, first.job, dry_run=True).ok)
     for name in CONTROL:
         bed.kill(name)
     logs = world.place.folder / "log"
@@ -140,6 +139,10 @@ def _furnish(world: _World) -> None:
     write("PUT", 200, ((_status(pod), kubernetes_world.running(pod)) for _, pod in world.pods()))
     print(f"  {len(world.gangs)} jobs with {9 * len(world.gangs)} pods on {world.nodes} nodes"
           f" written in {time.monotonic() - began:.0f} s", flush=True)  # fmt: skip
+
+
+def _has_account(bed: Bed, namespace: str) -> bool:
+    return bed.client.get(SERVICE_ACCOUNTS, namespace, "default").ok
 
 
 def _plan(world: _World) -> str:
@@ -209,13 +212,16 @@ def _measure(
         name, _, value = world.where["cookie"].partition("=")
         context.add_cookies([{"name": name, "value": value, "url": url}])
         page = context.new_page()
-        load = _Load(world, plan, database, page, busy)
+        probed = [gang.workload for gang in world.gangs if gang.is_probed]
+        load = Load(world.bed, place, plan, database, page, busy, probed)
         rows += load.measured(QUIET_RATE, "gangs", ())
+        rows += load.measured(BUSY_RATE, "gangs", ())
         rows += load.measured(RATE, "gangs", (Target("p95", 250),))
         rows += load.measured(RATE, "scattered", ())
         browser.close()
     rows.append(_memory(watcher, "after the load"))
-    return rows
+    with resting(watcher.pid, web):
+        return load.against_bare(rows)
 
 
 def _lists(world: _World) -> list[Row]:
@@ -234,7 +240,7 @@ def _taking_over(world: _World, database: psycopg.Connection[Any]) -> Row:
     began = time.monotonic()
     world.place.start(str(servers.BIN / "gangline-manage"), "watch")
     process = psutil.Process(world.place.processes[-1].pid)
-    _until(lambda: _count(database, "Running") == len(world.gangs), PATIENCE)
+    until(lambda: _count(database, "Running") == len(world.gangs), PATIENCE)
     took = time.monotonic() - began
     used = sum(process.cpu_times()[:2])
     note = f"{used:.1f} s of processor time"
@@ -258,100 +264,6 @@ def _memory(process: psutil.Process, when: str) -> Row:
     pss = int(text.partition("\nPss:")[2].split()[0]) / 1024
     rss = process.memory_info().rss / 2**20
     return Row(BENCH, f"memory of the watcher, {when}", pss, unit="MiB", note=f"PSS; RSS {rss:.0f}")
-
-
-class _Load:
-    """Events at some rate, and three eyes: a bare watch, the rows, a page in a browser."""
-
-    def __init__(
-        self,
-        world: _World,
-        plan: str,
-        database: psycopg.Connection[Any],
-        page: Page,
-        busy: Busy,
-    ) -> None:
-        self.world, self.plan, self.database = world, plan, database
-        self.page, self.busy = page, busy
-        self.probed = [gang.workload for gang in world.gangs if gang.is_probed]
-
-    def measured(self, rate: int, order: str, targets: tuple[Target, ...]) -> list[Row]:
-        place = self.world.place
-        self.page.goto(f"http://127.0.0.1:{place.port}/workloads")
-        self.page.wait_for_selector("[data-live][data-state=live]", state="attached")
-        self.page.evaluate(WATCH)
-        bare = BareWatch(client.Client(self.world.bed.admin), f"{kubernetes_world.PROBE}=yes")
-        with bare, RowReader(place.environment["GANGLINE_DATABASE_URL"], self.probed) as reader:
-            with _resting(self.world.bed), self.busy:
-                sent = place.inside(
-                    "bench.kubernetes_events:run", port=self.world.store.port, plan=self.plan,
-                    rate=rate, probes=PROBES, seconds=LOAD, order=order,
-                )  # fmt: skip
-            began = time.monotonic()
-            lost = self._settled(sent["last"])
-            late = time.monotonic() - began
-            self.page.wait_for_timeout(1000)
-        return self._rows(rate, order, targets, sent, late, lost, bare.seen, reader.seen)
-
-    def _settled(self, last: dict[str, float]) -> int:
-        """Wait until the rows show the last state of every pod; how many never did."""
-        with contextlib.suppress(AssertionError):
-            _until(lambda: not self._differing(last), 60, every=0.05)
-        return self._differing(last)
-
-    def _differing(self, last: dict[str, float]) -> int:
-        rows = self.database.execute(
-            "SELECT a.workload_id || '/' || r.role || '-' || r.index, r.state, r.reason"
-            " FROM workloads_replica r JOIN workloads_attempt a ON a.id = r.attempt_id"
-        )
-        shown = {key: (state, reason) for key, state, reason in rows}
-        return sum(
-            f"{stamp:.3f}" not in shown[key][1] if stamp else shown[key][0] != "Running"
-            for key, stamp in last.items()
-        )
-
-    def _rows(
-        self, rate: int, order: str, targets: tuple[Target, ...], sent: dict[str, Any],
-        late: float, lost: int, *eyes: dict[str, list[tuple[float, float]]],
-    ) -> list[Row]:  # fmt: skip
-        page: dict[str, list[tuple[float, float]]] = {}
-        for key, stamp, at in self.page.evaluate("window.seen"):
-            page.setdefault(key, []).append((stamp, at))
-        bare, rows, shown = (arrivals(sent["made"], seen) for seen in (*eyes, page))
-        count, seconds = sent["count"], sent["seconds"]
-        how = f"{rate}/s {'in gangs' if order == 'gangs' else 'scattered'}"
-        name = "bare watch"
-        floor = Samples(wall=bare.latencies)
-        found = [
-            row(BENCH, f"event → row at {how}", Samples(wall=rows.latencies), floor=floor,
-                floor_name=name, note=f"{lost} of {len(sent['last'])} pods without last state"),
-            row(BENCH, f"event → DOM at {how}", Samples(wall=shown.latencies), floor=floor,
-                floor_name=name, targets=targets,
-                note=f"{shown.missing} of {len(self.probed)} rows without their last state"),
-        ]  # fmt: skip
-        if rate > QUIET_RATE:
-            share = self.busy.share["watcher"]
-            target = (Target("median", rate, at_least=True),)
-            found += [
-                Row(BENCH, f"events taken in at {how}", count / (seconds + late), unit="/s",
-                    targets=target, note=f"{count / seconds:.0f}/s sent; all stored {late:.1f} s"
-                    " after the last"),
-                Row(BENCH, f"CPU of the watcher at {how}", share, unit="%",
-                    cpu=share * 10 * self.busy.seconds / count,
-                    note=f"of one core; {self.busy.told('watcher')}"),
-            ]  # fmt: skip
-        return found
-
-
-@contextlib.contextmanager
-def _resting(bed: Bed) -> Iterator[None]:
-    """The simulated kubelet rests: it would read every event of all nodes on this one machine."""
-    kubelet = psutil.Process(bed.processes[KUBELET].pid)
-    kubelet.suspend()
-    try:
-        yield
-    finally:
-        kubelet.resume()
 
 
 def _count(database: psycopg.Connection[Any], status: str) -> int:
@@ -386,11 +298,3 @@ def _logs_of_all(path: Path) -> dict[str, Any]:
 
 def _stamp(number: int) -> str:
     return f"2026-01-01T00:00:{number:02}.000000000Z"
-
-
-def _until(is_reached: Any, seconds: float = 60.0, *, every: float = 0.2) -> None:
-    deadline = time.monotonic() + seconds
-    while not is_reached():
-        if time.monotonic() > deadline:
-            raise AssertionError(f"Not reached in {seconds:.0f} s.")
-        time.sleep(every)

@@ -33,6 +33,15 @@ def median(values: Sequence[float]) -> float:
     return percentile(values, 0.5)
 
 
+def until(is_reached: Callable[[], object], seconds: float = 60.0, *, every: float = 0.2) -> None:
+    """Wait for it. Raises AssertionError when it takes longer."""
+    deadline = time.monotonic() + seconds
+    while not is_reached():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"Not reached in {seconds:.0f} s.")
+        time.sleep(every)
+
+
 def in_turns(
     works: Mapping[str, Callable[[], object]], *, rounds: int, warm: int = 5
 ) -> dict[str, Samples]:
