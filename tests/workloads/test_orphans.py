@@ -139,7 +139,8 @@ def test_a_person_deletes_one_object_by_its_uid(engine: KubernetesEngine, place:
     put(engine, "lost", **ours(engine, str(uuid.uuid4())))
     orphan = sure(engine)
     orphans.delete(actor=engine_actor(engine), cluster=engine.cluster, orphan_id=orphan.pk)
-    wait_for(lambda: not engine.bed.client.get(JOBS, place, "lost").ok, seconds=20)
+    # The garbage collector of a bed that has just started learns of the kinds every 30 s.
+    wait_for(lambda: not engine.bed.client.get(JOBS, place, "lost").ok, seconds=60)
     look(engine)
     assert not Orphan.objects.exists()
     entry = AuditEntry.objects.get(action="orphan.delete")
@@ -155,7 +156,7 @@ def test_what_took_its_name_is_not_touched(engine: KubernetesEngine, place: str)
     orphan = sure(engine)
     client = engine.bed.client
     client.delete(JOBS, place, "lost", uid=first["metadata"]["uid"])
-    wait_for(lambda: not client.get(JOBS, place, "lost").ok, seconds=20)
+    wait_for(lambda: not client.get(JOBS, place, "lost").ok, seconds=60)
     second = put(engine, "lost", **marks)
     orphans.delete(actor=engine_actor(engine), cluster=engine.cluster, orphan_id=orphan.pk)
     assert client.get(JOBS, place, "lost").body["metadata"]["uid"] == second["metadata"]["uid"]

@@ -113,6 +113,16 @@ def test_a_watch_that_holds_again_is_no_trouble_any_more(db: None) -> None:
     assert cluster.watch_trouble == "PyTorchJob cannot be followed."
 
 
+def test_what_broke_off_in_a_process_before_is_no_trouble_any_more(db: None) -> None:
+    services.found(name="Test")
+    cluster = services.create_cluster(actor=None, name="lab", kind=KIND)
+    driver = Broken(ValueError())
+    Watcher(cluster.pk)._broke_off(driver.error)
+    Watcher(cluster.pk)._heard(driver)  # type: ignore[arg-type]
+    cluster.refresh_from_db()
+    assert cluster.watch_trouble == ""
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_database_that_is_away_is_no_trouble_of_the_cluster(
     monkeypatch: pytest.MonkeyPatch,

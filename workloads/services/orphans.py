@@ -7,6 +7,7 @@ agree, and nothing is deleted unless a person says so of that one object.
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -171,24 +172,32 @@ def _store(cluster: Cluster, kept: Sequence[OwnedObject], pods: Sequence[int | N
     known = {row.ext_uid: row for row in Orphan.objects.filter(cluster=cluster)}
     reasons = _reasons(kept)
     for one, living in zip(kept, pods, strict=True):
-        row = known.get(one.ref.ext_uid)
-        if row is None:
-            row = Orphan(cluster=cluster, ext_uid=one.ref.ext_uid, first_seen_at=now)
-        _fill(row, one, living, reasons.get(one.ref.workload, "Its workload is not known here."))
-        row.seen_at, row.is_sure = now, row.is_sure or now - row.first_seen_at >= APART
-        row.save()
+        seen = _values(one, reasons.get(one.ref.workload, "Its workload is not known here."))
+        seen |= {"seen_at": now} | ({} if living is None else {"pods": living})
+        uid = one.ref.ext_uid
+        if (row := known.get(uid)) is None:
+            Orphan.objects.create(cluster=cluster, ext_uid=uid, first_seen_at=now, **seen)
+            continue
+        if now - row.first_seen_at >= APART:
+            seen["is_sure"] = True
+        # Not the whole row, which somebody may decide about or delete meanwhile.
+        Orphan.objects.filter(pk=row.pk).update(**seen)
 
 
-def _fill(row: Orphan, one: OwnedObject, pods: int | None, why: str) -> None:
-    row.kind, row.name, row.namespace = one.kind, one.ref.name, one.ref.namespace
-    row.workload, row.attempt = one.ref.workload, one.ref.attempt
-    row.labels, row.gpus = dict(one.labels), one.gpus
-    row.created_at, row.is_going = one.created_at, one.is_going
-    row.pods = row.pods if pods is None else pods
-    if not one.ref.workload:
-        row.why = "It names no workload."
-    else:
-        row.why = why
+def _values(one: OwnedObject, why: str) -> dict[str, Any]:
+    """What an object says of itself, by column."""
+    return {
+        "kind": one.kind,
+        "name": one.ref.name,
+        "namespace": one.ref.namespace,
+        "workload": one.ref.workload,
+        "attempt": one.ref.attempt,
+        "labels": dict(one.labels),
+        "gpus": one.gpus,
+        "created_at": one.created_at,
+        "is_going": one.is_going,
+        "why": why if one.ref.workload else "It names no workload.",
+    }
 
 
 def _reasons(stray: Sequence[OwnedObject]) -> dict[str, str]:

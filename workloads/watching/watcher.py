@@ -93,7 +93,10 @@ class Watchers:
                 continue  # it asked for it; one that is only away is asked whether it is back
             self._probed[cluster.pk] = time.monotonic()
             try:
+                cluster.refresh_from_db()  # those before it may have taken long
                 _follow_up(cluster, refresh(cluster))
+            except Cluster.DoesNotExist:
+                continue
             except DatabaseError:
                 raise
             except Exception:
@@ -113,8 +116,8 @@ class Watcher:
         """Attempts of which a newer read had overtaken the news, and when to look once more."""
         self._breaks = 0
         """Times that it broke off soon, one after the other."""
-        self._is_well = True
-        """Nobody has to be told any more that it broke off."""
+        self._is_well = False
+        """Nobody has to be told any more that it broke off, be it in another process before."""
         self._begun_at = 0.0
 
     def run(self, stop: threading.Event) -> None:
@@ -197,7 +200,7 @@ class Watcher:
 
     def _heard(self, driver: Driver) -> None:
         """Let everybody see how old the news of the cluster is, and that it is watched again."""
-        if self._breaks and not self._is_well:
+        if not self._is_well:
             self._is_well = True
             row = Cluster.objects.filter(pk=self.cluster_id, watch_trouble=BROKE_OFF)
             row.update(watch_trouble="")

@@ -58,16 +58,23 @@ def register(kind: str, factory: Factory) -> None:
 
 def driver_for(cluster: Cluster) -> Driver:
     """The driver of a cluster, made anew when its configuration changed. Raises Unconnectable."""
-    known, wanted = _drivers.get(cluster.pk), _configuration(cluster)
-    if known is not None and known[0] == wanted:
-        return known[1]
+    wanted = _configuration(cluster)
+    if (driver := _known(cluster, wanted)) is not None:
+        return driver
     with _lock:
+        if (driver := _known(cluster, wanted)) is not None:
+            return driver  # made by another thread meanwhile
         factory = _factories.get(cluster.kind)
         if factory is None:
             raise Unconnectable(f"Gangline knows no clusters of kind {cluster.kind}.")
         driver = factory(cluster)
         _drivers[cluster.pk] = (wanted, driver)
     return driver
+
+
+def _known(cluster: Cluster, wanted: Mapping[str, Any]) -> Driver | None:
+    known = _drivers.get(cluster.pk)
+    return known[1] if known is not None and known[0] == wanted else None
 
 
 def scheduler_of(cluster: Cluster) -> str:

@@ -53,11 +53,15 @@ def store_health(cluster: Cluster, health: Health) -> Health:
         cluster.health, cluster.health_since = word, now
     cluster.health_reason = health.reason[:400]
     _tell_of_login(cluster, health)
+    # Nothing that was not learned: another probe may have stored it meanwhile.
+    learned = ["health", "health_since", "health_reason"]
     if health.reachable:
         cluster.last_ok_at = now
+        learned.append("last_ok_at")
         if health.facts is not None:
             cluster.facts = asdict(health.facts)
-    cluster.save(update_fields=["health", "health_since", "health_reason", "last_ok_at", "facts"])
+            learned.append("facts")
+    cluster.save(update_fields=learned)
     return health
 
 
