@@ -17,7 +17,7 @@ def forecast(cluster: Cluster | None, totals: Totals, need: slots.Need | None) -
             "waits", f"No contact with {cluster.name}{since}. It starts when contact returns."
         )
     if not admission.hands_out_slots(cluster):
-        return Verdict("unknown", f"The scheduler of {cluster.name} decides when it starts.")
+        return _by_another(cluster, totals)
     verdict = admission.preview(cluster=cluster, need=need)
     if verdict.impossible:
         return Verdict("cannot", f"Cannot start. {verdict.reason}")
@@ -26,3 +26,15 @@ def forecast(cluster: Cluster | None, totals: Totals, need: slots.Need | None) -
     pods = "1 pod" if totals.pods == 1 else f"{totals.pods} pods"
     place = admission.name_in_words(cluster)
     return Verdict("starts", f"Would start at once: {place} has room for {pods}.")
+
+
+def _by_another(cluster: Cluster, totals: Totals) -> Verdict:
+    """Where the cluster's own scheduler admits, only what exceeds the whole cluster is certain."""
+    there = cluster.capacity.get("gpu_count") or 0
+    if 0 < there < totals.gpus:
+        return Verdict(
+            "waits",
+            f"Would wait. It asks for {totals.gpus} GPUs, and {cluster.name} has {there} in all:"
+            " it starts only if the cluster grows.",
+        )
+    return Verdict("unknown", f"The scheduler of {cluster.name} decides when it starts.")
