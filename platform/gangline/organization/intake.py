@@ -182,6 +182,9 @@ def check_prefix(prefix: str) -> Iterator[Wrong]:
     if not _PREFIX.fullmatch(prefix):
         says = "Prefix must be 1 to 20 small letters, digits and hyphens, beginning with a letter."
         yield Wrong("prefix", says)
+    elif prefix == "kube" or prefix.startswith("kube-"):
+        says = "Prefix: namespaces that begin with kube- are Kubernetes' own. Choose another."
+        yield Wrong("prefix", says)
 
 
 def _where(url: str, target: str) -> Iterator[Wrong]:

@@ -79,10 +79,11 @@ class Bed:
             return b"".join(pieces).decode() if status == 200 else ""
 
     @contextlib.contextmanager
-    def namespace(self, prefix: str = "test") -> Iterator[str]:
+    def namespace(self, prefix: str = "test", **labels: str) -> Iterator[str]:
         """A new namespace in which pods can be made; it is deleted at the end, without waiting."""
         name = f"{prefix}-{secrets.token_hex(4)}"
-        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        meta = {"name": name, "labels": labels}
+        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": meta}
         made = must(self.client.create(resources.NAMESPACES, "", body))
         try:
             # Without it, the API server refuses every pod.

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gangline.clusters.drivers.base import AttemptRef, NotYet, ObservedState, Refused, Rehearsal
-from gangline.clusters.drivers.kubernetes import rehearsing
+from gangline.clusters.drivers.kubernetes import labels, rehearsing
 from gangline.clusters.drivers.kubernetes.access import Access
 from gangline.clusters.drivers.kubernetes.client import Answer, Client
 from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
@@ -34,7 +34,10 @@ Found = tuple[str, str]
 @pytest.fixture
 def place(bed: Bed, tmp_path: Path) -> Iterator[Ground]:
     """A project's namespace in which a training has been made before."""
-    with bed.namespace() as name, ground(bed, tmp_path) as made:
+    with (
+        ground(bed, tmp_path) as made,
+        bed.namespace(**{labels.INSTALL: made.install}) as name,
+    ):
         made.namespace = name
         assert Namespaces(made.client).prepare(name, made.install) is None
         yield made
@@ -208,6 +211,18 @@ def test_a_right_that_gangline_gives_itself_later_is_doubt(place: Ground) -> Non
     assert "takes it with the next training" in told.doubts[0]
 
 
+def test_in_a_namespace_of_others_no_right_is_given(place: Ground, bed: Bed) -> None:
+    marks = {"metadata": {"labels": {labels.INSTALL: None}}}
+    must(bed.client.patch(NAMESPACES, "", place.namespace, marks))
+    _without_binding(place)
+    told = _until(place, lambda: rehearsed(place), wanted=lambda told: not told.asked)
+    assert "was not made by Gangline" in told.problems[0].message
+    done = place.driver.create(asked(place))
+    assert isinstance(done, Refused)
+    assert "was not made by Gangline" in done.reason
+    assert not bed.client.list(BINDINGS, place.namespace).body["items"]
+
+
 def test_a_right_that_is_missing_for_good_is_an_objection(place: Ground, bed: Bed) -> None:
     driver = KubernetesDriver(Client(stranger(bed)), Options())
     told = driver.rehearse(asked(place))
@@ -318,7 +333,8 @@ def _quota(place: Ground, hard: dict[str, str]) -> None:
         answer = place.bed.client.get(QUOTAS, place.namespace, "team-a")
         return bool(answer.body.get("status", {}).get("used"))
 
-    wait_for(is_counted, what="the quota's first count")
+    # The quotas of a bed that has just started learn of the kinds every 30 s.
+    wait_for(is_counted, seconds=60, what="the quota's first count")
 
 
 def _without_binding(place: Ground) -> None:

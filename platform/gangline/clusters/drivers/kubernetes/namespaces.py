@@ -7,7 +7,7 @@ itself to the shipped ClusterRole, which is all that its right to ``bind`` allow
 import time
 from typing import Any
 
-from gangline.clusters.drivers.base import Result
+from gangline.clusters.drivers.base import Refused, Result
 
 from . import errors, labels
 from .client import Answer, Client
@@ -27,12 +27,17 @@ class Namespaces:
         self._subject: dict[str, Any] | None = None
 
     def prepare(self, name: str, install: str) -> Result | None:
-        """Make the namespace and the binding; None when both are there."""
+        """Make the namespace and the binding; None when both are there.
+
+        Of a namespace that somebody else made, such as ``kube-system``, Gangline takes no rights.
+        """
         answer = self.client.get(NAMESPACES, "", name)
         if answer.status == 404:
             answer = self.client.apply(NAMESPACES, "", name, _namespace(name, install))
         if not answer.ok:
             return errors.result(answer)
+        if why := foreign(answer, install):
+            return Refused(why)
         return self._bind(name, install)
 
     def rehearse(self, name: str, install: str) -> Answer:
@@ -67,6 +72,19 @@ class Namespaces:
         user = str(answer.body["status"]["userInfo"].get("username", ""))
         self._subject = _subject(user)
         return self._subject
+
+
+def foreign(answer: Answer, install: str) -> str:
+    """Why Gangline does not give itself rights in a namespace that is there, and what to do."""
+    meta = answer.body.get("metadata") or {}
+    name, owner = meta.get("name", ""), (meta.get("labels") or {}).get(labels.INSTALL)
+    if owner == install:
+        return ""
+    made = "made by another Gangline" if owner else "not made by Gangline"
+    return (
+        f"The namespace {name} was {made}, so Gangline takes no rights there. To hand it over: "
+        f"kubectl label --overwrite namespace {name} {labels.INSTALL}={install}"
+    )
 
 
 def _binding(subject: dict[str, Any], install: str) -> dict[str, Any]:

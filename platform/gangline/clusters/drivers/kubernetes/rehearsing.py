@@ -21,7 +21,7 @@ from .client import Answer, Client, Unreachable
 from .effects import DEPENDENTS
 from .field_problems import once, problems_of
 from .kinds import KINDS, JobKind
-from .namespaces import Namespaces
+from .namespaces import Namespaces, foreign
 from .objects import Doubt, Objects
 from .places import Place, Places, Render
 from .resources import NAMESPACES, PODS, Resource
@@ -160,7 +160,10 @@ class Rehearsing:
 
     def _without_right(self, answer: Answer, what: str) -> None:
         """Gangline gives itself the right with the first training there, if it may."""
-        if Namespaces(self.client).rehearse_binding(self.ref.namespace, self.ref.install):
+        namespace = self._get(NAMESPACES, "", self.ref.namespace)
+        if namespace.ok and (why := foreign(namespace, self.ref.install)):
+            self.problems.append(_in_foreign(why))
+        elif Namespaces(self.client).rehearse_binding(self.ref.namespace, self.ref.install):
             self.doubts.append(
                 "Gangline has no right yet to work in namespace "
                 f"{self.ref.namespace}: it takes it with the next training; {what} was not checked."
@@ -197,6 +200,13 @@ def _in_doubt(answer: Answer) -> str:
     if isinstance(told, Unknown | Busy):
         return told.reason or "The cluster asks to slow down"
     return ""
+
+
+def _in_foreign(why: str) -> Problem:
+    return Problem(
+        Role.WORKLOAD, "", "cluster", f"would refuse it: {why}",
+        accepted="a namespace that Gangline made or was handed over to it", label="The cluster",
+    )  # fmt: skip
 
 
 def _unknown_kind(kind: JobKind) -> Problem:

@@ -1,0 +1,56 @@
+"""In namespaces that others made, Gangline gives itself no rights."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from gangline.clusters.drivers.base import Refused
+from gangline.clusters.drivers.kubernetes import labels
+from gangline.clusters.drivers.kubernetes.client import Answer
+from gangline.clusters.drivers.kubernetes.namespaces import BINDINGS, Namespaces
+from gangline.organization.intake import check_prefix
+from tests.drivers.kubernetes.scripted import ScriptedClient
+
+NAME, OURS = "kube-system", "install-a"
+
+
+def cluster(marks: Mapping[str, str]) -> ScriptedClient:
+    """Has the namespace with these labels, and grants every wish."""
+
+    def say(method: str, path: str, query: Mapping[str, Any]) -> Answer:
+        if method == "POST":
+            return Answer(201, {"status": {"userInfo": {"username": "gangline"}}})
+        return Answer(200, {"metadata": {"name": NAME, "labels": dict(marks)}})
+
+    return ScriptedClient(say)
+
+
+@pytest.mark.parametrize(
+    ("marks", "who"),
+    [({}, "not made by Gangline"), ({labels.INSTALL: "install-b"}, "made by another Gangline")],
+)
+def test_no_rights_are_taken_there(marks: dict[str, str], who: str) -> None:
+    client = cluster(marks)
+    told = Namespaces(client).prepare(NAME, OURS)
+    assert isinstance(told, Refused)
+    assert told.reason == (
+        f"The namespace {NAME} was {who}, so Gangline takes no rights there. To hand it over: "
+        f"kubectl label --overwrite namespace {NAME} {labels.INSTALL}={OURS}"
+    )
+    assert not [path for _, path, _ in client.asked if BINDINGS.plural in path]
+
+
+def test_in_its_own_it_binds_itself() -> None:
+    client = cluster({labels.INSTALL: OURS})
+    assert Namespaces(client).prepare(NAME, OURS) is None
+    assert [path for _, path, _ in client.asked if BINDINGS.plural in path]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "is_good"), [("kube", False), ("kube-a", False), ("kuber", True)]
+)
+def test_a_prefix_does_not_lead_into_the_namespaces_of_kubernetes(
+    prefix: str, is_good: bool
+) -> None:
+    assert (not list(check_prefix(prefix))) == is_good
