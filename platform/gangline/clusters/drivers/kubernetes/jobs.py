@@ -93,7 +93,6 @@ def read(raw: Mapping[str, Any], kind: JobKind) -> Job:
     meta, spec, status = (_map(raw.get(key)) for key in ("metadata", "spec", "status"))
     marks, notes = _map(meta.get("labels")), _map(meta.get("annotations"))
     policy = _map(spec.get("runPolicy"))
-    attempt = str(marks.get(labels.ATTEMPT, ""))
     return Job(
         kind=kind,
         uid=str(meta.get("uid", "")),
@@ -101,7 +100,7 @@ def read(raw: Mapping[str, Any], kind: JobKind) -> Job:
         namespace=str(meta.get("namespace", "")),
         install=str(marks.get(labels.INSTALL, "")),
         workload=str(marks.get(labels.WORKLOAD, "")),
-        attempt=int(attempt) if attempt.isascii() and attempt.isdigit() else 0,
+        attempt=labels.number(marks.get(labels.ATTEMPT)),
         version=str(meta.get("resourceVersion", "")),
         intent=str(notes.get(INTENT, "")),
         scheduler=str(notes.get(SCHEDULER, "")),

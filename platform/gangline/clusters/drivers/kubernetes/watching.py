@@ -178,8 +178,8 @@ class Watch:
         return now - known.looked_at >= EXPLAIN_EVERY
 
     def _judge(self, key: Key, read_at: float) -> Observation | None:
-        if not key[0]:
-            return None  # it bears our label, and no workload's
+        if not all(key):
+            return None  # it bears our label, and no workload's or attempt's
         job, its_pods = self.store.of(key)
         known = self._known.get(key)
         if job is None:
