@@ -61,6 +61,11 @@ class Job:
     conditions: Mapping[str, Condition] = field(default_factory=dict)
 
     @property
+    def key(self) -> tuple[str, int]:
+        """The attempt that its labels tell."""
+        return self.workload, self.attempt
+
+    @property
     def adapter(self) -> SchedulerAdapter:
         """Of the scheduler that it was made for."""
         return ADAPTERS.get(self.scheduler, ADAPTERS[PLAIN])

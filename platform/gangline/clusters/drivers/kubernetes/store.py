@@ -195,33 +195,36 @@ class Store:
         }
 
     def _put(self, thing: Job | Pod, read_at: float) -> None:
-        key = (thing.workload, thing.attempt)
+        before = (self.pods if isinstance(thing, Pod) else self.jobs).get(thing.uid)
+        if before == thing:
+            return
+        if before is not None and before.key != thing.key:
+            self._leave(before, read_at)  # somebody changed its labels
         if isinstance(thing, Pod):
-            if self.pods.get(thing.uid) == thing:
-                return
             self.pods[thing.uid] = thing
-            self._pods_of[key].add(thing.uid)
-            if _is_made_for(thing, self._job_of(key)):
+            self._pods_of[thing.key].add(thing.uid)
+            if _is_made_for(thing, self._job_of(thing.key)):
                 self.listener.tell(thing)
         else:
-            if self.jobs.get(thing.uid) == thing:
-                return
             self.jobs[thing.uid] = thing
-            self._jobs_of[key].add(thing.uid)
-        self._dirty[key] = read_at
+            self._jobs_of[thing.key].add(thing.uid)
+        self._dirty[thing.key] = read_at
 
     def _drop(self, resource: Resource, uid: str, read_at: float) -> None:
         thing = self.pods.pop(uid, None) if resource == PODS else self.jobs.pop(uid, None)
         if thing is None:
             return
-        key = (thing.workload, thing.attempt)
-        group = self._pods_of if isinstance(thing, Pod) else self._jobs_of
-        group[key].discard(uid)
-        if not group[key]:
-            del group[key]
+        self._leave(thing, read_at)
         if isinstance(thing, Pod):
             self.listener.gone(uid)
-        self._dirty[key] = read_at
+
+    def _leave(self, thing: Job | Pod, read_at: float) -> None:
+        """It is of its attempt no more."""
+        group = self._pods_of if isinstance(thing, Pod) else self._jobs_of
+        group[thing.key].discard(thing.uid)
+        if not group[thing.key]:
+            del group[thing.key]
+        self._dirty[thing.key] = read_at
 
 
 def _is_made_for(pod: Pod, job: Job | None) -> bool:
