@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -170,14 +170,33 @@ class Store:
             log.warning("%s cannot be followed: %s", resource.plural, reason)
 
     def forget(self, stream: Stream) -> None:
-        """It is followed no more, and nothing of it is there."""
+        """Nothing of it is there any more."""
         resource, namespace = stream
         with self.changes:
             for uid in self._held(resource, namespace):
                 self._drop(resource, uid, time.monotonic())
-            self._heard.pop(stream, None)
-            self._barred.discard(stream)
-            self.troubles.pop(stream, None)
+
+    def only(self, followed: Set[Stream], in_parts: Set[Resource]) -> None:
+        """No other stream is followed: that it is silent says nothing. Asked time and again, as
+        one that was stopped may tell a last thing.
+
+        ``in_parts``: of these, every namespace was heard, in place of all of them at once.
+        """
+        with self.changes:
+            for stream in self._heard.keys() - followed:
+                del self._heard[stream]
+            for stream in self.troubles.keys() - followed:
+                del self.troubles[stream]
+            self._barred &= followed
+            for resource in in_parts & self.forbidden:
+                if self._heard.pop((resource, ""), None) is not None:
+                    self._drop_outside(resource, {one[1] for one in followed if one[0] == resource})
+
+    def _drop_outside(self, resource: Resource, places: Set[str]) -> None:
+        """Of what lies elsewhere nobody tells any more."""
+        inside = {uid for place in places if place for uid in self._held(resource, place)}
+        for uid in self._held(resource, "") - inside:
+            self._drop(resource, uid, time.monotonic())
 
     def _hear(self, stream: Stream) -> None:
         self._heard[stream] = time.monotonic()
