@@ -121,6 +121,11 @@ def read(raw: Mapping[str, Any], kind: JobKind) -> Job:
     )
 
 
+def bare(raw: Mapping[str, Any], kind: JobKind) -> Job:
+    """The same by its metadata alone, enough to delete it: the rest may be nonsense."""
+    return read({"metadata": raw.get("metadata")}, kind)
+
+
 def ref_of(job: Job) -> AttemptRef:
     """The identity that a job's labels tell, with all that reading it again needs."""
     return AttemptRef(

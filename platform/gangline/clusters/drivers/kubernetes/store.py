@@ -16,6 +16,7 @@ from gangline.clusters.drivers.base import ObservedState
 from . import jobs, pods
 from .jobs import Job
 from .kinds import JobKind
+from .objects import ODD
 from .pods import Pod
 from .reflector import Raw
 from .resources import PODS, Resource
@@ -122,7 +123,7 @@ class Store:
         try:
             kind = self.kinds.get(resource)
             return pods.read(raw) if kind is None else jobs.read(raw, kind)
-        except (AttributeError, KeyError, TypeError, ValueError) as why:
+        except ODD as why:
             log.warning("an object of %s is left out: %r", resource.plural, why)
             return None
 
