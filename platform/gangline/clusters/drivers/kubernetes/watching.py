@@ -38,8 +38,6 @@ EXPLAIN_EVERY = 10.0
 REASONS_AT_ONCE = 8
 """Looks at why gangs wait that may be asked for at one time: others wait behind them."""
 BATCH = 200
-_OVER = (ObservedState.SUCCEEDED, ObservedState.FAILED, ObservedState.SUSPENDED)
-_GONE = (*_OVER, ObservedState.ABSENT)
 _WAITS = (ObservedState.PENDING, ObservedState.STARTING)
 
 
@@ -221,7 +219,7 @@ class Watch:
         is_same, known.seen = seen == known.seen, seen
         if is_same and now - known.told_at < REPEAT_EVERY:
             return
-        known.is_finished = is_same and seen.state in _GONE
+        known.is_finished = is_same and seen.state.is_over
         if seen.state is ObservedState.ABSENT:
             del self._known[key]
         known.told_at = now
