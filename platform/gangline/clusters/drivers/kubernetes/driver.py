@@ -69,7 +69,7 @@ SLOW_START = timedelta(seconds=10)
 
 
 class KubernetesDriver:
-    """See ``Driver``. Thread-safe; holds no more than connections."""
+    """See ``Driver``. Thread-safe; keeps connections, what it read lately, and its watch."""
 
     kind = "kubernetes"
     unsupported: Mapping[str, str] = mapping.UNSUPPORTED
