@@ -34,6 +34,11 @@ class ObservedState(StrEnum):
     def is_terminal(self) -> bool:
         return self in (ObservedState.SUCCEEDED, ObservedState.FAILED)
 
+    @property
+    def is_over(self) -> bool:
+        """Nothing of it runs, nor will while nobody asks for it."""
+        return self.is_terminal or self in (ObservedState.SUSPENDED, ObservedState.ABSENT)
+
 
 class ReplicaState(StrEnum):
     """State of one replica (pod, Slurm task, local process)."""

@@ -46,9 +46,11 @@ class Looker:
         """Look at it from now on, once. ``is_first``: before all others."""
         key = ref.workload, ref.attempt
         with self._asked:
-            if key in self._first or key in self._others:
-                return
-            (self._first if is_first else self._others)[key] = ref
+            if is_first:
+                self._others.pop(key, None)  # it may wait there already
+                self._first.setdefault(key, ref)
+            elif key not in self._first:
+                self._others.setdefault(key, ref)
             self._asked.notify()
 
     def answers(self) -> list[Observation]:

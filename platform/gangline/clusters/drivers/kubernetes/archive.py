@@ -44,11 +44,11 @@ class Archive:
         try:
             self.offset = self._starts[-1] + self._mend()
             self.last, self._known = self._newest(self._begin(pod_uid))
+            """Stamp of the pod's newest line here, and how many lines bear it: read on from there,
+            they come once more."""
         except BaseException:
             self.close()
             raise
-        """Stamp of the pod's newest line here, and how many lines bear it: read on from there, they
-        come once more."""
 
     def add(self, lines: list[bytes]) -> int:
         """Append lines ``<stamp> <text>`` in their order; those that are here already are not.

@@ -162,9 +162,7 @@ class Client:
         self._await_turn()
         return self.request("PATCH", path, query=query, body=body, content_type=APPLY)
 
-    def delete(
-        self, resource: Resource, namespace: str, name: str, *, uid: str, grace: int | None = None
-    ) -> Answer:
+    def delete(self, resource: Resource, namespace: str, name: str, *, uid: str) -> Answer:
         """Foreground deletion of the object with this uid and no other."""
         options: dict[str, Any] = {
             "apiVersion": "v1",
@@ -172,8 +170,6 @@ class Client:
             "propagationPolicy": "Foreground",
             "preconditions": {"uid": uid},
         }
-        if grace is not None:
-            options["gracePeriodSeconds"] = grace
         self._await_turn()
         return self.request("DELETE", resource.path(namespace, name), body=options)
 

@@ -10,13 +10,6 @@ from .client import Client
 from .pods import Pod
 from .store import Key, Listener
 
-_OVER = (
-    ObservedState.SUCCEEDED,
-    ObservedState.FAILED,
-    ObservedState.SUSPENDED,
-    ObservedState.ABSENT,
-)
-
 
 class Collecting(Listener):
     """Follows the pods that the watch sees, and marks the logs of attempts that are over."""
@@ -34,7 +27,7 @@ class Collecting(Listener):
         self.collector.gone(uid)
 
     def judged(self, key: Key, state: ObservedState) -> None:
-        if state in _OVER:
+        if state.is_over:
             self._closing.add(key)
             self._open.discard(key)
             return

@@ -52,7 +52,7 @@ from .collecting import Collecting
 from .effects import Effects
 from .jobs import Job
 from .kinds import KINDS
-from .objects import Doubt, Objects, Raw, is_attempt, is_seen, is_workload
+from .objects import ODD, Doubt, Objects, Raw, is_attempt, is_seen, is_workload
 from .options import Options
 from .owned import Owned
 from .pending import Pending, Why
@@ -66,11 +66,10 @@ log = logging.getLogger(__name__)
 
 SLOW_START = timedelta(seconds=10)
 """A pod that has its node and has not begun after so long is worth a look at its events."""
-_ODD = (AttributeError, KeyError, TypeError, ValueError)
 
 
 class KubernetesDriver:
-    """See ``Driver``. Thread-safe; holds no more than connections."""
+    """See ``Driver``. Thread-safe; keeps connections, what it read lately, and its watch."""
 
     kind = "kubernetes"
     unsupported: Mapping[str, str] = mapping.UNSUPPORTED
@@ -126,9 +125,8 @@ class KubernetesDriver:
         here = replace(ref, namespace=namespace)
         try:
             return Rehearsing(self.client, self.objects, here, self.render).result()
-        except _ODD as error:
-            doubt = f"What the cluster said could not be understood: {error!r}."
-            return Rehearsal(doubts=(doubt[:400],))
+        except ODD as error:
+            return Rehearsal(doubts=(_not_understood(error),))
 
     def observe(self, ref: AttemptRef) -> Observation:
         return self._observed(ref)
@@ -155,14 +153,16 @@ class KubernetesDriver:
             return self._owned_objects.all(install)
         except (Doubt, Unreachable) as why:
             return Unknown(str(why))
-        except _ODD as error:
-            return Unknown(f"What the cluster told could not be understood: {error!r}.")
+        except ODD as error:
+            return Unknown(_not_understood(error))
 
     def delete_object(self, owned: OwnedObject) -> Result:
         try:
             return self._owned_objects.delete(owned)
         except (Doubt, Unreachable) as why:
             return Unknown(str(why))
+        except ODD as error:
+            return Unknown(_not_understood(error))
 
     def watch(
         self,
@@ -216,9 +216,8 @@ class KubernetesDriver:
         except Doubt as why:
             cut_off, rest = why.is_cut_off, why.retry_after
             return replace(unknown, reason=str(why)[:400], is_cut_off=cut_off, retry_after=rest)
-        except _ODD as error:
-            reason = f"What the cluster told could not be understood: {error!r}."
-        return replace(unknown, reason=reason[:400])
+        except ODD as error:
+            return replace(unknown, reason=_not_understood(error))
 
     def _look(self, ref: AttemptRef, shares: bool) -> Observation:
         found = self.objects.found(ref)
@@ -263,7 +262,7 @@ class KubernetesDriver:
             logs.catch_up(self.client, data_dir, pods, limits=limits)
 
     def _answer(self, act: Callable[[AttemptRef], Result], ref: AttemptRef) -> Result:
-        """Outages and doubt are answers, not exceptions."""
+        """Outages, doubt and nonsense are answers, not exceptions."""
         _, namespace = self.objects.place(ref)
         try:
             return act(replace(ref, namespace=namespace))
@@ -273,6 +272,13 @@ class KubernetesDriver:
             return Unknown(str(why))
         except Unreachable as why:
             return Unknown(str(why))
+        except ODD as error:
+            log.warning("%s of %s: %r", act.__name__, ref.name, error, exc_info=True)
+            return Unknown(_not_understood(error))
+
+
+def _not_understood(error: Exception) -> str:
+    return f"What the cluster told could not be understood: {error!r}."[:400]
 
 
 def _conflict(ref: AttemptRef, reason: str) -> Observation:

@@ -207,7 +207,7 @@ class Effects:
 
     def _taken(self, ref: AttemptRef, deadline: float, pause: float) -> Result | None:
         """The name is in use: what that means; None when it is worth another try at once."""
-        job = self.objects.job(ref)
+        job = self.objects.bare_job(ref)
         if job is None:
             # It is just going, or a read does not show yet what a write meets.
             if time.monotonic() + pause >= deadline:
@@ -250,7 +250,7 @@ class Effects:
         kind, namespace = self.objects.place(ref)
         if kind is None or not namespace or not ref.name:
             return [job for job in self.objects.search(ref) if is_attempt(job, ref)]
-        job = self.objects.job(ref)
+        job = self.objects.bare_job(ref)
         if job is None:
             return []
         is_left_over = is_workload(job, ref) and job.attempt < ref.attempt and not ref.goes_on

@@ -80,6 +80,8 @@ class Following:
                 self.store.forget(stream)  # the namespace is no more
         for stream in wanted - self._reflectors.keys():
             self._follow(stream)
+        in_parts = {resource for resource in forbidden if self._is_heard(resource)}
+        self.store.only(self._reflectors.keys(), in_parts)
 
     def _is_heard(self, resource: Resource) -> bool:
         if resource not in self.store.forbidden:

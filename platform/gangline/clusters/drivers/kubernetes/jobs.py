@@ -61,6 +61,11 @@ class Job:
     conditions: Mapping[str, Condition] = field(default_factory=dict)
 
     @property
+    def key(self) -> tuple[str, int]:
+        """The attempt that its labels tell."""
+        return self.workload, self.attempt
+
+    @property
     def adapter(self) -> SchedulerAdapter:
         """Of the scheduler that it was made for."""
         return ADAPTERS.get(self.scheduler, ADAPTERS[PLAIN])
@@ -93,7 +98,6 @@ def read(raw: Mapping[str, Any], kind: JobKind) -> Job:
     meta, spec, status = (_map(raw.get(key)) for key in ("metadata", "spec", "status"))
     marks, notes = _map(meta.get("labels")), _map(meta.get("annotations"))
     policy = _map(spec.get("runPolicy"))
-    attempt = str(marks.get(labels.ATTEMPT, ""))
     return Job(
         kind=kind,
         uid=str(meta.get("uid", "")),
@@ -101,7 +105,7 @@ def read(raw: Mapping[str, Any], kind: JobKind) -> Job:
         namespace=str(meta.get("namespace", "")),
         install=str(marks.get(labels.INSTALL, "")),
         workload=str(marks.get(labels.WORKLOAD, "")),
-        attempt=int(attempt) if attempt.isascii() and attempt.isdigit() else 0,
+        attempt=labels.number(marks.get(labels.ATTEMPT)),
         version=str(meta.get("resourceVersion", "")),
         intent=str(notes.get(INTENT, "")),
         scheduler=str(notes.get(SCHEDULER, "")),
@@ -115,6 +119,11 @@ def read(raw: Mapping[str, Any], kind: JobKind) -> Job:
         is_known=bool(status.get("conditions")),
         conditions=_conditions(status),
     )
+
+
+def bare(raw: Mapping[str, Any], kind: JobKind) -> Job:
+    """The same by its metadata alone, enough to delete it: the rest may be nonsense."""
+    return read({"metadata": raw.get("metadata")}, kind)
 
 
 def ref_of(job: Job) -> AttemptRef:

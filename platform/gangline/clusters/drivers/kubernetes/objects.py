@@ -21,6 +21,9 @@ from .resources import NAMESPACES, PODS, Resource
 
 SERVED_SECONDS = 300.0
 
+ODD = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
+"""What reading an object raises that is not as it should be."""
+
 Raw = dict[str, Any]
 
 
@@ -80,13 +83,15 @@ class Objects:
         found = self.found(ref)
         return None if found is None else found[0]
 
+    def bare_job(self, ref: AttemptRef) -> Job | None:
+        """The same, see `jobs.bare`."""
+        found = self._raw(ref)
+        return None if found is None else jobs.bare(*found)
+
     def found(self, ref: AttemptRef) -> tuple[Job, Raw] | None:
-        """The same, with the object as the cluster sent it."""
-        kind, namespace = self.place(ref)
-        if kind is None or not namespace or not ref.name:
-            return next(self._labelled(ref), None)
-        raw = self.raw_job(kind, namespace, ref.name)
-        return None if raw is None else (jobs.read(raw, kind), raw)
+        """The job, with the object as the cluster sent it."""
+        found = self._raw(ref)
+        return None if found is None else (jobs.read(*found), found[0])
 
     def raw_job(self, kind: JobKind, namespace: str, name: str) -> Raw | None:
         """The object with this name as it is; None when there is none for certain."""
@@ -104,8 +109,8 @@ class Objects:
         raise Doubt(errors.reading(answer), answer)
 
     def search(self, ref: AttemptRef) -> Iterator[Job]:
-        """Every object that bears the labels of the attempt, in any namespace."""
-        return (job for job, _ in self._labelled(ref))
+        """Every object that bears the labels of the attempt, in any namespace; see `jobs.bare`."""
+        return (jobs.bare(*found) for found in self._labelled(ref))
 
     def pods(self, ref: AttemptRef, namespace: str = "") -> list[Pod]:
         """The attempt's pods, whatever became of the job that they were made for."""
@@ -146,10 +151,17 @@ class Objects:
                 raise Doubt(errors.reading(page), page)
             yield from paging.items(page)
 
-    def _labelled(self, ref: AttemptRef) -> Iterator[tuple[Job, Raw]]:
+    def _raw(self, ref: AttemptRef) -> tuple[Raw, JobKind] | None:
+        kind, namespace = self.place(ref)
+        if kind is None or not namespace or not ref.name:
+            return next(self._labelled(ref), None)
+        raw = self.raw_job(kind, namespace, ref.name)
+        return None if raw is None else (raw, kind)
+
+    def _labelled(self, ref: AttemptRef) -> Iterator[tuple[Raw, JobKind]]:
         for kind in self.served():
             for raw in self.everywhere(kind.resource, ref.install, selector(ref)):
-                yield jobs.read(raw, kind), raw
+                yield raw, kind
 
 
 def selector(ref: AttemptRef) -> str:

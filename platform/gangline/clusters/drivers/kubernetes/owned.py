@@ -8,7 +8,7 @@ from gangline.clusters.drivers.base import Done, NotYet, OwnedObject, Refused, R
 from . import errors, jobs, labels, quantities
 from .client import Client
 from .kinds import KINDS, JobKind
-from .objects import Objects
+from .objects import ODD, Objects
 
 
 class Owned:
@@ -25,7 +25,7 @@ class Owned:
         found = []
         for kind in self.objects.served():
             for raw in self.objects.everywhere(kind.resource, install, labels.selector(install)):
-                found.append(_owned(raw, jobs.read(raw, kind), kind))
+                found.append(_owned(raw, jobs.bare(raw, kind), kind))
         return found
 
     def delete(self, owned: OwnedObject) -> Result:
@@ -35,7 +35,7 @@ class Owned:
             return Refused(f"Gangline knows no objects of kind {owned.kind}.")
         ref = owned.ref
         raw = self.objects.raw_job(kind, ref.namespace, ref.name)
-        job = None if raw is None else jobs.read(raw, kind)
+        job = None if raw is None else jobs.bare(raw, kind)
         if job is None or job.uid != ref.ext_uid:
             return Done()
         if job.install != ref.install:
@@ -50,11 +50,15 @@ class Owned:
 
 def _owned(raw: Mapping[str, Any], job: jobs.Job, kind: JobKind) -> OwnedObject:
     marks = raw["metadata"].get("labels") or {}
+    try:
+        gpus = _gpus(raw, kind)
+    except ODD:
+        gpus = 0  # nonsense in one object must not hide it, nor all the others
     return OwnedObject(
         ref=jobs.ref_of(job),
         kind=kind.resource.kind,
         labels={str(key): str(text) for key, text in marks.items()},
-        gpus=_gpus(raw, kind),
+        gpus=gpus,
         created_at=job.created_at,
         is_going=job.is_deleting,
     )

@@ -147,9 +147,9 @@ def read(raw: Mapping[str, Any]) -> Pod:
         name=str(meta.get("name", "")),
         namespace=str(meta.get("namespace", "")),
         workload=str(marks.get(labels.WORKLOAD, "")),
-        attempt=_number(marks.get(labels.ATTEMPT)),
+        attempt=labels.number(marks.get(labels.ATTEMPT)),
         role=role,
-        index=_number(marks.get(INDEX_LABEL)) if role == WORKER else 0,
+        index=labels.number(marks.get(INDEX_LABEL)) if role == WORKER else 0,
         phase=str(status.get("phase", "Pending")),
         node=str(spec.get("nodeName", "")),
         container=main,
@@ -300,11 +300,6 @@ def _is_disrupted(status: Mapping[str, Any], conditions: Mapping[Any, Mapping[st
 
 def _first_time(*texts: Any) -> datetime | None:
     return next((found for found in map(moment, texts) if found is not None), None)
-
-
-def _number(text: Any) -> int:
-    word = str(text or "")
-    return int(word) if word.isascii() and word.isdigit() and len(word) < 10 else 0
 
 
 def _map(holder: Mapping[str, Any], key: str) -> Mapping[str, Any]:

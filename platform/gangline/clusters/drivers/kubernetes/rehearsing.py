@@ -146,7 +146,7 @@ class Rehearsing:
             self.problems += problems_of(self.places, within, answer)
 
     def _taken(self, kind: JobKind) -> None:
-        job = self.objects.job(self.ref)
+        job = self.objects.bare_job(self.ref)
         if job is None or job.install == self.ref.install:
             return  # what Gangline made itself is waited for
         message = f"is used on the cluster by a {kind.resource.kind} that Gangline did not make"

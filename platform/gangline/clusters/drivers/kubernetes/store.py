@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -16,6 +16,7 @@ from gangline.clusters.drivers.base import ObservedState
 from . import jobs, pods
 from .jobs import Job
 from .kinds import JobKind
+from .objects import ODD
 from .pods import Pod
 from .reflector import Raw
 from .resources import PODS, Resource
@@ -122,7 +123,7 @@ class Store:
         try:
             kind = self.kinds.get(resource)
             return pods.read(raw) if kind is None else jobs.read(raw, kind)
-        except (AttributeError, KeyError, TypeError, ValueError) as why:
+        except ODD as why:
             log.warning("an object of %s is left out: %r", resource.plural, why)
             return None
 
@@ -170,14 +171,33 @@ class Store:
             log.warning("%s cannot be followed: %s", resource.plural, reason)
 
     def forget(self, stream: Stream) -> None:
-        """It is followed no more, and nothing of it is there."""
+        """Nothing of it is there any more."""
         resource, namespace = stream
         with self.changes:
             for uid in self._held(resource, namespace):
                 self._drop(resource, uid, time.monotonic())
-            self._heard.pop(stream, None)
-            self._barred.discard(stream)
-            self.troubles.pop(stream, None)
+
+    def only(self, followed: Set[Stream], in_parts: Set[Resource]) -> None:
+        """No other stream is followed: that it is silent says nothing. Asked time and again, as
+        one that was stopped may tell a last thing.
+
+        ``in_parts``: of these, every namespace was heard, in place of all of them at once.
+        """
+        with self.changes:
+            for stream in self._heard.keys() - followed:
+                del self._heard[stream]
+            for stream in self.troubles.keys() - followed:
+                del self.troubles[stream]
+            self._barred &= followed
+            for resource in in_parts & self.forbidden:
+                if self._heard.pop((resource, ""), None) is not None:
+                    self._drop_outside(resource, {one[1] for one in followed if one[0] == resource})
+
+    def _drop_outside(self, resource: Resource, places: Set[str]) -> None:
+        """Of what lies elsewhere nobody tells any more."""
+        inside = {uid for place in places if place for uid in self._held(resource, place)}
+        for uid in self._held(resource, "") - inside:
+            self._drop(resource, uid, time.monotonic())
 
     def _hear(self, stream: Stream) -> None:
         self._heard[stream] = time.monotonic()
@@ -195,33 +215,36 @@ class Store:
         }
 
     def _put(self, thing: Job | Pod, read_at: float) -> None:
-        key = (thing.workload, thing.attempt)
+        before = (self.pods if isinstance(thing, Pod) else self.jobs).get(thing.uid)
+        if before == thing:
+            return
+        if before is not None and before.key != thing.key:
+            self._leave(before, read_at)  # somebody changed its labels
         if isinstance(thing, Pod):
-            if self.pods.get(thing.uid) == thing:
-                return
             self.pods[thing.uid] = thing
-            self._pods_of[key].add(thing.uid)
-            if _is_made_for(thing, self._job_of(key)):
+            self._pods_of[thing.key].add(thing.uid)
+            if _is_made_for(thing, self._job_of(thing.key)):
                 self.listener.tell(thing)
         else:
-            if self.jobs.get(thing.uid) == thing:
-                return
             self.jobs[thing.uid] = thing
-            self._jobs_of[key].add(thing.uid)
-        self._dirty[key] = read_at
+            self._jobs_of[thing.key].add(thing.uid)
+        self._dirty[thing.key] = read_at
 
     def _drop(self, resource: Resource, uid: str, read_at: float) -> None:
         thing = self.pods.pop(uid, None) if resource == PODS else self.jobs.pop(uid, None)
         if thing is None:
             return
-        key = (thing.workload, thing.attempt)
-        group = self._pods_of if isinstance(thing, Pod) else self._jobs_of
-        group[key].discard(uid)
-        if not group[key]:
-            del group[key]
+        self._leave(thing, read_at)
         if isinstance(thing, Pod):
             self.listener.gone(uid)
-        self._dirty[key] = read_at
+
+    def _leave(self, thing: Job | Pod, read_at: float) -> None:
+        """It is of its attempt no more."""
+        group = self._pods_of if isinstance(thing, Pod) else self._jobs_of
+        group[thing.key].discard(thing.uid)
+        if not group[thing.key]:
+            del group[thing.key]
+        self._dirty[thing.key] = read_at
 
 
 def _is_made_for(pod: Pod, job: Job | None) -> bool:

@@ -38,8 +38,6 @@ EXPLAIN_EVERY = 10.0
 REASONS_AT_ONCE = 8
 """Looks at why gangs wait that may be asked for at one time: others wait behind them."""
 BATCH = 200
-_OVER = (ObservedState.SUCCEEDED, ObservedState.FAILED, ObservedState.SUSPENDED)
-_GONE = (*_OVER, ObservedState.ABSENT)
 _WAITS = (ObservedState.PENDING, ObservedState.STARTING)
 
 
@@ -178,8 +176,8 @@ class Watch:
         return now - known.looked_at >= EXPLAIN_EVERY
 
     def _judge(self, key: Key, read_at: float) -> Observation | None:
-        if not key[0]:
-            return None  # it bears our label, and no workload's
+        if not all(key):
+            return None  # it bears our label, and no workload's or attempt's
         job, its_pods = self.store.of(key)
         known = self._known.get(key)
         if job is None:
@@ -221,7 +219,7 @@ class Watch:
         is_same, known.seen = seen == known.seen, seen
         if is_same and now - known.told_at < REPEAT_EVERY:
             return
-        known.is_finished = is_same and seen.state in _GONE
+        known.is_finished = is_same and seen.state.is_over
         if seen.state is ObservedState.ABSENT:
             del self._known[key]
         known.told_at = now

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
-from gangline.clusters.drivers.base import Observation, ObservedState, ignore_all_told
+from gangline.clusters.drivers.base import Observation, ignore_all_told
 
 from .run_folder import BadName, RunFolder, all_runs, make_private
 
@@ -85,18 +85,10 @@ class _Follower:
             if seen == known and began - self.told_at[key] < REPEAT_EVERY:
                 continue
             # A finished attempt is told twice, in case the first telling was overtaken.
-            if seen == known and seen.state in _OVER:
+            if seen == known and seen.state.is_over:
                 self.finished.add(key)
             self.last[key], self.told_at[key] = seen, began
             yield replace(seen, read_monotonic=began)
-
-
-_OVER = (
-    ObservedState.SUCCEEDED,
-    ObservedState.FAILED,
-    ObservedState.SUSPENDED,
-    ObservedState.ABSENT,
-)
 
 
 def _batches(found: Iterable[Observation]) -> Iterator[list[Observation]]:
