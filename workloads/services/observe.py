@@ -15,7 +15,7 @@ from gangline.db.locks import locked
 from gangline.lib.texts import printable
 from workloads import work_bell
 from workloads.models import Attempt, CreateState, Desired, Outcome, Workload
-from workloads.services import events, reasons, retries, status
+from workloads.services import events, facts, reasons, retries, status
 from workloads.services.admission import hands_out_slots
 from workloads.services.phases import Action, plan
 from workloads.services.replicas import ReplicaRows
@@ -50,21 +50,28 @@ class Stored:
     woken: list[UUID] = field(default_factory=list)
 
 
-def store(observations: Sequence[Stamped]) -> int:
+def store(observations: Sequence[Stamped], *, wakes: bool = True) -> int:
     """Store observations; return how many workloads people see changed."""
-    return store_batch(observations).changed
+    return store_batch(observations, wakes=wakes).changed
 
 
 def store_batch(
-    observations: Sequence[Stamped], *, guard: Callable[[], None] | None = None
+    observations: Sequence[Stamped],
+    *,
+    guard: Callable[[], None] | None = None,
+    wakes: bool = True,
 ) -> Stored:
-    """Store at most 200 in one transaction. ``guard`` runs inside it and raises to undo it all."""
+    """Store at most 200 in one transaction. ``guard`` runs inside it and raises to undo it all.
+
+    ``wakes``: whether what is stored makes its workload due. A pass that looks does not want that:
+    it acts on what it saw, and what it finds itself would never let it rest.
+    """
     total = Stored()
     for start in range(0, len(observations), BATCH):
         with transaction.atomic():
             if guard is not None:
                 guard()
-            part = _store(observations[start : start + BATCH])
+            part = _store(observations[start : start + BATCH], wakes=wakes)
         total.changed += part.changed
         total.stale += part.stale
         total.woken += part.woken
@@ -73,7 +80,7 @@ def store_batch(
     return total
 
 
-def _store(observations: Sequence[Stamped]) -> Stored:
+def _store(observations: Sequence[Stamped], *, wakes: bool) -> Stored:
     now = db_now()
     stored = Stored()
     found = (workload_id(stamped.observation.workload) for stamped in observations)
@@ -99,7 +106,7 @@ def _store(observations: Sequence[Stamped]) -> Stored:
             stored.stale.append(seen)
         elif step.take():
             touched[key] = workloads[key]
-            if step.wake():
+            if wakes and step.wake():
                 stored.woken.append(key)
     pods.write()
     update_rows(list(kept.values()))
@@ -168,8 +175,8 @@ class _Step:
         """Make the workload due if the reconciler has something to do now."""
         if not self._is_current:
             return False
-        facts = status.situation(self.attempt, self.workload, now=self.now)
-        if plan(facts) in (Action.NOTHING, Action.WAIT, Action.PLACE):
+        situation = facts.to_plan(self.attempt, self.workload, self.seen, now=self.now)
+        if plan(situation) in (Action.NOTHING, Action.WAIT, Action.PLACE):
             return False
         Workload.objects.filter(pk=self.workload.pk).update(due_at=self.now, rung_until=None)
         return True

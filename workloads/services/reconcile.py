@@ -8,7 +8,7 @@ import logging
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -38,6 +38,7 @@ from workloads.services import (
     admission,
     claims,
     events,
+    facts,
     lifecycle,
     observe,
     preparing,
@@ -47,7 +48,7 @@ from workloads.services import (
 )
 from workloads.services.claims import Claim, LostLease
 from workloads.services.contact import wake_waiting
-from workloads.services.phases import Action, Situation, plan
+from workloads.services.phases import Action, plan
 from workloads.services.reasons import LONGEST, seconds_in_words, slow_down
 from workloads.services.rehearsing import at_fields
 
@@ -141,6 +142,9 @@ class _Work:
         if self.workload.attempt_no != self.attempt.no:
             return _After(db_now())
         if self._landed_late(seen):
+            now = db_now()
+            if timing.is_fresh(self.attempt.delete_sent_at, now):
+                return self._wait(driver, now)
             return self._effect(driver, Action.DELETE, preparing.before_removing_late)
         return self._act(driver, seen)
 
@@ -163,7 +167,7 @@ class _Work:
         if seen.retry_after is not None:
             return seen
         if seen.state != ObservedState.ABSENT or self.attempt.create_state != CreateState.NONE:
-            observe.store([observe.Stamped(seen, read_at)])
+            observe.store([observe.Stamped(seen, read_at)], wakes=False)
             before = self.attempt
             self.workload, self.attempt = _load(self.held.workload_id, before.no)
             self._adopt(before, seen)
@@ -198,7 +202,10 @@ class _Work:
 
     def _act(self, driver: Driver, seen: Observation) -> _After:
         now = db_now()
-        action = plan(self._situation(driver, seen, now))
+        situation = facts.to_plan(
+            self.attempt, self.workload, seen, now=now, in_flight_max=driver.in_flight_max
+        )
+        action = plan(situation)
         if action.is_effect:
             return self._effect(driver, action, preparing.PREPARATIONS[action])
         match action:
@@ -212,11 +219,13 @@ class _Work:
             case Action.WAIT if seen.state == ObservedState.UNKNOWN:
                 return self._no_contact(seen.reason, now)
             case Action.WAIT:
-                in_flight_max = driver.in_flight_max
-                return _After(timing.wait_due(self.attempt, now, in_flight_max=in_flight_max))
+                return self._wait(driver, now)
         if seen.state == ObservedState.UNKNOWN:
             return self._no_contact(seen.reason, now)
         return _After(timing.rest_due(self.workload, self.attempt, now))
+
+    def _wait(self, driver: Driver, now: datetime) -> _After:
+        return _After(timing.wait_due(self.attempt, now, in_flight_max=driver.in_flight_max))
 
     def _effect(self, driver: Driver, action: Action, prepare: preparing.Preparation) -> _After:
         with claims.fenced(self.held, same_intent=True) as workload:
@@ -341,22 +350,6 @@ class _Work:
             retries.free_slots_later(workload)
             status.settle(workload, now=now)
         return _After(retries.late_look(attempt, now))
-
-    def _situation(self, driver: Driver, seen: Observation, now: datetime) -> Situation:
-        attempt = self.attempt
-        in_flight = timedelta(seconds=driver.in_flight_max)
-        since, read_at = attempt.absent_since, attempt.read_started_at
-        facts = status.situation(attempt, self.workload, now=now)
-        # The rows keep the last state that was known; what to do depends on what is known now.
-        is_unknown = seen.state == ObservedState.UNKNOWN
-        return replace(
-            facts,
-            observed=seen.state if is_unknown else facts.observed,
-            hands_out_slots=admission.hands_out_slots(self.workload.cluster),
-            absence_is_certain=bool(since and read_at and read_at - since >= in_flight),
-            stop_is_fresh=timing.is_fresh(attempt.stop_sent_at, now),
-            delete_is_fresh=timing.is_fresh(attempt.delete_sent_at, now),
-        )
 
     def _landed_late(self, seen: Observation) -> bool:
         """It lives although its attempt is over: a create that came in after all."""
