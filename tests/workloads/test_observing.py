@@ -320,6 +320,19 @@ def test_a_stopped_attempt_that_is_seen_again_is_no_anomaly(workload: Workload, 
     assert (attempt.outcome, attempt.observed_state) == ("Stopped", "Suspended")
 
 
+def test_what_goes_after_its_end_to_make_room_for_the_next_attempt_is_no_anomaly(
+    workload: Workload, see: See
+) -> None:
+    Workload.objects.update(backoff_limit=2)
+    see(RUNNING, ago=4)
+    see(FAILED, ago=3)
+    assert current_attempt(workload).no == 2
+    see(ObservedState.TERMINATING, ago=2)
+    assert not Event.objects.filter(kind=events.ANOMALY).exists()
+    see(RUNNING, ago=1)
+    assert Event.objects.filter(kind=events.ANOMALY).count() == 1
+
+
 def test_a_suspended_attempt_of_another_scheduler_goes_on(workload: Workload, see: See) -> None:
     intents.stop(workload_id=workload.pk, by="ada")
     see(ObservedState.SUSPENDED, ago=2)

@@ -282,7 +282,7 @@ class _Step:
         if seen.state == ObservedState.UNKNOWN:
             return False
         if not is_going and not is_absent:
-            return False if is_over(seen, self.workload.cluster) else self._anomaly()
+            return self._anomaly() if self._lives_on() else False
         if attempt.observed_state == seen.state and attempt.create_state != CreateState.SENT:
             return False
         self._heard()
@@ -293,6 +293,11 @@ class _Step:
             attempt.create_state = CreateState.SEEN
         attempt.save()
         return is_going
+
+    def _lives_on(self) -> bool:
+        # What is on its way out is as it should be: its job makes room for the next attempt.
+        is_ending = self.seen.state == ObservedState.TERMINATING
+        return not is_ending and not is_over(self.seen, self.workload.cluster)
 
     def _anomaly(self) -> bool:
         """Something lives that has ended by our books: say so, once."""
