@@ -254,7 +254,9 @@ class _Work:
             case Unknown():
                 return self._in_doubt(result, now)
         if self.attempt.wait_reason:
-            Attempt.objects.filter(pk=self.attempt.pk).update(wait_reason="")
+            # Fenced: what the watch stores of the attempt meanwhile would bring the words back.
+            with claims.fenced(self.held):
+                Attempt.objects.filter(pk=self.attempt.pk).update(wait_reason="", trouble="")
         return _After(now, answered=action == Action.CREATE)
 
     def _rest(self, seconds: float, now: datetime) -> _After:
@@ -285,7 +287,7 @@ class _Work:
         if action == Action.RESUME:
             return self._conclude(Outcome.STOPPED)
         if action not in (Action.CREATE, Action.COMMIT):
-            self._tell_trouble(f"The cluster refused it: {clean}")
+            self._tell_of_write(f"The cluster refused it: {clean}"[:LONGEST], now)
             return _After(now + timedelta(seconds=REFUSED_PAUSE), failed=True)
         with claims.fenced(self.held) as workload:
             attempt = locked(Attempt.objects.all()).get(pk=self.attempt.pk)
@@ -301,17 +303,17 @@ class _Work:
         return _After(now)
 
     def _in_doubt(self, unknown: Unknown, now: datetime) -> _After:
-        """Whether it was done, the next looks tell; until then the row says what was heard.
+        """Whether it was done, the next looks tell; until then the row says what was heard."""
+        self._tell_of_write(sentence(unknown.reason)[:LONGEST], now)
+        return self._failed(now)
 
-        They clear ``trouble``, as contact there is; ``wait_reason`` stays until a write succeeds.
-        """
-        said = sentence(unknown.reason)[:LONGEST]
+    def _tell_of_write(self, said: str, now: datetime) -> None:
+        """Looks clear ``trouble``, as contact there is; ``wait_reason`` stays until it succeeds."""
         with claims.fenced(self.held) as workload:
             rows = Attempt.objects.filter(pk=self.attempt.pk)
             rows.update(trouble=said)
             rows.exclude(create_state=CreateState.NONE).update(wait_reason=said)
             status.settle(workload, now=now)
-        return self._failed(now)
 
     def _conclude(self, outcome: Outcome) -> _After:
         with claims.fenced(self.held) as workload:
