@@ -71,18 +71,6 @@ def test_a_first_sight_is_stored_with_its_replicas(workload: Workload, see: See)
     assert [r.name for r in Replica.objects.order_by("rank")] == ["worker-0", "worker-1"]
 
 
-def test_where_a_pod_ran_is_known_after_it_was_removed(workload: Workload, see: See) -> None:
-    """An operator removes the others of a gang that has failed."""
-    began = db_now() - timedelta(seconds=30)
-    there = {"pod_uid": "p", "node": "node-a", "started_at": began, "restarts": 2}
-    see(RUNNING, ago=2, replicas=(_replica(0, ReplicaState.RUNNING, **there),))
-    see(FAILED, replicas=(_replica(0, ReplicaState.STOPPED, reason="Ended with the others."),))
-    row = Replica.objects.get()
-    assert (row.state, row.node, row.pod_uid, row.restarts) == ("Stopped", "node-a", "p", 2)
-    assert row.started_at == began
-    assert row.ended_at is not None
-
-
 def test_two_reads_of_one_batch_leave_one_row_for_each_pod(workload: Workload) -> None:
     first, second = (ReplicaState.STARTING, ReplicaState.RUNNING)
     now = db_now()
