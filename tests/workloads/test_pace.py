@@ -7,6 +7,7 @@ import pytest
 
 from gangline.clusters.drivers.base import (
     AttemptRef,
+    Busy,
     NotYet,
     Observation,
     ObservedState,
@@ -120,6 +121,21 @@ def test_one_look_without_an_answer_is_one_failure_and_a_pause(
     row = Cluster.objects.get()
     assert row.failures == int(is_cut_off)
     assert row.rests_until is None
+
+
+def test_contact_that_is_back_is_told_before_anything_was_created(cluster: _Shown) -> None:
+    cluster.shows(UNKNOWN, reason="No answer")
+    reconcile(cluster.workload.pk)
+    cluster.workload.refresh_from_db()
+    assert cluster.workload.contact_lost_at is not None
+    cluster.shows(ObservedState.ABSENT)
+    cluster.answer = Busy(3.0, "Its namespace is just being removed")
+    Workload.objects.update(due_at=db_now())
+    reconcile(cluster.workload.pk)
+    cluster.workload.refresh_from_db()
+    assert cluster.writes == ["create"]
+    assert cluster.workload.contact_lost_at is None
+    assert cluster.workload.reason == "Its namespace is just being removed; next try in 3 s."
 
 
 def test_what_landed_late_is_removed_once_while_it_ends(running: _Shown) -> None:

@@ -166,9 +166,10 @@ class _Work:
         fail_point("reconcile.after_observe")
         if seen.retry_after is not None:
             return seen
-        if seen.state != ObservedState.ABSENT or self.attempt.create_state != CreateState.NONE:
+        before = self.attempt
+        is_news = before.create_state != CreateState.NONE or before.unknown_since is not None
+        if seen.state != ObservedState.ABSENT or is_news:
             observe.store([observe.Stamped(seen, read_at)], wakes=False)
-            before = self.attempt
             self.workload, self.attempt = _load(self.held.workload_id, before.no)
             self._adopt(before, seen)
         fail_point("reconcile.after_store")
