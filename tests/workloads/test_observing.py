@@ -144,6 +144,12 @@ def test_objects_of_no_row_are_ignored(workload: Workload, text: str) -> None:
     assert observe.store([Stamped(Observation(str(workload.pk), 7, RUNNING), db_now())]) == 0
 
 
+def test_a_number_that_no_row_can_have_does_not_fail_the_batch(workload: Workload) -> None:
+    seen = [Observation(str(workload.pk), no, RUNNING) for no in (10**20, -1, 1)]
+    assert observe.store([Stamped(one, db_now()) for one in seen]) == 1
+    assert current_attempt(workload).observed_state == RUNNING
+
+
 @pytest.mark.parametrize("end", [SUCCEEDED, FAILED])
 def test_a_terminal_attempt_never_runs_again(
     workload: Workload, see: See, end: ObservedState

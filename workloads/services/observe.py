@@ -21,6 +21,9 @@ from workloads.services.phases import Action, plan
 from workloads.services.replicas import ReplicaRows
 
 BATCH = 200
+MOST = 2**31 - 1
+"""The highest number that an attempt can have in its row."""
+
 NEVER_SEEN_SECONDS = 60.0
 """After so long without any answer about a sent create its state is Unknown."""
 
@@ -119,7 +122,8 @@ def _attempts(
     observations: Sequence[Stamped], workloads: Collection[UUID]
 ) -> dict[tuple[UUID, int], Attempt]:
     """The attempts that were observed, without what takes long to read and is not needed here."""
-    numbers = {stamped.observation.attempt for stamped in observations}
+    # A label may hold any number; one that no column can hold would fail the whole batch.
+    numbers = {s.observation.attempt for s in observations if 0 < s.observation.attempt <= MOST}
     wanted = {(workload_id(s.observation.workload), s.observation.attempt) for s in observations}
     rows = Attempt.objects.filter(workload__in=workloads, no__in=numbers)
     found = rows.defer("effective", "rendered")
