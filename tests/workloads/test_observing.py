@@ -71,18 +71,6 @@ def test_a_first_sight_is_stored_with_its_replicas(workload: Workload, see: See)
     assert [r.name for r in Replica.objects.order_by("rank")] == ["worker-0", "worker-1"]
 
 
-def test_where_a_pod_ran_is_known_after_it_was_removed(workload: Workload, see: See) -> None:
-    """An operator removes the others of a gang that has failed."""
-    began = db_now() - timedelta(seconds=30)
-    there = {"pod_uid": "p", "node": "node-a", "started_at": began, "restarts": 2}
-    see(RUNNING, ago=2, replicas=(_replica(0, ReplicaState.RUNNING, **there),))
-    see(FAILED, replicas=(_replica(0, ReplicaState.STOPPED, reason="Ended with the others."),))
-    row = Replica.objects.get()
-    assert (row.state, row.node, row.pod_uid, row.restarts) == ("Stopped", "node-a", "p", 2)
-    assert row.started_at == began
-    assert row.ended_at is not None
-
-
 def test_two_reads_of_one_batch_leave_one_row_for_each_pod(workload: Workload) -> None:
     first, second = (ReplicaState.STARTING, ReplicaState.RUNNING)
     now = db_now()
@@ -154,6 +142,12 @@ def test_an_object_with_another_uid_is_not_ours(workload: Workload, see: See) ->
 def test_objects_of_no_row_are_ignored(workload: Workload, text: str) -> None:
     assert observe.store([Stamped(Observation(text, 1, RUNNING), db_now())]) == 0
     assert observe.store([Stamped(Observation(str(workload.pk), 7, RUNNING), db_now())]) == 0
+
+
+def test_a_number_that_no_row_can_have_does_not_fail_the_batch(workload: Workload) -> None:
+    seen = [Observation(str(workload.pk), no, RUNNING) for no in (10**20, -1, 1)]
+    assert observe.store([Stamped(one, db_now()) for one in seen]) == 1
+    assert current_attempt(workload).observed_state == RUNNING
 
 
 @pytest.mark.parametrize("end", [SUCCEEDED, FAILED])
@@ -318,6 +312,19 @@ def test_a_stopped_attempt_that_is_seen_again_is_no_anomaly(workload: Workload, 
     assert event.message.startswith("Attempt 1 had ended, yet the cluster shows it as Running.")
     attempt.refresh_from_db()
     assert (attempt.outcome, attempt.observed_state) == ("Stopped", "Suspended")
+
+
+def test_what_goes_after_its_end_to_make_room_for_the_next_attempt_is_no_anomaly(
+    workload: Workload, see: See
+) -> None:
+    Workload.objects.update(backoff_limit=2)
+    see(RUNNING, ago=4)
+    see(FAILED, ago=3)
+    assert current_attempt(workload).no == 2
+    see(ObservedState.TERMINATING, ago=2)
+    assert not Event.objects.filter(kind=events.ANOMALY).exists()
+    see(RUNNING, ago=1)
+    assert Event.objects.filter(kind=events.ANOMALY).count() == 1
 
 
 def test_a_suspended_attempt_of_another_scheduler_goes_on(workload: Workload, see: See) -> None:

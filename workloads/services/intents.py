@@ -14,7 +14,7 @@ from django.db.models import Min
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
 from workloads import work_bell
-from workloads.models import Attempt, Desired, Outcome, Rest, Workload
+from workloads.models import Attempt, CreateState, Desired, Outcome, Rest, Workload
 from workloads.services import admission, events, retries, status
 from workloads.statuses import ENDED
 
@@ -172,6 +172,9 @@ def _want(workload: Workload, desired: Desired, by: str, cause: str, *, due_at: 
             "fail_count",
         ]
     )
+    # What the cluster said of the writes for the intent before is no answer to this one.
+    rows = Attempt.objects.filter(workload=workload, no=workload.attempt_no)
+    rows.exclude(create_state=CreateState.NONE).update(wait_reason="")
     transaction.on_commit(work_bell.ring)
 
 

@@ -15,12 +15,15 @@ from gangline.db.locks import locked
 from gangline.lib.texts import printable
 from workloads import work_bell
 from workloads.models import Attempt, CreateState, Desired, Outcome, Workload
-from workloads.services import events, reasons, retries, status
+from workloads.services import events, facts, reasons, retries, status
 from workloads.services.admission import hands_out_slots
 from workloads.services.phases import Action, plan
 from workloads.services.replicas import ReplicaRows
 
 BATCH = 200
+MOST = 2**31 - 1
+"""The highest number that an attempt can have in its row."""
+
 NEVER_SEEN_SECONDS = 60.0
 """After so long without any answer about a sent create its state is Unknown."""
 
@@ -50,21 +53,28 @@ class Stored:
     woken: list[UUID] = field(default_factory=list)
 
 
-def store(observations: Sequence[Stamped]) -> int:
+def store(observations: Sequence[Stamped], *, wakes: bool = True) -> int:
     """Store observations; return how many workloads people see changed."""
-    return store_batch(observations).changed
+    return store_batch(observations, wakes=wakes).changed
 
 
 def store_batch(
-    observations: Sequence[Stamped], *, guard: Callable[[], None] | None = None
+    observations: Sequence[Stamped],
+    *,
+    guard: Callable[[], None] | None = None,
+    wakes: bool = True,
 ) -> Stored:
-    """Store at most 200 in one transaction. ``guard`` runs inside it and raises to undo it all."""
+    """Store at most 200 in one transaction. ``guard`` runs inside it and raises to undo it all.
+
+    ``wakes``: whether what is stored makes its workload due. A pass that looks does not want that:
+    it acts on what it saw, and what it finds itself would never let it rest.
+    """
     total = Stored()
     for start in range(0, len(observations), BATCH):
         with transaction.atomic():
             if guard is not None:
                 guard()
-            part = _store(observations[start : start + BATCH])
+            part = _store(observations[start : start + BATCH], wakes=wakes)
         total.changed += part.changed
         total.stale += part.stale
         total.woken += part.woken
@@ -73,7 +83,7 @@ def store_batch(
     return total
 
 
-def _store(observations: Sequence[Stamped]) -> Stored:
+def _store(observations: Sequence[Stamped], *, wakes: bool) -> Stored:
     now = db_now()
     stored = Stored()
     found = (workload_id(stamped.observation.workload) for stamped in observations)
@@ -99,7 +109,7 @@ def _store(observations: Sequence[Stamped]) -> Stored:
             stored.stale.append(seen)
         elif step.take():
             touched[key] = workloads[key]
-            if step.wake():
+            if wakes and step.wake():
                 stored.woken.append(key)
     pods.write()
     update_rows(list(kept.values()))
@@ -112,7 +122,8 @@ def _attempts(
     observations: Sequence[Stamped], workloads: Collection[UUID]
 ) -> dict[tuple[UUID, int], Attempt]:
     """The attempts that were observed, without what takes long to read and is not needed here."""
-    numbers = {stamped.observation.attempt for stamped in observations}
+    # A label may hold any number; one that no column can hold would fail the whole batch.
+    numbers = {s.observation.attempt for s in observations if 0 < s.observation.attempt <= MOST}
     wanted = {(workload_id(s.observation.workload), s.observation.attempt) for s in observations}
     rows = Attempt.objects.filter(workload__in=workloads, no__in=numbers)
     found = rows.defer("effective", "rendered")
@@ -168,8 +179,8 @@ class _Step:
         """Make the workload due if the reconciler has something to do now."""
         if not self._is_current:
             return False
-        facts = status.situation(self.attempt, self.workload, now=self.now)
-        if plan(facts) in (Action.NOTHING, Action.WAIT, Action.PLACE):
+        situation = facts.to_plan(self.attempt, self.workload, self.seen, now=self.now)
+        if plan(situation) in (Action.NOTHING, Action.WAIT, Action.PLACE):
             return False
         Workload.objects.filter(pk=self.workload.pk).update(due_at=self.now, rung_until=None)
         return True
@@ -275,7 +286,7 @@ class _Step:
         if seen.state == ObservedState.UNKNOWN:
             return False
         if not is_going and not is_absent:
-            return False if is_over(seen, self.workload.cluster) else self._anomaly()
+            return self._anomaly() if self._lives_on() else False
         if attempt.observed_state == seen.state and attempt.create_state != CreateState.SENT:
             return False
         self._heard()
@@ -286,6 +297,11 @@ class _Step:
             attempt.create_state = CreateState.SEEN
         attempt.save()
         return is_going
+
+    def _lives_on(self) -> bool:
+        # What is on its way out is as it should be: its job makes room for the next attempt.
+        is_ending = self.seen.state == ObservedState.TERMINATING
+        return not is_ending and not is_over(self.seen, self.workload.cluster)
 
     def _anomaly(self) -> bool:
         """Something lives that has ended by our books: say so, once."""

@@ -8,7 +8,7 @@ import logging
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -38,6 +38,7 @@ from workloads.services import (
     admission,
     claims,
     events,
+    facts,
     lifecycle,
     observe,
     preparing,
@@ -47,7 +48,7 @@ from workloads.services import (
 )
 from workloads.services.claims import Claim, LostLease
 from workloads.services.contact import wake_waiting
-from workloads.services.phases import Action, Situation, plan
+from workloads.services.phases import Action, plan
 from workloads.services.reasons import LONGEST, seconds_in_words, slow_down
 from workloads.services.rehearsing import at_fields
 
@@ -141,6 +142,9 @@ class _Work:
         if self.workload.attempt_no != self.attempt.no:
             return _After(db_now())
         if self._landed_late(seen):
+            now = db_now()
+            if timing.is_fresh(self.attempt.delete_sent_at, now):
+                return self._wait(driver, now)
             return self._effect(driver, Action.DELETE, preparing.before_removing_late)
         return self._act(driver, seen)
 
@@ -162,9 +166,10 @@ class _Work:
         fail_point("reconcile.after_observe")
         if seen.retry_after is not None:
             return seen
-        if seen.state != ObservedState.ABSENT or self.attempt.create_state != CreateState.NONE:
-            observe.store([observe.Stamped(seen, read_at)])
-            before = self.attempt
+        before = self.attempt
+        is_news = before.create_state != CreateState.NONE or before.unknown_since is not None
+        if seen.state != ObservedState.ABSENT or is_news:
+            observe.store([observe.Stamped(seen, read_at)], wakes=False)
             self.workload, self.attempt = _load(self.held.workload_id, before.no)
             self._adopt(before, seen)
         fail_point("reconcile.after_store")
@@ -198,7 +203,10 @@ class _Work:
 
     def _act(self, driver: Driver, seen: Observation) -> _After:
         now = db_now()
-        action = plan(self._situation(driver, seen, now))
+        situation = facts.to_plan(
+            self.attempt, self.workload, seen, now=now, in_flight_max=driver.in_flight_max
+        )
+        action = plan(situation)
         if action.is_effect:
             return self._effect(driver, action, preparing.PREPARATIONS[action])
         match action:
@@ -212,11 +220,13 @@ class _Work:
             case Action.WAIT if seen.state == ObservedState.UNKNOWN:
                 return self._no_contact(seen.reason, now)
             case Action.WAIT:
-                in_flight_max = driver.in_flight_max
-                return _After(timing.wait_due(self.attempt, now, in_flight_max=in_flight_max))
+                return self._wait(driver, now)
         if seen.state == ObservedState.UNKNOWN:
             return self._no_contact(seen.reason, now)
         return _After(timing.rest_due(self.workload, self.attempt, now))
+
+    def _wait(self, driver: Driver, now: datetime) -> _After:
+        return _After(timing.wait_due(self.attempt, now, in_flight_max=driver.in_flight_max))
 
     def _effect(self, driver: Driver, action: Action, prepare: preparing.Preparation) -> _After:
         with claims.fenced(self.held, same_intent=True) as workload:
@@ -245,7 +255,9 @@ class _Work:
             case Unknown():
                 return self._in_doubt(result, now)
         if self.attempt.wait_reason:
-            Attempt.objects.filter(pk=self.attempt.pk).update(wait_reason="")
+            # Fenced: what the watch stores of the attempt meanwhile would bring the words back.
+            with claims.fenced(self.held):
+                Attempt.objects.filter(pk=self.attempt.pk).update(wait_reason="", trouble="")
         return _After(now, answered=action == Action.CREATE)
 
     def _rest(self, seconds: float, now: datetime) -> _After:
@@ -276,7 +288,7 @@ class _Work:
         if action == Action.RESUME:
             return self._conclude(Outcome.STOPPED)
         if action not in (Action.CREATE, Action.COMMIT):
-            self._tell_trouble(f"The cluster refused it: {clean}")
+            self._tell_of_write(f"The cluster refused it: {clean}"[:LONGEST], now)
             return _After(now + timedelta(seconds=REFUSED_PAUSE), failed=True)
         with claims.fenced(self.held) as workload:
             attempt = locked(Attempt.objects.all()).get(pk=self.attempt.pk)
@@ -292,17 +304,17 @@ class _Work:
         return _After(now)
 
     def _in_doubt(self, unknown: Unknown, now: datetime) -> _After:
-        """Whether it was done, the next looks tell; until then the row says what was heard.
+        """Whether it was done, the next looks tell; until then the row says what was heard."""
+        self._tell_of_write(sentence(unknown.reason)[:LONGEST], now)
+        return self._failed(now)
 
-        They clear ``trouble``, as contact there is; ``wait_reason`` stays until a write succeeds.
-        """
-        said = sentence(unknown.reason)[:LONGEST]
+    def _tell_of_write(self, said: str, now: datetime) -> None:
+        """Looks clear ``trouble``, as contact there is; ``wait_reason`` stays until it succeeds."""
         with claims.fenced(self.held) as workload:
             rows = Attempt.objects.filter(pk=self.attempt.pk)
             rows.update(trouble=said)
             rows.exclude(create_state=CreateState.NONE).update(wait_reason=said)
             status.settle(workload, now=now)
-        return self._failed(now)
 
     def _conclude(self, outcome: Outcome) -> _After:
         with claims.fenced(self.held) as workload:
@@ -341,22 +353,6 @@ class _Work:
             retries.free_slots_later(workload)
             status.settle(workload, now=now)
         return _After(retries.late_look(attempt, now))
-
-    def _situation(self, driver: Driver, seen: Observation, now: datetime) -> Situation:
-        attempt = self.attempt
-        in_flight = timedelta(seconds=driver.in_flight_max)
-        since, read_at = attempt.absent_since, attempt.read_started_at
-        facts = status.situation(attempt, self.workload, now=now)
-        # The rows keep the last state that was known; what to do depends on what is known now.
-        is_unknown = seen.state == ObservedState.UNKNOWN
-        return replace(
-            facts,
-            observed=seen.state if is_unknown else facts.observed,
-            hands_out_slots=admission.hands_out_slots(self.workload.cluster),
-            absence_is_certain=bool(since and read_at and read_at - since >= in_flight),
-            stop_is_fresh=timing.is_fresh(attempt.stop_sent_at, now),
-            delete_is_fresh=timing.is_fresh(attempt.delete_sent_at, now),
-        )
 
     def _landed_late(self, seen: Observation) -> bool:
         """It lives although its attempt is over: a create that came in after all."""

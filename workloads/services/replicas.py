@@ -10,6 +10,7 @@ from gangline.spec.frameworks import has_gpus
 from workloads.models import Attempt, Replica, Workload
 
 _Key = tuple[int, str, int]
+GONE = "Its pod is gone, and no other has come."
 
 
 class ReplicaRows:
@@ -36,9 +37,8 @@ class ReplicaRows:
         for seen in observed:
             row = self._known.get((attempt.pk, seen.role, seen.index))
             values = _values(seen)
-            if row is not None and _has_lost_its_pod(row, seen):
-                values |= {name: getattr(row, name) for name in _OF_THE_POD}
-                values["ended_at"] = row.ended_at or self._now
+            if row is not None and _has_lost_its_pod(row, attempt, seen):
+                values |= _of_the_lost(row, seen, self._now)
             if row is None:
                 row = Replica(attempt=attempt, role=seen.role, index=seen.index)
                 row.gpus = gpus(seen.role, seen.index)
@@ -84,10 +84,33 @@ def _gpus(attempt: Attempt, workload: Workload) -> Callable[[str, int], int]:
     return asked
 
 
-def _has_lost_its_pod(row: Replica, seen: ReplicaObservation) -> bool:
-    """Whether a pod that is there no more ended with this: where it ran is known from before."""
-    is_over = seen.state in (ReplicaState.SUCCEEDED, ReplicaState.FAILED, ReplicaState.STOPPED)
-    return is_over and not seen.pod_uid and seen.started_at is None and row.started_at is not None
+def _has_lost_its_pod(row: Replica, attempt: Attempt, seen: ReplicaObservation) -> bool:
+    """Whether the pod that the row tells of is there no more, and no other has come."""
+    if seen.pod_uid or seen.started_at or not (row.node or row.started_at):
+        return False
+    if seen.state == ReplicaState.PENDING:
+        return not _is_of_an_earlier_run(row, attempt)
+    return seen.state.is_terminal
+
+
+def _is_of_an_earlier_run(row: Replica, attempt: Attempt) -> bool:
+    """A stopped attempt that goes on has all its pods still to come."""
+    at = row.started_at or row.ended_at
+    return bool(attempt.rests) and at is not None and at < attempt.asked_at
+
+
+def _of_the_lost(row: Replica, seen: ReplicaObservation, now: datetime) -> dict[str, object]:
+    """Where and when it ran. Until another comes it is told as ended: a pending one has no node.
+
+    A cluster may remove pods before it says that the attempt is over.
+    """
+    kept: dict[str, object] = {name: getattr(row, name) for name in _OF_THE_POD}
+    kept["ended_at"] = row.ended_at or now
+    if row.state in _ENDED_BY_ITSELF:
+        return kept | {name: getattr(row, name) for name in _OF_THE_END}
+    if seen.state == ReplicaState.PENDING:
+        return kept | {"state": str(ReplicaState.STOPPED), "reason": GONE}
+    return kept
 
 
 def _values(seen: ReplicaObservation) -> dict[str, object]:
@@ -106,5 +129,7 @@ def _values(seen: ReplicaObservation) -> dict[str, object]:
     }
 
 
+_ENDED_BY_ITSELF = (ReplicaState.SUCCEEDED, ReplicaState.FAILED)
+_OF_THE_END = ("state", "reason", "exit_code", "signal")
 _OF_THE_POD = ("pod_uid", "node", "started_at", "restarts", "peak_memory")
 _FIELDS = tuple(_values(ReplicaObservation("", 0, 0, ReplicaState.PENDING)))
