@@ -141,7 +141,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.do_GET()
 
     def _forever(self) -> None:
-        self._head(200, 1 << 40)
+        self._head(self.script.status, 1 << 40)
         piece = b"x" if self.script.drip else b"x" * (1 << 12) + b"\n"
         try:
             while True:

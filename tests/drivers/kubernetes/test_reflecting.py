@@ -1,6 +1,7 @@
 """A reflector and a cluster that answers oddly for ever: it is spared, and people are told."""
 
 import contextlib
+import json
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -175,9 +176,24 @@ def test_f12_a_watch_comes_back_when_it_was_told_to() -> None:
 
 def test_a_refusal_without_an_end_is_not_read_to_it() -> None:
     with (
-        answering(Script(endless=True)) as access,
+        answering(Script(endless=True, status=403)) as access,
         contextlib.closing(Client(access)) as client,
         client.stream(PODS.path()) as (said, pieces),
     ):
-        assert said == 200
-        assert len(reflector._short(pieces)) < 1 << 20
+        assert said == 403
+        assert len(b"".join(pieces)) < 1 << 20
+
+
+def test_a_token_that_a_server_repeats_is_not_told() -> None:
+    """What a server says is shown, logged and stored."""
+    script = Script(status=403)
+    with answering(script) as access, contextlib.closing(Client(access)) as client:
+        assert len(access.token) > 10
+        body = {"kind": "Status", "message": f"token {access.token} is bad"}
+        script.page = json.dumps(body).encode()
+        assert client.list(PODS).message == "token [token] is bad"
+        with client.stream(PODS.path()) as (said, pieces):
+            assert said == 403
+            told = b"".join(pieces)
+    assert b"token [token] is bad" in told
+    assert access.token.encode() not in told

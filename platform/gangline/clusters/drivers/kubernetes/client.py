@@ -24,8 +24,9 @@ from .resources import Resource
 from .wires import Wire, waiting_on
 
 CONNECT_SECONDS, READ_SECONDS = 5.0, 25.0
-MOST_BYTES = 256 << 20
+MOST_BYTES = 64 << 20
 """Of one answer: a page of pods is far smaller, an answer without an end is none."""
+MOST_OF_A_REFUSAL = 1 << 16
 SILENCE_SECONDS = 75.0
 """A watch sends a bookmark every minute: longer silence means that nobody is there any more."""
 BRIEF_REST = 5.0
@@ -222,7 +223,7 @@ class Client:
                     raise Unreachable(f"{self.access.server} answers too slowly.")
             answer = Answer(
                 response.status,
-                parsed(bytes(data)),
+                parsed(self._safe(response.status, bytes(data))),
                 asked_for(response.headers.get("Retry-After", "")),
                 response.headers.get("Date", ""),
             )
@@ -251,7 +252,10 @@ class Client:
         with waiting_on(wire), asked as response:
             retry_after = asked_for(response.headers.get("Retry-After", ""))
             self._heed(Answer(response.status, None, retry_after))
-            yield response.status, self._pieces(response)
+            pieces = self._pieces(response)
+            if response.status >= 400:
+                pieces = iter((self._safe(response.status, _short(pieces)),))
+            yield response.status, pieces
 
     @property
     def rest_left(self) -> float:
@@ -314,6 +318,11 @@ class Client:
             # Ends a connection whose answer was not read to its end; any other is back in the pool.
             response.close()
 
+    def _safe(self, status: int, said: bytes) -> bytes:
+        """A refusal is shown and logged: the token goes, should the server repeat it."""
+        token = self._token().encode() if status >= 400 else b""
+        return said.replace(token, b"[token]") if token else said
+
     def _token(self) -> str:
         if not self.access.token_file:
             return self.access.token
@@ -334,6 +343,16 @@ def _resting(left: float) -> Answer:
     """As the cluster answered when it asked for the rest."""
     message = f"The cluster asked to be left alone for {left:.0f} s more."
     return Answer(429, {"kind": "Status", "code": 429, "message": message}, retry_after=left)
+
+
+def _short(pieces: Iterator[bytes]) -> bytes:
+    """The answer of a server that refuses: a sentence, not a stream."""
+    said = b""
+    for piece in pieces:
+        said += piece
+        if len(said) > MOST_OF_A_REFUSAL:
+            break
+    return said
 
 
 def parsed(data: bytes) -> Any:

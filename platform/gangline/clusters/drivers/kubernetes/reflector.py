@@ -28,7 +28,6 @@ HELD_SECONDS = 240.0
 LOSSES_TOLD = 3
 """So many places that were lost sooner, one after the other, are a trouble."""
 LONGEST_RELIST_PAUSE = 120.0
-MOST_OF_A_REFUSAL = 1 << 16
 EMPTY = 2.0
 """A stream that ends so soon without a word, twice, may be deaf: then the list tells."""
 
@@ -178,7 +177,7 @@ class Reflector:
             with stream as (status, pieces):
                 if status != 200:
                     rest = self.client.rest_left or None
-                    self._refused(Answer(status, parsed(_short(pieces)), rest))
+                    self._refused(Answer(status, parsed(b"".join(pieces)), rest))
                     return
                 self.sink.alive(self.resource, self.namespace)
                 for event in _events(pieces):
@@ -258,13 +257,3 @@ def _events(pieces: Iterator[bytes]) -> Iterator[Raw]:
                 if not isinstance(event, dict):
                     raise _ListAgain
                 yield event
-
-
-def _short(pieces: Iterator[bytes]) -> bytes:
-    """The answer of a server that refuses: a sentence, not a stream."""
-    said = b""
-    for piece in pieces:
-        said += piece
-        if len(said) > MOST_OF_A_REFUSAL:
-            break
-    return said
