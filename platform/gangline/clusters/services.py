@@ -65,17 +65,25 @@ def store_health(cluster: Cluster, health: Health) -> Health:
     return health
 
 
+def clear_notices(cluster: Cluster) -> None:
+    """Nobody is warned of a cluster that is there no more."""
+    leases.clear_notice(_login_refused(cluster))
+
+
+def _login_refused(cluster: Cluster) -> str:
+    return f"{contact.LOGIN_REFUSED}:{cluster.pk.hex[:20]}"
+
+
 def _tell_of_login(cluster: Cluster, health: Health) -> None:
     """One notice for everybody who runs the machinery, however many workloads are concerned."""
-    name = f"{contact.LOGIN_REFUSED}:{cluster.pk.hex[:20]}"
     if health.is_login_refused:
         leases.notice(
-            name,
+            _login_refused(cluster),
             f"Cluster {cluster.name} no longer accepts Gangline's login. Replace the credential on"
             " its page; what runs there goes on.",
         )
     elif health.reachable:
-        leases.clear_notice(name)
+        clear_notices(cluster)
 
 
 def _capacity_json(capacity: Capacity) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from gangline.clusters import checks, connections, credentials
 from gangline.clusters.drivers.facts import Health
 from gangline.clusters.drivers.kubernetes.access import Access
 from gangline.clusters.models import Cluster, Credential
+from gangline.clusters.services import clear_notices
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
 from gangline.lib.sealing import CannotSeal
@@ -107,6 +108,7 @@ def remove(*, actor: Actor, cluster: Cluster) -> None:
         row.delete()
         Scope.objects.filter(pk__in=scopes).delete()
         Scope.objects.filter(pk=cluster.scope_id).delete()
+        clear_notices(cluster)
     connections.forget(cluster.pk)
 
 

@@ -351,6 +351,7 @@ def _unreadable(text: str | bytes, error: UnreadableYaml) -> Refusal:
     if isinstance(error, NotAnObject):
         says = "This is not a kubeconfig: it has no apiVersion, clusters, users and contexts"
         return Refusal("", says, "Give what kubectl config view --raw --flatten --minify prints.")
-    said = _QUOTED.sub("a value", error.message)
+    said = _QUOTED.sub(lambda one: one[0] if one[0] in _SIGNS else "a value", error.message)
+    said = said.replace("duplicate key a value", "a key stands twice")
     instead = _QUOTED.sub(lambda one: one[0] if one[0] in _SIGNS else "it", error.suggestion)
     return Refusal(f"Line {error.line}:", said, instead)
