@@ -140,7 +140,9 @@ def _is_full(request: Request) -> bool:
 
 def _projects(request: Request) -> QuerySet[Project]:
     rows = visible_projects(_user(request), Permission.PROJECT_VIEW)
-    rows = rows.select_related("department", "cluster").filter(filtering.conditions(request.query_params.getlist("filterBy"), FILTERS))
+    rows = rows.select_related("department", "cluster").filter(
+        filtering.conditions(request.query_params.getlist("filterBy"), FILTERS)
+    )
     search = "".join(c for c in request.query_params.get("search", "")[:100] if c.isprintable())
     return rows.filter(name__icontains=search) if search else rows
 
