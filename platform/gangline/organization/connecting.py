@@ -31,6 +31,8 @@ WORDS = {
     intake.TOKEN: ("Address and token", "The API server, its authority, a service account."),
     intake.IN_CLUSTER: ("This very cluster", "The service account of Gangline’s own pod."),
 }
+SHOW_CONFIG = "kubectl config view --raw --flatten --minify"
+"""Prints the address and the authority, also of a kubeconfig that only names the files of it."""
 ADDRESS_AT = {intake.KUBECONFIG: "kubeconfig", intake.TOKEN: "server"}
 """The field that says which cluster it is, by the way; of a pod's own account the way itself."""
 
@@ -146,7 +148,8 @@ def _page(
         "said": {one.target: [w.text for w in wrong if w.target == one.target] for one in wrong},
         "contexts": found.contexts,
         "schedulers": intake.schedulers(),
-        "make_account": MAKE_ACCOUNT,
+        "make_account": f"{MAKE_ACCOUNT}\n{SHOW_CONFIG}",
+        "show_config": SHOW_CONFIG,
         "needs_account": found.needs_account,
         "anyway": request.POST.get("anyway") == "1",
     }
