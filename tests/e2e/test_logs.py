@@ -397,17 +397,3 @@ def test_the_overview_shows_the_newest_lines_live(open_page: Open, gang: Gang) -
     gang.print(40, 45)
     expect(rows.last).to_contain_text("line 000044")
     expect(rows).to_have_count(12)
-
-
-@pytest.mark.parametrize("tab", ["", "/logs"])
-def test_an_open_page_says_that_nothing_was_printed_once_that_is_sure(
-    open_page: Open, gang: Gang, tab: str
-) -> None:
-    page = open_page()
-    watch(page).allow("WebSocket connection")
-    page.goto(f"/workloads/{gang.workload.pk}{tab}")
-    empty = page.locator(".log-empty")
-    expect(empty).not_to_have_text("Nothing was printed.")
-    gang.end()
-    expect(empty).to_have_text("Nothing was printed.")
-    expect(empty).to_be_visible()
