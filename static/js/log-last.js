@@ -8,6 +8,7 @@ const LINES = 12;
 for (const view of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-log-last]"))) {
   const { logLast = "", attempt = "", after = "" } = view.dataset;
   const list = /** @type {HTMLElement} */ (view.querySelector("ol"));
+  const empty = /** @type {HTMLElement} */ (view.querySelector(".log-empty"));
   const source = new LogSource(logLast, attempt, "");
   const toEnd = () => (view.scrollTop = view.scrollHeight);
 
@@ -19,7 +20,8 @@ for (const view of /** @type {NodeListOf<HTMLElement>} */ (document.querySelecto
     }
     list.append(...page.lines.slice(-LINES).map((line) => rowOf(line, source.address())));
     while (list.children.length > LINES) list.firstElementChild?.remove();
-    for (const empty of view.querySelectorAll(".log-empty")) empty.toggleAttribute("hidden", list.children.length > 0);
+    empty.hidden = list.children.length > 0;
+    if (page.ended) empty.textContent = empty.dataset.nothing ?? "";
     if (page.lines.length) toEnd();
     // A new attempt prints into a log of its own.
     if (attempt !== String(page.newest)) location.reload();

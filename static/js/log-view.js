@@ -374,7 +374,11 @@ class LogView {
     this.view.ariaLabel = `Log output, ${lines}`;
     this.part("count").textContent = `${lines} shown`;
     this.part("state").textContent = this.state || (this.follower.ended && this.isAtTip ? "The log is complete." : "");
-    this.part("empty").hidden = this.window.size > 0;
+    const empty = this.part("empty");
+    empty.hidden = this.window.size > 0;
+    if (this.follower.ended && !this.follower.refused && !this.hasOlder) {
+      empty.textContent = empty.dataset.nothing ?? "";
+    }
     this.followButton.hidden = this.follower.ended && this.isAtTip;
     this.followButton.ariaPressed = String(this.follows);
     const isAway = !this.follows && (this.unseen > 0 || !this.isAtTip);

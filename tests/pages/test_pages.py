@@ -304,6 +304,30 @@ def test_what_is_done_to_several_is_said_once(
     )
 
 
+@pytest.mark.parametrize(("count", "last"), [(3, "one-02"), (12, "and 2 more")])
+def test_the_question_about_several_names_them(
+    person: Client, make: Callable[..., Workload], count: int, last: str
+) -> None:
+    rows = [make(f"one-{n:02}", said={}) for n in range(count)]
+    posted = {"action": "delete", "id": [row.pk for row in rows], "next": "/workloads"}
+    page = person.post("/workloads/bulk", posted).content.decode()
+    assert f"Delete {count} workloads?" in page
+    listed = page[page.index('class="dialog-list"') :].partition("</ul>")[0]
+    said = re.findall(r"<li>([^<]*)</li>", listed)
+    assert said == [*(row.name for row in rows[:10]), *([last] if count > 10 else [])]
+    assert page.count('aria-label="Breadcrumbs"') == 1
+
+
+def test_the_question_about_several_names_nobody_elses(
+    world: World, make: Callable[..., Workload]
+) -> None:
+    row = make("secretly", said={})
+    stranger = Client()
+    stranger.force_login(world.people["stranger"])
+    page = stranger.post("/workloads/bulk", {"action": "delete", "id": [row.pk]}).content.decode()
+    assert "secretly" not in page
+
+
 def test_a_reason_that_the_table_cuts_can_be_read_in_full(
     person: Client, make: Callable[..., Workload]
 ) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Q, QuerySet
 from django.http import QueryDict
@@ -24,6 +25,7 @@ from gangline.api.paging import (
     page_of,
     sorting,
 )
+from gangline.clusters.models import Cluster
 from gangline.db.prepared import Prepared, prepare
 from gangline.tables import paging
 from workloads import tables
@@ -125,12 +127,18 @@ def count(user: User, request: Request) -> int:
 
 
 def departments_of(user: User) -> Departments:
-    """Every project that ``user`` may see, with its department: the visible scope of a list."""
+    """Every project that ``user`` may see, with where it belongs: the visible scope of a list."""
     if not user.is_active:
         return {}
     visible = _visible()
     own = (user.pk if value == _ANYBODY else value for value in visible.parameters)
-    return {pk: (department, name) for pk, department, name in visible.rows(*own)}
+    clusters: dict[UUID, Cluster] = {}
+    found = {}
+    for pk, department, name, cluster_id, config in visible.rows(*own):
+        if cluster_id not in clusters:
+            clusters[cluster_id] = Cluster(pk=cluster_id, config=config)
+        found[pk] = (department, name, clusters[cluster_id])
+    return found
 
 
 @cache
@@ -138,7 +146,8 @@ def _visible() -> Prepared:
     """The projects that somebody sees."""
     anybody = User(pk=_ANYBODY, is_active=True)
     projects = visible_projects(anybody, Permission.WORKLOAD_VIEW).order_by()
-    return prepare(projects.values_list("pk", "department_id", "department__name"))
+    columns = ("pk", "department_id", "department__name", "cluster_id", "cluster__config")
+    return prepare(projects.values_list(*columns))
 
 
 def _matching(projects: Iterable[int], request: Asked) -> QuerySet[Workload]:

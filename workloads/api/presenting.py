@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+from gangline.clusters.connections import namespace_of
 from gangline.clusters.drivers.base import Rehearsal
+from gangline.clusters.models import Cluster
 from gangline.spec.problems import Role
 from gangline.spec.values import nest
 from workloads.models import Attempt, Event, Replica, Workload
@@ -32,18 +34,18 @@ LIST_COLUMNS = (
 )  # fmt: skip
 _SOURCES = {"cli": "CLI"}
 
-Departments = Mapping[int, tuple[int, str]]
-"""Project id → id and name of its department."""
+Departments = Mapping[int, tuple[int, str, Cluster]]
+"""Project id → id and name of its department, and its cluster with what names a namespace."""
 
 
 def listed(row: tuple[Any, ...], departments: Departments) -> dict[str, Any]:
     """One row of the list. ``row`` holds LIST_COLUMNS."""
     (
-        pk, name, framework, configuration, owner, priority, cluster, project, project_name,
+        pk, name, framework, configuration, owner, priority, cluster_id, project, project_name,
         created, deleted, ended, started, phase, status, reason, next_reason, since, ready, pods,
         gpus, in_use, desired, channel, seq, lost,
     ) = row  # fmt: skip
-    department, department_name = departments.get(project, (0, ""))
+    department, department_name, cluster = departments[project]
     updated = since or created
     actions = STATUSES[status].actions if status in STATUSES else ()
     return {
@@ -58,12 +60,12 @@ def listed(row: tuple[Any, ...], departments: Departments) -> dict[str, Any]:
         "priority": priority,
         "priorityClassName": priority_class(priority),
         "category": CATEGORY,
-        "clusterId": cluster,
+        "clusterId": cluster_id,
         "projectId": str(project),
         "projectName": project_name,
         "departmentId": str(department),
         "departmentName": department_name,
-        "namespace": f"gangline-{project_name}",
+        "namespace": namespace_of(cluster, project_name),
         "createdAt": created,
         "updatedAt": updated,
         "deletedAt": deleted,
@@ -246,7 +248,7 @@ def event(row: Event, workload: Workload) -> dict[str, Any]:
             "uid": workload.pk,
             "kind": "Pod" if row.object else "Workload",
             "name": row.object or workload.name,
-            "namespace": f"gangline-{workload.project_name}",
+            "namespace": namespace_of(workload.cluster, workload.project_name),
         },
     }
 

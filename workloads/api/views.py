@@ -206,7 +206,7 @@ class WorkloadOne(APIView):
         known_only(request, frozenset())
         workload = visible_workload(user_of(request), workload_id)
         department = workload.project.department
-        departments = {workload.project_id: (department.pk, department.name)}
+        departments = {workload.project_id: (department.pk, department.name, workload.cluster)}
         return Response(presenting.detailed(workload, _newest_attempt(workload), departments))
 
 

@@ -14,6 +14,8 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from gangline.access.actor import Actor, actor_of
+from gangline.access.grants import visible_projects
+from gangline.access.permissions import Permission
 from gangline.access.refusals import NotAllowed, NotVisible
 from gangline.spec.problems import InvalidSpec
 from gangline.web.confirm import Question, ask
@@ -22,6 +24,7 @@ from workloads.selectors.details import visible_workload
 from workloads.services import lifecycle
 
 MAX_BULK = 200
+MOST_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ def act(request: HttpRequest, workload_id: UUID, action: str) -> HttpResponse:
     workload = visible_workload(actor.user, workload_id)
     back = _back(request, reverse("workload-detail", args=[workload_id]))
     if request.method == "GET" and verb.question:
-        return ask(request, _question(verb, workload.name, request.path, back))
+        return ask(request, _question(verb, workload, request.path, back))
     if request.method != "POST":
         return HttpResponseNotAllowed(["POST"])
     if _one(request, actor, verb, workload):
@@ -94,9 +97,13 @@ def bulk(request: HttpRequest) -> HttpResponse:
     if verb.question and "sure" not in request.POST:
         what = f"{len(ids)} workload{'s' if len(ids) > 1 else ''}"
         hidden = {"id": ids, "action": action, "sure": "1", "next": back}
+        names, more = _named(actor, ids)
         return ask(
             request,
             Question(
+                items=names,
+                more=more,
+                crumbs=_crumbs((verb.verb, "")),
                 title=verb.question.format(what),
                 text=verb.text.replace("Its ", "Their ").replace(
                     "It is stopped if it runs", "What runs is stopped"
@@ -124,6 +131,18 @@ def bulk(request: HttpRequest) -> HttpResponse:
     return redirect(back)
 
 
+def _crumbs(*further: tuple[str, str]) -> list[tuple[str, str]]:
+    return [("Workloads", reverse("workload-list")), *further]
+
+
+def _named(actor: Actor, ids: list[str]) -> tuple[list[str], int]:
+    """The first few by name, as far as the person may see them, and how many more there are."""
+    visible = visible_projects(actor.user, Permission.WORKLOAD_VIEW)
+    rows = Workload.objects.filter(pk__in=ids, project__in=visible, deleted_at__isnull=True)
+    names = list(rows.order_by("name", "pk").values_list("name", flat=True))
+    return names[:MOST_NAMED], len(names[MOST_NAMED:])
+
+
 def _one(request: HttpRequest, actor: Actor, verb: Verb, workload: Workload) -> bool:
     """Whether it was done; what could not be done is said."""
     try:
@@ -146,9 +165,11 @@ def _one(request: HttpRequest, actor: Actor, verb: Verb, workload: Workload) -> 
     return False
 
 
-def _question(verb: Verb, name: str, action: str, back: str) -> Question:
+def _question(verb: Verb, workload: Workload, action: str, back: str) -> Question:
+    page = reverse("workload-detail", args=[workload.pk])
     return Question(
-        title=verb.question.format(name),
+        crumbs=_crumbs((workload.name, page), (verb.verb, "")),
+        title=verb.question.format(workload.name),
         text=verb.text,
         verb=verb.verb,
         action=action,

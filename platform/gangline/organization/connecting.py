@@ -20,7 +20,7 @@ from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
 from gangline.lib.sealing import CannotSeal
 
-from . import intake, kubernetes
+from . import intake, kubernetes, twins
 from .intake import Intake, Typed, Wrong
 from .selectors import tenant_scope
 from .services import NameRefused
@@ -31,6 +31,10 @@ WORDS = {
     intake.TOKEN: ("Address and token", "The API server, its authority, a service account."),
     intake.IN_CLUSTER: ("This very cluster", "The service account of Gangline’s own pod."),
 }
+SHOW_CONFIG = "kubectl config view --raw --flatten --minify"
+"""Prints the address and the authority, also of a kubeconfig that only names the files of it."""
+ADDRESS_AT = {intake.KUBECONFIG: "kubeconfig", intake.TOKEN: "server"}
+"""The field that says which cluster it is, by the way; of a pod's own account the way itself."""
 
 
 @login_required
@@ -49,6 +53,9 @@ def cluster_connect(request: HttpRequest) -> HttpResponse:
         cluster = kubernetes.connect(actor=actor, intake=found)
     except NameRefused as why:
         return _page(request, found, also=[Wrong("name", str(why))])
+    except twins.AlreadyConnected as why:
+        also = [*_name_problem(found.typed.name), _twin(found, why)]
+        return _page(request, found, also=also)
     except CannotSeal as why:
         return _page(request, found, also=[Wrong("name", str(why))])
     kubernetes.check(actor=actor, cluster=cluster)
@@ -69,9 +76,12 @@ def cluster_credential(request: HttpRequest, cluster_id: UUID) -> HttpResponse:
     if found.access is None:
         return _page(request, found, cluster)
     anyway = request.POST.get("anyway") == "1"
-    kubernetes.replace(
-        actor=actor, cluster=cluster, access=found.access, even_without_rights=anyway
-    )
+    try:
+        kubernetes.replace(
+            actor=actor, cluster=cluster, access=found.access, even_without_rights=anyway
+        )
+    except twins.AlreadyConnected as why:
+        return _page(request, found, cluster, also=[_twin(found, why)])
     messages.info(request, "The new credential is being tried. It is stored if it is good.")
     return redirect("cluster-detail", cluster_id=cluster.pk)
 
@@ -108,6 +118,10 @@ def _name_problem(name: str) -> list[Wrong]:
     return []
 
 
+def _twin(found: Intake, why: twins.AlreadyConnected) -> Wrong:
+    return Wrong(ADDRESS_AT.get(found.typed.way, f"way-{found.typed.way}"), str(why))
+
+
 def managed(actor: Actor, cluster_id: UUID) -> Cluster:
     """A cluster that the person may change. Raises Http404 or NotAllowed."""
     cluster = one(actor.user, cluster_id)
@@ -134,7 +148,8 @@ def _page(
         "said": {one.target: [w.text for w in wrong if w.target == one.target] for one in wrong},
         "contexts": found.contexts,
         "schedulers": intake.schedulers(),
-        "make_account": MAKE_ACCOUNT,
+        "make_account": f"{MAKE_ACCOUNT}\n{SHOW_CONFIG}",
+        "show_config": SHOW_CONFIG,
         "needs_account": found.needs_account,
         "anyway": request.POST.get("anyway") == "1",
     }

@@ -21,6 +21,7 @@ from gangline.db.clock import db_now
 from gangline.db.locks import locked
 from gangline.lib.sealing import CannotSeal
 
+from . import twins
 from .intake import Intake
 from .models import Scope
 from .services import create_cluster
@@ -35,12 +36,20 @@ class CannotRemove(Exception):
 def connect(*, actor: Actor | None, intake: Intake) -> Cluster:
     """Make a cluster with its credential, both or neither.
 
-    Raises NameRefused, NotAllowed or CannotSeal. ``intake`` is one without anything wrong.
+    Raises NameRefused, NotAllowed, AlreadyConnected or CannotSeal. ``intake`` is one without
+    anything wrong.
     """
     access = _fit(intake)
+    uid = twins.uid_at(access)
     with transaction.atomic():
+        twins.hold()
+        twins.refuse(uid)
         cluster = create_cluster(actor=actor, name=intake.typed.name, kind=connections.KUBERNETES)
         cluster.config = intake.config
+        if uid:
+            # Before the first check ends, too, it is known here.
+            cluster.facts = {"detail": {"uid": uid}}
+            cluster.save(update_fields=["facts"])
         credential = credentials.store(cluster, access, by=actor.user if actor else None)
         _record(actor, actions.CLUSTER_CREDENTIAL, cluster, detail=_shown(credential))
     return cluster
@@ -51,17 +60,20 @@ def replace(
 ) -> None:
     """Begin to sign in otherwise: the credential is stored once the whole check found it good.
 
-    Until then, and for ever if it fails, the one that is there holds. Raises NotAllowed.
+    Until then, and for ever if it fails, the one that is there holds. Raises NotAllowed, or
+    AlreadyConnected where that is known at once.
     """
     _need(actor, cluster)
+    twins.refuse(twins.uid_at(access), but=cluster)
     revision = cluster.revision
 
     def keep(health: Health) -> str:
         with transaction.atomic():
+            twins.hold()
             row = locked(Cluster.objects.filter(pk=cluster.pk)).first()
             if row is None:
                 return "The cluster was removed meanwhile."
-            if why := _overtaken(row, revision) or _elsewhere(row, health):
+            if why := _overtaken(row, revision) or _twin(row, health) or _elsewhere(row, health):
                 return why
             try:
                 credential = credentials.store(row, access, by=actor.user)
@@ -154,10 +166,22 @@ def _overtaken(row: Cluster, revision: int) -> str:
     return f"{who} changed the cluster during the check. Look at it, then try again."
 
 
+def _twin(row: Cluster, health: Health) -> str:
+    """Whether it leads to a cluster that another row is."""
+    try:
+        twins.refuse(_uid(health), but=row)
+    except twins.AlreadyConnected as why:
+        return str(why)
+    return ""
+
+
+def _uid(health: Health) -> str:
+    return str(health.facts.detail.get("uid") or "") if health.facts else ""
+
+
 def _elsewhere(row: Cluster, health: Health) -> str:
     """Whether it leads to another cluster than the one whose trainings are known here."""
-    before = row.facts.get("detail", {}).get("uid")
-    now = health.facts.detail.get("uid") if health.facts else None
+    before, now = row.facts.get("detail", {}).get("uid"), _uid(health)
     if not before or before == now or not row.projects.exists():
         return ""
     if not now:

@@ -169,15 +169,17 @@ def _connection(cluster: Cluster) -> dict[str, Any]:
 
 
 def _orphans(cluster: Cluster) -> dict[str, Any]:
-    """Objects on the cluster that belong to no workload, and those that were put away."""
-    rows = list(
-        Orphan.objects.filter(cluster=cluster, is_sure=True)
-        .select_related("decided_by")
-        .order_by("created_at", "pk")
-    )
+    """Objects on the cluster that belong to no workload, and those that were put away.
+
+    What only one look has found may be gone at the next one: it is counted and not listed.
+    """
+    found = Orphan.objects.filter(cluster=cluster).select_related("decided_by")
+    rows = list(found.order_by("created_at", "pk"))
+    sure = [row for row in rows if row.is_sure]
     return {
-        "orphans": [row for row in rows if row.decision != "ignore"],
-        "ignored": [row for row in rows if row.decision == "ignore"],
+        "orphans": [row for row in sure if row.decision != "ignore"],
+        "ignored": [row for row in sure if row.decision == "ignore"],
+        "unconfirmed": len(rows) - len(sure),
     }
 
 

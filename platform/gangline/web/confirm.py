@@ -18,6 +18,11 @@ class Question:
     cancel_url: str
     is_harmful: bool = False
     hidden: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    items: Sequence[str] = ()
+    """What it is about where that is more than one, by name; ``more`` are not named."""
+    more: int = 0
+    crumbs: Sequence[tuple[str, str]] = ()
+    """The way to the page: words and addresses."""
 
     def fields(self) -> list[tuple[str, str]]:
         """The hidden fields, one pair per value."""

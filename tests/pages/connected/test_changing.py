@@ -214,6 +214,18 @@ def test_orphans_are_listed_with_what_they_use_and_may_be_put_away(
     assert list(actions) == ["orphan.ignore", "orphan.list"]
 
 
+def test_what_one_look_has_found_is_counted_until_it_is_sure(world: World, lab: Cluster) -> None:
+    address = f"/clusters/{lab.pk}"
+    Cluster.objects.filter(pk=lab.pk).update(searched_at=db_now())
+    assert "None were found" in seen(world, address)
+    maybe = orphan(lab, "maybe", is_sure=False)
+    page = seen(world, address)
+    assert "1 seen, to be confirmed by the next look." in page
+    assert "None were found" not in page
+    Orphan.objects.filter(pk=maybe.pk).update(is_sure=True)
+    assert "to be confirmed" not in seen(world, address)
+
+
 def test_what_has_no_pods_is_not_said_to_lose_any(world: World, lab: Cluster) -> None:
     lost = orphan(lab, "lost", pods=0)
     question = seen(world, f"/clusters/{lab.pk}/orphans/{lost.pk}/delete")

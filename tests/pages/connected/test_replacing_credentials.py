@@ -13,9 +13,9 @@ from gangline.clusters.drivers.kubernetes import permissions, probing
 from gangline.clusters.drivers.kubernetes.access import Access
 from gangline.clusters.drivers.kubernetes.steps import StepName
 from gangline.clusters.models import Cluster, Credential
-from gangline.organization import services
-from tests.support.api_server import Script
-from tests.support.connected import SECRET, Post, by_token, seen, wait
+from gangline.organization import services, twins
+from tests.support.api_server import Script, answering
+from tests.support.connected import GROUPS, SECRET, Post, by_token, seen, wait
 from tests.support.world import World
 
 pytestmark = pytest.mark.usefixtures("loopback_admitted")
@@ -115,6 +115,41 @@ def test_a_credential_may_be_stored_although_rights_are_missing(
     post(f"/clusters/{lab.pk}/credential", anyway="1", **by_token(server, "another"))
     wait()
     assert credentials.access_of(Cluster.objects.get(pk=lab.pk)).token == "another"
+
+
+TWIN = "This is the cluster that is connected as lab already. Replace its credential"
+
+
+def test_a_credential_that_leads_to_another_connected_cluster_is_refused(
+    world: World, post: Post, lab: Cluster, server: Access
+) -> None:
+    with answering(Script(groups=GROUPS, uid="two")) as elsewhere:
+        post("/clusters/connect", name="second", **by_token(elsewhere))
+        wait()
+    second = Cluster.objects.get(name="second")
+    before = Credential.objects.get(cluster=second)
+    answer = post(f"/clusters/{second.pk}/credential", **by_token(server, "another"))
+    assert answer.status_code == 422
+    assert 'href="#server"' in answer.content.decode()
+    assert TWIN in answer.content.decode()
+    assert Credential.objects.get(cluster=second).sealed == before.sealed
+    assert not Cluster.objects.get(pk=second.pk).connection_check.is_trial
+
+
+def test_the_whole_check_refuses_a_twin_that_was_not_known_at_once(
+    world: World, post: Post, lab: Cluster, server: Access, script: Script,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    with answering(Script(groups=GROUPS, uid="two")) as elsewhere:
+        post("/clusters/connect", name="second", **by_token(elsewhere))
+        wait()
+    second = Cluster.objects.get(name="second")
+    before = Credential.objects.get(cluster=second)
+    monkeypatch.setattr(twins, "uid_at", lambda access: "")
+    post(f"/clusters/{second.pk}/credential", **by_token(server, "another"))
+    wait()
+    assert TWIN in seen(world, f"/clusters/{second.pk}")
+    assert Credential.objects.get(cluster=second).sealed == before.sealed
 
 
 def _breaks(*arguments: object) -> None:

@@ -16,6 +16,7 @@ from gangline.accounts.models import User
 from gangline.api import filtering
 from gangline.api.filtering import Filter, identifier, number, time
 from gangline.api.paging import BadQuery, answer, known_only, page_of, sorting
+from gangline.clusters.connections import namespace_of
 from gangline.clusters.models import Cluster
 from gangline.organization.models import Project
 
@@ -116,7 +117,7 @@ class ProjectOne(APIView):
         rows = visible_projects(_user(request), Permission.PROJECT_VIEW)
         project = None
         if project_id < 10**15:
-            project = rows.select_related("department").filter(pk=project_id).first()
+            project = rows.select_related("department", "cluster").filter(pk=project_id).first()
         if project is None:
             raise Http404
         return Response(_project(project))
@@ -138,8 +139,10 @@ def _is_full(request: Request) -> bool:
 
 
 def _projects(request: Request) -> QuerySet[Project]:
-    rows = visible_projects(_user(request), Permission.PROJECT_VIEW).select_related("department")
-    rows = rows.filter(filtering.conditions(request.query_params.getlist("filterBy"), FILTERS))
+    rows = visible_projects(_user(request), Permission.PROJECT_VIEW)
+    rows = rows.select_related("department", "cluster").filter(
+        filtering.conditions(request.query_params.getlist("filterBy"), FILTERS)
+    )
     search = "".join(c for c in request.query_params.get("search", "")[:100] if c.isprintable())
     return rows.filter(name__icontains=search) if search else rows
 
@@ -183,7 +186,7 @@ def _project(project: Project) -> dict[str, Any]:
         "parent": {"id": str(project.department_id), "name": project.department.name},
         "requestedNamespace": None,
         "enforceRunaiScheduler": False,
-        "status": {"namespace": f"gangline-{project.name}", "phase": "Ready"},
+        "status": {"namespace": namespace_of(project.cluster, project.name), "phase": "Ready"},
         "totalResources": {"gpuQuota": project.gpu_quota, "cpuQuota": None, "memoryQuota": None},
         "resources": [],
         "effective": {},
