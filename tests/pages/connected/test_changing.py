@@ -11,7 +11,9 @@ from django.test import Client
 from gangline.access.services import give
 from gangline.audit.models import AuditEntry
 from gangline.clusters import connections
-from gangline.clusters.models import Cluster, ConnectionCheck, Credential, Orphan
+from gangline.clusters.drivers.facts import Health
+from gangline.clusters.models import Cluster, ConnectionCheck, Credential, Orphan, SystemNotice
+from gangline.clusters.services import store_health
 from gangline.db.clock import db_now
 from gangline.organization import services
 from gangline.organization.models import Project, Scope
@@ -268,7 +270,10 @@ def test_a_cluster_without_projects_goes_with_its_credential(
     wrong = post(address, name="Lab")
     assert wrong.status_code == 422
     assert "This is not the cluster’s name." in wrong.content.decode()
+    store_health(lab, Health(reachable=False, is_login_refused=True))
+    assert SystemNotice.objects.exists()
     assert post(address, name="lab").status_code == 302
+    assert not SystemNotice.objects.exists(), "nobody is warned of it any more"
     assert not Cluster.objects.filter(pk=lab.pk).exists()
     assert not Credential.objects.exists()
     assert not Scope.objects.filter(name="lab").exists()

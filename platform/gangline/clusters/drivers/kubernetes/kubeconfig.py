@@ -19,7 +19,7 @@ from .access import Access
 
 LONGEST = 64 * 1024
 _QUOTED = re.compile(r"“[^”]*”|'[^']*'|\"[^\"]*\"")
-_SIGNS = ("“%”", "“---”")
+_SIGN = re.compile(r"[“'\"][^\w\s]{1,3}[”'\"]")
 """What a sentence quotes of YAML itself, and not of the file."""
 _PLAIN = re.compile(r"[A-Za-z0-9._-]{1,40}")
 _SERVER_NAME = re.compile(r"[A-Za-z0-9.:*-]{1,253}")
@@ -351,7 +351,7 @@ def _unreadable(text: str | bytes, error: UnreadableYaml) -> Refusal:
     if isinstance(error, NotAnObject):
         says = "This is not a kubeconfig: it has no apiVersion, clusters, users and contexts"
         return Refusal("", says, "Give what kubectl config view --raw --flatten --minify prints.")
-    said = _QUOTED.sub(lambda one: one[0] if one[0] in _SIGNS else "a value", error.message)
+    said = _QUOTED.sub(lambda one: one[0] if _SIGN.fullmatch(one[0]) else "a value", error.message)
     said = said.replace("duplicate key a value", "a key stands twice")
-    instead = _QUOTED.sub(lambda one: one[0] if one[0] in _SIGNS else "it", error.suggestion)
+    instead = _QUOTED.sub(lambda one: one[0] if _SIGN.fullmatch(one[0]) else "it", error.suggestion)
     return Refusal(f"Line {error.line}:", said, instead)
