@@ -112,7 +112,7 @@ def test_doubt_is_never_shown_as_consent(filler: Filler, truth: FaultyCluster) -
     filler.ready()
     truth.set_unreachable(True)
     answer = check(filler)
-    assert "The cluster could not be asked" in told(answer)
+    assert "The cluster could not check it yet" in told(answer)
     assert "Not checked: The cluster does not answer." in told(answer)
     assert "would accept" not in answer.page.html
 

@@ -147,7 +147,7 @@ class Review:
         if heard.is_accepted:
             return self._heard("good", "The cluster would accept it", when)
         part = "The cluster could only be asked in part"
-        title = part if told.asked else "The cluster could not be asked"
+        title = part if told.asked else "The cluster could not check it yet"
         return self._heard("warn", title, when, notes=doubts)
 
     @staticmethod
