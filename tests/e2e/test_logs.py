@@ -11,7 +11,7 @@ from django.conf import settings
 from playwright.sync_api import Page, expect
 
 from gangline.db.clock import db_now
-from tests.support.engine import new_workload
+from tests.support.engine import digits
 from tests.support.logs import WrittenLog, write_lines
 from tests.support.screens import assert_screen, watch
 from tests.support.waiting import wait_for
@@ -54,13 +54,7 @@ class Gang:
 
 @pytest.fixture
 def gang(world: World) -> Gang:
-    workload = new_workload(
-        name="digits",
-        project=world.vision,
-        owner=world.people["researcher-vision"],
-        values={"image": "local://examples", "command": "python train.py"},
-        workers=3,
-    )
+    workload = digits(world, workers=3)
     folder = Path(settings.GANGLINE.data_dir) / "logs" / str(workload.pk) / "1"
     pods = [WrittenLog(folder, f"worker-{index}") for index in range(3)]
     return Gang(workload, folder, pods)

@@ -8,7 +8,7 @@ from django.conf import settings
 from playwright.sync_api import expect
 
 from gangline.db.clock import db_now
-from tests.support.engine import new_workload
+from tests.support.engine import digits
 from tests.support.logs import WrittenLog
 from tests.support.screens import watch
 from tests.support.world import World
@@ -21,13 +21,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 def test_an_open_page_says_that_nothing_was_printed_once_that_is_sure(
     open_page: Any, world: World, tab: str
 ) -> None:
-    workload = new_workload(
-        name="digits",
-        project=world.vision,
-        owner=world.people["researcher-vision"],
-        values={"image": "local://examples", "command": "python train.py"},
-        workers=1,
-    )
+    workload = digits(world, workers=1)
     folder = Path(settings.GANGLINE.data_dir) / "logs" / str(workload.pk) / "1"
     pod = WrittenLog(folder, "worker-0")
     page = open_page()

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from gangline.db.clock import db_now
-from tests.support.engine import new_workload
+from tests.support.engine import digits
 from tests.support.screens import assert_screen, watch
 from tests.support.world import World
 from workloads.models import Attempt, Replica, Workload
@@ -17,13 +17,7 @@ NODE = "gpu-node-a100-17.zurich.example.internal"
 
 @pytest.mark.parametrize("tab", ["", "/pods"])
 def test_rank_node_and_gpus_are_read_on_a_phone(open_page: Any, world: World, tab: str) -> None:
-    workload = new_workload(
-        name="digits",
-        project=world.vision,
-        owner=world.people["researcher-vision"],
-        values={"image": "local://examples", "command": "python train.py"},
-        workers=2,
-    )
+    workload = digits(world, workers=2)
     Workload.objects.filter(pk=workload.pk).update(gpus=16)
     attempt, now = Attempt.objects.get(workload=workload), db_now()
     Replica.objects.bulk_create(

@@ -22,6 +22,7 @@ from gangline.db.clock import db_now
 from gangline.organization import services
 from gangline.organization.models import Project
 from tests.drivers.faulty import FaultyCluster, FaultyDriver
+from tests.support.world import World
 from workloads import refs
 from workloads.models import Attempt, Workload
 from workloads.services import intents
@@ -182,3 +183,14 @@ def is_stopped(process: subprocess.Popen[str]) -> bool:
     """Whether the process is paused by SIGSTOP."""
     stat = Path(f"/proc/{process.pid}/stat").read_text()
     return stat.rsplit(")", 1)[1].split()[0] == "T"
+
+
+def digits(world: World, *, workers: int) -> Workload:
+    """A workload of a researcher of the world's project; nothing of it runs."""
+    return new_workload(
+        name="digits",
+        project=world.vision,
+        owner=world.people["researcher-vision"],
+        values={"image": "local://examples", "command": "python train.py"},
+        workers=workers,
+    )

@@ -66,7 +66,7 @@ def store_health(cluster: Cluster, health: Health) -> Health:
 
 
 def clear_notices(cluster: Cluster) -> None:
-    """Nobody is warned of a cluster that is there no more."""
+    """Nobody is warned of the cluster any more: its trouble is over, or it is removed."""
     leases.clear_notice(_login_refused(cluster))
 
 

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from gangline.clusters import connections, credentials
 from gangline.clusters.drivers.kubernetes.access import Access
-from gangline.clusters.drivers.kubernetes.client import Client, NotUnderstood, Unreachable
+from gangline.clusters.drivers.kubernetes.client import Client, Unreachable
 from gangline.clusters.drivers.kubernetes.resources import NAMESPACES
 from gangline.clusters.models import Cluster
 from gangline.db.locks import locked
@@ -31,7 +31,7 @@ def uid_at(access: Access) -> str:
     try:
         client = Client(access, credentials.reach())
         answer = client.request("GET", NAMESPACES.path(name="kube-system"), read_seconds=LONGEST)
-    except (Unreachable, NotUnderstood, OSError, ValueError):
+    except (Unreachable, OSError, ValueError):
         # The connection check, which follows, says what is wrong there.
         log.info("which cluster is at %s is not known", access.server)
         return ""
