@@ -35,6 +35,7 @@ def test_a_cluster_is_connected_and_its_steps_are_seen(open_page: Opener, bed: B
     loads: list[str] = []
     page.goto("/clusters")
     page.get_by_role("link", name="Connect a cluster").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Connect a cluster")
     assert violations(page) == []
     page.on("domcontentloaded", lambda loaded: loads.append(loaded.url))
     page.locator("#name").fill("lab")

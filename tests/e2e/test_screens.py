@@ -174,6 +174,7 @@ def test_policies(window: Windows) -> None:
     assert_screen(page, "policy with an error")
     page.goto("/policies")
     page.get_by_role("link", name="nlp").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Policy of")
     assert_screen(page, "no policy yet")
 
 
@@ -184,6 +185,7 @@ def test_refusals(window: Windows) -> None:
     assert_screen(page, "404")
     page.goto("/policies")
     page.get_by_role("link", name="vision").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Policy of")
     assert_screen(page, "policy, reading only")
 
 

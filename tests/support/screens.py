@@ -88,6 +88,7 @@ def watch(page: Page) -> Watch:
 
 def violations(page: Page) -> list[str]:
     """What axe finds on the page as it is now: rule, element and what would mend it."""
+    _await_styles(page)
     return list(page.evaluate(_RUN, [AXE, TAGS]))
 
 
@@ -100,6 +101,7 @@ def assert_screen(
     is_signed_in: bool = True,
 ) -> None:
     """G01, G05, axe, reflow and targets of what the page shows now, in every theme and width."""
+    _await_styles(page)
     problems = _structure(page, is_signed_in)
     before = page.viewport_size
     for width in widths:
@@ -117,6 +119,11 @@ def assert_screen(
     page.emulate_media(color_scheme=None, reduced_motion=None)
     problems += Watch.of(page).lines
     assert not problems, f"{name}:\n" + "\n".join(dict.fromkeys(problems))
+
+
+def _await_styles(page: Page) -> None:
+    """Nobody sees a page before its style sheet has come, but a script can already measure it."""
+    page.wait_for_load_state("load")
 
 
 def _structure(page: Page, is_signed_in: bool) -> list[str]:

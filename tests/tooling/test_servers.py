@@ -4,9 +4,15 @@ import dataclasses
 import signal
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, Route
 
 from scripts import services
+from tests.support.screens import assert_screen
+
+PAGE = """<!doctype html><html lang="en"><head><title>Slow – Gangline</title>
+<script>setTimeout(() => fetch("/now"), 2000);</script>
+<link rel="stylesheet" href="/slow.css"></head>
+<body><main><h1>Slow</h1><button>Save</button></main></body></html>"""
 
 
 def test_two_databases_of_one_server_know_nothing_of_each_other(
@@ -67,3 +73,21 @@ def test_the_browser_draws_a_page(page: Page, scheme: str) -> None:
     page.set_content("<style>:root{color-scheme:light dark}</style><h1>Here</h1>")
     assert page.get_by_role("heading", name="Here").is_visible()
     assert page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") is (scheme == "dark")
+
+
+def test_a_screen_is_judged_once_its_style_sheet_has_come(page: Page) -> None:
+    held: list[Route] = []
+
+    def answer(route: Route) -> None:
+        if route.request.url.endswith("slow.css"):
+            held.append(route)
+        elif route.request.url.endswith("now"):
+            held.pop().fulfill(content_type="text/css", body="button { min-height: 24px }")
+            route.fulfill(body="")
+        else:
+            route.fulfill(content_type="text/html; charset=utf-8", body=PAGE)
+
+    page.route("**/*", answer)
+    page.goto("http://gangline.test/", wait_until="commit")
+    page.get_by_role("button").wait_for()
+    assert_screen(page, "a slow style sheet", is_signed_in=False)
