@@ -23,6 +23,8 @@ from tests.beds.kubernetes.bed import Bed
 BENCH = "kubernetes-watch"
 QUIET_RATE, BUSY_RATE, RATE, PROBES = 10, 500, 1_000, 10
 LOAD = 30.0
+PATIENCE = 10.0
+"""Seconds until the page shows what the rows show."""
 KUBELET = "kwok"
 
 
@@ -56,7 +58,8 @@ class Load:
             began = time.monotonic()
             lost = self._settled(sent["last"])
             late = time.monotonic() - began
-            self.page.wait_for_timeout(1000)
+            with contextlib.suppress(AssertionError):
+                until(lambda: not arrivals(sent["made"], self._shown()).missing, PATIENCE)
         return self._rows(rate, order, targets, sent, late, lost, bare.seen, reader.seen)
 
     def against_bare(self, rows: list[Row]) -> list[Row]:
@@ -106,14 +109,18 @@ class Load:
             for key, stamp in last.items()
         )
 
+    def _shown(self) -> dict[str, list[tuple[float, float]]]:
+        """What the page showed until now: (stamp, moment) in ms, by workload."""
+        page: dict[str, list[tuple[float, float]]] = {}
+        for key, stamp, at in self.page.evaluate("window.seen"):
+            page.setdefault(key, []).append((stamp, at))
+        return page
+
     def _rows(
         self, rate: int, order: str, targets: tuple[Target, ...], sent: dict[str, Any],
         late: float, lost: int, *eyes: dict[str, list[tuple[float, float]]],
     ) -> list[Row]:  # fmt: skip
-        page: dict[str, list[tuple[float, float]]] = {}
-        for key, stamp, at in self.page.evaluate("window.seen"):
-            page.setdefault(key, []).append((stamp, at))
-        bare, rows, shown = (arrivals(sent["made"], seen) for seen in (*eyes, page))
+        bare, rows, shown = (arrivals(sent["made"], seen) for seen in (*eyes, self._shown()))
         count, seconds = sent["count"], sent["seconds"]
         how = _how(rate, order)
         name = "bare watch"

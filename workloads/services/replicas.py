@@ -1,8 +1,9 @@
 """Rows of pods, for a whole batch of observations: read in one statement, written in one."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
+from typing import Any
 
 from gangline.clusters.drivers.base import ReplicaObservation, ReplicaState
 from gangline.lib.texts import printable
@@ -19,13 +20,16 @@ class ReplicaRows:
     What `take` changes is in the database once `write` was called.
     """
 
-    def __init__(self, attempts: Iterable[Attempt], *, now: datetime) -> None:
+    def __init__(self, attempts: Collection[Attempt], *, now: datetime) -> None:
         self._now = now
         found = Replica.objects.filter(attempt__in=[attempt.pk for attempt in attempts])
         self._known: dict[_Key, Replica] = {(r.attempt_id, r.role, r.index): r for r in found}
         self._of: defaultdict[int, list[Replica]] = defaultdict(list)
         for replica in found:
             self._of[replica.attempt_id].append(replica)
+        new = [a.pk for a in attempts if a.placement is None and a.pk not in self._of]
+        self._effective = _effective(new)
+        """What was asked for, of attempts of which no replica was known."""
         self._fresh: list[Replica] = []
         self._moved: dict[int, Replica] = {}
 
@@ -33,7 +37,7 @@ class ReplicaRows:
         self, attempt: Attempt, workload: Workload, observed: Sequence[ReplicaObservation]
     ) -> None:
         """What was seen of an attempt's pods; those of which nothing was seen stay as they are."""
-        gpus = _gpus(attempt, workload)
+        gpus = self._gpus(attempt, workload)
         for seen in observed:
             row = self._known.get((attempt.pk, seen.role, seen.index))
             values = _values(seen)
@@ -56,6 +60,22 @@ class ReplicaRows:
         """All that is known of its replicas once `write` was called, by rank."""
         return sorted(self._of[attempt.pk], key=lambda row: (row.rank, row.pk))
 
+    def _gpus(self, attempt: Attempt, workload: Workload) -> Callable[[str, int], int]:
+        """Of a replica: those it was given or, where the cluster gives them, those asked for."""
+        if attempt.placement is not None:
+            placed = {(p["role"], p["index"]): len(p["gpus"]) for p in attempt.placement}
+            return lambda role, index: placed.get((role, index), 0)
+
+        def asked(role: str, index: int) -> int:
+            if not has_gpus(workload.framework, role):
+                return 0
+            if attempt.pk not in self._effective:
+                self._effective |= _effective([attempt.pk])
+            said = self._effective[attempt.pk].get(f"{role}.compute.gpuDevicesRequest", {})
+            return int(said.get("value") or 0)
+
+        return asked
+
     def write(self) -> None:
         """Store what has changed. An upsert: `bulk_update` costs ten times as much."""
         fresh, self._fresh = self._fresh, []
@@ -69,19 +89,9 @@ class ReplicaRows:
         )
 
 
-def _gpus(attempt: Attempt, workload: Workload) -> Callable[[str, int], int]:
-    """GPUs of a replica: those it was given or, where the cluster gives them, those asked for."""
-    if attempt.placement is not None:
-        placed = {(p["role"], p["index"]): len(p["gpus"]) for p in attempt.placement}
-        return lambda role, index: placed.get((role, index), 0)
-
-    def asked(role: str, index: int) -> int:
-        if not has_gpus(workload.framework, role):
-            return 0
-        said = attempt.effective.get(f"{role}.compute.gpuDevicesRequest", {})
-        return int(said.get("value") or 0)
-
-    return asked
+def _effective(attempts: Collection[int]) -> dict[int, Any]:
+    """It is large, and deferred wherever attempts are read in numbers."""
+    return dict(Attempt.objects.filter(pk__in=attempts).values_list("pk", "effective"))
 
 
 def _has_lost_its_pod(row: Replica, attempt: Attempt, seen: ReplicaObservation) -> bool:

@@ -20,6 +20,7 @@ from gangline.clusters.drivers.kubernetes import resources
 from gangline.clusters.drivers.kubernetes.access import Access
 from gangline.clusters.drivers.kubernetes.client import Client, Unreachable
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
+from gangline.clusters.drivers.kubernetes.logs import FOLLOWERS
 from gangline.clusters.drivers.kubernetes.tls import trusting
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.jobs import job
@@ -119,6 +120,24 @@ def test_one_connection_serves_many_requests(
         answers = list(pool.map(lambda n: client.get(MAPS, namespace, f"map-{n}"), range(20)))
     assert [answer.status for answer in answers] == [200] * 20
     assert len(dialled) <= 8
+
+
+def test_as_many_connections_are_kept_as_there_are_followers_of_logs(
+    client: Client, namespace: str, dialled: list[Any]
+) -> None:
+    together = threading.Barrier(FOLLOWERS)
+
+    def listed(_: int) -> int:
+        together.wait(30)
+        with client.stream(MAPS.path(namespace)) as (status, pieces):
+            together.wait(30)  # all at a time
+            assert b"".join(pieces)
+        return status
+
+    with ThreadPoolExecutor(FOLLOWERS) as pool:
+        for _ in range(3):
+            assert set(pool.map(listed, range(FOLLOWERS))) == {200}
+    assert len(dialled) == FOLLOWERS
 
 
 @pytest.fixture

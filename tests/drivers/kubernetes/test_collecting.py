@@ -125,6 +125,8 @@ def test_of_too_many_pods_those_are_followed_whose_logs_somebody_reads(
         for raw in place.bed.client.list(PODS, place.namespace).body["items"]:
             listening.tell(pods.read(raw))
         for name in names:
+            texts(place, ref, name)  # a person reads, so it is the turn of this one too
+            listening.tick()
             wait_for(lambda n=name: texts(place, ref, n) == lines(50), seconds=20)  # type: ignore[misc]
         wanted_folder = tmp_path / "logs-wanted"
         for mark in wanted_folder.iterdir():
@@ -140,6 +142,33 @@ def test_of_too_many_pods_those_are_followed_whose_logs_somebody_reads(
         wait_for(lambda: texts(place, ref, "worker-3") == lines(60), seconds=10)
     finally:
         listening.stop()
+
+
+def test_logs_of_many_new_pods_are_begun_one_after_the_other(
+    place: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logs, "READS_PER_SECOND", 0.01)
+    ref = place.ref(workers=4)
+    place.running(ref)
+    found = [pods.read(raw) for raw in place.bed.client.list(PODS, place.namespace).body["items"]]
+    for pod in found:
+        say(place, 0, 5, pod.name)
+
+    def begun() -> set[str]:
+        return {pod.replica for pod in found if texts(place, ref, pod.replica)}
+
+    collector = Collector(place.client, tmp_path, followers=2)
+    try:
+        for pod in found:
+            collector.tell(pod)
+        at_once = {pod.replica for pod in found[:3]}  # as many as are followed, and the next
+        wait_for(lambda: begun() == at_once, seconds=20)
+        time.sleep(1.5)
+        assert begun() == at_once
+        collector.want([(ref.workload, ref.attempt)])
+        wait_for(lambda: len(begun()) == 4, seconds=20)
+    finally:
+        collector.stop()
 
 
 def test_no_more_is_kept_of_a_log_than_the_installation_allows(

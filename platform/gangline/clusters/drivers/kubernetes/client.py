@@ -31,6 +31,9 @@ SILENCE_SECONDS = 75.0
 """A watch sends a bookmark every minute: longer silence means that nobody is there any more."""
 BRIEF_REST = 5.0
 """After "too many requests" without a word for how long."""
+CONNECTIONS = 96
+"""Kept open at most. More than threads use at a time, most of them followers of logs: each one that
+finds none begins with a handshake, which costs more than all the rest of a request."""
 MANAGER = "gangline"
 MERGE = "application/merge-patch+json"
 APPLY = "application/apply-patch+yaml"
@@ -105,7 +108,7 @@ class Client:
         configuration.proxy = None
         self._api = official.ApiClient(configuration)
         self._pool = urllib3.PoolManager(
-            maxsize=16,
+            maxsize=CONNECTIONS,
             ssl_context=tls.context(access),
             # OpenSSL checks the certificate against it; urllib3's own check stays out of the way.
             server_hostname=access.tls_server_name or None,

@@ -64,6 +64,7 @@ class Collector:
         self._done: set[str] = set()
         self._wanted: frozenset[tuple[str, int]] = frozenset()
         self._wanted_pods = 0
+        self._next_first = 0.0
         self._changed = threading.Condition()
         self._turns: Turns[_Followed] = Turns(self._changed)
         self._threads: list[threading.Thread] = []
@@ -79,6 +80,7 @@ class Collector:
             known = self._pods.get(pod.uid)
             if known is None:
                 known = self._pods[pod.uid] = _Followed(pod)
+                known.not_before = self._first_turn(pod)
                 self._turns.put(known)
             has_ended = pod.is_over and not known.pod.is_over
             known.pod = pod
@@ -115,6 +117,15 @@ class Collector:
         with self._changed:
             self._stop = True
             self._turns.end()
+
+    def _first_turn(self, pod: Pod) -> float:
+        """When to read it first. After a start all pods of a cluster are new: their logs, all at
+        once, would keep from the watch the processor that it needs to take in the pods."""
+        now = time.monotonic()
+        if len(self._pods) <= self._most or pod.is_over or pod.key in self._wanted:
+            return now
+        self._next_first = max(now, self._next_first + 1 / READS_PER_SECOND)
+        return self._next_first
 
     def _hurry(self, known: _Followed) -> None:
         if not self._turns.is_out(known):
