@@ -27,6 +27,11 @@ from bench.loads import Client, Samples, row, until
 from bench.report import Row, Target
 from bench.servers import Place
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
+from gangline.clusters.drivers.kubernetes.logs import (
+    LONGEST_PAUSE,
+    MOST_TURNS,
+    READS_PER_SECOND,
+)
 from gangline.clusters.drivers.kubernetes.resources import NAMESPACES, NODES, PODS, Resource
 from scripts import services, system_packages
 from tests.beds.kubernetes.bed import Bed
@@ -200,6 +205,7 @@ def _measure(
         for name, one in world.bed.processes.items()
         if name not in OPERATORS + CONTROL
     }
+    rows += _said([_beginning_logs(world, watcher)])
     busy = Busy({"watcher": watcher.pid, "web": web, "PostgreSQL": postgres, **pids})
     time.sleep(REST)
     rows += _said(_idle(busy, watcher))
@@ -254,6 +260,24 @@ def _taking_over(world: _World, database: psycopg.Connection[Any]) -> Row:
     note = f"{used:.1f} s of processor time"
     what = f"start → {len(world.gangs)} rows right"
     return Row(BENCH, what, took, unit="s", note=note)
+
+
+def _beginning_logs(world: _World, watcher: psutil.Process) -> Row:
+    """What is read of each log at first; after that, of logs that stay silent, little."""
+    count, began = 9 * len(world.gangs), time.monotonic()
+    used = sum(watcher.cpu_times()[:2])
+    have = _logs_begun(world.place)
+    until(lambda: _logs_begun(world.place) >= count, PATIENCE)
+    used, took = sum(watcher.cpu_times()[:2]) - used, time.monotonic() - began
+    later = count / max(LONGEST_PAUSE, MOST_TURNS * count / READS_PER_SECOND)
+    return Row(
+        BENCH, f"rows right → {count} logs begun", took, unit="s", cpu=used * 1000 / (count - have),
+        note=f"{100 * used / took:.0f} % of one core; silent ones are read at {later:.0f}/s later",
+    )  # fmt: skip
+
+
+def _logs_begun(place: Place) -> int:
+    return sum(1 for _ in Path(place.environment["GANGLINE_DATA_DIR"]).glob("logs/*/*/*/0*.log"))
 
 
 def _idle(busy: Busy, watcher: psutil.Process) -> list[Row]:

@@ -3,7 +3,6 @@
 The network fails in a proxy before a real API server; all else is the real thing.
 """
 
-import time
 from datetime import timedelta
 
 import pytest
@@ -21,7 +20,6 @@ from tests.support.kubernetes_truth import assert_world, creations
 from tests.support.network_faults import answers
 from tests.support.waiting import wait_for
 from workloads.models import Workload
-from workloads.services import intents
 from workloads.watching import watcher
 
 pytestmark = pytest.mark.needs_kubernetes
@@ -59,44 +57,6 @@ def test_f12_the_rest_is_told_with_its_end(
     assert workload.contact_lost_at is None
     engine_by_proxy.until(workload, "Running")
     assert workload.attempts.count() == 1
-
-
-def test_f32_after_an_outage_all_is_done_stops_first_and_not_in_a_storm(
-    engine_by_proxy: KubernetesEngine, proxy: FaultProxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """200 and 50 in the matrix; here as many as end in a minute."""
-    monkeypatch.setattr(watcher, "PROBE_SECONDS", 1.0)
-    monkeypatch.setattr(contact, "PAUSE_SECONDS", 3.0)
-    engine = engine_by_proxy
-    ends = [engine.submit(f"ends-{n}", workers=1) for n in range(4)]
-    for workload in ends:
-        engine.until(workload, "Running", seconds=120)
-    proxy.refuse()
-    queued = [engine.submit(f"queued-{n}", workers=1) for n in range(12)]
-    for workload in ends:
-        intents.stop(workload_id=workload.pk, by="researcher")
-    wait_for(lambda: _is_away(engine), seconds=60)
-    wait_for(lambda: all(_lost(w) for w in ends), seconds=60)
-    calls = sum(w.fail_count for w in Workload.objects.all())
-    wait_for(lambda: Workload.objects.get(pk=queued[0].pk).reason, seconds=60)
-    waiting = Workload.objects.get(pk=queued[0].pk)
-    assert waiting.reason == "No contact with cluster bed."
-    assert "when contact returns" in waiting.next_reason
-    back = time.monotonic()
-    proxy.accept()
-    for workload in ends:
-        engine.until(workload, "Stopped", seconds=120)
-    for workload in queued:
-        engine.until(workload, "Running", seconds=120)
-    assert calls < 60, "every workload found out for itself"
-    writes = [r for r in proxy.seen("*", "") if r.method != "GET" and r.at > back]
-    effects = [r.at for r in writes if "selfsubject" not in r.path]
-    assert _most_in(effects, seconds=5.0) <= 20 + 5 * 10 + 2
-    stops = [r.at for r in writes if r.method == "PATCH" and "/ends-" in r.path]
-    made = sorted(r.at for r in creations(proxy) if r.at > back)
-    assert max(stops) < made[len(made) // 2], "stops did not go first"
-    assert {w.attempt_no for w in Workload.objects.all()} == {1}
-    assert_world(engine, proxy)
 
 
 def test_f58_a_login_that_is_refused_is_one_alert_and_is_over_with_another_one(
@@ -170,8 +130,3 @@ def _is_away(engine: KubernetesEngine) -> bool:
 
 def _lost(workload: Workload) -> bool:
     return Workload.objects.get(pk=workload.pk).contact_lost_at is not None
-
-
-def _most_in(times: list[float], *, seconds: float) -> int:
-    """How many of them lie within any span of so many seconds."""
-    return max((sum(at <= t < at + seconds for t in times) for at in times), default=0)

@@ -267,20 +267,6 @@ def test_a_deletion_before_the_create_needs_no_cluster(engine: Engine) -> None:
     assert _is_deleted(workload)
 
 
-def test_a_deletion_waits_for_an_unreachable_cluster_and_says_so(engine: Engine) -> None:
-    workload = engine.workload()
-    _until(workload, "Running")
-    engine.truth.set_unreachable(True)
-    intents.delete(workload_id=workload.pk, by="researcher")
-    reconcile(workload.pk)
-    workload.refresh_from_db()
-    assert (workload.status, workload.deleted_at) == ("Deleting", None)
-    assert workload.reason == "No contact with cluster faulty-one."
-    engine.truth.set_unreachable(False)
-    engine.heard()
-    wait_for(lambda: _is_deleted(workload), seconds=10)
-
-
 def test_an_ended_workload_can_be_deleted(engine: Engine) -> None:
     workload = engine.workload(command="behave fail")
     _until(workload, "Failed")

@@ -21,7 +21,7 @@ from django.db.models import Case, DateTimeField, F, Q, QuerySet, Value, When
 
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
-from workloads.models import Workload
+from workloads.models import Desired, Workload
 
 LEASE_SECONDS = 45.0
 OLDEST_FOR_EFFECT = 40.0
@@ -85,8 +85,10 @@ def claimable(now: datetime) -> QuerySet[Workload]:
 
 
 def due(now: datetime) -> QuerySet[Workload]:
-    """… and of which no worker was told lately; the stops first, because they are longest due."""
-    return claimable(now).filter(Q(rung_until=None) | Q(rung_until__lte=now)).order_by("due_at")
+    """… and of which no worker was told lately: stops and deletions first, then the longest due."""
+    is_to_run = Case(When(desired=Desired.RUNNING, then=1), default=0)
+    untold = claimable(now).filter(Q(rung_until=None) | Q(rung_until__lte=now))
+    return untold.order_by(is_to_run, "due_at")
 
 
 @contextmanager

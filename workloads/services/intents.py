@@ -4,7 +4,7 @@
 locked here. Every intent raises ``desired_gen``: a pass that knew the older one starts no effect.
 """
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -17,9 +17,6 @@ from workloads import work_bell
 from workloads.models import Attempt, CreateState, Desired, Outcome, Rest, Workload
 from workloads.services import admission, events, retries, status
 from workloads.statuses import ENDED
-
-FIRST_IN_LINE = timedelta(hours=1)
-"""Stops and deletions are due so long ago that they go before everything else."""
 
 
 class AlreadyEnded(Exception):
@@ -53,7 +50,7 @@ def stop(*, workload_id: UUID, by: str, cause: str = "user") -> Workload:
             return workload
         if attempt.outcome and attempt.outcome != Outcome.STOPPED:
             raise AlreadyEnded(workload.name, workload.status)
-        _want(workload, Desired.STOPPED, by, cause, due_at=now - FIRST_IN_LINE)
+        _want(workload, Desired.STOPPED, by, cause, now)
         _record(workload, events.STOP_REQUESTED, f"Stop asked for by {by}.", by, now)
         if not attempt.outcome and retries.is_never_sent(attempt):
             # No pass can have sent it: that needs this row's lock and the older intent.
@@ -70,7 +67,7 @@ def resume(*, workload_id: UUID, by: str) -> Workload:
             if workload.status in ENDED:
                 raise AlreadyEnded(workload.name, workload.status)
             return workload
-        _want(workload, Desired.RUNNING, by, "", due_at=now)
+        _want(workload, Desired.RUNNING, by, "", now)
         _record(workload, events.RESUME_REQUESTED, f"Run asked for by {by}.", by, now)
         if attempt.outcome:
             retries.again(workload=workload, attempt=attempt, cause="resume", now=now)
@@ -110,7 +107,7 @@ def rerun(
             spec_hash=spec_hash,
         )
         workload.save(update_fields=["attempt_no", *(columns or {})])
-        _want(workload, Desired.RUNNING, by, "", due_at=now)
+        _want(workload, Desired.RUNNING, by, "", now)
         _record(workload, events.RERUN_REQUESTED, f"Another run asked for by {by}.", by, now)
         retries.free_slots_later(workload)
         status.settle(workload, now=now)
@@ -123,7 +120,7 @@ def delete(*, workload_id: UUID, by: str, cause: str = "user") -> Workload:
         workload, _, now = _locked(workload_id, deleted_too=True)
         if workload.desired == Desired.DELETED:
             return workload
-        _want(workload, Desired.DELETED, by, cause, due_at=now - FIRST_IN_LINE)
+        _want(workload, Desired.DELETED, by, cause, now)
         _record(workload, events.DELETE_REQUESTED, f"Deletion asked for by {by}.", by, now)
         status.settle(workload, now=now)
     return workload
@@ -153,12 +150,12 @@ def _locked(workload_id: UUID, *, deleted_too: bool = False) -> tuple[Workload, 
     return workload, attempt, db_now()
 
 
-def _want(workload: Workload, desired: Desired, by: str, cause: str, *, due_at: datetime) -> None:
+def _want(workload: Workload, desired: Desired, by: str, cause: str, now: datetime) -> None:
     workload.desired = desired
     workload.desired_gen += 1
     workload.desired_by = by[:150]
     workload.stop_cause = cause
-    workload.due_at = due_at
+    workload.due_at = now
     workload.rung_until = None
     workload.fail_count = 0
     workload.save(

@@ -133,11 +133,15 @@ def _held(replicas: Sequence[Replica]) -> str:
 
 def _creating(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
     if attempt.unknown_since:
-        return Told(
-            f"No contact with cluster {workload.cluster.name}.",
-            "It is saved and starts when contact returns, for which Gangline looks every 30 s.",
-        )
+        return _no_contact(workload, "It is saved and starts")
     return Told(_trouble(attempt))
+
+
+def _no_contact(workload: Workload, then: str) -> Told:
+    return Told(
+        f"No contact with cluster {workload.cluster.name}.",
+        f"{then} when contact returns, for which Gangline looks every 30 s.",
+    )
 
 
 def _ready(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
@@ -165,6 +169,9 @@ def _stopping(workload: Workload, attempt: Attempt, replicas: Sequence[Replica])
     left = sum(r.state in ("Running", "Starting") for r in replicas)
     by = f" by {workload.desired_by}" if workload.desired_by else ""
     why = f"Stopped{by}; {_pods(left)} still to end." if left else f"Stopped{by}."
+    if attempt.unknown_since:
+        lost = _no_contact(workload, "It is stopped")
+        return Told(f"{why} {lost.why}", lost.next_step)
     return Told(f"{why} {_trouble(attempt)}".strip())
 
 
@@ -181,10 +188,7 @@ def _deleting(workload: Workload, attempt: Attempt, replicas: Sequence[Replica])
     if workload.deleted_at:
         return Told("It is gone from the cluster.")
     if attempt.unknown_since:
-        return Told(
-            f"No contact with cluster {workload.cluster.name}.",
-            "It is removed when contact returns, for which Gangline looks every 30 s.",
-        )
+        return _no_contact(workload, "It is removed")
     why = "The time that it was to be kept is over." if workload.stop_cause == "auto" else ""
     return Told(_trouble(attempt) or why)
 

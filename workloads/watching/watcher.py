@@ -23,7 +23,7 @@ from gangline.lib.fail_points import fail_point
 from workloads import refs, work_bell
 from workloads.models import Attempt
 from workloads.services import observe
-from workloads.services.contact import mark_lost, wake_waiting
+from workloads.services.contact import mark_found, mark_lost, wake_waiting
 from workloads.services.observe import Stamped
 
 log = logging.getLogger(__name__)
@@ -262,7 +262,9 @@ def _follow_up(cluster: Cluster, health: Health) -> None:
     """What a probe found concerns everything on the cluster."""
     if not health.reachable:
         mark_lost(cluster.pk, cluster.last_ok_at or db_now())
-    elif contact.heard(cluster):
+        return
+    mark_found(cluster.pk)
+    if contact.heard(cluster):
         wake_waiting(cluster.pk)
 
 

@@ -112,6 +112,7 @@ def test_of_too_many_pods_those_are_followed_whose_logs_somebody_reads(
 ) -> None:
     """The others have to wait for their turn, which is a long way off here."""
     monkeypatch.setattr(logs, "READS_PER_SECOND", 0.01)
+    monkeypatch.setattr(logs, "FIRST_READS_PER_SECOND", 0.01)
     ref = place.ref(workers=5)
     place.running(ref)
     names = [f"worker-{worker}" for worker in range(5)]
@@ -147,7 +148,7 @@ def test_of_too_many_pods_those_are_followed_whose_logs_somebody_reads(
 def test_logs_of_many_new_pods_are_begun_one_after_the_other(
     place: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(logs, "READS_PER_SECOND", 0.01)
+    monkeypatch.setattr(logs, "FIRST_READS_PER_SECOND", 0.01)
     ref = place.ref(workers=4)
     place.running(ref)
     found = [pods.read(raw) for raw in place.bed.client.list(PODS, place.namespace).body["items"]]

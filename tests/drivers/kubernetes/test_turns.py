@@ -4,6 +4,9 @@ import threading
 import time
 from dataclasses import dataclass
 
+import pytest
+
+from gangline.clusters.drivers.kubernetes import logs
 from gangline.clusters.drivers.kubernetes.turns import Turns
 
 
@@ -102,3 +105,21 @@ def test_many_things_and_many_threads() -> None:
     assert sorted(takers.wait(500)) == sorted(str(n) for n in range(500))
     takers.end()
     assert len(takers.taken) == 500
+
+
+@pytest.mark.parametrize(
+    ("pods", "silent_for", "seconds"),
+    [
+        (10, 0, 0.5),
+        (400, 0, 8),
+        (400, 30, 30),
+        (400, 86_400, 60),
+        (18_000, 0, 360),
+        (18_000, 400, 400),
+        (18_000, 86_400, 4 * 360),
+    ],
+)
+def test_logs_that_stay_silent_are_read_more_seldom(
+    pods: int, silent_for: float, seconds: float
+) -> None:
+    assert logs.pause(pods, silent_for) == seconds

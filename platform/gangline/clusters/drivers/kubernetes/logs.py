@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from gangline.clusters.drivers import log_files
@@ -18,7 +19,7 @@ from gangline.clusters.drivers.base import LogChunk
 from . import archive
 from .archive import DEFAULT, Archive, Limits
 from .client import Client, Unreachable
-from .pods import Pod
+from .pods import Pod, moment
 from .resources import PODS
 from .turns import Turns
 
@@ -28,10 +29,13 @@ FOLLOWERS = 64
 SILENCE = 15.0
 """A follower that hears nothing for so long asks anew: streams die silently when logs rotate."""
 READS_PER_SECOND = 50.0
-"""How many logs are read where there are too many pods to follow each."""
+"""How many logs are read where there are too many pods to follow each, and all of them speak."""
+FIRST_READS_PER_SECOND = 100.0
+"""How many are begun, after a start."""
 AGAIN, AGAIN_AFTER_TROUBLE = 0.5, 3.0
-LONGEST_PAUSE = 60.0
-"""Seconds between two reads of a log that says nothing, where there are turns enough."""
+LONGEST_PAUSE, MOST_TURNS = 60.0, 4
+"""Seconds between two reads of a log that says nothing, where there are turns enough; and else, how
+many turns it lets pass."""
 CATCH_UP = 4.0
 LAST_TRIES = 4
 """Reads of a pod that has ended before it counts as having no log."""
@@ -43,8 +47,15 @@ class _Followed:
     not_before: float = 0.0
     is_gone: bool = False
     failures: int = 0
-    silences: int = 0
-    """Reads in a row that brought nothing."""
+    silent_for: float = 0.0
+    """Seconds since its last line, when it was read last."""
+
+
+def pause(pods: int, silent_for: float) -> float:
+    """Seconds between two reads of a log where so many take turns: for one that is silent, as long
+    as it was until now."""
+    turn = pods / READS_PER_SECOND
+    return max(AGAIN, turn, min(silent_for, max(LONGEST_PAUSE, MOST_TURNS * turn)))
 
 
 class Collector:
@@ -124,7 +135,7 @@ class Collector:
         now = time.monotonic()
         if len(self._pods) <= self._most or pod.is_over or pod.key in self._wanted:
             return now
-        self._next_first = max(now, self._next_first + 1 / READS_PER_SECOND)
+        self._next_first = max(now, self._next_first + 1 / FIRST_READS_PER_SECOND)
         return self._next_first
 
     def _hurry(self, known: _Followed) -> None:
@@ -166,6 +177,7 @@ class Collector:
                 return AGAIN_AFTER_TROUBLE
             was_over, was_gone = pod.is_over, taken.is_gone
             outcome = self._fetch(taken, into, follow=not (was_over or was_gone))
+            taken.silent_for = _silent_for(pod, into)
             if self._is_complete(taken, outcome, was_over=was_over, was_gone=was_gone):
                 into.end()
                 return None
@@ -174,14 +186,11 @@ class Collector:
         return AGAIN_AFTER_TROUBLE if outcome == "broken" else self._pause(taken)
 
     def _pause(self, taken: _Followed) -> float:
-        """The more pods, the longer; and longer for one that has said nothing for a while."""
         if self._is_followed(taken.pod):
             return AGAIN
         if taken.pod.key in self._wanted:
             return max(AGAIN, self._wanted_pods / READS_PER_SECOND)
-        turn = len(self._pods) / READS_PER_SECOND
-        patience = turn * (1 << min(taken.silences, 6))
-        return max(AGAIN, min(patience, max(turn, LONGEST_PAUSE)))
+        return pause(len(self._pods), taken.silent_for)
 
     def _is_followed(self, pod: Pod) -> bool:
         """Followed pods keep a thread each; some threads are always left for the others."""
@@ -202,11 +211,9 @@ class Collector:
     def _fetch(self, taken: _Followed, into: Archive, *, follow: bool) -> str:
         """``read``: to the end; ``stopped``, ``broken``, ``refused``, ``missing`` otherwise."""
         follow = follow and self._is_followed(taken.pod)
-        taken.silences += 1
         try:
             for lines in _lines(self.client, taken.pod, into, follow=follow):
-                if into.add(lines):
-                    taken.silences = 0
+                into.add(lines)
                 if self._stop or (follow and not self._is_followed(taken.pod)):
                     return "stopped"
         except _Refused as refused:
@@ -218,6 +225,12 @@ class Collector:
             log.warning("the log of pod %s cannot be kept: %s", taken.pod.name, why.strerror)
             return "broken"
         return "read"
+
+
+def _silent_for(pod: Pod, into: Archive) -> float:
+    """Seconds since the pod's last line, or since it began, by the clock of its node."""
+    last = moment(into.last.decode()) if into.last else pod.started_at
+    return max(0.0, (datetime.now(UTC) - last).total_seconds()) if last else 0.0
 
 
 class _Refused(Exception):

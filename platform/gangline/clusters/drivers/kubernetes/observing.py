@@ -23,6 +23,7 @@ SILENT_OPERATOR = timedelta(seconds=30)
 OVERDUE = timedelta(seconds=120)
 """A pod that is still listed so long after it should be gone sits on a node that is lost."""
 STOPPED_WORDS = "Stopped on request."
+HELD_WORDS = "Held back: its queue has not let it start, or somebody suspended it on the cluster."
 
 
 def without_job(workload: str, attempt: int, pods: Sequence[Pod]) -> Observation:
@@ -94,7 +95,7 @@ def _suspended(
             first_failure="",
         )
     if job.intent == RUN:
-        reason = hints.get(job.uid, "The cluster's queue has not let it start yet.")
+        reason = hints.get(job.uid, HELD_WORDS)
         return replace(plain, state=ObservedState.PENDING, reason=reason)
     return replace(plain, state=ObservedState.HELD)
 

@@ -1,0 +1,60 @@
+"""What is said of workloads while their cluster is away, and what follows when it is back."""
+
+from datetime import timedelta
+
+from gangline.db.clock import db_now
+from tests.support.engine import Engine
+from tests.support.waiting import wait_for
+from workloads.models import Workload
+from workloads.services import contact, intents
+from workloads.services.reconcile import reconcile
+
+
+def _passed(workload: Workload) -> Workload:
+    reconcile(workload.pk)
+    workload.refresh_from_db()
+    return workload
+
+
+def test_a_deletion_waits_for_an_unreachable_cluster_and_says_so(engine: Engine) -> None:
+    workload = engine.workload()
+    wait_for(lambda: _passed(workload).status == "Running", seconds=10)
+    engine.truth.set_unreachable(True)
+    intents.delete(workload_id=workload.pk, by="researcher")
+    reconcile(workload.pk)
+    workload.refresh_from_db()
+    assert (workload.status, workload.deleted_at) == ("Deleting", None)
+    assert workload.reason == "No contact with cluster faulty-one."
+    engine.truth.set_unreachable(False)
+    engine.heard()
+    wait_for(lambda: _passed(workload).deleted_at, seconds=10)
+
+
+def test_what_no_pass_has_tried_yet_says_too_that_its_cluster_is_away(engine: Engine) -> None:
+    waits = engine.workload()
+    sent = engine.workload("sent")
+    sent.attempts.update(create_state="sent")
+    since = db_now() - timedelta(minutes=1)
+    assert contact.mark_lost(engine.cluster.pk, since) == 1
+    waits.refresh_from_db()
+    assert (waits.status, waits.contact_lost_at) == ("Creating", since)
+    assert waits.reason == "No contact with cluster faulty-one."
+    assert waits.next_reason.startswith("It is saved and starts when contact returns")
+    assert contact.mark_lost(engine.cluster.pk, db_now()) == 0
+    seq = waits.seq
+    assert contact.mark_found(engine.cluster.pk) == 1
+    waits.refresh_from_db()
+    assert (waits.reason, waits.next_reason, waits.contact_lost_at) == ("", "", None)
+    assert waits.seq > seq
+    wait_for(lambda: _passed(waits).status == "Running", seconds=10)
+
+
+def test_a_stop_that_waits_for_an_unreachable_cluster_says_so(engine: Engine) -> None:
+    workload = engine.workload()
+    wait_for(lambda: _passed(workload).status == "Running", seconds=10)
+    contact.mark_lost(engine.cluster.pk, db_now())
+    intents.stop(workload_id=workload.pk, by="researcher")
+    workload.refresh_from_db()
+    assert workload.status == "Stopping"
+    assert workload.reason.endswith("No contact with cluster faulty-one.")
+    assert workload.next_reason.startswith("It is stopped when contact returns")
