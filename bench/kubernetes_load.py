@@ -134,7 +134,7 @@ class Load:
         ]  # fmt: skip
         if rate > QUIET_RATE:
             share = self.busy.share["watcher"]
-            target = (Target("median", rate, at_least=True),)
+            target = (Target("median", rate, at_least=True),) if rate == RATE else ()
             found += [
                 Row(BENCH, _taken_in(how), count / (seconds + late), unit="/s",
                     targets=target, note=f"{count / seconds:.0f}/s sent; all stored {late:.1f} s"

@@ -1,6 +1,7 @@
 """Check in a real browser against a real cluster: objections, their fields, and the last word."""
 
 import ipaddress
+import re
 import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,10 +18,13 @@ from gangline.clusters.models import Cluster
 from gangline.clusters.services import refresh
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.objects import must
+from tests.support.admission import refused_in
 from tests.support.screens import violations
+from tests.support.waiting import wait_for
 from tests.support.world import World
 from workloads import refs
 from workloads.models import Workload
+from workloads.services.reconcile import reconcile
 
 pytestmark = [pytest.mark.needs_kubernetes]
 
@@ -124,3 +128,37 @@ def test_without_scripts(open_page: Opener, ground: Ground) -> None:
     expect(told).to_contain_text("The cluster would not accept it")
     told.get_by_role("link").first.click()
     expect(page.locator("[id='f-worker-compute-cpuMemoryRequest-e']")).to_contain_text("100Mi")
+
+
+def test_what_the_cluster_refuses_is_told_on_the_workload_and_at_its_field(
+    open_page: Opener, ground: Ground
+) -> None:
+    place = "spec.pytorchReplicaSpecs.Worker.template.spec.containers[0].image"
+    words = "images come from registry.lab.example"
+    page = open_page()
+    fill(page)
+    with refused_in(ground.bed, ground.namespace, f"{place}: Forbidden: {words}"):
+        page.get_by_role("button", name="Create training").click()
+        page.wait_for_url(re.compile("/workloads(?!/new)"))
+        wait_for(_failed, seconds=60, what="the refusal")
+    page.goto(f"/workloads/{Workload.objects.get().pk}")
+    told = page.get_by_test_id("refusals")
+    expect(told).to_contain_text("Image is not accepted by the cluster")
+    expect(told).to_contain_text(words)
+    assert violations(page) == []
+    page.get_by_role("button", name="Copy & edit").click()
+    page.wait_for_url("**/review*")
+    told = page.get_by_test_id("check-cluster")
+    expect(told).to_contain_text(words)
+    assert violations(page) == []
+    told.get_by_role("link").first.click()
+    page.wait_for_url("**/workers*")
+    expect(page.locator("[id='f-worker-image-e']")).to_contain_text(words)
+    assert violations(page) == []
+
+
+def _failed() -> bool:
+    workload = Workload.objects.get()
+    reconcile(workload.pk)
+    workload.refresh_from_db()
+    return workload.status == "Failed"

@@ -3,8 +3,6 @@
 The numbers are those of the fault matrix. The network fails in a proxy; all else is the real thing.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -15,8 +13,8 @@ from gangline.clusters.drivers.base import AttemptRef, ObservedState, Unknown
 from gangline.clusters.drivers.kubernetes import labels
 from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
-from gangline.clusters.drivers.kubernetes.resources import Resource
 from gangline.db import clock
+from tests.support.admission import refused_in
 from tests.support.engine import current_attempt
 from tests.support.fault_proxy import Action, FaultProxy
 from tests.support.kubernetes_engine import KubernetesEngine
@@ -32,20 +30,6 @@ pytestmark = pytest.mark.needs_kubernetes
 KIND = KINDS["PyTorch"].resource
 JOBS = "/pytorchjobs$"
 PER_NAME = "/pytorchjobs/"
-POLICIES = Resource(
-    "admissionregistration.k8s.io",
-    "v1",
-    "validatingadmissionpolicies",
-    "ValidatingAdmissionPolicy",
-    namespaced=False,
-)
-BINDINGS = Resource(
-    "admissionregistration.k8s.io",
-    "v1",
-    "validatingadmissionpolicybindings",
-    "ValidatingAdmissionPolicyBinding",
-    namespaced=False,
-)
 
 
 @pytest.mark.parametrize("fault", [answers_after(500), loses_the_answer], ids=["500", "cut"])
@@ -90,7 +74,9 @@ def test_f11_a_create_that_lands_after_the_second_one_makes_no_second_object(
 def test_f14_what_the_cluster_refuses_is_told_in_its_words_and_not_tried_again(
     engine_by_proxy: KubernetesEngine, proxy: FaultProxy
 ) -> None:
-    with _refused_in(engine_by_proxy, "hostPath is not allowed\x07 here"):
+    with refused_in(
+        engine_by_proxy.bed, engine_by_proxy.namespace, "hostPath is not allowed\x07 here"
+    ):
         workload = engine_by_proxy.submit("digits")
         engine_by_proxy.until(workload, "Failed")
         assert "hostPath is not allowed here" in workload.reason
@@ -227,60 +213,6 @@ def test_f35_an_old_create_that_lands_under_the_name_of_a_new_workload_makes_way
     engine_by_proxy.until(new, "Running", seconds=60)
     assert not _ran(old)
     assert_world(engine_by_proxy, proxy)
-
-
-@contextmanager
-def _refused_in(engine: KubernetesEngine, why: str) -> Iterator[None]:
-    """The API server's own admission refuses every job in the engine's namespace."""
-    client, name = engine.bed.client, engine.namespace
-    policy = {
-        "apiVersion": POLICIES.api_version,
-        "kind": POLICIES.kind,
-        "metadata": {"name": name},
-        "spec": {
-            "matchConstraints": {
-                "resourceRules": [
-                    {
-                        "apiGroups": ["kubeflow.org"],
-                        "apiVersions": ["*"],
-                        "operations": ["CREATE"],
-                        "resources": ["pytorchjobs"],
-                    }
-                ]
-            },
-            "validations": [{"expression": "false", "message": why, "reason": "Forbidden"}],
-        },
-    }
-    where = {"matchLabels": {"kubernetes.io/metadata.name": name}}
-    binding = {
-        "apiVersion": BINDINGS.api_version,
-        "kind": BINDINGS.kind,
-        "metadata": {"name": name},
-        "spec": {
-            "policyName": name,
-            "validationActions": ["Deny"],
-            "matchResources": {"namespaceSelector": where},
-        },
-    }
-    made = [(r, client.create(r, "", b)) for r, b in ((POLICIES, policy), (BINDINGS, binding))]
-    try:
-        assert all(answer.ok for _, answer in made), [answer.message for _, answer in made]
-        wait_for(lambda: client.create(KIND, name, _plain(name), dry_run=True).status == 403)
-        yield
-    finally:
-        for resource, answer in made:
-            client.delete(resource, "", name, uid=answer.body["metadata"]["uid"])
-
-
-def _plain(name: str) -> dict[str, Any]:
-    container = {"name": "pytorch", "image": "registry.example/training:1"}
-    worker = {"replicas": 1, "template": {"spec": {"containers": [container]}}}
-    return {
-        "apiVersion": KIND.api_version,
-        "kind": KIND.kind,
-        "metadata": {"name": "plain"},
-        "spec": {"pytorchReplicaSpecs": {"Worker": worker}},
-    }
 
 
 def _remove(engine: KubernetesEngine, workload: Workload) -> dict[str, Any]:
