@@ -33,6 +33,8 @@ WORDS = {
 }
 SHOW_CONFIG = "kubectl config view --raw --flatten --minify"
 """Prints the address and the authority, also of a kubeconfig that only names the files of it."""
+SHOW_CONFIG_NARROW = SHOW_CONFIG.replace(" --flatten", " \\\n  --flatten")
+"""The same, where there is little room."""
 ADDRESS_AT = {intake.KUBECONFIG: "kubeconfig", intake.TOKEN: "server"}
 """The field that says which cluster it is, by the way; of a pod's own account the way itself."""
 
@@ -148,7 +150,7 @@ def _page(
         "said": {one.target: [w.text for w in wrong if w.target == one.target] for one in wrong},
         "contexts": found.contexts,
         "schedulers": intake.schedulers(),
-        "make_account": f"{MAKE_ACCOUNT}\n{SHOW_CONFIG}",
+        "make_account": f"{MAKE_ACCOUNT}\n{SHOW_CONFIG_NARROW}",
         "show_config": SHOW_CONFIG,
         "needs_account": found.needs_account,
         "anyway": request.POST.get("anyway") == "1",
