@@ -270,8 +270,9 @@ def _beginning_logs(world: _World, watcher: psutil.Process) -> Row:
     until(lambda: _logs_begun(world.place) >= count, PATIENCE)
     used, took = sum(watcher.cpu_times()[:2]) - used, time.monotonic() - began
     later = count / max(LONGEST_PAUSE, MOST_TURNS * count / READS_PER_SECOND)
+    each = used * 1000 / max(1, count - have)
     return Row(
-        BENCH, f"rows right → {count} logs begun", took, unit="s", cpu=used * 1000 / (count - have),
+        BENCH, f"rows right → {count} logs begun", took, unit="s", cpu=each,
         note=f"{100 * used / took:.0f} % of one core; silent ones are read at {later:.0f}/s later",
     )  # fmt: skip
 

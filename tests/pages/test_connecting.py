@@ -17,7 +17,7 @@ from gangline.audit.models import AuditEntry
 from gangline.clusters import checks, connections, credentials
 from gangline.clusters.models import Cluster, ConnectionCheck, Credential
 from gangline.organization import services
-from gangline.organization.connecting import SHOW_CONFIG, as_pem
+from gangline.organization.connecting import SHOW_CONFIG, SHOW_CONFIG_NARROW, as_pem
 from gangline.organization.models import Scope
 from tests.support.api_server import Script, answering
 from tests.support.certificates import data, kubeconfig, pair
@@ -353,7 +353,8 @@ def test_an_authority_may_come_as_a_kubeconfig_has_it() -> None:
 
 def test_page_and_guide_give_one_command_for_the_authority(world: World) -> None:
     page = seen(world, CONNECT)
-    assert page.count(SHOW_CONFIG) == 3, "at the kubeconfig, at the authority, and to run"
+    assert page.count(SHOW_CONFIG) == 2, "at the kubeconfig and at the authority"
+    assert page.count(SHOW_CONFIG_NARROW) == 1, "to run"
     assert page.count("kubectl config view") == 3
     guide = Path("docs/how-to/connect-a-kubernetes-cluster.md").read_text(encoding="utf-8")
     assert guide.count(SHOW_CONFIG) == guide.count("kubectl config view") == 1

@@ -10,6 +10,7 @@ from typing import Any
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from gangline.clusters.drivers.kubernetes.resources import Resource
 from tests.beds.kubernetes.bed import Bed
+from tests.beds.kubernetes.objects import must
 
 from .waiting import wait_for
 
@@ -63,14 +64,16 @@ def refused_in(bed: Bed, namespace: str, why: str) -> Iterator[None]:
             "matchResources": {"namespaceSelector": where},
         },
     }
-    made = [(r, client.create(r, "", b)) for r, b in ((POLICIES, policy), (BINDINGS, binding))]
+    made: list[tuple[Resource, str]] = []
     try:
-        assert all(answer.ok for _, answer in made), [answer.message for _, answer in made]
+        for resource, body in ((POLICIES, policy), (BINDINGS, binding)):
+            answer = must(client.create(resource, "", body))
+            made.append((resource, answer.body["metadata"]["uid"]))
         wait_for(lambda: client.create(KIND, name, _plain(name), dry_run=True).status == 403)
         yield
     finally:
-        for resource, answer in made:
-            client.delete(resource, "", name, uid=answer.body["metadata"]["uid"])
+        for resource, uid in made:
+            client.delete(resource, "", name, uid=uid)
 
 
 def _plain(name: str) -> dict[str, Any]:

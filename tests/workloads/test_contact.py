@@ -3,10 +3,10 @@
 from datetime import timedelta
 
 from gangline.db.clock import db_now
-from tests.support.engine import Engine
+from tests.support.engine import Engine, current_attempt
 from tests.support.waiting import wait_for
 from workloads.models import Workload
-from workloads.services import contact, intents
+from workloads.services import claims, contact, intents
 from workloads.services.reconcile import reconcile
 
 
@@ -47,6 +47,51 @@ def test_what_no_pass_has_tried_yet_says_too_that_its_cluster_is_away(engine: En
     assert (waits.reason, waits.next_reason, waits.contact_lost_at) == ("", "", None)
     assert waits.seq > seq
     wait_for(lambda: _passed(waits).status == "Running", seconds=10)
+
+
+def test_what_a_pass_told_of_the_outage_goes_with_it(engine: Engine) -> None:
+    tried = engine.workload()
+    engine.truth.set_unreachable(True)
+    _passed(tried)
+    assert current_attempt(tried).trouble
+    contact.mark_lost(engine.cluster.pk, db_now())
+    contact.mark_found(engine.cluster.pk)
+    attempt = current_attempt(tried)
+    assert (attempt.trouble, attempt.unknown_since, tried.reason) == ("", None, "")
+
+
+def test_one_that_is_to_go_on_says_that_its_cluster_is_away(engine: Engine) -> None:
+    workload = engine.workload()
+    wait_for(lambda: _passed(workload).status == "Running", seconds=10)
+    intents.stop(workload_id=workload.pk, by="researcher")
+    wait_for(lambda: _passed(workload).status == "Stopped", seconds=10)
+    intents.resume(workload_id=workload.pk, by="researcher")
+    contact.mark_lost(engine.cluster.pk, db_now())
+    workload.refresh_from_db()
+    assert workload.reason == "No contact with cluster faulty-one."
+    assert "when contact returns" in workload.next_reason
+
+
+def test_ends_are_first_once_and_again_when_contact_is_back(engine: Engine) -> None:
+    now = db_now()
+    waits, ends, rests = (engine.workload(name) for name in ("waits", "ends", "rests"))
+    rows = Workload.objects
+    rows.filter(pk=waits.pk).update(due_at=now - timedelta(days=1))
+    rows.filter(pk=ends.pk).update(desired="Stopped", status="Stopping", due_at=now)
+    rows.filter(pk=rests.pk).update(desired="Stopped", status="Stopped", due_at=now)
+    assert _order() == ["ends", "waits", "rests"]
+    rows.filter(pk=ends.pk).update(fail_count=3)
+    assert _order() == ["waits", "ends", "rests"]
+    later = now + timedelta(minutes=4)
+    rows.exclude(pk=waits.pk).update(due_at=later)
+    contact.wake_waiting(engine.cluster.pk)
+    assert _order() == ["ends", "waits"]
+    rests.refresh_from_db()
+    assert rests.due_at == later
+
+
+def _order() -> list[str]:
+    return list(claims.due(db_now()).values_list("name", flat=True))
 
 
 def test_a_stop_that_waits_for_an_unreachable_cluster_says_so(engine: Engine) -> None:

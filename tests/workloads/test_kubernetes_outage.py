@@ -44,7 +44,8 @@ def test_f32_after_an_hour_all_is_done_stops_first_and_not_in_a_storm(
     wait_for(lambda: Cluster.objects.get().health == "Unreachable", seconds=60)
     wait_for(lambda: all(w.contact_lost_at for w in _fresh(ends + queued)), seconds=60)
     clock.shift(timedelta(hours=1))
-    assert sum(w.fail_count for w in _fresh(ends + queued)) < 60, "each found out for itself"
+    failed = sum(w.fail_count for w in _fresh(ends + queued))
+    assert failed < (STOPS + QUEUED) / 2, "each found out for itself"
     for waiting, status, told in ((ends, "Stopping", "stopped"), (queued, "Creating", "saved and")):
         for workload in _fresh(waiting):
             assert workload.status == status

@@ -134,7 +134,7 @@ def test_stops_go_before_everything_that_was_due_earlier(shared_engine: Engine) 
     old = db_now() - timedelta(days=2)
     first, second = shared_engine.workload("first"), shared_engine.workload("second")
     Workload.objects.filter(pk=first.pk).update(due_at=old)
-    second.attempts.update(create_state="seen", sent_at=db_now())
+    second.attempts.update(create_state="seen", sent_at=db_now(), observed_state="Running")
     intents.stop(workload_id=second.pk, by="researcher")
     due = claims.due(db_now()).values_list("name", flat=True)
     assert list(due) == ["second", "first"]

@@ -23,6 +23,8 @@ from gangline.db.clock import db_now
 from gangline.db.locks import locked
 from workloads.models import Desired, Workload
 
+STOPPED = "Stopped"
+"""The status of a workload that has nothing to end; it is only looked at now and then."""
 LEASE_SECONDS = 45.0
 OLDEST_FOR_EFFECT = 40.0
 """An older claim starts no effect: it might be carried out after somebody else took over."""
@@ -85,10 +87,13 @@ def claimable(now: datetime) -> QuerySet[Workload]:
 
 
 def due(now: datetime) -> QuerySet[Workload]:
-    """… and of which no worker was told lately: stops and deletions first, then the longest due."""
-    is_to_run = Case(When(desired=Desired.RUNNING, then=1), default=0)
+    """… and of which no worker was told lately: what is to end first, then the longest due.
+
+    Once only: an end that failed waits with all others, and keeps no healthy cluster waiting.
+    """
+    is_to_end = ~Q(desired=Desired.RUNNING) & ~Q(status=STOPPED) & Q(fail_count=0)
     untold = claimable(now).filter(Q(rung_until=None) | Q(rung_until__lte=now))
-    return untold.order_by(is_to_run, "due_at")
+    return untold.order_by(Case(When(is_to_end, then=0), default=1), "due_at")
 
 
 @contextmanager

@@ -7,13 +7,13 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Case, F, Q, QuerySet, When
 
 from gangline.db.clock import db_now
 from gangline.db.locks import locked, update_in_order
 from workloads import work_bell
 from workloads.models import Attempt, CreateState, Desired, Workload
-from workloads.services import status
+from workloads.services import claims, status
 
 BATCH = 200
 _MARKED = Q(first_seen_at__isnull=False) | Q(create_state=CreateState.NONE)
@@ -21,11 +21,13 @@ _MARKED = Q(first_seen_at__isnull=False) | Q(create_state=CreateState.NONE)
 
 
 def wake_waiting(cluster_id: UUID) -> int:
-    """Make due what waits for another try on this cluster."""
+    """Make due what waits for another try on this cluster; what is to end is first again."""
     now = db_now()
-    waits = Q(fail_count__gt=0) | (~Q(desired=Desired.RUNNING) & Q(deleted_at=None))
+    is_to_end = ~Q(desired=Desired.RUNNING) & ~Q(status=claims.STOPPED)
+    waits = Q(fail_count__gt=0) | (is_to_end & Q(deleted_at=None))
     rows = Workload.objects.filter(waits, cluster=cluster_id, due_at__gt=now)
-    woken = update_in_order(rows, due_at=now, rung_until=None)
+    failed = Case(When(desired=Desired.RUNNING, then=F("fail_count")), default=0)
+    woken = update_in_order(rows, due_at=now, rung_until=None, fail_count=failed)
     if woken:
         work_bell.ring()
     return woken
@@ -34,13 +36,13 @@ def wake_waiting(cluster_id: UUID) -> int:
 def mark_lost(cluster_id: UUID, since: datetime) -> int:
     """Say of what runs there since when it is only the last that was known (P4), and of what is
     still to be made there, why nothing comes of it."""
-    return _mark(_current(cluster_id).filter(_MARKED, unknown_since=None), since)
+    return _mark(_current(cluster_id).filter(_MARKED, unknown_since=None), unknown_since=since)
 
 
 def mark_found(cluster_id: UUID) -> int:
     """What is still to be made there goes on. Of what runs there, the next look says how it is."""
     waiting = Q(create_state=CreateState.NONE, unknown_since__isnull=False)
-    return _mark(_current(cluster_id).filter(waiting), None)
+    return _mark(_current(cluster_id).filter(waiting), unknown_since=None, trouble="")
 
 
 def _current(cluster_id: UUID) -> QuerySet[Attempt]:
@@ -52,16 +54,18 @@ def _current(cluster_id: UUID) -> QuerySet[Attempt]:
     )
 
 
-def _mark(attempts: QuerySet[Attempt], since: datetime | None) -> int:
-    marked = 0
+def _mark(attempts: QuerySet[Attempt], **columns: object) -> int:
+    """One walk: what another process changes behind it is the matter of the next probe."""
+    marked, last = 0, UUID(int=0)
     while True:
-        ids = list(attempts.values_list("workload_id", flat=True)[:BATCH])
+        ahead = attempts.filter(workload_id__gt=last).order_by("workload_id")
+        ids = list(ahead.values_list("workload_id", flat=True)[:BATCH])
         if not ids:
             return marked
         with transaction.atomic():
             rows = list(
                 locked(Workload.objects.select_related("cluster", "project").filter(pk__in=ids))
             )
-            attempts.filter(workload__in=ids).update(unknown_since=since)
+            attempts.filter(workload__in=ids).update(**columns)
             status.settle_all(rows, now=db_now())
-        marked += len(ids)
+        marked, last = marked + len(ids), ids[-1]

@@ -12,6 +12,8 @@ Preparation = Callable[[Workload, Attempt, int, datetime], None]
 
 def before_create(workload: Workload, attempt: Attempt, fence: int, now: datetime) -> None:
     """From here on the object may exist. What was seen stays seen: this completes it (R7a)."""
+    if attempt.create_state == CreateState.NONE:
+        attempt.unknown_since = None  # that was of the cluster; from here on it is of the object
     if attempt.create_state != CreateState.SEEN:
         attempt.create_state = CreateState.SENT
     attempt.sent_at = now

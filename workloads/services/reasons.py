@@ -95,6 +95,8 @@ def _waiting(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) 
     if attempt.create_state == "seen":
         why = sentence(attempt.observed_reason) or "The cluster is looking for a place for it."
         return Told(why, _until_placed(attempt, replicas))
+    if attempt.unknown_since:
+        return _no_contact(workload, "It is saved and starts")
     if attempt.impossible:
         return Told(attempt.wait_reason, "Copy & edit it to ask for less, or enlarge the cluster.")
     if attempt.trouble:
@@ -204,6 +206,8 @@ def _failed(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -
 
 
 def _resuming(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+    if attempt.unknown_since:
+        return _no_contact(workload, "It goes on")
     return Told(attempt.trouble or attempt.wait_reason)
 
 

@@ -27,9 +27,9 @@ class ReplicaRows:
         self._of: defaultdict[int, list[Replica]] = defaultdict(list)
         for replica in found:
             self._of[replica.attempt_id].append(replica)
-        new = [a.pk for a in attempts if a.placement is None and a.pk not in self._of]
-        self._effective = _effective(new)
-        """What was asked for, of attempts of which no replica was known."""
+        self._new = [a.pk for a in attempts if a.placement is None and a.pk not in self._of]
+        """Attempts of which no replica was known: the first that is asked for all of them."""
+        self._effective: dict[int, Any] = {}
         self._fresh: list[Replica] = []
         self._moved: dict[int, Replica] = {}
 
@@ -70,7 +70,8 @@ class ReplicaRows:
             if not has_gpus(workload.framework, role):
                 return 0
             if attempt.pk not in self._effective:
-                self._effective |= _effective([attempt.pk])
+                self._effective |= _effective({attempt.pk, *self._new})
+                self._new = []
             said = self._effective[attempt.pk].get(f"{role}.compute.gpuDevicesRequest", {})
             return int(said.get("value") or 0)
 

@@ -90,6 +90,7 @@ class Watchers:
             if stop.is_set() or not is_due or not (watcher.is_leading or not cluster.capacity):
                 continue
             if cluster.failures == 0 and contact.is_resting(cluster):
+                mark_found(cluster.pk)
                 continue  # it asked for it; one that is only away is asked whether it is back
             self._probed[cluster.pk] = time.monotonic()
             try:

@@ -2,11 +2,16 @@
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
 
 import pytest
 
-from gangline.clusters.drivers.kubernetes import logs
+from gangline.clusters.drivers.kubernetes import labels, logs, pods
+from gangline.clusters.drivers.kubernetes.client import Client
 from gangline.clusters.drivers.kubernetes.turns import Turns
 
 
@@ -123,3 +128,29 @@ def test_logs_that_stay_silent_are_read_more_seldom(
     pods: int, silent_for: float, seconds: float
 ) -> None:
     assert logs.pause(pods, silent_for) == seconds
+
+
+class Resting:
+    """A cluster that wants to be left alone."""
+
+    rest_left = 7.0
+
+    @contextmanager
+    def stream(self, *_: object, **__: object) -> Iterator[tuple[int, Iterator[bytes]]]:
+        yield 429, iter(())
+
+
+def test_a_log_is_not_given_up_while_the_cluster_rests(tmp_path: Path) -> None:
+    collector = logs.Collector(cast(Client, Resting()), tmp_path, followers=0)
+    marks = {
+        labels.WORKLOAD: "w",
+        labels.ATTEMPT: "1",
+        "training.kubeflow.org/replica-type": "worker",
+    }
+    raw = {
+        "metadata": {"name": "digits-worker-0", "namespace": "n", "uid": "u", "labels": marks},
+        "status": {"phase": "Succeeded"},
+    }
+    taken = logs._Followed(pods.read(raw))
+    assert {collector._turn(taken) for _ in range(logs.LAST_TRIES + 1)} == {7.0}
+    assert taken.failures == 0

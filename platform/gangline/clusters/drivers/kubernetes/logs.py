@@ -159,6 +159,8 @@ class Collector:
                 pause = AGAIN_AFTER_TROUBLE
             with self._changed:
                 if pause is not None:
+                    if taken.is_gone or taken.pod.is_over:
+                        pause = min(pause, AGAIN_AFTER_TROUBLE)  # it may have come meanwhile
                     taken.not_before = time.monotonic() + pause
                     self._turns.put(taken)
                     continue
@@ -177,13 +179,17 @@ class Collector:
                 return AGAIN_AFTER_TROUBLE
             was_over, was_gone = pod.is_over, taken.is_gone
             outcome = self._fetch(taken, into, follow=not (was_over or was_gone))
-            taken.silent_for = _silent_for(pod, into)
+            if outcome == "read":
+                taken.silent_for = _silent_for(pod, into)
             if self._is_complete(taken, outcome, was_over=was_over, was_gone=was_gone):
                 into.end()
                 return None
         if outcome == "stopped":
             return AGAIN  # in the middle: the rest is read in one turn
-        return AGAIN_AFTER_TROUBLE if outcome == "broken" else self._pause(taken)
+        if outcome == "read":
+            return self._pause(taken)
+        turn = len(self._pods) / READS_PER_SECOND  # so that many that fail make no storm
+        return max(AGAIN_AFTER_TROUBLE, turn, self.client.rest_left)
 
     def _pause(self, taken: _Followed) -> float:
         if self._is_followed(taken.pod):
@@ -205,11 +211,14 @@ class Collector:
             return True
         if was_over and outcome == "read":
             return True
+        if outcome == "later":
+            return False
         taken.failures = taken.failures + 1 if was_over else 0
         return taken.failures >= LAST_TRIES
 
     def _fetch(self, taken: _Followed, into: Archive, *, follow: bool) -> str:
-        """``read``: to the end; ``stopped``, ``broken``, ``refused``, ``missing`` otherwise."""
+        """``read``: to the end; ``stopped``, ``broken``, ``refused``, ``missing`` otherwise, or
+        ``later``: the cluster wants to be left alone."""
         follow = follow and self._is_followed(taken.pod)
         try:
             for lines in _lines(self.client, taken.pod, into, follow=follow):
@@ -217,7 +226,7 @@ class Collector:
                 if self._stop or (follow and not self._is_followed(taken.pod)):
                     return "stopped"
         except _Refused as refused:
-            return "missing" if refused.status == 404 else "refused"
+            return _OUTCOMES.get(refused.status, "refused")
         except Unreachable:
             return "broken"
         except OSError as why:
@@ -228,9 +237,13 @@ class Collector:
 
 
 def _silent_for(pod: Pod, into: Archive) -> float:
-    """Seconds since the pod's last line, or since it began, by the clock of its node."""
+    """Seconds since the pod's last line, or since it began. A node whose clock is late counts as
+    silent for longer: it is read more seldom then."""
     last = moment(into.last.decode()) if into.last else pod.started_at
     return max(0.0, (datetime.now(UTC) - last).total_seconds()) if last else 0.0
+
+
+_OUTCOMES = {404: "missing", 429: "later"}
 
 
 class _Refused(Exception):
