@@ -130,27 +130,45 @@ def test_logs_that_stay_silent_are_read_more_seldom(
     assert logs.pause(pods, silent_for) == seconds
 
 
-class Resting:
-    """A cluster that wants to be left alone."""
+@dataclass
+class Refusing:
+    """A cluster that answers every log with a status."""
 
-    rest_left = 7.0
+    status: int
+    rest_left: float = 0.0
 
     @contextmanager
     def stream(self, *_: object, **__: object) -> Iterator[tuple[int, Iterator[bytes]]]:
-        yield 429, iter(())
+        yield self.status, iter(())
+
+
+def refused(client: Refusing, folder: Path, count: int = 1) -> logs.Collector:
+    """A collector of so many pods without a thread that reads."""
+    made = logs.Collector(cast(Client, client), folder, followers=0)
+    for number in range(count):
+        taken = logs._Followed(pod(number))
+        made._pods[taken.pod.uid] = taken
+    return made
+
+
+def pod(number: int, phase: str = "Running") -> pods.Pod:
+    role = {"training.kubeflow.org/replica-type": "worker"}
+    marks = {labels.WORKLOAD: f"w{number}", labels.ATTEMPT: "1", **role}
+    meta = {"name": f"pod-{number}", "namespace": "n", "uid": f"{number}", "labels": marks}
+    return pods.read({"metadata": meta, "status": {"phase": phase}})
 
 
 def test_a_log_is_not_given_up_while_the_cluster_rests(tmp_path: Path) -> None:
-    collector = logs.Collector(cast(Client, Resting()), tmp_path, followers=0)
-    marks = {
-        labels.WORKLOAD: "w",
-        labels.ATTEMPT: "1",
-        "training.kubeflow.org/replica-type": "worker",
-    }
-    raw = {
-        "metadata": {"name": "digits-worker-0", "namespace": "n", "uid": "u", "labels": marks},
-        "status": {"phase": "Succeeded"},
-    }
-    taken = logs._Followed(pods.read(raw))
+    collector = refused(Refusing(429, rest_left=7.0), tmp_path)
+    taken = logs._Followed(pod(0, "Succeeded"))
     assert {collector._turn(taken) for _ in range(logs.LAST_TRIES + 1)} == {7.0}
     assert taken.failures == 0
+
+
+def test_many_logs_that_are_refused_wait_for_each_other_but_not_one_that_is_read(
+    tmp_path: Path,
+) -> None:
+    collector = refused(Refusing(500), tmp_path, count=400)
+    collector.want([("w7", 1)])
+    first, read = collector._pods["0"], collector._pods["7"]
+    assert (collector._turn(first), collector._turn(read)) == (8.0, 3.0)

@@ -188,15 +188,20 @@ class Collector:
             return AGAIN  # in the middle: the rest is read in one turn
         if outcome == "read":
             return self._pause(taken)
-        turn = len(self._pods) / READS_PER_SECOND  # so that many that fail make no storm
+        # Many that fail make no storm; a log that somebody reads does not wait for all others.
+        turn = self._rivals(pod) / READS_PER_SECOND
         return max(AGAIN_AFTER_TROUBLE, turn, self.client.rest_left)
 
     def _pause(self, taken: _Followed) -> float:
         if self._is_followed(taken.pod):
             return AGAIN
         if taken.pod.key in self._wanted:
-            return max(AGAIN, self._wanted_pods / READS_PER_SECOND)
+            return max(AGAIN, self._rivals(taken.pod) / READS_PER_SECOND)
         return pause(len(self._pods), taken.silent_for)
+
+    def _rivals(self, pod: Pod) -> int:
+        """How many take turns with it."""
+        return self._wanted_pods if pod.key in self._wanted else len(self._pods)
 
     def _is_followed(self, pod: Pod) -> bool:
         """Followed pods keep a thread each; some threads are always left for the others."""
