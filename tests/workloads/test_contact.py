@@ -74,10 +74,11 @@ def test_one_that_is_to_go_on_says_that_its_cluster_is_away(engine: Engine) -> N
 
 def test_ends_are_first_once_and_again_when_contact_is_back(engine: Engine) -> None:
     now = db_now()
+    soon = now - timedelta(minutes=1)
     waits, ends, rests = (engine.workload(name) for name in ("waits", "ends", "rests"))
     rows = Workload.objects
     rows.filter(pk=waits.pk).update(due_at=now - timedelta(days=1))
-    rows.filter(pk=ends.pk).update(desired="Stopped", status="Stopping", due_at=now)
+    rows.filter(pk=ends.pk).update(desired="Stopped", status="Stopping", due_at=soon)
     rows.filter(pk=rests.pk).update(desired="Stopped", status="Stopped", due_at=now)
     assert _order() == ["ends", "waits", "rests"]
     rows.filter(pk=ends.pk).update(fail_count=3)
