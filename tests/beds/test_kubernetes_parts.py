@@ -14,6 +14,7 @@ import pytest
 from scripts import system_packages
 from tests.beds.kubernetes import bed as beds
 from tests.beds.kubernetes import building, components, golang, isolating
+from tests.beds.kubernetes.__main__ import kubectl
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.components import COMPONENTS, Component
 from tests.beds.kubernetes.processes import Identity, listener_on
@@ -111,6 +112,17 @@ def test_without_the_programs_the_advice_is_to_build_them(
     assert system_packages.missing_parts(["kubernetes"]) == ["kubernetes"]
     assert system_packages.PARTS["kubernetes"].advice == "run make bed-build 'WITH=jobset volcano'"
     assert system_packages.how_to_get(["kubernetes"])[-1] == "make bed-build 'WITH=jobset volcano'"
+
+
+def test_the_bed_says_where_its_kubectl_is_or_how_to_get_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GANGLINE_BED_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("KUBEBUILDER_ASSETS", str(tmp_path))
+    assert kubectl(tmp_path / "bed").startswith("make bed-build WITH=kubectl")
+    (tmp_path / "kubectl").touch()
+    admin = tmp_path / "bed" / "admin.kubeconfig"
+    assert kubectl(tmp_path / "bed") == f"{tmp_path / 'kubectl'} --kubeconfig {admin}"
 
 
 def test_an_unknown_add_on_is_refused_by_name() -> None:

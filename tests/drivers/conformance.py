@@ -166,6 +166,7 @@ class DriverConformance:
 
     def test_capacity_is_positive(self, driver: Driver) -> None:
         capacity = driver.capacity()
+        assert capacity is not None
         assert capacity.cpus > 0
         assert capacity.memory > 0
 

@@ -7,7 +7,7 @@ out, and thousands of workloads do not each find out for themselves that it is a
 from datetime import timedelta
 from uuid import UUID
 
-from django.db.models import F, Q
+from django.db.models import Case, F, Q, When
 
 from gangline.db.clock import db_now
 
@@ -38,8 +38,14 @@ def heard(cluster: Cluster) -> bool:
     """It answered; True when it had been away, so that what waits for it should go on now."""
     if not cluster.failures:
         return False
+    now = db_now()
     was_lost = Cluster.objects.filter(pk=cluster.pk, failures__gt=0)
-    return bool(was_lost.update(failures=0, rests_until=None))
+    # A rest for which the cluster asked stays: it is no sign that it is away.
+    is_for_silence = Q(
+        failures__gte=MOST_FAILURES, rests_until__lte=now + timedelta(seconds=PAUSE_SECONDS)
+    )
+    rests = Case(When(is_for_silence, then=None), default=F("rests_until"))
+    return bool(was_lost.update(failures=0, rests_until=rests))
 
 
 def is_resting(cluster: Cluster) -> bool:

@@ -10,6 +10,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Q
 
 from gangline.db.clock import db_now
+from gangline.db.locks import locked
 
 from .models import Lease, SystemNotice
 
@@ -73,9 +74,12 @@ class LeaseHolder:
         return self.acquire()
 
     def guard(self) -> None:
-        """Inside a transaction: raise LeaseLost unless the row still carries the own fence."""
+        """Inside a transaction: raise LeaseLost unless the row still carries the own fence.
+
+        Nobody can take the role before the transaction ends.
+        """
         held = Lease.objects.filter(name=self.name, owner=self.owner, fence=self.fence)
-        if not self.fence or not held.exists():
+        if not self.fence or locked(held).first() is None:
             raise LeaseLost(self.name)
 
     def release(self) -> None:

@@ -26,7 +26,6 @@ def refresh(cluster: Cluster) -> Health:
         return store_health(cluster, driver.probe())
     health = store_health(cluster, driver.probe())
     if health.reachable:
-        # A cluster that does not answer has not become empty.
         store_capacity(cluster, health.capacity or driver.capacity())
     return health
 
@@ -36,8 +35,10 @@ def measure(cluster: Cluster) -> None:
     store_capacity(cluster, driver_for(cluster).capacity())
 
 
-def store_capacity(cluster: Cluster, capacity: Capacity) -> None:
+def store_capacity(cluster: Cluster, capacity: Capacity | None) -> None:
     """Store what was found, if it is something new."""
+    if capacity is None:
+        return  # a cluster that does not tell has not become empty
     found = _capacity_json(capacity)
     if found == cluster.capacity:
         return
@@ -79,7 +80,7 @@ def _tell_of_login(cluster: Cluster, health: Health) -> None:
     if health.is_login_refused:
         leases.notice(
             _login_refused(cluster),
-            f"Cluster {cluster.name} no longer accepts Gangline's login. Replace the credential on"
+            f"Cluster {cluster.name} does not accept Gangline's login. Replace the credential on"
             " its page; what runs there goes on.",
         )
     elif health.reachable:

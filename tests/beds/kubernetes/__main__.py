@@ -64,9 +64,18 @@ def _up(with_: tuple[str, ...]) -> int:
         _say(f"  {user + ' kubeconfig':24} {there.folder / user}.kubeconfig   {rights}")
     _say(f"  Logs                     {there.folder / 'logs'}, one of each of its processes")
     _say(f"  Add-ons                  {' '.join(there.state.with_) or 'none'}; {_choice()}")
+    _say(f"  kubectl                  {kubectl(there.folder)}")
     _say("  Stop it                  make bed-down")
     _say(_STEPS.format(kubeconfig=there.folder / "gangline.kubeconfig"))
     return 0
+
+
+def kubectl(folder: Path) -> str:
+    """The command that looks at the bed in ``folder``, or how to come to one."""
+    program = building.program("kubectl")
+    if not program.exists():
+        return "make bed-build WITH=kubectl builds one, and make bed then prints its path"
+    return f"{program} --kubeconfig {folder / 'admin.kubeconfig'}"
 
 
 def _choice() -> str:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from gangline.clusters.drivers.base import AttemptRef
 from gangline.clusters.drivers.kubernetes.jobs import INTENT
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
 
@@ -13,6 +14,10 @@ MARKS = {
     "gangline.dev/workload": "w-1",
     "gangline.dev/attempt": "1",
 }
+REF = AttemptRef(
+    "install-a", "w-1", 1, "gang", "gangline-vision", rendered={"framework": "PyTorch"}
+)
+"""The attempt of which `job` and `pod` are."""
 
 OWNER = {"kind": "PyTorchJob", "name": "gang", "uid": "job-1", "controller": True}
 """Of the pods: the job that `job` makes, unless said."""

@@ -101,7 +101,7 @@ def status(code: int, message: str, *, reason: str = "", wait: float | None = No
         ),
         (Answer(502, "<html>Bad Gateway</html>"), Unknown("The cluster answered 502.")),
         (Answer(500, None), Unknown("The cluster answered 500.")),
-        (status(401, "Unauthorized"), Unknown("The cluster no longer accepts Gangline's login.")),
+        (status(401, "Unauthorized"), Unknown("The cluster does not accept Gangline's login.")),
         (
             status(
                 500,

@@ -82,7 +82,7 @@ def test_a_login_that_is_not_accepted_leaves_everything_open(place: Ground, bed:
     assert isinstance(driver.create(place.ref()), Unknown)
     seen = driver.observe(place.ref())
     assert seen.state is S.UNKNOWN
-    assert seen.reason == "The cluster no longer accepts Gangline's login."
+    assert seen.reason == "The cluster does not accept Gangline's login."
 
 
 def test_a_cluster_that_is_not_there_leaves_everything_open(place: Ground) -> None:

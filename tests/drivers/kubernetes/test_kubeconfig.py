@@ -209,6 +209,11 @@ def test_broken_files(text: str | bytes, sentence: str) -> None:
     assert sentence in " ".join(map(str, parsed.refusals))
 
 
+def test_a_nul_at_the_end_is_told_with_its_line() -> None:
+    (refusal,) = parse(f"apiVersion: v1\nkind: Config\ntoken: {CANARY}\n\0", now=NOW).refusals
+    assert (refusal.where, refusal.instead) == ("Line 4:", "Remove the character U+0000.")
+
+
 def test_what_stands_in_an_unreadable_line_is_not_repeated() -> None:
     text = f"kind: Config\nusers:\n- user: {{token: !{CANARY} x}}\n"
     assert CANARY not in " ".join(map(str, parse(text, now=NOW).refusals))

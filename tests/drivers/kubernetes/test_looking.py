@@ -1,22 +1,23 @@
 """What a look at an attempt costs its cluster."""
 
+import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import AttemptRef, ObservedState
-from gangline.clusters.drivers.kubernetes import jobs, schedulers
-from gangline.clusters.drivers.kubernetes.client import Answer
+from gangline.clusters.drivers.base import ObservedState
+from gangline.clusters.drivers.kubernetes import deadlines, jobs, schedulers
+from gangline.clusters.drivers.kubernetes.client import Answer, Unreachable
 from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
 from gangline.clusters.drivers.kubernetes.options import Options
+from gangline.clusters.drivers.kubernetes.resources import NODES
 from tests.drivers.kubernetes import raw as made
 from tests.drivers.kubernetes.scripted import ScriptedClient, page
 
-REF = AttemptRef(
-    "install-a", "w-1", 1, "gang", "gangline-vision", rendered={"framework": "PyTorch"}
-)
+REF = made.REF
 
 
 def ago(seconds: float) -> str:
@@ -39,6 +40,28 @@ def cluster(job: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> Script
         return page(*pods) if path.endswith("/gangline-vision/pods") else page()
 
     return ScriptedClient(say)
+
+
+class SlowNodes(ScriptedClient):
+    """Has a gang that waits, and takes ``seconds`` to list its nodes."""
+
+    seconds = 0.0
+
+    def __init__(self) -> None:
+        super().__init__(_waiting)
+
+    def request(self, method: str, path: str, **more: Any) -> Answer:
+        if path == NODES.path():
+            time.sleep(min(self.seconds, more["read_seconds"]))
+            if self.seconds > more["read_seconds"]:
+                raise Unreachable("It did not answer in time.")
+        return super().request(method, path, **more)
+
+
+def _waiting(method: str, path: str, query: Mapping[str, Any]) -> Answer:
+    if path.endswith("/events"):
+        return page({"message": "No GPU is left."})
+    return page() if path.endswith("s") else Answer(200, gang())
 
 
 def asked(client: ScriptedClient, ending: str) -> int:
@@ -82,3 +105,30 @@ def test_a_start_is_slow_since_the_pod_has_its_node(seconds: float, looks: int) 
     seen = KubernetesDriver(client, Options()).observe(REF)
     assert seen.state is ObservedState.STARTING
     assert asked(client, "/events") == looks
+
+
+def test_a_gang_that_waits_is_seen_though_why_is_not_told_in_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What was told of it last holds until there is time to ask again."""
+    monkeypatch.setattr(deadlines, "BUDGET", 0.6)
+    client = SlowNodes()
+    driver = KubernetesDriver(client, Options())
+    assert driver.observe(REF).reason == "No GPU is left."
+    driver._pending._room = None
+    client.seconds, began = 5.0, time.monotonic()
+    seen = driver.observe(REF)
+    assert time.monotonic() - began < 1.2
+    assert (seen.state, seen.reason) == (ObservedState.PENDING, "No GPU is left.")
+    fresh = KubernetesDriver(client, Options()).observe(REF)
+    assert (fresh.state, fresh.reason) == (ObservedState.PENDING, "")
+
+
+def test_what_is_free_is_counted_once_for_all_that_ask() -> None:
+    client = SlowNodes()
+    client.seconds = 0.3
+    driver = KubernetesDriver(client, Options())
+    with ThreadPoolExecutor(8) as crowd:
+        seen = list(crowd.map(driver.observe, [REF] * 8))
+    assert {look.reason for look in seen} == {"No GPU is left."}
+    assert asked(client, NODES.path()) == 1

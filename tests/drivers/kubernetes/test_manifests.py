@@ -12,7 +12,9 @@ import yaml
 
 from gangline.clusters.drivers.base import AttemptRef
 from gangline.clusters.drivers.kubernetes import labels, launching, manifests, mapping
+from gangline.clusters.drivers.kubernetes.effects import DEPENDENTS
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
+from gangline.clusters.drivers.kubernetes.schedulers import ADAPTERS
 from tests.drivers.kubernetes import goldens
 from tests.drivers.kubernetes.goldens import DIFFERENCES, NONE, SAME, Case, ref_of, submission
 
@@ -25,6 +27,11 @@ def test_every_field_that_is_mapped_has_a_sample_in_the_golden_manifests() -> No
     shown = {path for one in submissions for path in (*one.worker, *(one.master or {}))}
     missing = mapping.MAPPED - mapping.SHAPE - shown
     assert not missing, f"Give them a value in goldens.py, then run {goldens.COMMAND}."
+
+
+def test_every_scheduler_is_shown_in_the_golden_manifests() -> None:
+    """So that what its adapter makes is known to the driver, and judged by a real API server."""
+    assert {case.scheduler for case in CASES} == set(ADAPTERS), "name it in goldens.py"
 
 
 def roles(framework: str, mode: str, scheduler: str = "plain", **changes: Any) -> dict[str, Any]:
@@ -49,6 +56,15 @@ def variables(replica: dict[str, Any]) -> dict[str, str]:
         for item in container(replica)["env"]
         if "value" in item or "fieldRef" in item["valueFrom"]
     }
+
+
+def test_each_role_is_told_its_own_number_of_gpus() -> None:
+    """A launcher computes nothing, and a master may ask for fewer than its workers."""
+    name = "RUNAI_NUM_OF_GPUS"
+    launched = {role: variables(spec)[name] for role, spec in roles("MPI", SAME).items()}
+    assert launched == {"Launcher": "0", "Worker": "2"}
+    alike = {variables(spec)[name] for spec in roles("PyTorch", SAME).values()}
+    assert alike == {"2"}
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -80,6 +96,7 @@ def test_every_job_is_ours_suspended_and_tried_once(case: Case) -> None:
         assert marks[labels.ROLE] == ("worker" if role == "Worker" else "master")
         assert container(replica)["name"] == kind.container
     for other in others:
+        assert (other["apiVersion"], other["kind"]) in DEPENDENTS, "what an adapter makes it reads"
         (owner,) = other["metadata"]["ownerReferences"]
         assert (owner["kind"], owner["uid"]) == (job["kind"], goldens.OWNER)
         assert other["metadata"]["labels"][labels.ATTEMPT] == "2"

@@ -282,6 +282,36 @@ def test_only_a_cause_that_the_cluster_took_away_is_moved() -> None:
     assert not look(job(true=["Failed"]), away, own).is_moved
 
 
+def test_an_evicted_pod_is_the_cause_from_when_it_is_told_to_go() -> None:
+    """The operator fails the job at once; the pod runs on for its grace period."""
+    target = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting",
+    }
+    evicted = pod(1, conditions=[target])
+    evicted["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:30Z"
+    seen = look(job(true=["Failed"]), pod(0), evicted)
+    assert (seen.state, seen.is_moved) == (ObservedState.TERMINATING, True)
+    assert seen.reason == "worker-1: Moved away by the cluster: Eviction API: evicting."
+    assert [replica.state for replica in seen.replicas] == [
+        ReplicaState.RUNNING,
+        ReplicaState.FAILED,
+    ]
+    evicted["status"] |= {"phase": "Failed"} | {"containerStatuses": [{"state": ended(143)}]}
+    assert look(job(true=["Failed"]), evicted).is_moved
+    alone = look(job(true=["Created", "Running"]), pod(0), evicted)
+    assert alone.first_failure == "worker-1"
+
+
+def test_a_pod_that_was_killed_for_its_memory_is_a_cause_although_it_is_deleted() -> None:
+    dead = pod(1, phase="Failed", state=ended(137, reason="OOMKilled"))
+    dead["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:30Z"
+    seen = look(job(true=["Failed"]), dead)
+    assert seen.reason.endswith("Killed because it used more memory than its limit.")
+
+
 def test_a_container_that_was_started_again_is_counted() -> None:
     raw = pod(0)
     raw["status"].setdefault("containerStatuses", [{}])[0]["restartCount"] = 2

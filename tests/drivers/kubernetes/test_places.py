@@ -1,5 +1,7 @@
 """From a place in a native object back to the field: the inverse of rendering, for every field."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -7,10 +9,11 @@ import pytest
 from gangline.clusters.drivers.base import Submission
 from gangline.clusters.drivers.kubernetes import manifests, mapping
 from gangline.clusters.drivers.kubernetes.client import Answer
+from gangline.clusters.drivers.kubernetes.field_problems import problems_of
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from gangline.clusters.drivers.kubernetes.objections import objections
 from gangline.clusters.drivers.kubernetes.places import Owner, Places, keys
-from gangline.spec.problems import Role
+from gangline.spec.problems import Problem, Role
 
 WORKER: dict[str, Any] = {
     "image": "registry.example/training:1",
@@ -33,19 +36,31 @@ WORKER: dict[str, Any] = {
     "priorityClass": "high",
     "terminationGracePeriodSeconds": 60,
 }
+LEAD = {"labels": [{"name": "lead", "value": "x"}]}
+REQUESTS = "spec.containers[0].resources.requests"
 
 
-def places(framework: str = "PyTorch", *, with_master: bool = True, **changes: Any) -> Places:
+def places(
+    changes: Mapping[str, Any] = MappingProxyType({}),
+    of_master: Mapping[str, Any] = MappingProxyType(LEAD),
+    *,
+    framework: str = "PyTorch",
+    with_master: bool = True,
+) -> Places:
     submission = Submission(
         name="gang",
         project="vision",
         framework=framework,
         configuration="workersAndMaster" if with_master else "workersOnly",
         num_workers=3,
-        worker={k: v for k, v in {**WORKER, **changes}.items() if v is not None},
-        master={**WORKER, "labels": [{"name": "lead", "value": "x"}]} if with_master else None,
+        worker=_said({**WORKER, **changes}),
+        master=_said({**WORKER, **of_master}) if with_master else None,
     )
     return Places(submission, lambda asked: manifests.render(asked, "plain"))
+
+
+def _said(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {path: value for path, value in values.items() if value is not None}
 
 
 def owner(found: Places, role: str, path: str, words: str = "") -> Owner:
@@ -108,7 +123,7 @@ def test_a_field_without_a_value_is_found_by_where_it_would_be(path: str) -> Non
         "priorityClass": "spec.priorityClassName",
     }[path]
     without: dict[str, Any] = {path: None, "compute.largeShmRequest": None}
-    found = places(**without)
+    found = places(without)
     assert owner(found, "Worker", native) == Owner(Role.WORKER, path)
 
 
@@ -127,15 +142,115 @@ def test_places_in_the_job_itself() -> None:
 
 
 def test_an_item_that_only_the_words_quote_is_found() -> None:
-    found = places(labels=[{"name": "ok", "value": "1"}, {"name": "a b", "value": "2"}])
+    found = places({"labels": [{"name": "ok", "value": "1"}, {"name": "a b", "value": "2"}]})
     words = 'Invalid value: "a b": name part must consist of alphanumeric characters'
     assert found.owner(("job",), "metadata.labels", words).path == "labels.1.name"
 
 
 @pytest.mark.parametrize("framework", sorted(KINDS))
 def test_every_framework_has_its_places(framework: str) -> None:
-    found = places(framework, with_master=False)
+    found = places(framework=framework, with_master=False)
     assert owner(found, "Worker", "spec.containers[0].image").path == "image"
+
+
+@pytest.mark.parametrize(
+    ("words", "field", "accepted"),
+    [
+        (
+            'Invalid value: "1Gi": must be less than or equal to memory limit of 512Mi',
+            "compute.cpuMemoryRequest",
+            "at most 512Mi",
+        ),
+        (
+            'Invalid value: "2": must be less than or equal to cpu limit of 500m',
+            "compute.cpuCoreRequest",
+            "at most 500m",
+        ),
+    ],
+)
+def test_a_request_above_its_limit_is_found_by_the_resource_that_the_words_name(
+    words: str, field: str, accepted: str
+) -> None:
+    """A limit range sets the limit; the API server names both requests at once."""
+    limits = {"compute.cpuMemoryLimit": None, "compute.cpuCoreLimit": None}
+    message = f'Pod "g" is invalid: {REQUESTS}: {words}'
+    for causes in ([{"field": REQUESTS, "message": words}], None):
+        told = refused(places(limits), refusal(message, causes, 422))
+        assert (told.path, told.value, told.accepted) == (field, WORKER[field], accepted)
+
+
+def test_a_request_that_nobody_wrote_is_found_at_the_limit() -> None:
+    words = "minimum memory usage per Container is 4Gi, but request is 2Gi"
+    found = places({"compute.cpuMemoryRequest": None})
+    told = refused(found, refusal(f'pods "g" is forbidden: {words}'))
+    assert (told.path, told.value) == ("compute.cpuMemoryLimit", "2Gi")
+
+
+THERE = {"name": "sets", "path": "/sets", "existingPvc": True, "claimName": "imagenet"}
+DATA = {"name": "data", "path": "/data", "claimInfo": {"size": "5G"}}
+MORE = {"name": "more", "path": "/more", "claimInfo": {"size": "9G", "storageClass": "fast"}}
+QUOTA = "exceeded quota: team, requested: {0}, used: {0}, limited: {0}"
+
+
+@pytest.mark.parametrize(
+    ("words", "attribute", "value", "label"),
+    [
+        (QUOTA.format("persistentvolumeclaims=1"), "name", None, "Volume more"),
+        (
+            QUOTA.format("requests.storage=9G"),
+            "claimInfo.size",
+            "9G",
+            "Size of volume more",
+        ),
+        (
+            QUOTA.format("fast.storageclass.storage.k8s.io/requests.storage=9G"),
+            "claimInfo.size",
+            "9G",
+            "Size of volume more",
+        ),
+        (
+            "maximum storage usage per PersistentVolumeClaim is 1Gi, but request is 9G",
+            "claimInfo.size",
+            "9G",
+            "Size of volume more",
+        ),
+        (
+            'spec.storageClassName: Invalid value: "fast": no',
+            "claimInfo.storageClass",
+            "fast",
+            "Storage class of volume more",
+        ),
+        ("nobody gets storage here", "name", None, "Volume more"),
+    ],
+)
+@pytest.mark.parametrize("with_master", [True, False])
+def test_what_is_said_of_a_claim_is_at_its_volume(
+    words: str, attribute: str, value: Any, label: str, with_master: bool
+) -> None:
+    """Also where the roles share it, and where a claim that is there stands before it."""
+    values = {"storage.pvc": [THERE, DATA, MORE]}
+    found = places(values, values, with_master=with_master)
+    claim = found.native["dependents"][1]["metadata"]["name"]
+    answer = refusal(f'persistentvolumeclaims "{claim}" is forbidden: {words}')
+    (told,) = problems_of(found, ("dependents", "1"), answer)
+    assert (told.role, told.path) == (Role.WORKER, f"storage.pvc.2.{attribute}")
+    assert (told.key, told.value, told.label) == ("more", value, label)
+
+
+def test_a_claim_of_the_master_alone_is_at_the_masters_volume() -> None:
+    found = places(of_master={"storage.pvc": [DATA]})
+    (told,) = problems_of(found, ("dependents", "0"), refusal(QUOTA.format("count/x=1")))
+    assert (told.role, told.path) == (Role.MASTER, "storage.pvc.0.name")
+
+
+def test_what_an_earlier_rendering_alone_had_beside_the_job_is_of_the_whole() -> None:
+    (told,) = problems_of(places(), ("dependents", "3"), refusal("no such group"))
+    assert (told.role, told.path) == (Role.WORKLOAD, "")
+
+
+def refused(found: Places, answer: Answer) -> Problem:
+    (problem,) = problems_of(found, found.template("Worker"), answer)
+    return problem
 
 
 def test_keys_keep_dots_inside_of_brackets() -> None:
@@ -154,11 +269,16 @@ def refusal(message: str, causes: Any = None, status: int = 403) -> Answer:
         (
             'pods "g" is forbidden: [minimum memory usage per Container is 100Mi, but request is '
             "64Mi, cpu max limit to request ratio per Container is 2, but provided ratio is 3.0, "
-            "maximum cpu usage per Pod is 1.  No limit is specified]",
+            "maximum cpu usage per Pod is 1.  No limit is specified, "
+            "maximum memory usage per Container is 1Gi, but limit is 2Gi, "
+            "cpu max limit to request ratio per Pod is 2, but no request is specified or request "
+            "is 0]",
             [
                 ("spec.containers[0].resources.requests[memory]", "at least 100Mi"),
                 ("spec.containers[0].resources.limits[cpu]", "a smaller limit"),
                 ("spec.containers[0].resources.limits[cpu]", "at most 1"),
+                ("spec.containers[0].resources.limits[memory]", "at most 1Gi"),
+                ("spec.containers[0].resources.requests[cpu]", "a request"),
             ],
         ),
         (
@@ -209,8 +329,11 @@ def test_words_hold_no_inner_address_no_stack_and_no_control_character() -> None
     (told,) = objections(refusal(text))
     assert told.words == (
         "denied: see https://wiki.example.org/rules, asked an address inside of the cluster "
-        "and an address inside of the cluster [31m"
+        "and an address inside of the cluster"
     )
+    colours = "\x1b[1;31mno\x1b[0m \x9b31mhost\x9b0m \x1b]0;title\x07network\x1b[2J"
+    (told,) = objections(refusal(colours, [{"field": "spec.\x1b[31ma", "message": colours}]))
+    assert (told.words, told.place) == ("no host network", "spec.a")
     (long,) = objections(refusal("x" * 5000))
     assert len(long.words) <= 400
 

@@ -69,6 +69,7 @@ def test_the_shipped_role_has_every_right_and_no_more(bed: Bed) -> None:
     nodes = health.facts.detail["nodes"]
     with closing(Client(bed.restricted, HERE)) as client:
         room = probing.capacity(client)
+    assert room is not None
     assert room.admission == "theirs"
     assert sum(one["total"] for one in nodes["gpus"]) == room.gpu_count > 0
     assert room.cpus > 0

@@ -106,6 +106,36 @@ def test_what_cannot_be_understood_for_ever_is_not_listed_for_ever() -> None:
     assert store.troubles[PODS, ""].startswith("What the cluster told could not be understood. ")
 
 
+def test_a_change_without_an_end_is_not_kept_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reflector, "MOST_OF_A_CHANGE", 1 << 16)
+    read = 0
+
+    class Endless(ScriptedClient):
+        @contextlib.contextmanager
+        def stream(self, path: str, **more: Any) -> Iterator[tuple[int, Iterator[bytes]]]:
+            def pieces() -> Iterator[bytes]:
+                nonlocal read
+                for read in range(100):  # noqa: B007
+                    yield b"x" * (1 << 12)
+
+            yield 200, pieces()
+
+    store = Store({}, Listener())
+    one = Reflector(Endless(lambda *_: page(made.pod())), PODS, "a=b", store)
+    one._stop = Pauses(1)
+    one.run()
+    assert read == 16
+    assert store.troubles[PODS, ""].startswith("The cluster tells of one change without an end. ")
+
+
+def test_a_large_change_in_many_pieces_takes_no_longer_than_it_must() -> None:
+    event = json.dumps({"type": "ADDED", "object": {"words": "x" * (8 << 20)}}).encode() + b"\n"
+    pieces = (event[at : at + 64] for at in range(0, len(event), 64))
+    began = time.monotonic()
+    assert [e["type"] for e in reflector._events(pieces)] == ["ADDED"]
+    assert time.monotonic() - began < 3
+
+
 # Lists without an end
 
 

@@ -334,7 +334,7 @@ def _quota(place: Ground, hard: dict[str, str]) -> None:
         return bool(answer.body.get("status", {}).get("used"))
 
     # The quotas of a bed that has just started learn of the kinds every 30 s.
-    wait_for(is_counted, seconds=60, what="the quota's first count")
+    wait_for(is_counted, seconds=120, what="the quota's first count")
 
 
 def _without_binding(place: Ground) -> None:

@@ -34,6 +34,7 @@ from tests.support.waiting import wait_for
 pytestmark = pytest.mark.needs_kubernetes
 
 S = ObservedState
+LIMIT_RANGES = Resource("", "v1", "limitranges", "LimitRange")
 PERSISTENT_VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
 Item = dict[str, Any]
 
@@ -220,6 +221,35 @@ def test_each_pod_has_a_volume_of_its_own_where_none_can_be_shared(
     place.driver.suspend(ref)
     place.until(ref, S.SUSPENDED)
     wait_for(lambda: not found(place, ref), what="the volumes to go with their pods")
+
+
+def test_of_a_start_that_is_refused_nothing_stays_but_what_was_kept(
+    place: Ground, disks: Disks
+) -> None:
+    """Half of it would hold quota and names for nothing."""
+    disks.add(2)
+    first = attempt(place, item(disks))
+    place.running(first)
+    (kept,) = found(place, first).values()
+    limit = {"type": "PersistentVolumeClaim", "max": {"storage": "5Gi"}}
+    body = {"metadata": {"name": "small"}, "spec": {"limits": [limit]}}
+    assert place.bed.client.create(LIMIT_RANGES, place.namespace, body).ok
+    large = item(disks, "large")
+    large["claimInfo"]["size"] = "50Gi"
+    items = (item(disks), item(disks, "more"), large)
+    second = replace(attempt(place, *items, attempt=2), workload=first.workload)
+    assert isinstance(last(place.driver.create, second), NotYet)
+
+    wait_for(lambda: isinstance(place.driver.commit(second), Refused), what="the refusal")
+    wait_for(lambda: place.raw() is None, what="the job to go")
+    wait_for(lambda: len(found(place, first)) <= 2, what="its claims to go")
+    assert kept["metadata"]["uid"] in uids(found(place, first)).values()
+
+    other = attempt(place, item(disks), large)
+    assert isinstance(last(place.driver.create, other), NotYet)
+    wait_for(lambda: isinstance(place.driver.commit(other), Refused), what="the refusal")
+    wait_for(lambda: place.raw() is None, what="the job to go")
+    wait_for(lambda: not found(place, other), what="its claim to go")
 
 
 def test_a_further_attempt_finds_what_the_one_before_it_kept(place: Ground, disks: Disks) -> None:

@@ -12,7 +12,11 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from gangline.clusters.drivers.facts import Capacity, Facts, FieldNote, Health
+from gangline.spec.frameworks import has_gpus
 from gangline.spec.problems import Advice, Problem, Role
+
+GPU_COUNT = "RUNAI_NUM_OF_GPUS"
+"""The variable in which programs that were written for Run:ai find how many GPUs they have."""
 
 
 class ObservedState(StrEnum):
@@ -76,6 +80,15 @@ class Submission:
     """Names and ids for GANGLINE_* and RUNAI_* variables and for labels."""
     queue: str = ""
     """Queue of the cluster's scheduler that the project names; empty: the scheduler's default."""
+
+    def gpus_of(self, role: str) -> int:
+        """Whole GPUs of each pod of the role."""
+        values = self.worker if role == "worker" else self.master or {}
+        return (
+            int(values.get("compute.gpuDevicesRequest") or 0)
+            if has_gpus(self.framework, role)
+            else 0
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +177,8 @@ class Observation:
     first_failure: str = ""
     """``worker-2``: the replica that failed first, the cause of a Failed attempt."""
     is_moved: bool = False
-    """It failed because the cluster took its place away; no fault of its own (R2a)."""
+    """It failed because the cluster took its place away; no fault of its own (R2a). It may have
+    been seen only while it ended."""
     is_impossible: bool = False
     """Pending for ever: it asks for more than the cluster has in total."""
     is_cut_off: bool = False
@@ -268,7 +282,8 @@ class Driver(Protocol):
 
     def probe(self) -> Health: ...
 
-    def capacity(self) -> Capacity: ...
+    def capacity(self) -> Capacity | None:
+        """What the cluster has in total; None when it does not tell now."""
 
     def check(self, submission: Submission, facts: Facts) -> list[Problem]:
         """Refusals by value, such as a container image on the local cluster. No side effect."""

@@ -2,6 +2,10 @@
 
 ``<folder>/<offset>.log`` as `log_files` reads them; ``pod`` tells whose lines are being added, and
 ``ended`` that nothing more will come. A lock lets one process write, whoever else tries.
+
+A line that goes on and on, such as a progress bar without a line end, is kept as far as it came, in
+pieces with the flag P. Its stamp is that of its begin, the only one that the API server tells: who
+reads on from there gets the whole of it once more, and of that what is here is left out.
 """
 
 import fcntl
@@ -19,6 +23,10 @@ from gangline.clusters.drivers.log_files import segments
 LINE = 16 * 1024
 """Longer lines are cut into pieces with the flag P; the last piece has the flag F."""
 TAIL = 256 * 1024
+LONGEST = 64 * 2**20
+"""Bytes within which the begin of a line without an end is looked for: a node keeps less of a log
+(https://kubernetes.io/docs/concepts/cluster-administration/logging/#log-rotation), so the line does
+not come from there again."""
 SECOND = len("2026-01-01T00:00:00")
 _STAMP = re.compile(rb"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?(Z|[+-]\d\d:\d\d)$")
 
@@ -43,38 +51,53 @@ class Archive:
         self._file = self._opened(self._starts[-1] if self._starts else 0)
         try:
             self.offset = self._starts[-1] + self._mend()
-            self.last, self._known = self._newest(self._begin(pod_uid))
-            """Stamp of the pod's newest line here, and how many lines bear it: read on from there,
-            they come once more."""
+            self.last, self._known, self._held = self._newest(self._begin(pod_uid))
+            """Stamp of the pod's newest line here, and how many whole lines bear it: read on from
+            there, they come once more. And the bytes that are here of a line without an end."""
+            self._place: int | None = None
+            """Bytes that came, in this stream, of the line that is not at its end yet."""
+            self._is_dropped = False
+            """That line is here already."""
         except BaseException:
             self.close()
             raise
 
-    def add(self, lines: list[bytes]) -> int:
+    def add(self, lines: list[bytes], part: bytes = b"") -> int:
         """Append lines ``<stamp> <text>`` in their order; those that are here already are not.
 
-        Returns how many were new. Raises OSError where they cannot be stored.
+        ``part``: what came of the line after them, whose end did not come yet. What follows, or the
+        first of the next lines, is more of it. Returns how many were new. Raises OSError where they
+        cannot be stored.
         """
         block: list[bytes] = []
+        if self._place is not None and lines:
+            first, *lines = lines
+            self._go_on(block, first, ends=True)
         for line in lines:
             raw, _, text = line.partition(b" ")
             stamp = normal(raw)
             if stamp is None:
+                if self._known or self._held:
+                    continue  # the end of a line that began before the moment read from
                 stamp, text = self.last or now(), line
             elif self._is_known(stamp):
                 continue
+            elif self._held:
+                self._meet(block, stamp)
+                text, self._held = text[self._held :], 0
             self.last = stamp
             block.append(cri(stamp, text))
+        if part:
+            self._begin_or_go_on(block, part)
         if block:
             self._append(b"".join(block))
         return len(block)
 
-    def notice(self, text: str) -> None:
-        """A line of ours, in the stream of errors."""
-        self._append((self.last or now()) + b" stderr F " + text.encode() + b"\n")
-
     def end(self) -> None:
         """Nothing more will come."""
+        if self._held:
+            self._append(cri(self.last, b""))
+            self._held = 0
         (self.folder / "ended").touch(mode=0o600)
 
     def close(self) -> None:
@@ -82,14 +105,52 @@ class Archive:
 
     def _is_known(self, stamp: bytes) -> bool:
         """Whether this line came before. Not by its stamp alone: two streams may overtake."""
-        if not self._known:
+        if not self._known and not self._held:
             return False
         if stamp == self.last:
             self._known -= 1
-        elif stamp[:SECOND] > self.last[:SECOND]:
+            return self._known >= 0  # after those that are whole comes the one that is not
+        if stamp[:SECOND] > self.last[:SECOND]:
             self._known = 0  # what was known is gone from the node: everything is new
             return False
         return True
+
+    def _meet(self, block: list[bytes], stamp: bytes) -> None:
+        """A line that is new, while one is here without its end: that one, or one behind it."""
+        self._known = 0
+        if stamp != self.last:
+            block.append(cri(self.last, b""))
+            self._held = 0
+
+    def _begin_or_go_on(self, block: list[bytes], part: bytes) -> None:
+        if self._place is None:
+            raw, blank, text = part.partition(b" ")
+            stamp = normal(raw)
+            if not blank and len(part) < LINE:
+                return  # not even its stamp is whole: it comes again
+            if stamp is None:
+                self._is_dropped = bool(self._known or self._held)
+                stamp, text = self.last or now(), part
+            else:
+                self._is_dropped = self._is_known(stamp)
+            if not self._is_dropped:
+                if self._held:
+                    self._meet(block, stamp)
+                self.last = stamp
+            self._place, part = 0, text
+        self._go_on(block, part, ends=False)
+
+    def _go_on(self, block: list[bytes], text: bytes, *, ends: bool) -> None:
+        """More of the line that has no end yet, as far as it is not here."""
+        place = self._place or 0
+        self._place = None if ends else place + len(text)
+        if self._is_dropped:
+            self._is_dropped = not ends
+            return
+        fresh = text[max(0, self._held - place) :]
+        self._held = 0 if ends else max(self._held, place + len(text))
+        if fresh or ends:
+            block.append(cri(self.last, fresh, ends=ends))
 
     def _append(self, block: bytes) -> None:
         if (filled := self.offset - self._starts[-1]) and filled + len(block) > self.limits.segment:
@@ -124,13 +185,11 @@ class Archive:
         return file
 
     def _mend(self) -> int:
-        """Cut off what a crash left of a line; returns the size."""
+        """Cut off what a crash left of a record; returns the size."""
         size = os.fstat(self._file).st_size
         from_ = max(0, size - TAIL)
         tail = os.pread(self._file, size - from_, from_)
         whole = tail.rfind(b"\n") + 1
-        while whole and not _is_finished(tail[:whole]):
-            whole = tail.rfind(b"\n", 0, whole - 1) + 1
         if whole != len(tail) and (whole or not from_):
             os.ftruncate(self._file, from_ + whole)
             return from_ + whole
@@ -146,34 +205,50 @@ class Archive:
         except (OSError, ValueError, KeyError, TypeError):
             pass
         (self.folder / "ended").unlink(missing_ok=True)
+        before, _, held = self._newest(0)
+        if held:
+            self._append(cri(before, b""))  # no more of the line of the pod before will come
         written = known.with_suffix(".new")
         written.write_text(json.dumps({"uid": pod_uid, "begin": self.offset}))
         written.replace(known)
         return self.offset
 
-    def _newest(self, begin: int) -> tuple[bytes, int]:
-        start = self._starts[-1]
-        first = max(begin, start, self.offset - TAIL)
-        if first >= self.offset:
-            return self._newest_before(begin) if begin < self.offset else (b"", 0)
-        lines = os.pread(self._file, self.offset - first, first - start).split(b"\n")[:-1]
-        own = [line for line in lines if b" stdout F " in line[:60]]
-        if not own:
-            return b"", 0
-        last = own[-1].split(b" ", 1)[0]
-        return last, sum(line.startswith(last) for line in own)
+    def _newest(self, begin: int) -> tuple[bytes, int, int]:
+        """Of the lines from ``begin`` on: the newest stamp, how many whole ones bear it, and how
+        many bytes of a line without an end are here."""
+        stamp, whole, held, seen, is_open = b"", 0, 0, 0, True
+        for line in self._backwards(begin):
+            seen += len(line) + 1
+            if seen > (LONGEST if is_open else TAIL):
+                break
+            if stamp and not line.startswith(stamp):
+                is_open = False
+                continue
+            head, stream, flag, text = (*line.split(b" ", 3), b"", b"", b"")[:4]
+            if stream != b"stdout":
+                continue
+            stamp = head
+            is_open = is_open and flag == b"P"
+            if is_open:
+                held += len(text)
+            whole += flag == b"F"
+        return stamp, whole, held
 
-    def _newest_before(self, begin: int) -> tuple[bytes, int]:
-        """A segment was begun and nothing written yet: the newest line is in the one before."""
-        kept = [s for s in segments(self.folder) if s.size and s.end > begin]
-        if not kept:
-            return b"", 0
-        data = kept[-1].path.read_bytes()[-TAIL:]
-        own = [line for line in data.split(b"\n")[1:-1] if b" stdout F " in line[:60]]
-        if not own:
-            return b"", 0
-        last = own[-1].split(b" ", 1)[0]
-        return last, sum(line.startswith(last) for line in own)
+    def _backwards(self, begin: int) -> Iterator[bytes]:
+        """The records from ``begin`` on, the newest first."""
+        for segment in reversed(segments(self.folder)):
+            floor, at, rest = max(0, begin - segment.start), segment.size, b""
+            with segment.path.open("rb") as file:
+                while at > floor:
+                    upto, at = at, max(floor, at - TAIL)
+                    file.seek(at)
+                    first, *lines = (file.read(upto - at) + rest).split(b"\n")
+                    yield from filter(None, reversed(lines))
+                    rest = first
+            if rest:
+                yield rest
+            if segment.start <= begin:
+                return
 
 
 @contextmanager
@@ -206,14 +281,14 @@ def has_ended(folder: Path, pod_uid: str) -> bool:
         return False
 
 
-def cri(stamp: bytes, text: bytes) -> bytes:
-    """A line as CRI has it. The API server tells of both streams as one."""
-    head = stamp + b" stdout "
+def cri(stamp: bytes, text: bytes, *, ends: bool = True) -> bytes:
+    """A line as CRI has it, or a part of one. The API server tells of both streams as one."""
+    head, flag = stamp + b" stdout ", b"F " if ends else b"P "
     if len(text) <= LINE:
-        return head + b"F " + text + b"\n"
+        return head + flag + text + b"\n"
     pieces = [text[at : at + LINE] for at in range(0, len(text), LINE)]
     return b"".join(head + b"P " + piece + b"\n" for piece in pieces[:-1]) + (
-        head + b"F " + pieces[-1] + b"\n"
+        head + flag + pieces[-1] + b"\n"
     )
 
 
@@ -235,10 +310,3 @@ def normal(stamp: bytes) -> bytes | None:
 def now() -> bytes:
     """The present as a stamp."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f000Z").encode()
-
-
-def _is_finished(lines: bytes) -> bool:
-    """Whether the last line ends a line of the program, and is not a piece of one."""
-    begin = lines.rfind(b"\n", 0, len(lines) - 1) + 1
-    parts = lines[begin : begin + 60].split(b" ", 3)
-    return len(parts) < 3 or parts[2].strip() != b"P"

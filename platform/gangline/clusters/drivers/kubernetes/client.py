@@ -32,7 +32,7 @@ SILENCE_SECONDS = 75.0
 BRIEF_REST = 5.0
 """After "too many requests" without a word for how long."""
 CONNECTIONS = 96
-"""Kept open at most. More than threads use at a time, most of them followers of logs: each one that
+"""Kept open at most: enough for all threads, but not for watches of many single namespaces. Whoever
 finds none begins with a handshake, which costs more than all the rest of a request."""
 MANAGER = "gangline"
 MERGE = "application/merge-patch+json"

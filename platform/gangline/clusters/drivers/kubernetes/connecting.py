@@ -148,11 +148,9 @@ def version(answer: Answer) -> Found:
 def clock(answer: Answer, asked: datetime, answered: datetime) -> Step:
     """Compare the clocks: ``Date`` says whole seconds, cut off."""
     try:
-        theirs = _dated(answer.date)
+        theirs = dated(answer)
     except ValueError:
         return Step(StepName.CLOCK, State.SKIPPED, "The server does not say what time it has.")
-    if theirs.tzinfo is None:
-        theirs = theirs.replace(tzinfo=UTC)
     ahead = (theirs - answered).total_seconds()
     behind = (asked - theirs).total_seconds() - 1
     off = max(ahead, behind, 0.0)
@@ -164,12 +162,13 @@ def clock(answer: Answer, asked: datetime, answered: datetime) -> Step:
     return Step(StepName.CLOCK, State.WARNING, says, fix)
 
 
-def _dated(text: str) -> datetime:
-    """Raises ValueError for what is no time that a calendar has."""
+def dated(answer: Answer) -> datetime:
+    """The server's clock. Raises ValueError for what is no time that a calendar has."""
     try:
-        return parsedate_to_datetime(text)
+        found = parsedate_to_datetime(answer.date)
     except (OverflowError, TypeError) as error:
-        raise ValueError(text) from error
+        raise ValueError(answer.date) from error
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
 def _too_busy(answer: Answer) -> str:

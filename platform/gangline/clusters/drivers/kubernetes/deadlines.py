@@ -1,6 +1,6 @@
-"""One deadline for all the requests of an effect.
+"""One deadline for all the requests of a call.
 
-An effect asks four to ten times. Each of its requests may take 25 s, while a call of the driver
+A look or an effect asks four to ten times. Each request may take 25 s, while a call of the driver
 ends within 30 s, before the lease of whoever called it does (`drivers/base.py`).
 """
 
@@ -14,6 +14,10 @@ from .client import READ_SECONDS, Answer, Client, Unreachable
 
 BUDGET = 24.0
 """Seconds; the last request may need five more to connect."""
+KEPT = 0.5
+"""Share of it that stays for what a call is about, whatever is done before it."""
+SHORT = 0.04
+"""Of what is left, too small a share to ask for anything more."""
 P = ParamSpec("P")
 R = TypeVar("R")
 _until: ContextVar[float | None] = ContextVar("until", default=None)
@@ -46,14 +50,27 @@ class InTime(Client):
     def request(
         self, method: str, path: str, *, read_seconds: float = READ_SECONDS, **more: Any
     ) -> Answer:
-        return self._inner.request(method, path, read_seconds=_left(read_seconds), **more)
+        return self._inner.request(method, path, read_seconds=left(read_seconds), **more)
 
 
-def _left(wanted: float) -> float:
-    until = _until.get()
-    if until is None:
-        return wanted
-    left = until - time.monotonic()
-    if left <= 0:
+def spare(wanted: float) -> float:
+    """Seconds, at most ``wanted``, for what a call can do without; 0 when there are none."""
+    return max(0.0, min(wanted, _remaining() - KEPT * BUDGET))
+
+
+def is_short() -> bool:
+    """Whether the deadline has come, or comes before anything more can be asked."""
+    return _remaining() <= SHORT * BUDGET
+
+
+def left(wanted: float) -> float:
+    """Seconds, at most ``wanted``, until the deadline. Raises Unreachable once it has passed."""
+    remaining = _remaining()
+    if remaining <= 0:
         raise Unreachable("The cluster answers too slowly.")
-    return min(wanted, left)
+    return min(wanted, remaining)
+
+
+def _remaining() -> float:
+    until = _until.get()
+    return float("inf") if until is None else until - time.monotonic()

@@ -33,6 +33,7 @@ from gangline.spec.problems import Advice, Problem, Role
 
 from . import (
     check,
+    deadlines,
     guidance,
     logs,
     manifests,
@@ -49,6 +50,7 @@ from . import (
 from .archive import Limits
 from .client import Client, Unreachable
 from .collecting import Collecting
+from .deadlines import InTime
 from .effects import Effects
 from .jobs import Job
 from .kinds import KINDS
@@ -78,8 +80,9 @@ class KubernetesDriver:
 
     def __init__(self, client: Client, options: Options) -> None:
         self.client, self.options = client, options
-        self.objects = Objects(client, options)
-        self._effects = Effects(client, self.objects, self._catch_up, self.render)
+        in_time = InTime(client)
+        self.objects = Objects(in_time, options)
+        self._effects = Effects(in_time, self.objects, self._catch_up, self.render)
         self._pending = Pending(self.objects)
         self._owned_objects = Owned(client, self.objects)
         self._watched: Watch | None = None
@@ -91,7 +94,7 @@ class KubernetesDriver:
     def probe(self) -> Health:
         return probing.probe(self.client)
 
-    def capacity(self) -> Capacity:
+    def capacity(self) -> Capacity | None:
         return probing.capacity(self.client)
 
     def check(self, submission: Submission, facts: Facts) -> list[Problem]:
@@ -206,6 +209,7 @@ class KubernetesDriver:
             self._watched = None
             listener.stop()
 
+    @deadlines.in_time
     def _observed(self, ref: AttemptRef, *, shares: bool = False) -> Observation:
         """``shares``: looks at many attempts go together, see `Pending.why`."""
         unknown = Observation(ref.workload, ref.attempt, ObservedState.UNKNOWN)
@@ -259,7 +263,8 @@ class KubernetesDriver:
     def _catch_up(self, pods: list[Pod]) -> None:
         if self.options.data_dir is not None:
             data_dir, limits = self.options.data_dir, self._log_limits
-            logs.catch_up(self.client, data_dir, pods, limits=limits)
+            seconds = deadlines.spare(logs.CATCH_UP)
+            logs.catch_up(self.client, data_dir, pods, seconds, limits=limits)
 
     def _answer(self, act: Callable[[AttemptRef], Result], ref: AttemptRef) -> Result:
         """Outages, doubt and nonsense are answers, not exceptions."""

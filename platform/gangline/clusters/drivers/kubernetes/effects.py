@@ -4,6 +4,7 @@ An object is ours by three labels and its uid. Writes that depend on a read carr
 ``resourceVersion``; deletions carry its uid.
 """
 
+import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -21,7 +22,7 @@ from gangline.clusters.drivers.base import (
 
 from . import errors, manifests
 from .claims import Claims
-from .client import Answer, Client
+from .client import Answer, Unreachable
 from .deadlines import InTime, in_time
 from .field_problems import problems_of
 from .jobs import INTENT, RUN, STOP, Job
@@ -31,6 +32,8 @@ from .places import Place, Places, Render
 from .pods import Pod
 from .resources import CLAIMS, Resource
 from .schedulers import ADAPTERS, Change
+
+log = logging.getLogger(__name__)
 
 PATIENCE = 15.0
 """Seconds in which what is in the way may go before a call gives up; its budget is 30."""
@@ -50,9 +53,9 @@ CatchUp = Callable[[list[Pod]], None]
 class Effects:
     """Raises Doubt, and Unreachable as the client does: the caller answers Unknown."""
 
-    def __init__(self, client: Client, objects: Objects, catch_up: CatchUp, render: Render) -> None:
-        self.client, self.catch_up, self.render = InTime(client), catch_up, render
-        self.objects = Objects(self.client, objects.options)
+    def __init__(self, client: InTime, objects: Objects, catch_up: CatchUp, render: Render) -> None:
+        self.client, self.objects = client, objects
+        self.catch_up, self.render = catch_up, render
         self._namespaces = Namespaces(self.client)
         self._claims = Claims(self.client, self.objects)
 
@@ -74,9 +77,15 @@ class Effects:
                 told = self._taken(ref, deadline, pause)
                 pause = min(LONGEST_PAUSE, 2 * pause)
             elif errors.lacks_namespace(answer) or errors.missing_right(answer):
-                told = self._said(ref, answer, ("job",)) if is_prepared else None
-                told = told or self._namespaces.prepare(namespace, ref.install)
-                is_prepared = True
+                if not is_prepared:
+                    told = self._namespaces.prepare(namespace, ref.install)
+                    is_prepared = True
+                elif errors.missing_right(answer) and not self._namespaces.is_settling(namespace):
+                    told = self._said(ref, answer, ("job",))
+                else:
+                    # One API server of several, or its cache, may not know yet what is there.
+                    told = self._namespaces.settle(namespace, deadline, pause)
+                    pause = min(LONGEST_PAUSE, 2 * pause)
             else:
                 told = self._said(ref, answer, ("job",))
             if told is not None:
@@ -84,8 +93,14 @@ class Effects:
 
     @in_time
     def commit(self, ref: AttemptRef) -> Result:
-        """Make what belongs to the job, then let it go. Of a job that was stopped, nothing."""
-        return self._change(ref, self._let_go, only_held=True)
+        """Make what belongs to the job, then let it go. Of a job that was stopped, nothing.
+
+        What is refused is taken back whole: half of it would hold quota and names for nothing.
+        """
+        told = self._change(ref, self._let_go, only_held=True)
+        if isinstance(told, Refused):
+            self._take_back(ref)
+        return told
 
     @in_time
     def resume(self, ref: AttemptRef) -> Result:
@@ -164,6 +179,22 @@ class Effects:
             if not answer.ok and answer.status != 409:
                 return self._said(ref, answer, ("dependents", str(index)))
         return self._turn(job, RUN, job.adapter.let_go(job.queue))
+
+    def _take_back(self, ref: AttemptRef) -> None:
+        """The job that was not let go, with what it owns; not what earlier attempts have kept.
+
+        Where that fails, the workload's next attempt or its deletion removes it.
+        """
+        try:
+            job = self.objects.job(ref)
+            is_held = job is not None and is_attempt(job, ref) and not job.intent
+            if job is None or not is_held or job.is_deleting:
+                return
+            if ref.attempt > 1 and self._claims.let_go(ref, job):
+                return
+            self._delete(job)
+        except (Doubt, Unreachable) as why:
+            log.warning("what was made of %s was not taken back: %s", ref.name, why)
 
     def _said(self, ref: AttemptRef, answer: Answer, within: Place) -> Result:
         """What an answer to a create means; a refusal also at the fields it is about."""

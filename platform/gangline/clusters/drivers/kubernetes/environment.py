@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gangline.clusters.drivers.base import Submission
+from gangline.clusters.drivers.base import GPU_COUNT, Submission
 from gangline.spec.frameworks import WORKERS_ONLY
 
 from . import labels
@@ -99,6 +99,7 @@ def _pod(submission: Submission, role: str) -> _Values:
         "GANGLINE_ROLE": role,
         **which,
         "GANGLINE_NUM_WORKERS": str(submission.num_workers),
+        GPU_COUNT: str(submission.gpus_of(role)),
         "GANGLINE_ATTEMPT": _Field(f"metadata.labels['{labels.ATTEMPT}']"),
         "NODE_NAME": _Field("spec.nodeName"),
         "POD_NAME": _Field("metadata.name"),

@@ -13,6 +13,7 @@ from .client import BRIEF_REST, Answer
 from .wording import LONGEST, cleaned
 
 CHECK_AWAY, GOING = 10.0, 3.0
+NAMESPACE_GOES = "The project's namespace is just being removed."
 _DENIED = re.compile(r'^.*?admission webhook "([^"]+)" denied the request:\s*', re.DOTALL)
 _CHECK_FAILED = re.compile(r'failed calling webhook "([^"]+)"')
 _FORBIDDEN = re.compile(
@@ -75,14 +76,14 @@ def result(answer: Answer) -> Result:
     if answer.wants_rest:
         return Busy(answer.retry_after or BRIEF_REST, is_for_all=True)
     if status == 401:
-        return Unknown("The cluster no longer accepts Gangline's login.")
+        return Unknown("The cluster does not accept Gangline's login.")
     if status >= 500 and (check := _CHECK_FAILED.search(text)):
         # Nothing was stored: the API server asks its checks before it writes.
         return Busy(CHECK_AWAY, f"{_short(check[1])}, whom the cluster asks, does not answer.")
     if status >= 500:
         return Unknown(_cut(f"The cluster answered {status}{_its_words(answer)}"))
     if status == 403 and "being terminated" in text:
-        return Busy(GOING, "The project's namespace is just being removed.")
+        return Busy(GOING, NAMESPACE_GOES)
     if status == 404 and not lacks_namespace(answer):
         return Refused("The cluster does not know this kind of training: its operator is missing.")
     return Refused(words(answer))
@@ -91,7 +92,7 @@ def result(answer: Answer) -> Result:
 def reading(answer: Answer) -> str:
     """Why nothing can be told of what was asked for."""
     if answer.status == 401:
-        return "The cluster no longer accepts Gangline's login."
+        return "The cluster does not accept Gangline's login."
     return missing_right(answer) or _cut(f"The cluster answered {answer.status}: {words(answer)}")
 
 

@@ -41,7 +41,7 @@ def _problem(places: Places, within: Place, objection: Objection) -> Problem:
         value=_entered(owner),
         accepted=accepted,
         key=owner.key,
-        label="Name" if owner.role is Role.WORKLOAD else "",  # the rest is in the catalogue
+        label="Name" if owner.role is Role.WORKLOAD else owner.label,
     )
 
 

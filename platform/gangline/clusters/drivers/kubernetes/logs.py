@@ -16,9 +16,10 @@ from pathlib import Path
 from gangline.clusters.drivers import log_files
 from gangline.clusters.drivers.base import LogChunk
 
-from . import archive
+from . import archive, paging
 from .archive import DEFAULT, Archive, Limits
 from .client import Client, Unreachable
+from .cutting import Cutter
 from .pods import Pod, moment
 from .resources import PODS
 from .turns import Turns
@@ -36,7 +37,11 @@ AGAIN, AGAIN_AFTER_TROUBLE = 0.5, 3.0
 LONGEST_PAUSE, MOST_TURNS = 60.0, 4
 """Seconds between two reads of a log that says nothing, where there are turns enough; and else, how
 many turns it lets pass."""
+READ_SILENCE = 25.0
 CATCH_UP = 4.0
+LEAST_SILENCE = 0.2
+"""A log that says nothing when pods are about to go gets half of the seconds that are left, and at
+least so many: the others have theirs too."""
 LAST_TRIES = 4
 """Reads of a pod that has ended before it counts as having no log."""
 
@@ -212,22 +217,36 @@ class Collector:
     def _is_complete(
         self, taken: _Followed, outcome: str, *, was_over: bool, was_gone: bool
     ) -> bool:
-        if outcome == "missing" or was_gone:
+        if was_gone or (was_over and outcome in ("read", "missing")):
             return True
-        if was_over and outcome == "read":
+        if outcome == "missing" and self._is_gone(taken.pod):
             return True
         if outcome == "later":
             return False
         taken.failures = taken.failures + 1 if was_over else 0
         return taken.failures >= LAST_TRIES
 
+    def _is_gone(self, pod: Pod) -> bool:
+        """Whether the cluster says so. That a log is missing says no more than that its container,
+        or the kubelet that keeps it, is not there just now."""
+        name = f"metadata.name={pod.name}"
+        try:
+            answer = self.client.list(PODS, pod.namespace, fieldSelector=name)
+        except Unreachable:
+            return False
+        if not paging.is_page(answer):
+            return False
+        return all(raw["metadata"]["uid"] != pod.uid for raw in paging.items(answer))
+
     def _fetch(self, taken: _Followed, into: Archive, *, follow: bool) -> str:
         """``read``: to the end; ``stopped``, ``broken``, ``refused``, ``missing`` otherwise, or
         ``later``: the cluster wants to be left alone."""
         follow = follow and self._is_followed(taken.pod)
         try:
-            for lines in _lines(self.client, taken.pod, into, follow=follow):
-                into.add(lines)
+            silence = SILENCE if follow else READ_SILENCE
+            pieces = _lines(self.client, taken.pod, into, follow=follow, silence=silence)
+            for lines, part in pieces:
+                into.add(lines, part)
                 if self._stop or (follow and not self._is_followed(taken.pod)):
                     return "stopped"
         except _Refused as refused:
@@ -284,8 +303,9 @@ def catch_up(
             with archive.opened(place, pod.uid, limits) as into:
                 if into is None:
                     continue  # somebody follows it, and is a moment behind at most
-                for lines in _lines(client, pod, into, follow=False):
-                    into.add(lines)
+                silence = max(LEAST_SILENCE, (until - time.monotonic()) / 2)
+                for lines, part in _lines(client, pod, into, follow=False, silence=silence):
+                    into.add(lines, part)
                     if time.monotonic() >= until:
                         return
                 if pod.is_over:
@@ -321,8 +341,11 @@ def reopen_attempt(data_dir: Path, workload: str, attempt: int) -> None:
         mark.unlink(missing_ok=True)
 
 
-def _lines(client: Client, pod: Pod, into: Archive, *, follow: bool) -> Iterator[list[bytes]]:
-    """Whole lines as they come, from the last one that is here on."""
+def _lines(
+    client: Client, pod: Pod, into: Archive, *, follow: bool, silence: float
+) -> Iterator[tuple[list[bytes], bytes]]:
+    """Whole lines as they come, from the last one that is here on, and what there is of one that is
+    too long to wait for its end. Nothing of both with many a piece: the clock may be looked at."""
     query: dict[str, str | int | bool] = {"timestamps": True, "follow": follow}
     if pod.container:
         query["container"] = pod.container
@@ -330,14 +353,17 @@ def _lines(client: Client, pod: Pod, into: Archive, *, follow: bool) -> Iterator
         # Whole seconds: what comes twice is known by its stamp.
         query["sinceTime"] = f"{into.last[:19].decode()}Z"
     path = PODS.path(pod.namespace, pod.name, "log")
-    silence = SILENCE if follow else 25.0
     with client.stream(path, query=query, silence=silence) as (status, pieces):
         if status != 200:
             raise _Refused(status)
-        rest = b""
+        cutter = Cutter()
         for piece in pieces:
-            *whole, rest = (rest + piece).split(b"\n")
-            if whole:
-                yield whole
-        if rest and not follow:
-            yield [rest]
+            lines = cutter.cut(piece)
+            part = b""
+            if len(cutter.rest) >= archive.LINE:
+                part = bytes(cutter.rest)
+                cutter.rest.clear()
+            yield lines, part
+        if cutter.rest and not follow:
+            rest = bytes(cutter.rest)
+            yield ([rest], b"") if pod.is_over else ([], rest)

@@ -5,18 +5,24 @@ itself to the shipped ClusterRole, which is all that its right to ``bind`` allow
 """
 
 import time
+from datetime import UTC, datetime
 from typing import Any
 
-from gangline.clusters.drivers.base import Refused, Result
+from gangline.clusters.drivers.base import Busy, Refused, Result
 
 from . import errors, labels
 from .client import Answer, Client
+from .connecting import dated
 from .permissions import PROJECT_ROLE, RBAC
 from .resources import NAMESPACES, SELF_REVIEWS, Resource
 
 BINDINGS = Resource(RBAC, "v1", "rolebindings", "RoleBinding")
 SETTLE = 0.3
 """Seconds after which an API server has usually heard of a new binding."""
+YOUNG = 60.0
+"""Seconds after which every API server has: a refusal then means that the right is missing."""
+LATER = 5.0
+TRIES = 3
 
 
 class Namespaces:
@@ -25,20 +31,41 @@ class Namespaces:
     def __init__(self, client: Client) -> None:
         self.client = client
         self._subject: dict[str, Any] | None = None
+        self._settled_at: dict[str, float] = {}
+        """By namespace, as ``time.monotonic()`` says it."""
 
     def prepare(self, name: str, install: str) -> Result | None:
         """Make the namespace and the binding; None when both are there.
 
         Of a namespace that somebody else made, such as ``kube-system``, Gangline takes no rights.
         """
-        answer = self.client.get(NAMESPACES, "", name)
-        if answer.status == 404:
-            answer = self.client.apply(NAMESPACES, "", name, _namespace(name, install))
+        for _ in range(TRIES):
+            answer = self.client.get(NAMESPACES, "", name)
+            if answer.status == 404:
+                answer = self.client.apply(NAMESPACES, "", name, _namespace(name, install))
+            if answer.status != 409:
+                break  # else somebody makes it at the same moment
+            time.sleep(SETTLE)
         if not answer.ok:
-            return errors.result(answer)
+            return _said(answer, name)
         if why := foreign(answer, install):
             return Refused(why)
+        if answer.body["metadata"].get("deletionTimestamp"):
+            return Busy(errors.GOING, errors.NAMESPACE_GOES)
         return self._bind(name, install)
+
+    def settle(self, name: str, deadline: float, pause: float) -> Result | None:
+        """After a refusal in spite of `prepare`: None when it is worth another try at once."""
+        if time.monotonic() + pause < deadline:
+            time.sleep(pause)
+            return None
+        return Busy(
+            LATER, f"The cluster does not know of Gangline's right in namespace {name} yet."
+        )
+
+    def is_settling(self, name: str) -> bool:
+        """Whether Gangline bound itself there so lately that an API server may not know of it."""
+        return time.monotonic() < self._settled_at.get(name, 0.0)
 
     def rehearse(self, name: str, install: str) -> Answer:
         """What the cluster would say to the namespace. Makes nothing."""
@@ -46,29 +73,38 @@ class Namespaces:
 
     def rehearse_binding(self, namespace: str, install: str) -> bool:
         """Whether the cluster would let Gangline bind itself there. Makes nothing."""
-        subject = self._subject or self._who()
-        if subject is None:
+        subject = self._who()
+        if not isinstance(subject, dict):
             return False
         body = _binding(subject, install)
         return self.client.apply(BINDINGS, namespace, PROJECT_ROLE, body, dry_run=True).ok
 
     def _bind(self, namespace: str, install: str) -> Result | None:
-        subject = self._subject or self._who()
-        if subject is None:
-            return None  # held on the whole cluster, or the next refusal says what is missing
+        subject = self._who()
+        if not isinstance(subject, dict):
+            return subject
         body = _binding(subject, install)
-        answer = self.client.apply(BINDINGS, namespace, PROJECT_ROLE, body)
+        for _ in range(TRIES):
+            answer = self.client.apply(BINDINGS, namespace, PROJECT_ROLE, body)
+            if answer.status != 409:
+                break
+            time.sleep(SETTLE)
         if answer.ok:
+            self._settled_at[namespace] = time.monotonic() + YOUNG - _age(answer)
             time.sleep(SETTLE)
             return None
         # Where everything is granted on the whole cluster, the role need not even exist.
-        return None if answer.status in (403, 404) else errors.result(answer)
+        return None if answer.status in (403, 404) else _said(answer, namespace)
 
-    def _who(self) -> dict[str, Any] | None:
+    def _who(self) -> dict[str, Any] | Result | None:
+        """Our own identity; None where there is none to bind: everything is granted on the whole
+        cluster then, or the next refusal says what is missing."""
+        if self._subject is not None:
+            return self._subject
         body = {"apiVersion": SELF_REVIEWS.api_version, "kind": SELF_REVIEWS.kind}
         answer = self.client.request("POST", SELF_REVIEWS.path(), body=body)
         if not answer.ok:
-            return None
+            return None if answer.status in (403, 404) else errors.result(answer)
         user = str(answer.body["status"]["userInfo"].get("username", ""))
         self._subject = _subject(user)
         return self._subject
@@ -85,6 +121,27 @@ def foreign(answer: Answer, install: str) -> str:
         f"The namespace {name} was {made}, so Gangline takes no rights there. To hand it over: "
         f"kubectl label --overwrite namespace {name} {labels.INSTALL}={install}"
     )
+
+
+def _said(answer: Answer, name: str) -> Result:
+    """What a refusal means; what somebody else changes at the same moment is tried again later."""
+    if answer.status == 409:
+        return Busy(LATER, f"Somebody else is just changing the namespace {name}.")
+    return errors.result(answer)
+
+
+def _age(answer: Answer) -> float:
+    """Seconds since anybody changed the object, by the cluster's own clock; 0 if it says none."""
+    meta = answer.body.get("metadata") or {}
+    changes = [one.get("time") for one in meta.get("managedFields") or ()]
+    changed = max(filter(None, (meta.get("creationTimestamp"), *changes)), default="")
+    if not changed:
+        return 0.0
+    try:
+        now = dated(answer)
+    except ValueError:
+        now = datetime.now(UTC)
+    return max(0.0, (now - datetime.fromisoformat(changed)).total_seconds())
 
 
 def _binding(subject: dict[str, Any], install: str) -> dict[str, Any]:

@@ -9,11 +9,15 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from gangline.lib import sentences
+
 from . import errors, quantities, wording
 from .client import Answer
 
 CONTAINER = "spec.containers[0]"
 """The main container is the first one everywhere."""
+CLAIM_SIZE = "spec.resources.requests[storage]"
+"""Of a claim on storage."""
 MOST = 20
 """Of one answer: nobody reads more."""
 
@@ -33,8 +37,29 @@ def objections(answer: Answer) -> tuple[Objection, ...]:
     if errors.missing_right(answer):
         return (Objection(errors.words(answer)),)
     found = list(_causes(answer)) or list(_in_text(errors.core(answer)))
-    cleaned = [Objection(wording.cleaned(o.words), o.place, o.accepted) for o in found]
+    cleaned = [_cleaned(_of_resource(each)) for each in found]
     return tuple(dict.fromkeys(cleaned))[:MOST] or (Objection(errors.words(answer)),)
+
+
+def _cleaned(objection: Objection) -> Objection:
+    """A cluster's text is anybody's text, and so is what a place is called."""
+    words, accepted = wording.cleaned(objection.words), wording.cleaned(objection.accepted)
+    return Objection(words, sentences.one_line(objection.place), accepted)
+
+
+_LIMITED = re.compile(
+    r"must be (?P<how>less than or )?equal to (?P<what>\S+) limit of (?P<most>\S+)"
+)
+
+
+def _of_resource(objection: Objection) -> Objection:
+    """A request that is above its limit: the API server names the resource in its words alone."""
+    match = _LIMITED.search(objection.words)
+    if match is None or not objection.place.endswith("requests"):
+        return objection
+    word = "at most" if match["how"] else "exactly"
+    most = match["most"].rstrip(".,;]")
+    return Objection(objection.words, f"{objection.place}[{match['what']}]", f"{word} {most}")
 
 
 def _causes(answer: Answer) -> Iterator[Objection]:
@@ -76,7 +101,8 @@ def _field_errors(text: str) -> Iterator[Objection]:
 _RANGE = re.compile(
     r"(?P<least>minimum|maximum) (?P<what>\S+) usage per (?P<of>\w+) is (?P<bound>[^\s,]+?)"
     r"(?:\.\s+No (?P<lacks>request|limit) is specified|, but (?P<side>request|limit) is [^\s,\]]+)"
-    r"|(?P<ratio>\S+) max limit to request ratio per \w+ is [^\s,]+, but [^,\]]+"
+    r"|(?P<ratio>\S+) max limit to request ratio per \w+ is [^\s,]+, "
+    r"but (?:no (?P<none>request|limit) is specified[^,\]]*|[^,\]]+)"
 )
 
 
@@ -84,11 +110,15 @@ def _limit_range(text: str) -> Iterator[Objection]:
     """https://kubernetes.io/docs/concepts/policy/limit-range/"""
     for match in _RANGE.finditer(text):
         if what := match["ratio"]:
-            yield Objection(match[0], f"{CONTAINER}.resources.limits[{what}]", "a smaller limit")
+            none = match["none"]
+            place = f"{CONTAINER}.resources.{none or 'limit'}s[{what}]"
+            yield Objection(match[0], place, f"a {none}" if none else "a smaller limit")
             continue
         side = match["side"] or match["lacks"]
         word = "at least" if match["least"] == "minimum" else "at most"
         place = f"{CONTAINER}.resources.{side}s[{match['what']}]"
+        if match["of"] == "PersistentVolumeClaim":
+            place = CLAIM_SIZE
         yield Objection(match[0], place, f"{word} {match['bound']}")
 
 
@@ -123,7 +153,12 @@ def _quota(text: str) -> Iterator[Objection]:
 
 
 def _of_quota(resource: str) -> str:
-    """``limits.memory`` and ``requests.nvidia.com/gpu``; cpu alone counts requests."""
+    """``limits.memory`` and ``requests.nvidia.com/gpu``; cpu alone counts requests.
+
+    Storage is of claims, of all classes or of one: ``fast.storageclass.storage.k8s.io/requests…``.
+    """
+    if resource.rpartition("/")[2] == "requests.storage":
+        return CLAIM_SIZE
     side, _, rest = resource.partition(".")
     if side in ("requests", "limits") and rest:
         return f"{CONTAINER}.resources.{side}[{rest}]"

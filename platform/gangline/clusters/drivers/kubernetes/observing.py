@@ -17,7 +17,7 @@ from gangline.clusters.drivers.base import (
 from gangline.spec.frameworks import FRAMEWORKS
 
 from .jobs import RUN, STOP, Job
-from .pods import MASTER, Pod, replica
+from .pods import MASTER, Pod, ended_in_words, replica
 
 SILENT_OPERATOR = timedelta(seconds=30)
 OVERDUE = timedelta(seconds=120)
@@ -68,7 +68,8 @@ def _ended(job: Job, plain: Observation, pods: Sequence[Pod], living: Sequence[P
     why = _failure(job, plain) if failed else ""
     if living:
         reason = why or "It finished; the other pods are being ended."
-        return replace(plain, state=ObservedState.TERMINATING, reason=reason)
+        is_moved = failed and _is_moved(plain.first_failure, pods)
+        return replace(plain, state=ObservedState.TERMINATING, reason=reason, is_moved=is_moved)
     stopped = f"Stopped because {plain.first_failure} failed." if plain.first_failure else ""
     words = stopped or ("Stopped when the others failed." if failed else "No longer needed.")
     return replace(
@@ -153,8 +154,17 @@ def _replicas(job: Job, pods: Sequence[Pod]) -> list[ReplicaObservation]:
         if stands is None:
             found.append(ReplicaObservation(role, index, rank, ReplicaState.PENDING))
         else:
-            found.append(replica(stands, rank=rank))
+            found.append(_told(job, stands, rank))
     return found
+
+
+def _told(job: Job, pod: Pod, rank: int) -> ReplicaObservation:
+    """An operator fails a job as soon as a pod is told to go, which may still run for a while: it
+    is the cause, and is gone when the others have ended."""
+    told = replica(pod, rank=rank)
+    if job.has_failed and pod.disrupted and not told.state.is_terminal:
+        return replace(told, state=ReplicaState.FAILED, reason=ended_in_words(pod))
+    return told
 
 
 def _age(pod: Pod) -> tuple[bool, float]:

@@ -12,6 +12,8 @@ from typing import Any
 
 from gangline.clusters.drivers.base import AttemptRef
 
+from . import deadlines
+from .client import Unreachable
 from .jobs import Job
 from .objects import Doubt, Objects, Raw, selector
 from .pods import Pod
@@ -25,8 +27,12 @@ SHARED_SECONDS = 2.0
 """What a scheduler keeps of all its gangs is read once for all that are looked at in one go."""
 MOST_OF_THE_TIME = 0.1
 """Counting takes no more than this share of it, however large the cluster is."""
+FIRST_COUNT = 10.0
+"""Seconds for which others wait for the first count."""
 MOST_PODS = 5_000
 """Of more pods on a cluster, what is free is not counted."""
+MOST_SAID = 1_000
+"""Gangs that wait, of which is kept what was said last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +52,10 @@ class Pending:
         """Until when the count holds, and what was counted."""
         self._listed: dict[tuple[Resource, str], tuple[float, list[Raw]]] = {}
         """Until when it holds, and what was there."""
+        self._said: dict[str, Why] = {}
+        """What was told of a job last, by its uid."""
         self._lock = threading.Lock()
+        self._counting = threading.Lock()
 
     def why(
         self, ref: AttemptRef, job: Job, raw: Raw, pods: Sequence[Raw], shares: bool = False
@@ -54,8 +63,24 @@ class Pending:
         """What it waits for: ``job``, which is ``raw`` as it was just read, with its pods.
 
         ``shares``: what its scheduler keeps of all gangs may have been read for another of them,
-        a moment ago.
+        a moment ago. What was told last where there is no time to ask: a look is worth more than
+        its reason.
         """
+        try:
+            told = self._asked(ref, job, raw, pods, shares)
+        except Unreachable:
+            if not deadlines.is_short():
+                raise
+            with self._lock:
+                return self._said.get(job.uid, Why(""))
+        with self._lock:
+            self._said.pop(job.uid, None)
+            self._said[job.uid] = told
+            if len(self._said) > MOST_SAID:
+                del self._said[next(iter(self._said))]
+        return told
+
+    def _asked(self, ref: AttemptRef, job: Job, raw: Raw, pods: Sequence[Raw], shares: bool) -> Why:
         waiting = Waiting(
             job=raw,
             pods=pods,
@@ -75,10 +100,15 @@ class Pending:
         return sentence(str(newest.get("message") or "")) if newest else ""
 
     def of_pods(self, starting: Sequence[Pod]) -> dict[str, str]:
-        """The newest warning about the first of these pods, by its uid."""
+        """The newest warning about the first of these pods, by its uid; none without the time."""
         for pod in starting[:1]:
-            if said := self.warning(pod.namespace, pod.uid):
-                return {pod.uid: said}
+            try:
+                said = self.warning(pod.namespace, pod.uid)
+            except Unreachable:
+                if not deadlines.is_short():
+                    raise
+                return {}
+            return {pod.uid: said} if said else {}
         return {}
 
     def _objects(
@@ -108,18 +138,29 @@ class Pending:
 
     def _free(self) -> Room | None:
         """What is free on the cluster, counted now and then; None: that would take too long."""
-        with self._lock:
-            known = self._room
+        known = self._room
         if known is not None and time.monotonic() < known[0]:
             return known[1]
+        # One counts for all. Whoever comes meanwhile takes the count before, or waits for the
+        # first one, so that it knows whether the gang can ever start.
+        if not self._counting.acquire(timeout=0.0 if known else deadlines.spare(FIRST_COUNT)):
+            return known[1] if known else None
+        try:
+            known = self._room
+            if known is not None and time.monotonic() < known[0]:
+                return known[1]
+            return self._counted()
+        finally:
+            self._counting.release()
+
+    def _counted(self) -> Room | None:
         began = time.monotonic()
         try:
             room = self._count()
-        except Doubt:
+        except (Doubt, Unreachable):
             room = None
         took = time.monotonic() - began
-        with self._lock:
-            self._room = (began + max(ROOM_SECONDS, took / MOST_OF_THE_TIME), room)
+        self._room = (began + max(ROOM_SECONDS, took / MOST_OF_THE_TIME), room)
         return room
 
     def _count(self) -> Room | None:

@@ -11,13 +11,16 @@ from functools import cached_property
 from typing import Any
 
 from gangline.clusters.drivers.base import Submission
-from gangline.spec.catalogue import catalogue
-from gangline.spec.problems import Role
+from gangline.spec.catalogue import SpecField, catalogue
+from gangline.spec.problems import Role, shown
+from gangline.spec.values import item_label
+from gangline.spec.words import lowered
 from gangline.spec.workload import SPEC
 
-from . import mapping
+from . import mapping, volumes
 from .environment import MASTER, WORKER
 from .kinds import KINDS
+from .resources import CLAIMS
 
 Place = tuple[str, ...]
 """Keys from the top of an object on; an element of a list by its name, or by its index."""
@@ -36,6 +39,8 @@ class Owner:
     path: str
     key: str = field(default="", compare=False)
     value: Any = field(default=None, compare=False)
+    label: str = field(default="", compare=False)
+    """What an item is called; a field has its name in the catalogue."""
 
 
 WHOLE = Owner(Role.WORKLOAD, "")
@@ -71,10 +76,22 @@ class Places:
         if asked[:3] == ("job", "metadata", "name"):
             return Owner(Role.WORKLOAD, "name", value=self.submission.name)
         place = _named(self.native, asked)
-        for tried in (place, _other_side(place)) if path else ():
-            if found := self._claimed(tried) or self._unset(tried):
+        if found := self._volume(place):
+            return found
+        for look, tried in self._ways(place) if path else ():
+            if found := look(tried):
                 return self._item(found, place, words)
         return WHOLE
+
+    def _ways(self, place: Place) -> Iterator[tuple[Callable[[Place], Owner | None], Place]]:
+        """Where to look for the field, the likeliest first."""
+        other = _other_side(place)
+        yield self._claimed, place
+        if "requests" in place:
+            yield self._claimed, other  # nobody wrote the request: it is as large as the limit
+        yield self._unset, place
+        yield self._claimed, other
+        yield self._unset, other
 
     def _claimed(self, place: Place) -> Owner | None:
         """The one field that owns the place, something below it, or what it lies in."""
@@ -107,6 +124,25 @@ class Places:
         half = self.submission.master if role is Role.MASTER else self.submission.worker
         return half or {}
 
+    def _volume(self, place: Place) -> Owner | None:
+        """The volume that a claim beside the job is made for, whatever is said of the claim."""
+        if place[:1] != ("dependents",):
+            return None
+        # What is refused was rendered earlier, perhaps for another scheduler.
+        beside = dict(enumerate(self.native["dependents"]))
+        claim = beside.get(int(place[1]), {})
+        if claim.get("kind") != CLAIMS.kind:
+            return None
+        spec = volumes.field()
+        for role in (Role.WORKER, Role.MASTER):
+            for index, item in enumerate(self._values(role).get(volumes.PATH) or ()):
+                volume = spec.complete(item)
+                name = volumes.claim_name(self.submission, volume)
+                if name == claim["metadata"]["name"] and not volume["existingPvc"]:
+                    attribute = _attribute(volume, place[3:]) if place[2:3] == ("spec",) else ""
+                    return _one_of(spec, Owner(role, volumes.PATH), index, item, attribute)
+        return None
+
     def _item(self, owner: Owner, place: Place, words: str) -> Owner:
         """The item of a list that the place or the words are about, if they are about one."""
         model = SPEC.master if owner.role is Role.MASTER else SPEC.worker
@@ -118,8 +154,7 @@ class Places:
             key = str(item.get(spec.item_key, ""))
             is_quoted = any(f'"{value}"' in words for value in item.values())
             if key in place or str(index) in place or is_quoted:
-                path = f"{owner.path}.{index}.{attribute}"
-                return Owner(owner.role, path, key, item.get(attribute))
+                return _one_of(spec, owner, index, item, attribute)
         return replace(owner, value=None)
 
     @cached_property
@@ -148,6 +183,33 @@ class Places:
                 rest = {p: v for p, v in values.items() if p != path}
                 changes: dict[str, Any] = {name: rest}
                 yield Owner(role, path, value=value), replace(asked, **changes)
+
+
+def _attribute(volume: volumes.Volume, place: Place) -> str:
+    """What of a volume stands at ``place`` in the spec of its claim; empty if nothing does."""
+    full = dict(_leaves(volumes.claim_spec(volume)))
+    for name in volume if place else ():
+        rest = dict(_leaves(volumes.claim_spec({**volume, name: None})))
+        if any(leaf[: len(place)] == place and rest.get(leaf) != full[leaf] for leaf in full):
+            return name
+    return ""
+
+
+def _one_of(
+    spec: SpecField, owner: Owner, index: int, item: Mapping[str, Any], attribute: str
+) -> Owner:
+    """One item of the list ``owner``, and what of it is meant; without ``attribute`` all of it."""
+    key = str(item.get(spec.item_key, ""))
+    name, part = item_label(spec, index, shown(key)), spec.attribute(attribute)
+    if part is not None and attribute != spec.item_key:
+        name = f"{part.label} of {lowered(name)}"
+    return Owner(
+        owner.role,
+        f"{owner.path}.{index}.{attribute or spec.item_key}",
+        key,
+        spec.flat(item).get(attribute),
+        name,
+    )
 
 
 def _target(place: Place) -> Place:

@@ -162,7 +162,7 @@ def read(raw: Mapping[str, Any]) -> Pod:
         severity=severity,
         exit_code=int(ended["exitCode"]) if "exitCode" in ended else None,
         ended_why=str(status.get("reason") or ended.get("reason") or ""),
-        message=str(ended.get("message") or status.get("message") or "")[:_LONGEST],
+        message=_message(ended, status, conditions)[:_LONGEST],
         started_at=_first_time(ended.get("startedAt"), _map(state, "running").get("startedAt")),
         ended_at=_first_time(ended.get("finishedAt")),
         deleting_at=moment(meta.get("deletionTimestamp")),
@@ -242,8 +242,7 @@ def _judge(pod: Pod) -> tuple[ReplicaState, str]:
     match pod.phase:
         case "Succeeded":
             return ReplicaState.SUCCEEDED, ""
-        case "Failed" if pod.deleting_at is not None and pod.exit_code in (None, 0, 137, 143):
-            # Ended because it was deleted, and so of no interest for who failed first.
+        case "Failed" if _was_told_to_go(pod):
             return ReplicaState.STOPPED, ""
         case "Failed":
             return ReplicaState.FAILED, ended_in_words(pod)
@@ -254,6 +253,13 @@ def _judge(pod: Pod) -> tuple[ReplicaState, str]:
     if pod.is_running and not pod.waiting:
         return ReplicaState.RUNNING, ""
     return ReplicaState.STARTING, pod.waiting
+
+
+def _was_told_to_go(pod: Pod) -> bool:
+    """Ended because it was deleted: of no interest for who failed first, unless the cluster needed
+    its place (an eviction deletes too)."""
+    is_deleted = pod.deleting_at is not None and pod.exit_code in (None, 0, 137, 143)
+    return is_deleted and not pod.disrupted and pod.ended_why != "OOMKilled"
 
 
 def _worst_wait(status: Mapping[str, Any]) -> tuple[int, str]:
@@ -296,6 +302,14 @@ def _is_disrupted(status: Mapping[str, Any], conditions: Mapping[Any, Mapping[st
     """https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions"""
     is_target = conditions.get("DisruptionTarget", {}).get("status") == "True"
     return is_target or status.get("reason") in ("Evicted", "Preempted", "NodeLost")
+
+
+def _message(
+    ended: Mapping[str, Any], status: Mapping[str, Any], conditions: Mapping[Any, Mapping[str, Any]]
+) -> str:
+    target = conditions.get("DisruptionTarget", {})
+    told = target.get("message") if target.get("status") == "True" else ""
+    return str(ended.get("message") or status.get("message") or told or "")
 
 
 def _first_time(*texts: Any) -> datetime | None:

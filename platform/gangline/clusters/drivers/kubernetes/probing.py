@@ -36,6 +36,9 @@ PAGE, MOST_BYTES = 500, 32 << 20
 AT_ONCE = 6
 ODD = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What comes of an answer that has the wrong shape where no rule for shapes looks."""
+LASTING = (403, 404)
+"""Answers that are facts themselves: a right is missing, or there is nothing of the kind. What any
+other refusal would have told is not known, and may well be as it was."""
 NAMES = tuple(StepName)
 """Every step, in order: a page can show those that are still to come."""
 ANYWHERE = addresses.Reach(addresses.networks("0.0.0.0/0,::/0"))
@@ -70,19 +73,25 @@ def probe(
     return look.health()
 
 
-def capacity(client: Client) -> Capacity:
-    """What the cluster has in total; nothing while it does not answer."""
+def capacity(client: Client) -> Capacity | None:
+    """What the cluster has in total; None when that cannot be told now."""
     try:
         return offers.capacity(_listed(client, NODES, time.monotonic() + BUDGET))
-    except (Unreachable, _Denied):
-        return Capacity(admission="theirs", cpus=0.0, memory=0)
+    except _Denied as why:
+        return offers.capacity(()) if why.is_lasting else None
+    except Unreachable:
+        return None
     except ODD:
         log.warning("the nodes of %s are not understood", client.access.server, exc_info=True)
-        return Capacity(admission="theirs", cpus=0.0, memory=0)
+        return None
 
 
 class _Denied(Exception):
-    """The server did not give a list, in words."""
+    """The server did not give what was asked for, in words."""
+
+    def __init__(self, why: str, *, is_lasting: bool) -> None:
+        super().__init__(why)
+        self.is_lasting = is_lasting
 
 
 class _Look:
@@ -93,7 +102,7 @@ class _Look:
         self.ask_rights = ask_rights
         self.until = time.monotonic() + BUDGET
         self.steps: list[Step] = []
-        self.version, self.is_complete, self.is_skipping = "", False, False
+        self.version, self.is_complete, self.is_half = "", False, False
         self.offers: tuple[FrameworkOffer, ...] = ()
         self.detail: dict[str, Any] = {}
         self.capacity: Capacity | None = None
@@ -123,7 +132,7 @@ class _Look:
         self._guarded(StepName.SCHEDULER, lambda: self._scheduler(served))
         self._guarded(StepName.STORAGE, self._storage)
         self._guarded(StepName.NODES, self._nodes)
-        self.is_complete = not self.is_skipping
+        self.is_complete = not self.is_half
 
     def health(self) -> Health:
         """The cluster answers when none of `REQUIRED` failed.
@@ -164,20 +173,20 @@ class _Look:
     def _uid(self, step: StepName) -> str:
         """What tells this cluster from every other one, whatever its address: nothing in Kubernetes
         names a cluster, and the namespace kube-system is never made anew."""
-        body = self._ask(step, "GET", NAMESPACES.path(name="kube-system")).body
+        body = self._told(step, NAMESPACES.path(name="kube-system"), "metadata")
         meta = body.get("metadata") if isinstance(body, dict) else None
         return str(meta.get("uid", "")) if isinstance(meta, dict) else ""
 
     def _served(self, step: StepName) -> offers.Served:
         """API groups and versions, which every signed-in client may read."""
-        groups = _items(self._ask(step, "GET", "/apis").body, "groups")
+        groups = _items(self._told(step, "/apis", "groups"), "groups")
         versions = {
             str(group.get("name")): tuple(str(v.get("version")) for v in _items(group, "versions"))
             for group in groups
         }
         jobs = {}
         for version in versions.get("kubeflow.org", ()):
-            body = self._ask(step, "GET", f"/apis/kubeflow.org/{version}").body
+            body = self._told(step, f"/apis/kubeflow.org/{version}", "resources")
             jobs[version] = frozenset(str(one.get("name")) for one in _items(body, "resources"))
         return offers.Served(versions, jobs)
 
@@ -201,12 +210,13 @@ class _Look:
             if "names" in kept:
                 says = f"{step.sentence} Its queues: {queues.in_words(kept['names'])}."
                 step = replace(step, sentence=says)
-        self.tell(step)
         try:
             classes = _listed(self.client, PRIORITY_CLASSES, self.until)
-        except _Denied:
-            return  # which there are is not known then, and nobody's class is called unknown
-        self.detail["priorityClasses"] = sorted(str(one["metadata"]["name"]) for one in classes)
+            self.detail["priorityClasses"] = sorted(str(one["metadata"]["name"]) for one in classes)
+        except _Denied as why:
+            # Which there are is not known then, and nobody's class is called unknown.
+            self.is_half |= not why.is_lasting
+        self.tell(step)
 
     def _storage(self) -> None:
         classes = _listed(self.client, STORAGE_CLASSES, self.until)
@@ -223,19 +233,24 @@ class _Look:
 
     def _guarded(self, name: StepName, step: Callable[[], None]) -> None:
         """One step that may fail without ending the check."""
+        # Facts say nothing of rights, which have a word of their own: `Health.are_rights_known`.
+        makes_half = name != StepName.PERMISSIONS
         if time.monotonic() > self.until:
-            self.is_skipping = True
+            self.is_half |= makes_half
             self.tell(Step(name, State.SKIPPED, "The cluster answers too slowly; check again."))
             return
         try:
             step()
         except ODD:
+            self.is_half |= makes_half
             log.warning("%s of %s", name, self.client.access.server, exc_info=True)
             says = "What the cluster told could not be understood."
             self.tell(Step(name, State.FAILED, says, "The log says where."))
         except _Denied as why:
+            self.is_half |= makes_half and not why.is_lasting
             self.tell(Step(name, State.FAILED, str(why)))
         except Unreachable as why:
+            self.is_half |= makes_half
             self.tell(Step(name, State.FAILED, str(why), "Check again."))
 
     def _ask(
@@ -250,6 +265,13 @@ class _Look:
             self.tell(Step(step, State.FAILED, str(why), "Check again."))
             raise _Stop from why
 
+    def _told(self, step: StepName, path: str, key: str) -> Any:
+        """A body that facts are taken from. Without its ``key`` the look is half a one."""
+        answer = self._ask(step, "GET", path)
+        is_told = answer.ok and isinstance(answer.body, dict) and key in answer.body
+        self.is_half |= not is_told and answer.status not in LASTING
+        return answer.body
+
     def _allowed(self, questions: Sequence[permissions.Question]) -> Sequence[bool]:
         def ask(question: permissions.Question) -> bool:
             review = question.as_review()
@@ -257,7 +279,8 @@ class _Look:
             answer = _request(self.client, self.until, "POST", path, review)
             status = answer.body.get("status") if isinstance(answer.body, dict) else None
             if answer.status != 201 or not isinstance(status, dict):
-                raise _Denied("The cluster does not say what Gangline may do.")
+                says = "The cluster does not say what Gangline may do."
+                raise _Denied(says, is_lasting=answer.status in LASTING)
             return status.get("allowed") is True
 
         with ThreadPoolExecutor(AT_ONCE) as crowd:
@@ -296,11 +319,12 @@ def _listed(client: Client, resource: Resource, until: float) -> list[Mapping[st
     query: dict[str, str | int] = {"limit": PAGE}
     while True:
         answer = _request(client, until, "GET", resource.path(), query=query)
-        if not answer.ok or not isinstance(answer.body, dict):
+        if not answer.ok or not isinstance(answer.body, dict) or "items" not in answer.body:
             raise _Denied(
                 f"Gangline may not list {resource.plural}."
                 if answer.status == 403
-                else f"The cluster answered {answer.status} for {resource.plural}."
+                else f"The cluster answered {answer.status} for {resource.plural}.",
+                is_lasting=answer.status in LASTING,
             )
         found += _items(answer.body, "items")
         more = (answer.body.get("metadata") or {}).get("continue")

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from . import errors, paging
 from .client import SILENCE_SECONDS, Answer, Client, Unreachable, parsed
+from .cutting import Cutter
 from .resources import Resource
 from .wires import Wire
 
@@ -28,6 +29,8 @@ HELD_SECONDS = 240.0
 LOSSES_TOLD = 3
 """So many places that were lost sooner, one after the other, are a trouble."""
 LONGEST_RELIST_PAUSE = 120.0
+MOST_OF_A_CHANGE = 16 << 20
+"""Bytes of one change in a watch: ten times what a cluster stores of an object."""
 EMPTY = 2.0
 """A stream that ends so soon without a word, twice, may be deaf: then the list tells."""
 
@@ -64,7 +67,7 @@ class Sink(Protocol):
 
 
 class _ListAgain(Exception):
-    """The place in the stream is lost."""
+    """The place in the stream is lost; in words why, where people should know."""
 
 
 class Reflector:
@@ -105,8 +108,8 @@ class Reflector:
         while not self._stop.is_set():
             try:
                 self._step()
-            except _ListAgain:
-                self._lost()
+            except _ListAgain as why:
+                self._lost(str(why))
             except Unreachable as why:
                 if not self._stop.is_set():
                     self._trouble(str(why))
@@ -248,12 +251,13 @@ class Reflector:
 
 def _events(pieces: Iterator[bytes]) -> Iterator[Raw]:
     """The JSON lines of a stream, wherever it is cut."""
-    rest = b""
+    cutter = Cutter()
     for piece in pieces:
-        *whole, rest = (rest + piece).split(b"\n")
-        for line in whole:
+        for line in cutter.cut(piece):
             if line.strip():
                 event = json.loads(line)
                 if not isinstance(event, dict):
                     raise _ListAgain
                 yield event
+        if len(cutter.rest) > MOST_OF_A_CHANGE:
+            raise _ListAgain("The cluster tells of one change without an end.")

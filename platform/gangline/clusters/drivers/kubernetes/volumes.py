@@ -98,7 +98,7 @@ def claims(submission: Submission) -> list[Object]:
                     "name": name,
                     "labels": {VOLUME: volume["name"], PERSISTENCY: persistency},
                 },
-                "spec": _claim(volume),
+                "spec": claim_spec(volume),
             }
     return list(made.values())
 
@@ -127,14 +127,17 @@ def mark(spec: Object, marks: Mapping[str, str]) -> None:
 def _source(submission: Submission, volume: Volume) -> Object:
     if is_of_each_pod(submission, volume):
         marks = {VOLUME: volume["name"]}
-        template = {"metadata": {"labels": marks}, "spec": _claim(volume)}
+        template = {"metadata": {"labels": marks}, "spec": claim_spec(volume)}
         return {"ephemeral": {"volumeClaimTemplate": template}}
     claim = {"claimName": claim_name(submission, volume), **_read_only(volume)}
     return {"persistentVolumeClaim": claim}
 
 
-def _claim(volume: Volume) -> Object:
-    """https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/persistent-volume-claim-v1/"""
+def claim_spec(volume: Volume) -> Object:
+    """What a claim for ``volume`` asks of the cluster.
+
+    https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/persistent-volume-claim-v1/
+    """
     spec: Object = {
         "accessModes": access_modes(volume),
         "volumeMode": volume["claimInfo.volumeMode"],

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gangline.clusters.drivers.base import AttemptRef, ReplicaPlacement
+from gangline.clusters.drivers.base import GPU_COUNT, AttemptRef, ReplicaPlacement
 from gangline.spec.frameworks import FRAMEWORKS
 
 from . import sandbox
@@ -199,6 +199,7 @@ class _Gang:
             "GANGLINE_ATTEMPT": str(self.ref.attempt),
             "GANGLINE_RUN_DIR": str(work),
             "CUDA_VISIBLE_DEVICES": ",".join(gpu for share in shares for gpu in share.gpus),
+            GPU_COUNT: str(sum(len(share.gpus) for share in shares)),
         }
         if self.site.examples_dir is not None:
             own["GANGLINE_EXAMPLES"] = str(self.site.examples_dir)
