@@ -55,7 +55,6 @@ def submission(
             "RUNAI_JOB_NAME": name,
             "RUNAI_JOB_UUID": uid,
             "RUNAI_PROJECT": project.name,
-            "RUNAI_NUM_OF_GPUS": str(values.get("worker.compute.gpuDevicesRequest") or 0),
         },
         queue=project.queue,
     )

@@ -1,5 +1,6 @@
 """The table of workloads: its columns, declared once for the page and for live cells."""
 
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -20,7 +21,8 @@ def _name(row: ListRow) -> SafeString:
 
 def status_cell(row: ListRow) -> SafeString:
     """Shape, word, tone and always a reason; no contact is a badge beside the last known phase."""
-    badge = f"No contact since {row.contact_lost_at:%H:%M}" if row.contact_lost_at else ""
+    lost = row.contact_lost_at
+    badge = f"No contact since {timezone.localtime(lost):%H:%M}" if lost else ""
     return components.status(STATUSES[row.status], row.reason, badge=badge)
 
 

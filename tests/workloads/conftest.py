@@ -1,21 +1,28 @@
 """Fixtures of the engine's tests."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gangline.accounts.services import create_user
+from gangline.clusters.drivers.base import Observation, ObservedState
 from gangline.clusters.drivers.kubernetes import logs
 from gangline.clusters.drivers.kubernetes.client import Client
 from gangline.clusters.drivers.kubernetes.namespaces import Namespaces
 from gangline.db import clock
+from gangline.db.clock import db_now
 from tests.beds.kubernetes.bed import Bed
 from tests.support import kubernetes_engine
-from tests.support.engine import Engine, make_engine
+from tests.support.engine import Engine, See, make_engine
 from tests.support.fault_proxy import FaultProxy, fault_proxy
 from tests.support.kubernetes_engine import KubernetesEngine
+from workloads.models import Workload
+from workloads.services import observe
+from workloads.services.observe import Stamped
 
 
 @pytest.fixture
@@ -28,6 +35,27 @@ def engine(db: None, tmp_path: Path) -> Engine:
 def shared_engine(transactional_db: None, tmp_path: Path) -> Engine:
     """The same, committed: other threads and processes see it. Creates may be on the way 1 s."""
     return make_engine(tmp_path / "cluster.db", in_flight_max=1.0)
+
+
+@pytest.fixture
+def workload(engine: Engine) -> Workload:
+    """One whose create was sent a minute ago."""
+    made = engine.workload(workers=2, backoff_limit=0)
+    sent = db_now() - timedelta(minutes=1)
+    made.attempts.update(create_state="sent", sent_at=sent, create_answered=True)
+    return made
+
+
+@pytest.fixture
+def see(workload: Workload) -> See:
+    """Store one observation of the workload, read ``ago`` seconds ago."""
+
+    def store(state: ObservedState, *, ago: float = 0, **values: Any) -> observe.Stored:
+        seen = Observation(str(workload.pk), 1, state, ext_uid="uid-1")
+        read_at = db_now() - timedelta(seconds=ago)
+        return observe.store_batch([Stamped(replace(seen, **values), read_at)])
+
+    return store
 
 
 @pytest.fixture(autouse=True)

@@ -27,6 +27,9 @@ from workloads.services import events, intents
 
 pytestmark = pytest.mark.needs_kubernetes
 
+REMOVED = "Removed outside the dashboard."
+NOT_OURS = "Its name is used on the cluster by an object that is not ours"
+
 KIND = KINDS["PyTorch"].resource
 JOBS = "/pytorchjobs$"
 PER_NAME = "/pytorchjobs/"
@@ -97,7 +100,7 @@ def test_f29_what_is_deleted_out_of_band_is_not_made_again_within_the_hour(
     engine_by_proxy.until(workload, "Running")
     _remove(engine_by_proxy, workload)
     engine_by_proxy.until(workload, "Failed")
-    assert workload.reason == "Removed outside the dashboard."
+    assert workload.reason == REMOVED
     assert current_attempt(workload).outcome == Outcome.LOST
     clock.shift(timedelta(hours=1))
     other = engine_by_proxy.submit("other")
@@ -114,10 +117,7 @@ def test_f30_what_somebody_made_again_under_our_name_is_neither_adopted_nor_remo
     ours = _remove(engine_by_proxy, workload)
     theirs = _make_again(engine_by_proxy, ours)
     engine_by_proxy.until(workload, "Failed")
-    assert workload.reason in (
-        "Removed outside the dashboard.",
-        "Its name is used on the cluster by an object that is not ours.",
-    )
+    assert workload.reason.startswith((REMOVED, NOT_OURS))
     intents.delete(workload_id=workload.pk, by="researcher")
     wait_for(lambda: _deleted_at(workload), seconds=60)
     still = engine_by_proxy.object(workload)
@@ -146,7 +146,7 @@ def test_f31_two_installations_in_one_namespace_leave_each_other_alone(
     before = _named(engine_by_proxy, "theirs")
     clash = engine_by_proxy.submit("theirs")
     engine_by_proxy.until(clash, "Failed")
-    assert clash.reason == "Its name is used on the cluster by an object that is not ours."
+    assert clash.reason.startswith(NOT_OURS)
     for workload in (mine, clash):
         intents.delete(workload_id=workload.pk, by="researcher")
         wait_for(lambda w=workload: _deleted_at(w), seconds=60)  # type: ignore[misc]

@@ -89,9 +89,10 @@ def test_what_is_submitted_while_the_cluster_is_away_runs_when_it_is_back(
     try:
         late = engine.submit("late", behave="succeed")
         intents.stop(workload_id=runs.pk, by="researcher")
-        wait_for(lambda: current_attempt(late).trouble, seconds=20)
+        wait_for(lambda: current_attempt(late).unknown_since, seconds=20)
         late.refresh_from_db()
         assert late.status == "Creating"
+        assert late.reason.startswith("No contact with cluster")
         runs.refresh_from_db()
         assert runs.status == "Stopping"
     finally:
@@ -144,6 +145,29 @@ def test_a_pod_that_the_cluster_moves_away_costs_no_try(
     assert current_attempt(workload).cause == "moved"
     engine.until(workload, "Running")
     assert retries.tries_since_intent(workload) == 1
+
+
+def test_a_drained_node_costs_no_try_and_is_named(
+    engine: KubernetesEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``kubectl drain`` evicts: https://kubernetes.io/docs/concepts/scheduling-eviction/api-eviction/"""
+    monkeypatch.setattr(retries, "FIRST_PAUSE", 0.5)
+    workload = engine.submit("drained")
+    engine.until(workload, "Running")
+    name = "drained-worker-1"
+    eviction = {
+        "apiVersion": "policy/v1",
+        "kind": "Eviction",
+        "metadata": {"name": name, "namespace": engine.namespace},
+    }
+    path = f"/api/v1/namespaces/{engine.namespace}/pods/{name}/eviction"
+    assert engine.bed.client.request("POST", path, body=eviction).ok
+    wait_for(lambda: current_attempt(workload).no == 2, seconds=30)
+    first = workload.attempts.get(no=1)
+    assert first.observed_reason.startswith("worker-1: Moved away by the cluster")
+    assert first.replicas.get(role="worker", index=1).state == "Failed"
+    assert current_attempt(workload).cause == "moved"
+    engine.until(workload, "Running")
 
 
 def test_a_stop_keeps_the_object_and_run_goes_on_with_it(engine: KubernetesEngine) -> None:
@@ -236,7 +260,11 @@ def test_an_object_of_others_with_its_name_is_left_alone(engine: KubernetesEngin
     before = engine.bed.client.get(kind.resource, engine.namespace, "taken").body
     workload = engine.submit("taken")
     engine.until(workload, "Failed")
-    assert workload.reason == "Its name is used on the cluster by an object that is not ours."
+    assert workload.reason == (
+        "Its name is used on the cluster by an object that is not ours: "
+        f"taken in namespace {engine.namespace} was made by others."
+    )
+    assert workload.next_reason.startswith("Remove that object from the cluster, or Copy & edit")
     after = engine.bed.client.get(kind.resource, engine.namespace, "taken").body
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
     assert after["spec"] == before["spec"]

@@ -31,7 +31,7 @@ RETURN_SECONDS, SPAN = 300.0, 5.0
 def test_f32_after_an_hour_all_is_done_stops_first_and_not_in_a_storm(
     engine_by_proxy: KubernetesEngine, proxy: FaultProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watcher, "PROBE_SECONDS", 1.0)
+    monkeypatch.setattr(watcher, "PROBE_SECONDS", 5.0)
     monkeypatch.setattr(contact, "PAUSE_SECONDS", 3.0)
     engine = engine_by_proxy
     ends = [engine.submit(f"ends-{n}", workers=1) for n in range(STOPS)]

@@ -75,7 +75,7 @@ def test_f58_a_login_that_is_refused_is_one_alert_and_is_over_with_another_one(
     wait_for(lambda: all(_lost(w) for w in runs), seconds=60)
     wait_for(lambda: _is_away(engine), seconds=60)
     (told,) = SystemNotice.objects.all()
-    assert told.message.startswith("Cluster bed no longer accepts Gangline's login. ")
+    assert told.message.startswith("Cluster bed does not accept Gangline's login. ")
     assert len(notices()) == 1
     for workload in runs:
         workload.refresh_from_db()

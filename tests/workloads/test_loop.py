@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from django.db import connections as database_connections
+from django.db import transaction
 
 from gangline.clusters import connections, leases
 from gangline.clusters.drivers.base import AttemptRef, Observation, ObservedState
@@ -254,6 +255,30 @@ def test_a_lease_goes_on_only_after_its_time_or_its_release() -> None:
     assert second.acquire()
     assert second.fence > 1
     assert not first.renew()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nobody_takes_a_role_while_its_holder_writes_under_it() -> None:
+    first, second = leases.LeaseHolder("role", seconds=0.2), leases.LeaseHolder("role")
+    assert first.acquire()
+    taken = threading.Event()
+
+    def take() -> None:
+        try:
+            wait_for(second.acquire, seconds=10)
+            taken.set()
+        finally:
+            database_connections.close_all()
+
+    thread = threading.Thread(target=take)
+    with transaction.atomic():
+        first.guard()
+        thread.start()
+        assert not taken.wait(0.6), "its time is over, yet its transaction is not"
+    thread.join(10)
+    assert taken.is_set()
+    with pytest.raises(leases.LeaseLost), transaction.atomic():
+        first.guard()
 
 
 @pytest.mark.django_db

@@ -1,6 +1,6 @@
 """What may reach the rows: the newest read of our own object, and nothing after the end."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,7 +21,7 @@ from gangline.clusters.leases import LeaseHolder, LeaseLost
 from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
 from tests.drivers.faulty import FaultyDriver
-from tests.support.engine import Engine, current_attempt
+from tests.support.engine import Engine, See, current_attempt
 from workloads.models import Attempt, Event, Replica, Workload
 from workloads.services import events, intents, observe
 from workloads.services.observe import Stamped
@@ -34,28 +34,6 @@ RUNNING, FAILED, SUCCEEDED, ABSENT, UNKNOWN = (
     ObservedState.ABSENT,
     ObservedState.UNKNOWN,
 )
-See = Callable[..., observe.Stored]
-
-
-@pytest.fixture
-def workload(engine: Engine) -> Workload:
-    """One whose create was sent a minute ago."""
-    made = engine.workload(workers=2, backoff_limit=0)
-    sent = db_now() - timedelta(minutes=1)
-    made.attempts.update(create_state="sent", sent_at=sent, create_answered=True)
-    return made
-
-
-@pytest.fixture
-def see(workload: Workload) -> See:
-    """Store one observation of the workload, read ``ago`` seconds ago."""
-
-    def store(state: ObservedState, *, ago: float = 0, **values: Any) -> observe.Stored:
-        seen = Observation(str(workload.pk), 1, state, ext_uid="uid-1")
-        read_at = db_now() - timedelta(seconds=ago)
-        return observe.store_batch([Stamped(replace(seen, **values), read_at)])
-
-    return store
 
 
 def _replica(index: int, state: ReplicaState, **values: Any) -> ReplicaObservation:

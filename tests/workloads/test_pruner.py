@@ -1,5 +1,6 @@
 """What is kept for a time only goes, and nothing else."""
 
+import shutil
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,29 @@ def test_deleted_workloads_go_with_their_files_after_two_weeks(engine: Engine) -
     assert not any(folder.exists() for folder in files)
     assert all(folder.exists() for folder in kept)
     lives.refresh_from_db()
+
+
+def test_while_files_cannot_be_removed_their_row_stays(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stuck, other = _deleted(engine, "stuck", days=16), _deleted(engine, "other", days=15)
+    folder, removable = _folder("runs", stuck), _folder("runs", other)
+    real = shutil.rmtree
+
+    def refuses(path: Path, **more: Any) -> None:
+        if path != folder:
+            real(path, **more)
+        elif not more.get("ignore_errors"):
+            raise PermissionError(1, "Operation not permitted", str(path))
+
+    monkeypatch.setattr(shutil, "rmtree", refuses)
+    prune()
+    assert set(Workload.objects.values_list("name", flat=True)) == {"stuck"}
+    assert not removable.exists()
+    monkeypatch.undo()
+    prune()
+    assert not Workload.objects.exists()
+    assert not folder.exists()
 
 
 def test_workloads_of_another_host_are_left_to_it(engine: Engine) -> None:

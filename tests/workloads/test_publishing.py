@@ -24,7 +24,7 @@ from workloads import tasks
 from workloads.models import Workload
 from workloads.watching import publishing
 from workloads.watching.publishing import CeleryPublisher
-from workloads.watching.ticker import Ticker, queue_of
+from workloads.watching.ticker import RING_SECONDS, Ticker, queue_of
 
 Connect = Callable[[str], CeleryPublisher]
 ROWS = [(uuid4(), "gangline.v1"), (uuid4(), "local.here")]
@@ -79,6 +79,44 @@ def test_a_broker_that_hangs_costs_a_second_once_and_is_said(
     assert not publisher.is_usable()
     assert time.monotonic() - began < 0.2, "it is left alone for a while"
     assert SystemNotice.objects.get().name == publishing.MESSAGES_DOWN
+
+
+@pytest.fixture
+def slow(
+    connect: Connect, redis_server: Redis, monkeypatch: pytest.MonkeyPatch
+) -> tuple[CeleryPublisher, list[object]]:
+    """A publisher whose broker takes a message in 50 ms, and what it took."""
+    publisher = connect(redis_server.url)
+    taken: list[object] = []
+
+    def take(*arguments: object, **more: object) -> None:
+        time.sleep(0.05)
+        taken.append(arguments)
+
+    monkeypatch.setattr(publisher._app, "send_task", take)
+    return publisher, taken
+
+
+def test_a_broker_that_takes_much_slowly_is_not_down(
+    slow: tuple[CeleryPublisher, list[object]],
+) -> None:
+    publisher, taken = slow
+    assert publisher.publish(ROWS * 15)
+    assert len(taken) == 30, "a second and a half for all of them, and none took one"
+    assert publisher.is_usable()
+    assert not SystemNotice.objects.exists()
+
+
+def test_a_slow_broker_does_not_hold_the_ticker_up_for_long(
+    slow: tuple[CeleryPublisher, list[object]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert publishing.LONGEST_SECONDS + publishing.PUBLISH_SECONDS < RING_SECONDS
+    monkeypatch.setattr(publishing, "LONGEST_SECONDS", 0.3)
+    publisher, taken = slow
+    began = time.monotonic()
+    assert publisher.publish(ROWS * 15), "the rest is due again in a few seconds"
+    assert time.monotonic() - began < 1.0
+    assert 0 < len(taken) < 30
 
 
 def test_a_broker_that_is_gone_is_no_error(connect: Connect) -> None:

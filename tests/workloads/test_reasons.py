@@ -37,6 +37,19 @@ def test_of_pods_that_the_cluster_refuses_nothing_is_promised(engine: Engine) ->
     assert "Copy & edit it to ask for what the cluster takes" in said
 
 
+@pytest.mark.parametrize(
+    "why", [REFUSED, 'Error creating: Pod "digits-worker-0" is invalid: cpu: must be at most 2.']
+)
+def test_of_a_refused_rest_it_is_told_what_the_others_hold(engine: Engine, why: str) -> None:
+    said = _next_step(engine, why, "Running", "Running", "Pending")
+    assert said.startswith("2 of its pods already hold 16 GPUs. Copy & edit it to ask for what")
+
+
+def test_what_waits_for_something_missing_says_so(engine: Engine) -> None:
+    said = _next_step(engine, 'Worker-0: persistentvolumeclaim "nope" not found.')
+    assert said == "It starts once that is there; Copy & edit names another."
+
+
 def test_a_part_that_can_never_become_the_whole_is_to_be_stopped(engine: Engine) -> None:
     states = ("Running", "Starting", "Running", "Pending")
     assert _next_step(engine, "Needs 64 GPUs, 32 are there.", *states, never=True) == (

@@ -15,11 +15,11 @@ from tests.drivers.faulty import FaultyDriver
 from tests.support.engine import Engine, current_attempt
 from tests.support.truth import assert_world
 from tests.support.waiting import wait_for
-from workloads.models import Event, Workload
+from workloads.models import Attempt, Event, Workload
 from workloads.services import events, intents
 from workloads.services.reasons import times_in_words
 from workloads.services.reconcile import reconcile
-from workloads.services.retries import pause_seconds
+from workloads.services.retries import pause_seconds, tries_since_intent
 
 
 def _until(workload: Workload, *statuses: str, seconds: float = 10) -> None:
@@ -139,6 +139,16 @@ def test_retries_are_counted_paused_and_said_in_words(engine: Engine) -> None:
     assert [a.cause for a in workload.attempts.order_by("no")] == ["submit", "retry", "retry"]
     assert workload.reason == "worker-0 failed first: Exited with code 3."
     assert_world(engine.truth, [workload])
+
+
+def test_moves_are_no_tries_however_many_they_are(engine: Engine) -> None:
+    workload = engine.workload()
+    causes = ["retry"] * 4 + ["moved"] * 210
+    Attempt.objects.bulk_create(
+        Attempt(workload=workload, no=no, cause=cause, effective={}, created_at=db_now())
+        for no, cause in enumerate(causes, 2)
+    )
+    assert tries_since_intent(workload) == 5
 
 
 def test_a_new_intent_starts_the_count_anew(engine: Engine) -> None:

@@ -123,10 +123,12 @@ def _half(reading: _Reading, key: str, role: Role) -> dict[str, dict[str, Any]]:
     if nested is None:
         return {}
     cleaned = _without_nulls(nested)
-    if isinstance(cleaned, dict):
-        for name, default in _CLIENT_DEFAULTS.items():
-            if name in cleaned and cleaned[name] == default:
-                del cleaned[name]
+    if not isinstance(cleaned, dict):
+        reading.wrong(key, "type", "must be an object", "an object with named fields")
+        return {}
+    for name, default in _CLIENT_DEFAULTS.items():
+        if name in cleaned and cleaned[name] == default:
+            del cleaned[name]
     model = SPEC.master if role is Role.MASTER else SPEC.worker
     values, problems = flatten(model, cleaned, role)
     reading.problems += problems

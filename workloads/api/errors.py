@@ -3,7 +3,12 @@
 from gangline.access.refusals import NotAllowed, NotVisible
 from gangline.api.errors import NOT_FOUND, Answer, answers
 from gangline.lib.answers import error_body
-from workloads.services.asking import ClusterUnreachable, IdempotencyConflict, NameTaken
+from workloads.services.asking import (
+    ClusterUnreachable,
+    IdempotencyConflict,
+    NameTaken,
+    NoSuchProject,
+)
 from workloads.services.intents import AlreadyEnded, BeingDeleted, NotEnded
 from workloads.services.submission import TooManyWaiting
 
@@ -22,6 +27,11 @@ def _conflict(error: IdempotencyConflict) -> Answer:
 @answers(NotVisible)
 def _hidden(error: NotVisible) -> Answer:
     return 404, error_body(404, NOT_FOUND)
+
+
+@answers(NoSuchProject)
+def _no_project(error: NoSuchProject) -> Answer:
+    return 404, error_body(404, str(error), problems=error.problems)
 
 
 @answers(NotAllowed)

@@ -7,12 +7,10 @@ the time is linear; what nobody would see (bidirectional and zero-width marks) i
 import re
 from dataclasses import dataclass, replace
 
+from gangline.lib.sentences import ESCAPES
+
 _SCAN = re.compile(
-    r"(?:\x1b\[|\x9b)(?P<given>[0-?]*)[ -/]*(?P<final>[@-~]?)"  # CSI: colours, cursor, reports
-    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d\x9e\x9f])"  # OSC, DCS, SOS, PM, APC ...
-    r"[^\x07\x18\x1a\x1b\x9c]*(?:\x07|\x1b\\|\x9c|\x18|\x1a)?"  # ... up to their end, or the line's
-    r"|\x1b[ -/]*[0-~]?"  # any other escape
-    r"|(?P<control>[\x00-\x08\x0a-\x1a\x1c-\x1f\x7f-\x9f])"
+    ESCAPES + r"|(?P<control>[\x00-\x08\x0a-\x1a\x1c-\x1f\x7f-\x9f])"
     r"|(?P<unseen>[\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     r"\ufff9-\ufffb\U000e0000-\U000e007f])"
 )

@@ -101,6 +101,8 @@ class Attempt(models.Model):
     """Stops after which the same object went on, oldest first: `Rest.as_dict`."""
     outcome = models.CharField(max_length=16, blank=True)
     first_failure = models.CharField(max_length=40, blank=True)
+    is_moved = models.BooleanField(default=False)
+    """It failed because the cluster took its place away (R2a)."""
     next_try_at = models.DateTimeField(null=True)
     tombstone_until = models.DateTimeField(null=True)
     created_at = models.DateTimeField()

@@ -56,7 +56,9 @@ def name_in_words(cluster: Cluster) -> str:
 def admit(cluster_id: UUID) -> Admitted:
     """Walk over the waiting gangs and place each that fits, under the cluster's row lock."""
     with transaction.atomic():
-        cluster = locked(Cluster.objects.all()).get(pk=cluster_id)
+        cluster = locked(Cluster.objects.filter(pk=cluster_id)).first()
+        if cluster is None:  # removed meanwhile
+            return Admitted()
         if cluster.admit_due:
             Cluster.objects.filter(pk=cluster_id).update(admit_due=False)
         if not hands_out_slots(cluster):

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from uuid import UUID
 
+from gangline.access.refusals import NotVisible
 from gangline.clusters.models import Cluster
 from gangline.organization.models import Project
 from gangline.policies.effective import EffectivePolicy
@@ -82,6 +83,14 @@ class Submitted:
     replayed: bool
     attempt: Attempt | None = None
     """What was stored with it; None when replayed."""
+
+
+class NoSuchProject(NotVisible):
+    """The project is not there, or one may not see it: no address is wrong, but a value (404)."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__("The project does not exist, or you may not see it.")
+        self.problems = problems
 
 
 class NameTaken(Exception):

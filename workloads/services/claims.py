@@ -113,12 +113,18 @@ def fenced(held: Claim, *, same_intent: bool = False) -> Iterator[Workload]:
         yield workload
 
 
-def release(held: Claim, *, next_due: datetime | None, **columns: Any) -> bool:
-    """Give the workload back; False when it was no longer held. A wake-up meanwhile is kept."""
+def release(held: Claim, *, next_due: datetime | None, failed: bool | None = None) -> bool:
+    """Give the workload back; False when it was no longer held. A wake-up meanwhile is kept.
+
+    ``failed``: None when nothing was tried. A failure during which somebody woke the row is not
+    counted: what failed was before the news.
+    """
+    is_as_left = Q(due_at=held.due_at)
     kept = Value(next_due, output_field=DateTimeField())
-    due_at = Case(
-        When(due_at=held.due_at, then=kept), default=F("due_at"), output_field=DateTimeField()
-    )
+    due_at = Case(When(is_as_left, then=kept), default=F("due_at"), output_field=DateTimeField())
+    columns: dict[str, Any] = {} if failed is None else {"fail_count": 0}
+    if failed:
+        columns["fail_count"] = F("fail_count") + Case(When(is_as_left, then=1), default=0)
     changed = Workload.objects.filter(pk=held.workload_id, fence=held.fence).update(
         lease_until=None, lease_owner="", due_at=due_at, **columns
     )

@@ -7,7 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Case, F, Q, QuerySet, When
+from django.db.models import Case, F, Q, QuerySet, Value, When
 
 from gangline.db.clock import db_now
 from gangline.db.locks import locked, update_in_order
@@ -23,9 +23,11 @@ _MARKED = Q(first_seen_at__isnull=False) | Q(create_state=CreateState.NONE)
 def wake_waiting(cluster_id: UUID) -> int:
     """Make due what waits for another try on this cluster; what is to end is first again."""
     now = db_now()
-    is_to_end = ~Q(desired=Desired.RUNNING) & ~Q(status=claims.STOPPED)
-    waits = Q(fail_count__gt=0) | (is_to_end & Q(deleted_at=None))
-    rows = Workload.objects.filter(waits, cluster=cluster_id, due_at__gt=now)
+    is_to_end = ~Q(desired=Desired.RUNNING) & ~Q(status=claims.STOPPED) & Q(deleted_at=None)
+    has_failed = Q(fail_count__gt=0)
+    is_late = Q(due_at__gt=now) & (has_failed | is_to_end)
+    # One that is due, but failed, would come after all that is due for longer.
+    rows = Workload.objects.filter(is_late | (has_failed & is_to_end), cluster=cluster_id)
     failed = Case(When(desired=Desired.RUNNING, then=F("fail_count")), default=0)
     woken = update_in_order(rows, due_at=now, rung_until=None, fail_count=failed)
     if woken:
@@ -33,10 +35,16 @@ def wake_waiting(cluster_id: UUID) -> int:
     return woken
 
 
-def mark_lost(cluster_id: UUID, since: datetime) -> int:
+def mark_lost(cluster_id: UUID, *, since: datetime, asked_at: datetime) -> int:
     """Say of what runs there since when it is only the last that was known (P4), and of what is
-    still to be made there, why nothing comes of it."""
-    return _mark(_current(cluster_id).filter(_MARKED, unknown_since=None), unknown_since=since)
+    still to be made there, why nothing comes of it.
+
+    ``asked_at``: when it was asked in vain. What was read of a workload later than that is news.
+    """
+    silent = _current(cluster_id).filter(_MARKED, unknown_since=None)
+    silent = silent.exclude(read_started_at__gt=asked_at)
+    last = Case(When(read_started_at__gt=since, then=F("read_started_at")), default=Value(since))
+    return _mark(silent, unknown_since=last, trouble="")
 
 
 def mark_found(cluster_id: UUID) -> int:

@@ -12,6 +12,7 @@ from gangline.clusters.models import Cluster
 from gangline.db.batches import update_rows
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
+from gangline.lib.sentences import sentence
 from gangline.lib.texts import printable
 from workloads import work_bell
 from workloads.models import Attempt, CreateState, Desired, Outcome, Workload
@@ -192,6 +193,8 @@ class _Step:
     def _unknown(self) -> bool:
         attempt = self.attempt
         attempt.unknown_since = attempt.unknown_since or self.read_at
+        is_silent = self.seen.is_cut_off or not self.seen.reason
+        attempt.trouble = "" if is_silent else printable(sentence(self.seen.reason), 400)
         waited = self.read_at - attempt.unknown_since
         if (
             attempt.create_state == CreateState.SENT
@@ -199,7 +202,7 @@ class _Step:
             and waited > timedelta(seconds=NEVER_SEEN_SECONDS)
         ):
             attempt.observed_state = ObservedState.UNKNOWN
-        attempt.save(update_fields=["unknown_since", "observed_state"])
+        attempt.save(update_fields=["unknown_since", "observed_state", "trouble"])
         return True
 
     def _absent(self) -> bool:
@@ -207,6 +210,8 @@ class _Step:
         if attempt.sent_at is not None and self.read_at < attempt.sent_at:
             return False
         last_seen = attempt.read_started_at
+        if attempt.observed_state == ObservedState.SUSPENDED and self._is_current:
+            attempt.ended_at = attempt.ended_at or self.workload.ended_at
         self._heard()
         attempt.observed_state = ObservedState.ABSENT
         if attempt.create_state == CreateState.SENT:
@@ -217,6 +222,7 @@ class _Step:
             if outcome == Outcome.LOST and last_seen and self._was_away(last_seen):
                 outcome = Outcome.AWAY
                 attempt.observed_reason = reasons.while_away(last_seen, self.read_at)
+            self.pods.gone(attempt)
             self._end(outcome)
             return True
         attempt.save()
@@ -245,8 +251,10 @@ class _Step:
         attempt.ext_uid = attempt.ext_uid or printable(seen.ext_uid, 100)
         attempt.absent_since = None
         attempt.released = attempt.released or seen.state != ObservedState.HELD
+        if not self._knows_less():
+            attempt.observed_reason = printable(seen.reason, 400)
         attempt.observed_state = seen.state
-        attempt.observed_reason = printable(seen.reason, 400)
+        attempt.is_moved = attempt.is_moved or seen.is_moved
         attempt.incomplete = seen.incomplete
         attempt.impossible = seen.is_impossible
         attempt.first_failure = attempt.first_failure or printable(seen.first_failure, 40)
@@ -259,13 +267,20 @@ class _Step:
         self.pods.take(attempt, self.workload, seen.replicas)
         if seen.state.is_terminal:
             attempt.ended_at = seen.ended_at or self.now
-            self._end(retries.ended_as(attempt), is_moved=seen.is_moved)
+            self._end(retries.ended_as(attempt), is_moved=attempt.is_moved)
         elif is_over(seen, self.workload.cluster):
             attempt.ended_at = seen.ended_at or self.now
             self._end(self._stopped_or_lost())
         else:
             self.kept[attempt.pk] = attempt
         return True
+
+    def _knows_less(self) -> bool:
+        """The pod that failed first is gone by now: what the operator says of it is no better."""
+        was_ending = self.attempt.observed_state == ObservedState.TERMINATING
+        is_told = was_ending and self.attempt.first_failure and self.attempt.observed_reason
+        is_ending = self.seen.state in (ObservedState.TERMINATING, ObservedState.FAILED)
+        return bool(is_told) and is_ending and not self.seen.first_failure
 
     def _stop_was_lost(self) -> bool:
         sent = self.attempt.stop_sent_at
@@ -287,9 +302,12 @@ class _Step:
             return False
         if not is_going and not is_absent:
             return self._anomaly() if self._lives_on() else False
-        if attempt.observed_state == seen.state and attempt.create_state != CreateState.SENT:
+        left = printable(sentence(seen.reason), 400) if self._is_going_away else ""
+        is_known = (attempt.observed_state, attempt.trouble) == (seen.state, left)
+        if is_known and attempt.create_state != CreateState.SENT:
             return False
         self._heard()
+        attempt.trouble = left
         attempt.observed_state = seen.state
         if is_absent and attempt.create_state == CreateState.SEEN:
             attempt.create_state = CreateState.GONE
@@ -298,10 +316,13 @@ class _Step:
         attempt.save()
         return is_going
 
+    @property
+    def _is_going_away(self) -> bool:
+        return self.seen.state == ObservedState.TERMINATING
+
     def _lives_on(self) -> bool:
         # What is on its way out is as it should be: its job makes room for the next attempt.
-        is_ending = self.seen.state == ObservedState.TERMINATING
-        return not is_ending and not is_over(self.seen, self.workload.cluster)
+        return not self._is_going_away and not is_over(self.seen, self.workload.cluster)
 
     def _anomaly(self) -> bool:
         """Something lives that has ended by our books: say so, once."""

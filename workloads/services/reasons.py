@@ -4,13 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from gangline.clusters.drivers.base import ObservedState
 from gangline.lib.sentences import sentence
 from gangline.web import formats
 from workloads.models import Attempt, CreateState, Outcome, Replica, Workload
 
 LONGEST = 400
-_REFUSED = "is forbidden"
+_REFUSED = ("is forbidden", "is invalid")
 """In what Kubernetes says of a pod that an admission rule, such as a quota, turns down."""
+_MISSING = " not found"
+"""In what a scheduler says of a pod that needs what is not there, such as a claim."""
 _TIMES = {1: "once", 2: "twice"}
 
 
@@ -34,6 +37,8 @@ def tell(
     if phase == "Completed":
         return Told("Finished." if ran is None else f"Finished in {formats.span(ran)}.")
     told = _TELLERS[phase](workload, attempt, replicas) if phase in _TELLERS else Told()
+    if attempt.unknown_since and attempt.trouble and not told.next_step:
+        told = Told(told.why, attempt.trouble)
     return Told(_cut(told.why), _cut(told.next_step))
 
 
@@ -72,6 +77,10 @@ def slow_down(seconds: float, now: datetime) -> str:
     return f"The cluster asked to slow down; next try in {pause}, at {at:%H:%M:%S} UTC."
 
 
+OTHER = "Remove that object from the cluster, or Copy & edit this one to give it another name."
+TOO_SLOW = "The cluster answers too slowly for this to be done safely; it is tried again."
+
+
 def times_in_words(count: int) -> str:
     """``once``, ``twice``, ``3 times``."""
     return _TIMES.get(count, f"{count} times")
@@ -96,7 +105,7 @@ def _waiting(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) 
         why = sentence(attempt.observed_reason) or "The cluster is looking for a place for it."
         return Told(why, _until_placed(attempt, replicas))
     if attempt.unknown_since:
-        return _no_contact(workload, "It is saved and starts")
+        return _no_contact(workload, attempt, "It is saved and starts")
     if attempt.impossible:
         return Told(attempt.wait_reason, "Copy & edit it to ask for less, or enlarge the cluster.")
     if attempt.trouble:
@@ -113,8 +122,11 @@ def _until_placed(attempt: Attempt, replicas: Sequence[Replica]) -> str:
         return f"{held} Stop it to give them back, then Copy & edit it to ask for less."
     if attempt.impossible:
         return "Copy & edit it to ask for less; it starts if the cluster grows."
-    if _REFUSED in attempt.observed_reason:
-        return "Copy & edit it to ask for what the cluster takes; waiting alone may not help."
+    if any(words in attempt.observed_reason for words in _REFUSED):
+        advice = "Copy & edit it to ask for what the cluster takes; waiting alone may not help."
+        return f"{held} {advice}".strip()
+    if _MISSING in attempt.observed_reason:
+        return f"{held} It starts once that is there; Copy & edit names another.".strip()
     # Not "as soon as there is room": a scheduler waits for much else, such as a fitting node.
     if held:
         return f"{held} It starts as soon as the cluster can place the rest."
@@ -135,11 +147,13 @@ def _held(replicas: Sequence[Replica]) -> str:
 
 def _creating(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
     if attempt.unknown_since:
-        return _no_contact(workload, "It is saved and starts")
+        return _no_contact(workload, attempt, "It is saved and starts")
     return Told(_trouble(attempt))
 
 
-def _no_contact(workload: Workload, then: str) -> Told:
+def _no_contact(workload: Workload, attempt: Attempt, then: str) -> Told:
+    if attempt.trouble:  # it answers, but tells nothing of this one
+        return Told(attempt.trouble, f"{then} when that is mended; it is tried time and again.")
     return Told(
         f"No contact with cluster {workload.cluster.name}.",
         f"{then} when contact returns, for which Gangline looks every 30 s.",
@@ -172,7 +186,7 @@ def _stopping(workload: Workload, attempt: Attempt, replicas: Sequence[Replica])
     by = f" by {workload.desired_by}" if workload.desired_by else ""
     why = f"Stopped{by}; {_pods(left)} still to end." if left else f"Stopped{by}."
     if attempt.unknown_since:
-        lost = _no_contact(workload, "It is stopped")
+        lost = _no_contact(workload, attempt, "It is stopped")
         return Told(f"{why} {lost.why}", lost.next_step)
     return Told(f"{why} {_trouble(attempt)}".strip())
 
@@ -190,9 +204,11 @@ def _deleting(workload: Workload, attempt: Attempt, replicas: Sequence[Replica])
     if workload.deleted_at:
         return Told("It is gone from the cluster.")
     if attempt.unknown_since:
-        return _no_contact(workload, "It is removed")
+        return _no_contact(workload, attempt, "It is removed")
     why = "The time that it was to be kept is over." if workload.stop_cause == "auto" else ""
-    return Told(_trouble(attempt) or why)
+    is_ending = attempt.observed_state == ObservedState.TERMINATING
+    left = sentence(attempt.observed_reason) if is_ending else ""
+    return Told(_trouble(attempt) or left or why)
 
 
 def _failed(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
@@ -201,13 +217,15 @@ def _failed(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -
     if attempt.outcome == Outcome.LOST or (attempt.create_state == "seen" and not attempt.outcome):
         return Told("Removed outside the dashboard.")
     if attempt.observed_state == "Conflict":
-        return Told("Its name is used on the cluster by an object that is not ours.")
+        whose = f": {attempt.observed_reason}" if attempt.observed_reason else ""
+        why = f"Its name is used on the cluster by an object that is not ours{whose}"
+        return Told(sentence(why), OTHER)
     return Told(failure(attempt, replicas))
 
 
 def _resuming(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
     if attempt.unknown_since:
-        return _no_contact(workload, "It goes on")
+        return _no_contact(workload, attempt, "It goes on")
     return Told(attempt.trouble or attempt.wait_reason)
 
 

@@ -49,7 +49,7 @@ from workloads.services import (
 from workloads.services.claims import Claim, LostLease
 from workloads.services.contact import wake_waiting
 from workloads.services.phases import Action, plan
-from workloads.services.reasons import LONGEST, seconds_in_words, slow_down
+from workloads.services.reasons import LONGEST, TOO_SLOW, seconds_in_words, slow_down
 from workloads.services.rehearsing import at_fields
 
 log = logging.getLogger(__name__)
@@ -75,7 +75,8 @@ class _After:
     """How a pass ended: when to look next, and what to remember with it."""
 
     next_due: datetime | None
-    failed: bool = False
+    failed: bool | None = False
+    """None: the cluster was not asked."""
     answered: bool = False
 
 
@@ -102,10 +103,9 @@ def _pass(held: Claim) -> int:
         return work.effects
     except Exception as error:  # noqa: BLE001  a bug must neither lose nor hot-loop the row
         after = work.bug(error)
-    columns = {"fail_count": work.workload.fail_count + 1 if after.failed else 0}
     fail_point("reconcile.before_release")
     with transaction.atomic():
-        is_ours = claims.release(held, next_due=after.next_due, **columns)
+        is_ours = claims.release(held, next_due=after.next_due, failed=after.failed)
         if is_ours and after.answered:
             Attempt.objects.filter(pk=work.attempt.pk).update(create_answered=True)
     return work.effects
@@ -125,12 +125,11 @@ class _Work:
             lifecycle.delete(actor=None, workload_id=self.workload.pk, cause="auto")
             return _After(now)
         if timing.is_at_rest(self.workload, self.attempt, now):
-            due = timing.rest_due(self.workload, self.attempt, now)
-            return _After(due)
+            return _After(timing.rest_due(self.workload, self.attempt, now))
         if not acts_here(self.workload.cluster):
             return _After(now + timedelta(seconds=ELSEWHERE_PAUSE))
         if contact.is_resting(self.workload.cluster):
-            return _After(self.workload.cluster.rests_until)
+            return _After(self.workload.cluster.rests_until, failed=None)
         try:
             driver = driver_for(self.workload.cluster)
         except Unconnectable as why:
@@ -142,8 +141,7 @@ class _Work:
         if self.workload.attempt_no != self.attempt.no:
             return _After(db_now())
         if self._landed_late(seen):
-            now = db_now()
-            if timing.is_fresh(self.attempt.delete_sent_at, now):
+            if timing.is_fresh(self.attempt.delete_sent_at, now := db_now()):
                 return self._wait(driver, now)
             return self._effect(driver, Action.DELETE, preparing.before_removing_late)
         return self._act(driver, seen)
@@ -218,17 +216,19 @@ class _Work:
             case Action.VANISH:
                 return self._vanish(driver, now)
             case Action.WAIT if seen.state == ObservedState.UNKNOWN:
-                return self._no_contact(seen.reason, now)
+                return self._in_the_dark(seen, now)
             case Action.WAIT:
                 return self._wait(driver, now)
         if seen.state == ObservedState.UNKNOWN:
-            return self._no_contact(seen.reason, now)
+            return self._in_the_dark(seen, now)
         return _After(timing.rest_due(self.workload, self.attempt, now))
 
     def _wait(self, driver: Driver, now: datetime) -> _After:
         return _After(timing.wait_due(self.attempt, now, in_flight_max=driver.in_flight_max))
 
     def _effect(self, driver: Driver, action: Action, prepare: preparing.Preparation) -> _After:
+        if self.held.is_too_old:
+            return self._no_contact(TOO_SLOW, db_now())
         with claims.fenced(self.held, same_intent=True) as workload:
             now = db_now()
             attempt = locked(Attempt.objects.all()).get(pk=self.attempt.pk)
@@ -334,7 +334,7 @@ class _Work:
         if self.attempt.no > 1:
             # An attempt that never came may have been to take over what the one before it kept.
             if self.held.is_too_old:
-                raise LostLease
+                return self._no_contact(TOO_SLOW, now)
             told = driver.delete(refs.attempt_ref(self.workload, self.attempt))
             if isinstance(told, NotYet):
                 return _After(now + timedelta(seconds=LEFTOVERS_PAUSE))
@@ -364,6 +364,10 @@ class _Work:
         at = retries.auto_deletion_at(self.workload, self.attempt)
         is_kept = self.workload.desired != Desired.DELETED
         return is_kept and bool(self.attempt.outcome) and at is not None and at <= now
+
+    def _in_the_dark(self, seen: Observation, now: datetime) -> _After:
+        """What is known of it has been stored with the look, unless it had ended before."""
+        return self._no_contact("" if self.attempt.unknown_since else seen.reason, now)
 
     def _no_contact(self, reason: str, now: datetime) -> _After:
         if reason:

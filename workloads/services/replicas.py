@@ -12,6 +12,7 @@ from workloads.models import Attempt, Replica, Workload
 
 _Key = tuple[int, str, int]
 GONE = "Its pod is gone, and no other has come."
+REMOVED = "Removed with the whole, outside the dashboard."
 
 
 class ReplicaRows:
@@ -55,6 +56,16 @@ class ReplicaRows:
                 self._moved[row.pk] = row
             for name, value in values.items():
                 setattr(row, name, value)
+
+    def gone(self, attempt: Attempt) -> None:
+        """The whole attempt is there no more: what still ran of it has ended."""
+        for row in self._of[attempt.pk]:
+            if ReplicaState(row.state).is_terminal:
+                continue
+            row.state, row.reason = str(ReplicaState.STOPPED), REMOVED
+            row.ended_at = row.ended_at or self._now
+            if row.pk is not None:
+                self._moved[row.pk] = row
 
     def of(self, attempt: Attempt) -> list[Replica]:
         """All that is known of its replicas once `write` was called, by rank."""

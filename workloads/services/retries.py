@@ -61,6 +61,8 @@ def _ended_event(workload: Workload, attempt: Attempt, now: datetime) -> events.
     if attempt.outcome == Outcome.FAILED:
         why = failure(attempt, list(attempt.replicas.order_by("rank", "id")))
         message = f"Attempt {attempt.no} failed. {why}"
+    elif attempt.outcome == Outcome.STOPPED and attempt.create_state == CreateState.GONE:
+        message += " Its object is no longer on the cluster: Run makes a new one."
     elif attempt.outcome == Outcome.LOST:
         message = f"Attempt {attempt.no} was removed outside the dashboard."
     elif attempt.outcome == Outcome.AWAY:
@@ -122,11 +124,9 @@ def again(*, workload: Workload, attempt: Attempt, cause: str, now: datetime) ->
 
 def tries_since_intent(workload: Workload) -> int:
     """Tries since a person last asked for a run."""
-    attempts = Attempt.objects.filter(workload=workload).order_by("-no")
-    causes = list(attempts.values_list("cause", flat=True)[:200])
-    tries = [cause for cause in causes if cause != MOVED]
-    asked = (number for number, cause in enumerate(tries, start=1) if cause in USER_CAUSES)
-    return next(asked, len(tries))
+    tries = Attempt.objects.filter(workload=workload).exclude(cause=MOVED).order_by("-no")
+    asked = tries.filter(cause__in=USER_CAUSES).values_list("no", flat=True).first() or 0
+    return tries.filter(no__gte=asked).count()
 
 
 def _follow_up(

@@ -7,7 +7,6 @@ from django.db.models import F
 
 from assets.models import Template
 from gangline.access.actor import Actor
-from gangline.access.refusals import NotVisible
 from gangline.accounts.models import User
 from gangline.audit import actions
 from gangline.audit.services import record, record_denied
@@ -24,6 +23,7 @@ from workloads.services.asking import (
     ClusterUnreachable,
     IdempotencyConflict,
     NameTaken,
+    NoSuchProject,
     Preview,
     SubmissionRequest,
     Submitted,
@@ -42,6 +42,7 @@ __all__ = [
     "ClusterUnreachable",
     "IdempotencyConflict",
     "NameTaken",
+    "NoSuchProject",
     "Place",
     "Preview",
     "SubmissionRequest",
@@ -84,7 +85,7 @@ def preview(
 
 
 def checked_preview(*, actor: Actor, request: SubmissionRequest) -> Preview:
-    """`preview` for one who may create there; raises NotVisible and NotAllowed as `submit` does."""
+    """`preview` for one who may create there; raises NoSuchProject and NotAllowed as `submit`."""
     _authorised(actor, request)
     return preview(actor=actor, request=request)
 
@@ -95,14 +96,11 @@ def submit(
     """Store the workload and wake the system; raises with every problem and stores nothing.
 
     ``key`` makes repeating harmless: the same content gives the same workload. Raises InvalidSpec,
-    NameTaken, IdempotencyConflict, ClusterUnreachable, TooManyWaiting, NotVisible, NotAllowed.
+    NameTaken, IdempotencyConflict, ClusterUnreachable, TooManyWaiting, NoSuchProject, NotAllowed.
     """
     if (earlier := replayed(actor.user, key, request_hash)) is not None:
         return Submitted(earlier, replayed=True)
-    place = _authorised(actor, request)
-    project = place.project
-    if project is None:
-        raise NotVisible
+    place, project = _authorised(actor, request)
     for _ in range(3):
         try:
             judged = _acceptable(actor, request, place)
@@ -125,13 +123,13 @@ def submit(
     raise InvalidSpec(preview(actor=actor, request=request).problems)
 
 
-def _authorised(actor: Actor, request: SubmissionRequest) -> Place:
+def _authorised(actor: Actor, request: SubmissionRequest) -> tuple[Place, Project]:
     place = find_place(actor.user, request)
     project = place.project
     if project is None:
-        if request.project_id in ("", None):
-            raise InvalidSpec(preview(actor=actor, request=request).problems)
-        raise NotVisible(f"There is no project {request.project_id} that you may see.")
+        problems = preview(actor=actor, request=request, place=place).problems
+        is_named = request.project_id not in ("", None)
+        raise NoSuchProject(problems) if is_named else InvalidSpec(problems)
     if not place.may_create:
         refusal = not_allowed(project)
         record_denied(
@@ -143,7 +141,7 @@ def _authorised(actor: Actor, request: SubmissionRequest) -> Place:
             reason=refusal.sentence,
         )
         raise refusal
-    return place
+    return place, project
 
 
 def replayed(user: User, key: str, request_hash: str) -> Workload | None:

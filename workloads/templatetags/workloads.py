@@ -14,9 +14,10 @@ from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS
 from gangline.spec.problems import Role
 from gangline.tables.cells import NONE, running_for
 from gangline.web import components, formats
+from gangline.web.templatetags.gangline import copy
 from workloads.models import Attempt, Replica, Workload
 from workloads.pods import status_of
-from workloads.selectors.details import SpecValue, rank_of, spec_values
+from workloads.selectors.details import NativeObject, SpecValue, native_object, rank_of, spec_values
 from workloads.selectors.origins import Origin
 
 register = template.Library()
@@ -72,6 +73,8 @@ def what_runs(workload: Workload, attempt: Attempt) -> SafeString:
     shown = [(v.field.label, _drawn(v)) for v in (values[p] for p in _OVERVIEW if p in values)]
     framework = FRAMEWORKS[workload.framework].label
     roles = CONFIGURATIONS[workload.configuration].lower()
+    if native := native_object(workload, attempt):
+        shown.append(("On the cluster", _on_cluster(native)))
     rows = format_html_join(
         "", "<dt>{}</dt><dd>{}</dd>", [("Framework", f"{framework}, {roles}"), *shown]
     )
@@ -95,6 +98,16 @@ def spec_table(
         "</tr></thead><tbody>{}</tbody></table></div>",
         label,
         rows,
+    )
+
+
+def _on_cluster(native: NativeObject) -> SafeString:
+    """Its name and where it is, with the command that shows it."""
+    return format_html(
+        "<code>{}</code> in namespace <code>{}</code> {}",
+        native.resource,
+        native.namespace,
+        copy(native.command, "Copy kubectl"),
     )
 
 

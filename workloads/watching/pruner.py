@@ -48,23 +48,29 @@ def prune(stop: threading.Event | None = None) -> bool:
     Draft.objects.filter(updated_at__lte=now - timedelta(days=DRAFT_DAYS)).delete()
     oldest = now - timedelta(days=settings.GANGLINE.keep_deleted_days)
     gone = Workload.objects.filter(deleted_at__lte=oldest).select_related("cluster")
-    left_elsewhere: set[UUID] = set()
+    left: set[UUID] = set()
     while not (stop and stop.is_set()):
-        rows = list(gone.exclude(pk__in=left_elsewhere).order_by("deleted_at")[:BATCH])
+        rows = list(gone.exclude(pk__in=left).order_by("deleted_at")[:BATCH])
         if not rows:
             break
         for workload in rows:
-            if acts_here(workload.cluster):
-                _remove(workload)
-            else:
-                left_elsewhere.add(workload.pk)
+            if not acts_here(workload.cluster) or not _remove(workload):
+                left.add(workload.pk)
     return True
 
 
-def _remove(workload: Workload) -> None:
-    """Files first: a row without files can be pruned again, files without a row would stay."""
+def _remove(workload: Workload) -> bool:
+    """Files first: a row without files can be pruned again, files without a row would stay.
+
+    False, and the row stays, while there are files that cannot be removed.
+    """
     for kind in ("logs", "runs"):
         folder = Path(settings.GANGLINE.data_dir) / kind / str(workload.pk)
-        if folder.is_dir():
-            shutil.rmtree(folder, ignore_errors=True)
+        try:
+            if folder.exists():
+                shutil.rmtree(folder)
+        except OSError as error:
+            log.warning("files of a deleted workload stay until they can be removed: %s", error)
+            return False
     workload.delete()
+    return True

@@ -1,9 +1,9 @@
-"""Tells Celery's workers what is due, within a second, and notices when nobody listens."""
+"""Tells Celery's workers what is due, and notices within a second when nobody listens."""
 
 import logging
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from concurrent.futures import TimeoutError as TookTooLong
 from datetime import timedelta
 from uuid import UUID
@@ -18,6 +18,9 @@ log = logging.getLogger(__name__)
 
 CELERY_APP = "gangline.config.celery.app"
 PUBLISH_SECONDS = 1.0
+"""For one message. A service that takes one after the other is slow, and not down."""
+LONGEST_SECONDS = 3.0
+"""For all of one round. The ticker rings again for the rest, see its ``RING_SECONDS``."""
 BROKEN_SECONDS = 10.0
 CANARY_SECONDS = 15.0
 SILENT_SECONDS = 60.0
@@ -37,6 +40,7 @@ class CeleryPublisher:
             _discard((self._app.amqp, unused.transport))
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="publish")
         self._sending: Future[None] | None = None
+        self._taken_at = 0.0
         self._broken_until = 0.0
         self._canary_at = 0.0
         self._waiting_since = db_now()
@@ -50,10 +54,14 @@ class CeleryPublisher:
         return not self._workers_are_silent()
 
     def publish(self, rows: Sequence[tuple[UUID, str]]) -> bool:
-        """Tell the workers of each queue; False when it did not succeed within a second."""
+        """Tell the workers of each queue; False when a message was not taken within a second."""
+        until = time.monotonic() + LONGEST_SECONDS
 
         def send() -> None:
             for workload_id, queue in rows:
+                if time.monotonic() > until:
+                    log.warning("the message service is slow: not all workers were told at once")
+                    return
                 self._ask(tasks.RECONCILE, [str(workload_id)], queue)
 
         return self._send(send)
@@ -62,9 +70,10 @@ class CeleryPublisher:
         if self._sending is not None and not self._sending.done():
             self._breaks("a message is still on its way")
             return False
+        self._taken_at = time.monotonic()
         self._sending = self._thread.submit(send)
         try:
-            self._sending.result(timeout=PUBLISH_SECONDS)
+            self._await(self._sending)
         except TookTooLong:
             self._breaks("it does not answer")
             return False
@@ -73,6 +82,14 @@ class CeleryPublisher:
             return False
         self._note(MESSAGES_DOWN, "")
         return True
+
+    def _await(self, sending: Future[None]) -> None:
+        """Raises TookTooLong when no message is taken for too long, and what the thread raised."""
+        while not sending.done():
+            wait([sending], timeout=max(0.0, self._taken_at + PUBLISH_SECONDS - time.monotonic()))
+            if not sending.done() and time.monotonic() >= self._taken_at + PUBLISH_SECONDS:
+                raise TookTooLong
+        sending.result()
 
     def _send_canary(self) -> None:
         now = time.monotonic()
@@ -83,6 +100,7 @@ class CeleryPublisher:
 
     def _ask(self, task: str, arguments: list[str], queue: str) -> None:
         self._app.send_task(task, args=arguments, queue=queue, retry=False, ignore_result=True)
+        self._taken_at = time.monotonic()
 
     def _workers_are_silent(self) -> bool:
         until = leases.last_mark(leases.WORKERS_SEEN)

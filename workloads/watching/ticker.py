@@ -99,8 +99,7 @@ class Ticker:
             walked, waiting = self._walked.get(cluster.pk, (0.0, 1))
             is_stale = waiting > 0 and time.monotonic() - walked > WALK_SECONDS
             if cluster.admit_due or is_stale:
-                done = admission.admit(cluster.pk)
-                self._walked[cluster.pk] = (time.monotonic(), done.waiting)
+                self._walked[cluster.pk] = (time.monotonic(), _waiting_after_admission(cluster))
 
     def _work_here(self, clusters: Sequence[Cluster]) -> None:
         here = [cluster.pk for cluster in clusters if acts_here(cluster)]
@@ -137,11 +136,11 @@ class Ticker:
 
 
 class Inline:
-    """A few threads that do passes in this process."""
+    """A few threads that do passes in this process; after ``close`` the next start has new ones."""
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="reconcile")
+        self._pool: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
         self._at_work: set[UUID] = set()
         self._resting: dict[UUID, float] = {}
@@ -161,11 +160,18 @@ class Inline:
 
     def start(self, workload_id: UUID) -> None:
         with self._lock:
+            if self._pool is None:
+                self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="reconcile")
+            self._pool.submit(self._work, workload_id)
             self._at_work.add(workload_id)
-        self._pool.submit(self._work, workload_id)
 
     def close(self) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        with self._lock:
+            pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=True, cancel_futures=True)
+        with self._lock:
+            self._at_work.clear()  # those that were cancelled before they began
 
     def _work(self, workload_id: UUID) -> None:
         broken = True
@@ -182,6 +188,17 @@ class Inline:
                 if broken:
                     self._resting[workload_id] = time.monotonic() + REST_SECONDS
             work_bell.wake()
+
+
+def _waiting_after_admission(cluster: Cluster) -> int:
+    """How many wait still. A bug must not keep the other clusters from their work."""
+    try:
+        return admission.admit(cluster.pk).waiting
+    except DatabaseError:
+        raise
+    except Exception:
+        log.exception("admission to cluster %s broke", cluster.name)
+        return 1
 
 
 def queue_of(cluster: Cluster) -> str:

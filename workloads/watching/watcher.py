@@ -5,7 +5,7 @@ import logging
 import threading
 import time
 from collections.abc import Generator, Iterable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import DatabaseError, close_old_connections, transaction
@@ -95,7 +95,8 @@ class Watchers:
             self._probed[cluster.pk] = time.monotonic()
             try:
                 cluster.refresh_from_db()  # those before it may have taken long
-                _follow_up(cluster, refresh(cluster))
+                asked_at = db_now()
+                _follow_up(cluster, refresh(cluster), asked_at)
             except Cluster.DoesNotExist:
                 continue
             except DatabaseError:
@@ -259,10 +260,10 @@ class Watcher:
             del self._again[key]
 
 
-def _follow_up(cluster: Cluster, health: Health) -> None:
+def _follow_up(cluster: Cluster, health: Health, asked_at: datetime) -> None:
     """What a probe found concerns everything on the cluster."""
     if not health.reachable:
-        mark_lost(cluster.pk, cluster.last_ok_at or db_now())
+        mark_lost(cluster.pk, since=cluster.last_ok_at or asked_at, asked_at=asked_at)
         return
     mark_found(cluster.pk)
     if contact.heard(cluster):

@@ -19,7 +19,7 @@ from workloads.wizard import drafts, setup_page
 from workloads.wizard.desk import NO_PROJECT, Desk
 from workloads.wizard.review import Review, copied_effective
 from workloads.wizard.state import FRAMEWORK, NAME, SETUP_FIELDS
-from workloads.wizard.steps import Step, after, before, problems_of, step_of
+from workloads.wizard.steps import Step, after, before, by_half, problems_of, step_of
 from workloads.wizard.verdicts import summary_of
 
 
@@ -101,7 +101,7 @@ class StepPage:
             "summary": summary_of(desk, self._worth_telling()),
             "summary_problems": self._linked(self._worth_telling()),
             "notices": [str(n) for n in desk.preview.resolution.notices] if desk.preview else [],
-            "problems": [Told(p.sentence, target_of(p)) for p in self.told],
+            "problems": [Told(text, target_of(p)) for text, p in self._sentences()],
             "version": self._version,
             "saved_at": self._saved_at(),
             "focus": self.focus,
@@ -141,7 +141,7 @@ class StepPage:
             "master_lines": differences,
             "master_text": same,
             "curl": review.curl(self.api_url),
-            "review_problems": [(p.sentence, self.field_url(p)) for p in self.told],
+            "review_problems": [(text, self.field_url(p)) for text, p in self._sentences()],
         }
 
     def _sections(self) -> tuple[SectionView, ...]:
@@ -192,11 +192,12 @@ class StepPage:
         ]
 
     def _linked(self, problems: Sequence[Problem]) -> list[tuple[str, str]]:
-        said = [f"{p.label or p.path}: {p.message}" for p in problems]
-        # The same of both halves would read as the same thing twice.
-        told = [f"{p.role.capitalize()}: {s}" if said.count(s) > 1 else s
-                for p, s in zip(problems, said, strict=True)]  # fmt: skip
+        told = by_half([(p.role, f"{p.label or p.path}: {p.message}") for p in problems])
         return [(text, self.field_url(p)) for text, p in zip(told, problems, strict=True)]
+
+    def _sentences(self) -> list[tuple[str, Problem]]:
+        sentences = by_half([(p.role, p.sentence) for p in self.told])
+        return list(zip(sentences, self.told, strict=True))
 
     def field_url(self, problem: Problem) -> str:
         """The field of ``problem``, on this page or on its own; empty where it has none."""

@@ -12,13 +12,14 @@ from gangline.forms.limits import displayed
 from gangline.forms.words import count, item_in_words, readable
 from gangline.policies.engine import Effective
 from gangline.spec.catalogue import Kind, SpecField, catalogue
-from gangline.spec.problems import Problem, Role
+from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.values import nest
 from gangline.spec.workload import SPEC
 from workloads.models import Attempt
 from workloads.services.submission import Preview
 from workloads.wizard.desk import Desk
 from workloads.wizard.state import FRAMEWORK, NAME
+from workloads.wizard.steps import by_half
 from workloads.wizard.verdicts import Headline
 
 CLUSTER_CHECK = "check-cluster"
@@ -116,12 +117,11 @@ class Review:
     ) -> Check:
         if not problems:
             return Check("good", "circle-check", good, good_text)
-        told = tuple((p.sentence, field_url(p)) for p in problems)
-        return Check("bad", "circle-x", bad, problems=told)
+        return Check("bad", "circle-x", bad, problems=_told(problems, field_url))
 
     def _advice(self, field_url: Any) -> Iterator[Check]:
         """What may be submitted as it is, and may well disappoint."""
-        if told := tuple((a.sentence, field_url(a)) for a in self.preview.advice):
+        if told := _told(self.preview.advice, field_url):
             yield Check("warn", "alert-triangle", "Worth a second look", problems=told)
 
     def _room(self) -> Check:
@@ -140,7 +140,7 @@ class Review:
         when += "." if heard.is_current else ", before your last changes: check again."
         doubts = tuple(f"Not checked: {doubt}" for doubt in told.doubts)
         if told.problems:
-            problems = tuple((p.sentence, field_url(p)) for p in told.problems)
+            problems = _told(told.problems, field_url)
             return self._heard("bad", "The cluster would not accept it", when, problems, doubts)
         if not heard.is_current:
             return self._heard("info", "The cluster has to be asked again", when)
@@ -282,6 +282,12 @@ def copied_effective(desk: Desk) -> Mapping[str, Any]:
         .first()
     )
     return attempt or {}
+
+
+def _told(found: Sequence[Problem | Advice], field_url: Any) -> tuple[tuple[str, str], ...]:
+    """Sentences with the address of their field."""
+    sentences = by_half([(one.role, one.sentence) for one in found])
+    return tuple(zip(sentences, map(field_url, found), strict=True))
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -1,6 +1,6 @@
 """The steps of the form and which problem belongs to which of them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 from gangline.spec.frameworks import WORKERS_ONLY
@@ -26,6 +26,11 @@ _WORDS = {
     Step.WORKERS: "Workers",
     Step.MASTER: "Master",
     Step.REVIEW: "Review",
+}
+_HALVES = {
+    Role.WORKLOAD: _WORDS[Step.SETUP],
+    Role.WORKER: _WORDS[Step.WORKERS],
+    Role.MASTER: _WORDS[Step.MASTER],
 }
 
 
@@ -60,3 +65,14 @@ def problems_of(step: Step, problems: Iterable[Problem]) -> list[Problem]:
     if step is Step.REVIEW:
         return list(problems)
     return [p for p in problems if step_of(p) is step]
+
+
+def by_half(said: Sequence[tuple[Role, str]]) -> list[str]:
+    """The sentences, with the half in front of what is said of both in the same words."""
+    halves: dict[str, set[Role]] = {}
+    for role, sentence in said:
+        halves.setdefault(sentence, set()).add(role)
+    return [
+        f"{_HALVES[role]}: {sentence}" if len(halves[sentence]) > 1 else sentence
+        for role, sentence in said
+    ]

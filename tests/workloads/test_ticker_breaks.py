@@ -1,0 +1,73 @@
+"""A ticker that meets a bug, or a cluster that goes while it works."""
+
+import threading
+from typing import Any
+
+import pytest
+from django.db import connections as database_connections
+
+from gangline.clusters.models import Cluster
+from gangline.organization import services
+from tests.support.engine import Engine
+from tests.support.waiting import wait_for
+from workloads.models import Workload
+from workloads.services import admission
+from workloads.watching.ticker import Ticker
+
+
+def _runs(workload: Workload) -> bool:
+    workload.refresh_from_db()
+    return workload.status == "Running"
+
+
+def test_a_ticker_that_broke_begins_again_with_threads_that_work(
+    shared_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticker = Ticker()
+    with monkeypatch.context() as broken:
+        broken.setattr(ticker, "round", lambda: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            ticker.run(threading.Event())
+    stop = threading.Event()
+
+    def run() -> None:
+        try:
+            ticker.run(stop)
+        finally:
+            database_connections.close_all()
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        for n in range(6):  # more than there are threads
+            workload = shared_engine.workload(f"w{n}")
+            wait_for(lambda one=workload: _runs(one), seconds=10)  # type: ignore[misc]
+    finally:
+        stop.set()
+        thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_a_bug_in_the_admission_of_one_cluster_keeps_no_other_from_its_work(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = services.create_cluster(actor=None, name="bad", kind="kubernetes")
+    Cluster.objects.update(admit_due=True)
+    asked: list[Any] = []
+
+    def admit(cluster_id: Any) -> admission.Admitted:
+        asked.append(cluster_id)
+        if cluster_id == bad.pk:
+            raise ZeroDivisionError
+        return admission.Admitted()
+
+    monkeypatch.setattr(admission, "admit", admit)
+    Ticker()._admit(list(Cluster.objects.order_by("-name")) * 2)
+    assert {bad.pk, engine.cluster.pk} <= set(asked)
+
+
+def test_a_cluster_that_was_removed_admits_nothing(engine: Engine) -> None:
+    gone = services.create_cluster(actor=None, name="gone", kind="kubernetes")
+    key = gone.pk
+    gone.delete()
+    assert admission.admit(key) == admission.Admitted()
