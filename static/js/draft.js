@@ -1,15 +1,18 @@
 /*
  * <draft-autosave> around the form of a step: saves what is typed 600 ms after the last change, when
- * a field is left and when the page is hidden. Until the server has it, the text is kept in this tab
- * and saving is tried again. Without scripts every button of the form saves as well.
+ * a field is left and when the page is hidden or left. Until the server has it, the text is kept in this
+ * tab and saving is tried again. Without scripts every button of the form saves as well.
  */
 import { mend } from "./draft/apply.js";
 import { refresh, show } from "./draft/drawing.js";
 import { explain } from "./draft/explain.js";
 import { tab } from "./draft/tab.js";
+import { bringBack, forget, keep } from "./draft/unsaved.js";
 
 const WAIT_MS = 600;
 const RETRY_MS = [1000, 2000, 4000, 8000];
+/** A request that outlives its page may hold 64 KiB. */
+const MOST_KEPT_ALIVE = 60_000;
 
 class DraftAutosave extends HTMLElement {
   /** @type {Promise<void> | null} */ saving = null;
@@ -24,15 +27,19 @@ class DraftAutosave extends HTMLElement {
     this.addEventListener("focusout", () => this.changed && this.touch(0));
     this.addEventListener("click", (event) => this.onClick(event));
     this.addEventListener("submit", (event) => this.onSubmit(/** @type {SubmitEvent} */ (event)));
-    document.addEventListener("visibilitychange", () => document.hidden && this.changed && this.save());
+    document.addEventListener("visibilitychange", () => document.hidden && this.flush());
+    window.addEventListener("pagehide", () => this.flush());
     window.addEventListener("online", () => this.changed && this.save());
     window.addEventListener("beforeunload", (event) => {
+      // A reload asks for the new page before this one is hidden.
+      this.flush();
       if (this.failures && this.changed) event.preventDefault();
     });
     // A page that answered a refused step: coming back to it asks for it anew instead of sending again.
     if (this.form.hasAttribute("data-refused")) history.replaceState(null, "", location.href);
     this.stamp();
     this.focusOn(this.form.dataset.focus ?? "");
+    bringBack(this.form);
   }
 
   /** @returns {HTMLFormElement} */
@@ -85,6 +92,7 @@ class DraftAutosave extends HTMLElement {
       this.form.requestSubmit(button);
     } else {
       this.changed = false;
+      forget();
       const words = button?.dataset.busy;
       if (button && words) {
         button.setAttribute("aria-disabled", "true");
@@ -104,6 +112,15 @@ class DraftAutosave extends HTMLElement {
     return this.saving;
   }
 
+  /** The page is hidden or left: nothing may wait any longer. */
+  flush() {
+    if (!this.changed && !this.saving) return;
+    keep(this.body("autosave"));
+    if (this.stopped || !this.changed) return;
+    if (!this.saving) this.save();
+    else this.post(this.body("autosave")).catch(() => {});
+  }
+
   /** The form as it is now. @param {string} go */
   body(go) {
     const body = new FormData(this.form);
@@ -112,11 +129,16 @@ class DraftAutosave extends HTMLElement {
     return body;
   }
 
+  /** Send it so that it arrives also when the page is left meanwhile. @param {FormData} form */
+  post(form) {
+    const texts = new URLSearchParams(/** @type {[string, string][]} */ ([...form]));
+    const keepalive = texts.toString().length < MOST_KEPT_ALIVE;
+    return fetch(location.href.split("#")[0], { method: "POST", body: keepalive ? texts : form, keepalive });
+  }
+
   async send() {
     try {
-      // A page that is left would take the request with it.
-      const keepalive = document.hidden;
-      const answer = await fetch(location.href.split("#")[0], { method: "POST", body: this.body("autosave"), keepalive });
+      const answer = await this.post(this.body("autosave"));
       const json = answer.headers.get("Content-Type")?.startsWith("application/json");
       if (!json) throw new Error(`answer ${answer.status}`);
       const data = await answer.json();
@@ -131,6 +153,7 @@ class DraftAutosave extends HTMLElement {
   /** @param {{saved: string, version: number, summary: string, echoes: Record<string, string>, errors: Record<string, string>, chips: Record<string, string>}} data */
   done(data) {
     this.failures = 0;
+    if (!this.changed) forget();
     this.show("saved", `Saved ${data.saved}`);
     const version = /** @type {HTMLInputElement} */ (this.form.elements.namedItem("_version"));
     version.value = String(data.version);

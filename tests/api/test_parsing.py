@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from rest_framework.exceptions import ParseError
 
 from gangline.api.parsing import MAX_DEPTH, MAX_NODES, loads
+from tests.support.api import ApiClient
 
 REFUSED = {
     "duplicate key": (b'{"a": 1, "a": 2}', "a stands twice"),
@@ -47,6 +48,65 @@ def test_refused(what: str) -> None:
         loads(raw)
     assert words in str(error.value.detail)
     assert len(str(error.value.detail)) < 300
+
+
+@pytest.mark.parametrize(
+    ("spec", "path", "sentence"),
+    [
+        (
+            b'{"compute": {"cpuCoreRequest": NaN}}',
+            "compute.cpuCoreRequest",
+            "spec.compute.cpuCoreRequest is not a JSON number. You entered NaN.",
+        ),
+        (
+            b'{"numWorkers": 1000000000000000}',
+            "numWorkers",
+            "spec.numWorkers has more than 15 digits. You entered 1000000000000000.",
+        ),
+        (b'{"a": [1e400]}', "a.0", "spec.a[0] is too large. You entered 1e400."),
+        (
+            b'{"args": "a\\u0000"}',
+            "args",
+            "spec.args holds a NUL character. You entered a\\x00.",
+        ),
+        (
+            b'{"args": "\\ud800"}',
+            "args",
+            "spec.args holds half of a surrogate pair. You entered \\ud800.",
+        ),
+        (b'{"a": {"b": 1, "b": 2}}', "a.b", "spec.a.b stands twice in one object."),
+        (b'{"": 1, "": 2}', "", "spec. stands twice in one object."),
+        (b'{"a": "' + b"x" * 70_000 + b'"}', "a", "spec.a is longer than 64 KiB."),
+    ],
+)
+def test_what_cannot_be_read_is_told_at_its_field(
+    researcher: ApiClient, spec: bytes, path: str, sentence: str
+) -> None:
+    response = researcher.post("workloads/distributed", b'{"name": "a", "spec": ' + spec + b"}")
+    body = response.json()
+    (problem,) = body["problems"]
+    assert (response.status_code, body["message"]) == (400, sentence)
+    assert (problem["role"], problem["path"]) == ("worker", path)
+    assert problem["accepted"]
+
+
+def test_everything_that_cannot_be_read_is_told_at_once(researcher: ApiClient) -> None:
+    raw = b'{"name": "\\u0000", "spec": {"numWorkers": NaN}, "masterSpec": {"args": "\\u0000"}}'
+    problems = researcher.post("workloads/distributed", raw).json()["problems"]
+    assert [(p["role"], p["path"]) for p in problems] == [
+        ("workload", "name"),
+        ("worker", "numWorkers"),
+        ("master", "args"),
+    ]
+
+
+@pytest.mark.parametrize("raw", [b"{", b"[" * 30, json.dumps([1] * MAX_NODES).encode(), b"\xff"])
+def test_a_body_that_is_wrong_as_a_whole_is_a_problem_too(
+    researcher: ApiClient, raw: bytes
+) -> None:
+    (problem,) = researcher.post("workloads/distributed", raw).json()["problems"]
+    assert (problem["role"], problem["path"], problem["label"]) == ("workload", "", "The body")
+    assert problem["accepted"]
 
 
 def test_brackets_inside_texts_do_not_count_as_depth() -> None:

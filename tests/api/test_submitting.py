@@ -186,12 +186,49 @@ def test_a_viewer_may_not_submit_and_is_told_who_can_help(world: World) -> None:
     assert AuditEntry.objects.filter(action="workload.create", result="denied").count() == 1
 
 
-def test_another_projects_id_looks_like_no_id_at_all(world: World) -> None:
+@pytest.mark.parametrize("address", [SUBMIT, f"{SUBMIT}?dryRun=1"])
+def test_another_projects_id_looks_like_no_id_at_all(world: World, address: str) -> None:
+    """It is told at its field with everything else that is wrong, and not as a wrong address."""
     client = ApiClient(world, "researcher-nlp")
-    hidden = client.post(SUBMIT, world.body())
-    absent = client.post(SUBMIT, world.body(projectId="999999"))
+    hidden, absent = (
+        client.post(address, world.spec_body(numWorkers=0) | {"projectId": key})
+        for key in (str(world.vision.pk), "999999")
+    )
     assert hidden.status_code == absent.status_code == 404
-    assert hidden.json() == absent.json()
+    assert absent.json()["message"] == "The project does not exist, or you may not see it."
+    said = f"You entered {world.vision.pk}.", "You entered 999999."
+    project, workers = absent.json()["problems"]
+    assert hidden.json() == absent.json() | {
+        "details": absent.json()["details"].replace(*reversed(said)),
+        "problems": [project | {"value": str(world.vision.pk)}, workers],
+    }
+    assert (project["role"], project["path"], project["value"]) == (
+        "workload", "projectId", "999999"
+    )  # fmt: skip
+    assert absent.json()["details"].startswith(
+        "Project does not exist, or you may not see it. You entered 999999."
+    )
+    assert workers["path"] == "numWorkers"
+
+
+def test_another_cluster_than_the_projects_is_told_at_its_field(
+    world: World, researcher: ApiClient
+) -> None:
+    response = researcher.post(SUBMIT, world.body(clusterId="99999"))
+    (problem,) = response.json()["problems"]
+    assert (response.status_code, problem["path"], problem["value"]) == (400, "clusterId", "99999")
+    assert str(world.cluster.pk) in problem["accepted"]
+
+
+@pytest.mark.parametrize("half", ["spec", "masterSpec"])
+@pytest.mark.parametrize(("value", "shown"), [([], "a list of 0 items"), ("x", "x"), (1, "1")])
+def test_a_half_that_is_no_object_is_named(
+    world: World, researcher: ApiClient, half: str, value: object, shown: str
+) -> None:
+    body = researcher.post(SUBMIT, world.body() | {half: value}).json()
+    problem = next(p for p in body["problems"] if p["path"] == half)
+    assert (body["code"], problem["role"], problem["rule"]) == (400, "workload", "type")
+    assert f"{half} must be an object. You entered {shown}." in body["details"]
 
 
 def test_an_unreachable_cluster_queues_or_rejects_as_it_is_set(

@@ -13,6 +13,7 @@ from tests.support.world import World
 Opener = Callable[..., Page]
 LIST = "worker.tolerations"
 VARIABLES = "worker.environmentVariables"
+LABELS = ["Name", "Key", "Operator", "Value", "Effect", "Seconds"]
 VOLUMES = "worker.storage.pvc"
 
 
@@ -32,6 +33,9 @@ def test_a_toleration_is_added_and_kept(open_page: Opener, width: int) -> None:
     page.get_by_role("button", name="Add toleration").click()
     row = page.get_by_test_id(f"f-{LIST}").locator(".rows-item")
     expect(row).to_have_count(1)
+    expect(row.locator("label")).to_have_text(LABELS)
+    for label in row.locator("label").all():
+        expect(label).to_be_visible()
     row.get_by_label("Key, toleration 1").fill("nvidia.com/gpu")
     row.get_by_label("Operator, toleration 1").select_option("Exists")
     row.get_by_label("Effect, toleration 1").select_option("NoSchedule")

@@ -30,6 +30,29 @@ def refusal(text: str | bytes, **limits: int) -> UnreadableYaml:
     return caught.value
 
 
+NO_YAML = "this is not valid YAML: found a character that is not allowed"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("a: 1\nb: 2\n\0", 3, NO_YAML),
+        ("é: 1\r\nb: x\x07y\nc: 3\n", 2, NO_YAML),
+        ("é: 😀\n\n\nb: '\ufffe'\n", 4, NO_YAML),
+        ("\0", 1, NO_YAML),
+        (b"a: 1\nb: \xff\n", 2, "this must be UTF-8 text"),
+        ("a: é\nb: 1\nc: \ud800", 3, "this must be UTF-8 text"),
+    ],
+)
+def test_a_character_that_no_text_may_hold_is_told_with_its_line(
+    text: str | bytes, line: int, words: str
+) -> None:
+    """One parser counts bytes and the other one characters."""
+    error = refusal(text)
+    assert (error.line, error.message) == (line, words)
+    assert error.suggestion.startswith("Remove the character U+") == (words == NO_YAML)
+
+
 def test_json_types_are_read_and_every_part_has_a_line() -> None:
     document = read(
         "a: 1\nb:\n  - -2.5\n  - {c: true, d: false}\ne: ~\nf:\ng: null\nh: |\n  two\n  lines\n"

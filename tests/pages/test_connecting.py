@@ -168,6 +168,12 @@ def test_what_was_typed_is_kept_but_for_secrets(post: Post) -> None:
     assert SECRET not in page
 
 
+def test_the_hint_of_the_prefix_is_true_of_any_prefix(post: Post) -> None:
+    page = post(**by_token(name="", prefix="gg")).content.decode()
+    assert 'value="gg"' in page
+    assert "with gangline, project vision works in gangline-vision." in page
+
+
 GOOD = pair("good")
 CONFIG = json.dumps(kubeconfig(user={"token": SECRET}))
 

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from assets.models import Template
+from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
 from gangline.organization.models import Scope
 from gangline.spec.frameworks import WORKERS_AND_MASTER
@@ -174,3 +175,28 @@ def test_restarts_are_shown_where_there_were_any(world: World) -> None:
         "worker-0": "0",
         "worker-1": "3",
     }
+
+
+def test_what_kubectl_calls_it_is_told_and_can_be_copied(world: World) -> None:
+    """From what was frozen: a prefix that changed since does not count, and nobody is asked."""
+    workload = gang(world, framework="PyTorch")
+    page = client_of(world, OWNER).get(f"/workloads/{workload.pk}").content.decode()
+    assert "On the cluster" not in page
+    Cluster.objects.filter(pk=workload.cluster_id).update(kind="kubernetes", host_id="")
+    frozen = {"namespace": "gg-vision", "job": {"kind": "PyTorchJob"}}
+    Attempt.objects.filter(workload=workload).update(rendered=frozen)
+    page = client_of(world, OWNER).get(f"/workloads/{workload.pk}").content.decode()
+    told = re.search(r"<dt>On the cluster</dt><dd>(.*?)<button", page)
+    assert told
+    assert re.sub(r"<[^>]+>", "", told[1]).strip() == "pytorchjob/digits in namespace gg-vision"
+    assert 'data-copy="kubectl -n gg-vision get pytorchjob/digits"' in page
+
+
+@pytest.mark.parametrize("frozen", [None, {}, {"job": None}, {"job": {"kind": "MPIJob"}}])
+def test_nothing_is_told_of_an_object_that_was_never_rendered(world: World, frozen: Any) -> None:
+    workload = gang(world)
+    Cluster.objects.filter(pk=workload.cluster_id).update(kind="kubernetes", host_id="")
+    Attempt.objects.filter(workload=workload).update(rendered=frozen)
+    answer = client_of(world, OWNER).get(f"/workloads/{workload.pk}")
+    assert answer.status_code == 200
+    assert "On the cluster" not in answer.content.decode()

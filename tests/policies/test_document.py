@@ -15,7 +15,7 @@ from gangline.policies.document import (
     fields_of,
     parse,
 )
-from gangline.spec.catalogue import Kind, catalogue
+from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.problems import Role
 from gangline.spec.workload import SPEC, ReplicaSpec, WorkerSpec
 from tests.policies.sample_models import SAMPLE, document, refused
@@ -118,10 +118,15 @@ def _sample(path: str, kind: str) -> Any:
     field = catalogue(WorkerSpec)[path]
     if kind in ("min", "max"):
         return field.maximum
-    samples = {"step": 1, "locked": ["A"], "options": [field.choices[0] if field.choices else "/a"]}
-    if path in ("image", "nodeType", "priorityClass", "podAffinity.key"):
-        samples["options"] = ["a"]
-    return samples.get(kind, False)
+    if kind == "options":
+        taken = [text for text in field.choices or ("a", "/a", "1") if _takes(field, text)]
+        assert taken, f"give here a text that the grammar of {path} takes"
+        return taken[:1]
+    return {"step": 1, "locked": ["A"]}.get(kind, False)
+
+
+def _takes(field: SpecField, text: str) -> bool:
+    return field.format is None or field.format.check(text) is None
 
 
 def _nested(path: str, value: Any) -> dict[str, Any]:

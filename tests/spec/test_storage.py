@@ -118,6 +118,10 @@ def test_one_name_and_one_place_for_each() -> None:
         (f"{PATH}.2.name", "unique"),
         (f"{PATH}.1.path", "unique"),
     }
+    assert {p.sentence for p in found} == {
+        "Volume data is used twice. You entered data.",
+        "Container path of volume more is used twice. You entered /data/.",
+    }
 
 
 def test_attributes_inside_of_others_stand_in_the_catalogue() -> None:

@@ -272,5 +272,5 @@ def test_what_both_halves_lack_is_told_by_half(filler: Filler) -> None:
     filler.post("master", {"master.different": "on", "master.image": "a b"})
     page = filler.get("review", check="1").page
     told = [e.text for e in page.elements if e.tag == "a" and "Image" in e.text]
-    assert any(text.startswith("Worker: Image") for text in told)
+    assert any(text.startswith("Workers: Image") for text in told)
     assert any(text.startswith("Master: Image") for text in told)

@@ -14,6 +14,8 @@ from rest_framework.views import set_rollback
 from gangline.lib.answers import error_body
 from gangline.spec.problems import InvalidSpec
 
+from .parsing import BadBody
+
 log = logging.getLogger(__name__)
 
 _NO_ROOM = ("disk is full", "No space left")
@@ -84,7 +86,8 @@ def _of_drf(error: exceptions.APIException) -> tuple[int, dict[str, Any], dict[s
     }.get(code, str(error.detail))
     if isinstance(error, exceptions.AuthenticationFailed):
         message = str(error.detail)
-    return code, error_body(code, message), headers
+    problems = error.problems if isinstance(error, BadBody) else ()
+    return code, error_body(code, message, problems=problems), headers
 
 
 @answers(InvalidSpec)

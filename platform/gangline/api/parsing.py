@@ -3,21 +3,54 @@
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from typing import IO, Any
 
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 
+from gangline.lib.answers import place_in_body
+from gangline.spec.problems import Problem
+
 MAX_DEPTH = 20
 MAX_NODES = 10_000
 MAX_STRING = 64 * 1024
 MAX_DIGITS = 15
+MOST_TOLD = 20
+"""Of one body: nobody reads more."""
 # A string that never ends takes the rest: what stands in it is no bracket, and json.loads says so.
 _STRING_OR_BRACKET = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\Z)|[\[{\]}]', re.DOTALL)
 
 _Place = tuple[str | int, ...]
 """Keys and indexes that lead to a value."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wrong:
+    """What stands in place of a value that no one may send, until its place is known."""
+
+    rule: str
+    message: str
+    accepted: str
+    value: Any = None
+    key: str | None = None
+    """Of an object: which of its keys is meant."""
+
+    def at(self, place: _Place) -> Problem:
+        role, path = place_in_body([_shown(step) for step in place])
+        return Problem(
+            role, path, self.rule, self.message, self.value, self.accepted, label=_named(place)
+        )
+
+
+class BadBody(ParseError):
+    """A body that cannot be read, with what is wrong with it."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__(problems[0].sentence)
+        self.problems = problems
 
 
 class StrictJSONParser(BaseParser):
@@ -39,15 +72,15 @@ class StrictJSONParser(BaseParser):
 
 
 def loads(raw: bytes) -> Any:
-    """The value of a JSON text, or ParseError with a sentence that says where."""
+    """The value of a JSON text, or BadBody that says where."""
     if not raw.strip():
         return {}
     if raw.startswith(b"\xef\xbb\xbf"):
-        raise ParseError("The body must be JSON without a byte order mark.")
+        raise _whole("must be JSON without a byte order mark", "UTF-8 without a byte order mark")
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ParseError(f"The body is not UTF-8 at byte {error.start}.") from error
+        raise _whole(f"is not UTF-8 at byte {error.start}", "UTF-8") from error
     _check_depth(text)
     try:
         value = json.loads(
@@ -58,14 +91,21 @@ def loads(raw: bytes) -> Any:
             parse_constant=_constant,
         )
     except json.JSONDecodeError as error:
-        raise ParseError(
-            f"The body is not JSON: {error.msg.lower()} at line {error.lineno}, "
-            f"column {error.colno}."
-        ) from error
+        what = f"{error.msg.lower()} at line {error.lineno}, column {error.colno}"
+        raise _whole(f"is not JSON: {what}", "one JSON object") from error
     except RecursionError as error:
-        raise ParseError(f"The body is nested deeper than {MAX_DEPTH} levels.") from error
-    _check(value)
+        raise _too_deep() from error
+    if problems := list(islice(_problems(value), MOST_TOLD)):
+        raise BadBody(problems)
     return value
+
+
+def _whole(message: str, accepted: str) -> BadBody:
+    return BadBody([_Wrong("format", message, accepted).at(())])
+
+
+def _too_deep() -> BadBody:
+    return _whole(f"is nested deeper than {MAX_DEPTH} levels", f"at most {MAX_DEPTH} levels")
 
 
 def _check_depth(text: str) -> None:
@@ -75,40 +115,44 @@ def _check_depth(text: str) -> None:
         if found in "[{":
             depth += 1
             if depth > MAX_DEPTH:
-                raise ParseError(f"The body is nested deeper than {MAX_DEPTH} levels.")
+                raise _too_deep()
         elif found in "]}":
             depth -= 1
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Wrong:
     result = dict(pairs)
-    if len(result) != len(pairs):
-        names = [name for name, _ in pairs]
-        double = next(name for name in names if names.count(name) > 1)
-        raise ParseError(f"The key {_shown(double)} stands twice in one object.")
-    return result
+    if len(result) == len(pairs):
+        return result
+    names = [name for name, _ in pairs]
+    double = next(name for name in names if names.count(name) > 1)
+    return _Wrong("unique", "stands twice in one object", "each key once", key=double)
 
 
-def _integer(text: str) -> int:
+def _integer(text: str) -> int | _Wrong:
     if len(text.lstrip("-")) > MAX_DIGITS:
-        raise ParseError(f"The number {_shown(text)} has more than {MAX_DIGITS} digits.")
+        return _number_as("max", f"has more than {MAX_DIGITS} digits", text)
     return int(text)
 
 
-def _number(text: str) -> float:
+def _number(text: str) -> float | _Wrong:
     value = float(text)
     if math.isinf(value) or len(text) > 40:
-        raise ParseError(f"The number {_shown(text)} is too large.")
+        return _number_as("max", "is too large", text)
     if value == 0 and any(c in "123456789" for c in text.lower().partition("e")[0]):
-        raise ParseError(f"The number {_shown(text)} is too small to be told from 0.")
+        return _number_as("min", "is too small to be told from 0", text)
     return value
 
 
-def _constant(text: str) -> float:
-    raise ParseError(f"{text} is not a JSON number.")
+def _constant(text: str) -> _Wrong:
+    return _number_as("type", "is not a JSON number", text)
 
 
-def _check(value: Any) -> None:
+def _number_as(rule: str, message: str, text: str) -> _Wrong:
+    return _Wrong(rule, message, f"a number of at most {MAX_DIGITS} digits", text)
+
+
+def _problems(value: Any) -> Iterator[Problem]:
     """No NUL, no lone surrogate, no giant string, no giant document; an explicit stack."""
     nodes = 0
     stack: list[tuple[_Place, Any]] = [((), value)]
@@ -116,25 +160,32 @@ def _check(value: Any) -> None:
         place, item = stack.pop()
         nodes += 1
         if nodes > MAX_NODES:
-            raise ParseError(f"The body holds more than {MAX_NODES} values.")
-        if isinstance(item, str):
-            _check_text(place, item)
+            most = f"at most {MAX_NODES} values"
+            yield _Wrong("max", f"holds more than {MAX_NODES} values", most).at(())
+            return
+        if isinstance(item, _Wrong):
+            yield item.at(place if item.key is None else (*place, item.key))
+        elif isinstance(item, str):
+            yield from _of_text(place, item, item)
         elif isinstance(item, dict):
-            for key, inner in item.items():
-                here = (*place, key)
-                _check_text(here, key)
-                stack.append((here, inner))
+            for key in item:
+                yield from _of_text((*place, key), key, None)
+            stack.extend(((*place, key), inner) for key, inner in reversed(item.items()))
         elif isinstance(item, list):
-            stack.extend(((*place, n), inner) for n, inner in enumerate(item))
+            stack.extend(((*place, n), item[n]) for n in reversed(range(len(item))))
 
 
-def _check_text(place: _Place, text: str) -> None:
+def _of_text(place: _Place, text: str, value: str | None) -> Iterator[Problem]:
+    """``value``: the text, unless it is a key, which its place names."""
     if len(text) > MAX_STRING:
-        raise ParseError(f"{_named(place)} is longer than {MAX_STRING // 1024} KiB.")
-    if "\x00" in text:
-        raise ParseError(f"{_named(place)} holds a NUL character.")
-    if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
-        raise ParseError(f"{_named(place)} holds half of a surrogate pair.")
+        most = f"{MAX_STRING // 1024} KiB"
+        yield _Wrong("maxLength", f"is longer than {most}", f"a text of at most {most}").at(place)
+    elif "\x00" in text:
+        wrong = _Wrong("format", "holds a NUL character", "a text without NUL characters", value)
+        yield wrong.at(place)
+    elif not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
+        what = "holds half of a surrogate pair"
+        yield _Wrong("format", what, "a text of whole characters", value).at(place)
 
 
 def _named(place: _Place) -> str:
@@ -143,7 +194,8 @@ def _named(place: _Place) -> str:
     return "".join(parts).removeprefix(".") or "The body"
 
 
-def _shown(text: str) -> str:
+def _shown(step: str | int) -> str:
+    text = str(step)
     visible = "".join(
         c if c.isprintable() and not "\ud800" <= c <= "\udfff" else f"\\u{ord(c):04x}"
         for c in text[:60]

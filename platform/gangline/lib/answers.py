@@ -1,6 +1,6 @@
 """The one shape of a refusal over HTTP (R32), for middleware, API and live alike."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gangline.spec.problems import Problem, Role
@@ -8,6 +8,7 @@ from gangline.spec.problems import Problem, Role
 _POLICY_RULES = frozenset(
     {"min", "max", "step", "options", "required", "canEdit", "canAdd", "locked"}
 )
+_HALVES = {"spec": Role.WORKER, "masterSpec": Role.MASTER}
 _ENVELOPE = frozenset({"name", "projectId", "clusterId", "configuration", "templateId"})
 
 
@@ -27,6 +28,12 @@ def error_body(
             if p.rule in _POLICY_RULES and p.source
         ],
     }
+
+
+def place_in_body(steps: Sequence[str]) -> tuple[Role, str]:
+    """Which half of a submission, and which path of it, a value in its body stands at."""
+    role = _HALVES.get(steps[0], Role.WORKLOAD) if len(steps) > 1 else Role.WORKLOAD
+    return role, ".".join(steps if role is Role.WORKLOAD else steps[1:])
 
 
 def _body_field(problem: Problem) -> str:

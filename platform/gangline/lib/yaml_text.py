@@ -79,11 +79,12 @@ def read(text: str | bytes, *, longest: int = LONGEST) -> YamlDocument:
 
 
 def _checked(text: str | bytes, longest: int) -> str:
+    encoded = text if isinstance(text, bytes) else text.encode(errors="surrogatepass")
     try:
-        encoded = text if isinstance(text, bytes) else text.encode()
         plain = encoded.decode()
-    except UnicodeError as error:
-        raise UnreadableYaml("this must be UTF-8 text") from error
+    except UnicodeDecodeError as error:
+        line = encoded.count(b"\n", 0, error.start) + 1
+        raise UnreadableYaml("this must be UTF-8 text", line) from error
     if len(encoded) > longest:
         raise UnreadableYaml(f"this must have at most {longest // 1024} KiB")
     if plain.startswith("\ufeff"):
@@ -136,13 +137,27 @@ def _refuse_references(event: Any, line: int) -> None:
 
 
 def _syntax_error(error: yaml.YAMLError, text: str) -> UnreadableYaml:
+    if isinstance(error, yaml.reader.ReaderError):
+        return _forbidden_character(error, text)
     mark = getattr(error, "problem_mark", None)
     line = mark.line if mark else 0
-    problem = getattr(error, "problem", None) or "found a character that is not allowed"
+    problem = getattr(error, "problem", None) or "it cannot be read"
     there = text.split("\n")[line : line + 1]
     tabbed = any("\t" in start[: len(start) - len(start.lstrip())] for start in there)
     hint = "Indent with spaces, not with tabs." if tabbed else ""
     return UnreadableYaml(f"this is not valid YAML: {problem}", line + 1, hint)
+
+
+def _forbidden_character(error: Any, text: str) -> UnreadableYaml:
+    """The reader of libyaml counts bytes, the one of Python characters."""
+    at = error.position
+    before = text[:at] if error.encoding == "unicode" else text.encode()[:at].decode()
+    hint = f"Remove the character U+{error.character:04X}."
+    return UnreadableYaml(
+        "this is not valid YAML: found a character that is not allowed",
+        before.count("\n") + 1,
+        hint,
+    )
 
 
 def _document(events: Iterator[Any], lines: dict[Path, int]) -> Any:

@@ -317,13 +317,16 @@ def _repeated(role: Role, field: SpecField, items: "Sequence[_Item]") -> Iterato
     distinct = {field.item_key: str} | {a.path: a.unique for a in field.items if a.unique}
     for path, alike in distinct.items():
         seen: set[str] = set()
+        attribute = field.attribute(path)
         for item in items:
-            text = item.text(path)
+            text, label = item.text(path), item.label
+            if attribute is not None and path != field.item_key:
+                label = f"{attribute.label} of {lowered(label)}"
             if alike(text) in seen:
                 yield Problem(
                     role, f"{item.path}.{path}", "unique", "is used twice", shown(text),
                     words.get(path, "one that no other entry has"),
-                    key=shown(item.key), label=item.label,
+                    key=shown(item.key), label=label,
                 )  # fmt: skip
             elif text:
                 seen.add(alike(text))

@@ -62,15 +62,19 @@ def _icon(sprite_url: str, name: str, label: str, css: str) -> SafeString:
 def status(value: Status, reason: str = "", *, badge: str = "") -> SafeString:
     """Shape, word and tone; the reason below; `badge` adds a word such as "No contact"."""
     head = _status(sprite(), value.tone, value.shape, value.word)
+    below = SafeString("")
+    if reason:
+        below = format_html('<span class="sub status-reason" title="{0}">{0}</span>', reason)
     if badge:
-        head += format_html(
-            ' <span class="status tone-warn">{}{}</span>',
+        # One element around both, so that a table can put them into one line below the status.
+        below = format_html(
+            ' <span class="status-below">'
+            '<span class="status tone-warn" title="{1}">{0}<span>{1}</span></span>{2}</span>',
             icon("s-no-contact", css="status-shape"),
             badge,
+            below,
         )
-    if reason:
-        head += format_html('<span class="sub status-reason" title="{0}">{0}</span>', reason)
-    return head
+    return head + below
 
 
 @lru_cache(maxsize=128)

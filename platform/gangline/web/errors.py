@@ -3,10 +3,14 @@
 import logging
 import sys
 from dataclasses import dataclass
+from urllib.parse import quote
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template import loader
+from django.urls import is_valid_path
+from django.utils.encoding import iri_to_uri
 from django.utils.html import format_html
+from django.utils.http import url_has_allowed_host_and_scheme
 
 from gangline.web.middleware import API_PREFIX, plain_answer
 
@@ -51,8 +55,23 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 
 def page_not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    """404: nothing here, or not visible to this person."""
+    """404: nothing here, or not visible to this person. ``/clusters/`` leads to ``/clusters``."""
+    if there := _without_slash(request):
+        return HttpResponseRedirect(there)
     return error_page(request, 404)
+
+
+def _without_slash(request: HttpRequest) -> str:
+    """The page of ours that lacks but the slash at the end of this address, or nothing."""
+    path = request.path_info.removesuffix("/")
+    if request.method not in ("GET", "HEAD") or path == request.path_info:
+        return ""
+    if not path or path.startswith(API_PREFIX) or not is_valid_path(path):
+        return ""
+    query = request.META.get("QUERY_STRING", "")
+    there = quote(request.path.removesuffix("/")) + (f"?{iri_to_uri(query)}" if query else "")
+    # Two slashes at its beginning would be another host's address.
+    return there if url_has_allowed_host_and_scheme(there, allowed_hosts=None) else ""
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
