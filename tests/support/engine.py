@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,11 +25,13 @@ from tests.drivers.faulty import FaultyCluster, FaultyDriver
 from tests.support.world import World
 from workloads import refs
 from workloads.models import Attempt, Workload
-from workloads.services import intents
+from workloads.services import intents, observe
 from workloads.services.contact import wake_waiting
 
 ROOT = Path(__file__).resolve().parents[2]
 KIND = "faulty"
+See = Callable[..., observe.Stored]
+"""Stores an observation of a workload: of which state, how long ``ago``, with which values."""
 
 
 def register_faulty() -> None:

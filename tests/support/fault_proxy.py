@@ -23,12 +23,10 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from gangline.clusters.drivers.kubernetes.access import Access
-from gangline.clusters.drivers.kubernetes.tls import trusting
 
 from .certificates import Pair, pair
+from .upstream import Upstream, shut
 
-UPSTREAM_SECONDS = 330.0
-"""Longer than any watch that a client asks for."""
 CHUNK = 1 << 16
 _PASSED_ON = ("Content-Type", "Retry-After", "Date", "Warning")
 
@@ -119,7 +117,10 @@ class Exchange:
 
     @contextlib.contextmanager
     def _asked(self) -> Iterator[http.client.HTTPResponse]:
-        with self.handler.proxy.asked(self.request) as answer:
+        asked = self.request
+        with self.handler.proxy.upstream.asked(
+            asked.method, asked.url, asked.body, asked.headers
+        ) as answer:
             self.request.status = answer.status
             yield answer
 
@@ -160,8 +161,7 @@ class FaultProxy:
         self._lock = threading.Lock()
         self._plans: list[_Plan] = []
         self._open: set[Exchange | _Handler] = set()
-        self._upstream: set[http.client.HTTPConnection] = set()
-        self._trust = trusting(self.target)
+        self.upstream = Upstream(self.target)
         self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         with tempfile.TemporaryDirectory() as folder:
             chain = Path(folder) / "chain.pem"
@@ -237,10 +237,7 @@ class FaultProxy:
         """End everything."""
         self.over.set()
         self.refuse()
-        with self._lock:
-            connections = list(self._upstream)
-        for connection in connections:
-            _shut(connection.sock)
+        self.upstream.close()
 
     def seen(self, method: str, path: str, *, watch: bool | None = None) -> list[Request]:
         """Requests so far, oldest first."""
@@ -280,25 +277,6 @@ class FaultProxy:
         with self._lock:
             found = [one for one in self._open if isinstance(one, Exchange)]
         return [exchange for exchange in found if exchange.request.is_stream]
-
-    @contextlib.contextmanager
-    def asked(self, request: Request) -> Iterator[http.client.HTTPResponse]:
-        """The cluster's own answer to a request."""
-        parts = urlsplit(self.target.server)
-        connection = http.client.HTTPSConnection(
-            parts.hostname or "", parts.port, timeout=UPSTREAM_SECONDS, context=self._trust
-        )
-        with self._lock:
-            self._upstream.add(connection)
-        try:
-            connection.request(
-                request.method, request.url, request.body or None, dict(request.headers)
-            )
-            yield connection.getresponse()
-        finally:
-            with self._lock:
-                self._upstream.discard(connection)
-            connection.close()
 
 
 class _Server(http.server.ThreadingHTTPServer):
@@ -375,17 +353,10 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def cut(self) -> None:
         """End the connection, whatever is under way."""
         self.close_connection = True
-        _shut(self.connection)
+        shut(self.connection)
 
     def log_message(self, format: str, *arguments: object) -> None:
         pass
-
-
-def _shut(connection: socket.socket | None) -> None:
-    """End a connection in whatever thread it is read: the plain socket's way, not that of TLS."""
-    if connection is not None:
-        with contextlib.suppress(OSError):
-            socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
 
 @contextlib.contextmanager

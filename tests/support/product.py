@@ -78,7 +78,7 @@ class Product:
         """Delete every workload and wait until the table is empty."""
         for row in self._rows():
             self.site.act(row["id"], "delete")
-        wait_for(lambda: not self._rows(), seconds=30, every=0.1, what="an empty table")
+        wait_for(lambda: not self._rows(), seconds=60, every=0.1, what="an empty table")
 
     def _rows(self) -> list[dict[str, Any]]:
         rows: list[dict[str, Any]] = self.site.get("workloads?limit=200")["workloads"]
