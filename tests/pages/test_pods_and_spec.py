@@ -200,3 +200,20 @@ def test_nothing_is_told_of_an_object_that_was_never_rendered(world: World, froz
     answer = client_of(world, OWNER).get(f"/workloads/{workload.pk}")
     assert answer.status_code == 200
     assert "On the cluster" not in answer.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("trouble", "title"),
+    [
+        ("", "No contact with the cluster"),
+        ("Gangline may not get pods.", "The cluster does not tell how it goes"),
+    ],
+)
+def test_a_cluster_that_answers_is_not_said_to_be_away(
+    world: World, trouble: str, title: str
+) -> None:
+    workload = gang(world)
+    Workload.objects.filter(pk=workload.pk).update(contact_lost_at=db_now())
+    Attempt.objects.filter(workload=workload).update(trouble=trouble)
+    page = client_of(world, OWNER).get(f"/workloads/{workload.pk}").content.decode()
+    assert title in page

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from gangline.clusters.drivers.base import AttemptRef, Busy, NotYet, Refused, Result, Unknown
-from gangline.clusters.drivers.kubernetes import effects, namespaces
+from gangline.clusters.drivers.kubernetes import effects, manifests, namespaces
 from gangline.clusters.drivers.kubernetes.client import Answer
 from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
 from gangline.clusters.drivers.kubernetes.namespaces import BINDINGS, Namespaces
@@ -120,6 +120,32 @@ def test_a_namespace_that_is_just_being_removed_is_waited_for() -> None:
 
     told = Namespaces(ScriptedClient(say)).prepare(PLACE, OURS)
     assert told == Busy(3.0, "The project's namespace is just being removed.")
+
+
+def test_a_claim_of_its_volume_is_waited_for_as_well() -> None:
+    """Of several API servers another one may be asked for it."""
+    data = {"name": "data", "path": "/data", "claimInfo": {"size": "5G"}}
+    submission = goldens.submission("PyTorch", goldens.SAME, storage__pvc=[data])
+    ref = replace(goldens.ref_of(submission), install=OURS, namespace=PLACE)
+    made = manifests.job(ref)
+    made["metadata"] |= {"uid": "job-1", "resourceVersion": "7"}
+    lacks = LACKS.replace("pytorchjobs", "persistentvolumeclaims").replace("kubeflow.org", "")
+    world = World(refusals=1)
+
+    def say(method: str, path: str, query: Mapping[str, Any]) -> Answer:
+        if path.endswith("/persistentvolumeclaims"):
+            return Answer(403, {"message": lacks})
+        if method == "GET" and "/pytorchjobs/" in path:
+            return Answer(200, made)
+        return world.say(method, path, query)
+
+    client = ScriptedClient(say)
+    driver = KubernetesDriver(client, Options())
+    assert driver.create(ref) == NotYet()
+    assert driver.commit(ref) == Busy(
+        5.0, f"The cluster does not know of Gangline's right in namespace {PLACE} yet."
+    )
+    assert not [path for method, path, _ in client.asked if method == "DELETE"]
 
 
 def test_who_one_is_may_be_told_later() -> None:

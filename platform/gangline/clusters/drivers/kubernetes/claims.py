@@ -5,13 +5,13 @@ an attempt while the workload goes on: it is let go before that job is deleted, 
 the next attempt's. In between nobody owns it, which is how `collect` knows what to remove.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from gangline.clusters.drivers.base import AttemptRef, Busy, Refused, Result
 
 from . import errors, labels, manifests
-from .client import Client
+from .client import Answer, Client
 from .jobs import Job
 from .objects import Doubt, Objects
 from .resources import CLAIMS
@@ -19,13 +19,15 @@ from .volumes import EPHEMERAL, PERSISTENCY, PERSISTENT
 
 SOON = 2.0
 Claim = Mapping[str, Any]
+Refusal = Callable[[str, Answer], Result]
+"""Gets the namespace and the answer to a write that was not carried out."""
 
 
 class Claims:
     """Raises Doubt, and Unreachable as the client does."""
 
-    def __init__(self, client: Client, objects: Objects) -> None:
-        self.client, self.objects = client, objects
+    def __init__(self, client: Client, objects: Objects, refusal: Refusal) -> None:
+        self.client, self.objects, self.refusal = client, objects, refusal
 
     def make(self, ref: AttemptRef, job: Job, body: dict[str, Any]) -> Result | None:
         """Have the claim ``body`` there, owned by ``job``; None when it is."""
@@ -34,7 +36,7 @@ class Claims:
         if answer.ok:
             return None
         if answer.status != 409:
-            return errors.result(answer)
+            return self.refusal(job.namespace, answer)
         found = self._get(job.namespace, name)
         if not _is_of_workload(found, ref):
             return Refused(f"The claim {name} exists already and is not of this workload.")
@@ -123,7 +125,7 @@ class Claims:
             return None
         if answer.status in (404, 409):
             raise Doubt("A volume of the workload changed meanwhile.")
-        return errors.result(answer)
+        return self.refusal(namespace, answer)
 
     def _delete(self, namespace: str, claim: Claim) -> None:
         meta = claim["metadata"]

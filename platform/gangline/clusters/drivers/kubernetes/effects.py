@@ -57,7 +57,7 @@ class Effects:
         self.client, self.objects = client, objects
         self.catch_up, self.render = catch_up, render
         self._namespaces = Namespaces(self.client)
-        self._claims = Claims(self.client, self.objects)
+        self._claims = Claims(self.client, self.objects, self._namespaces.refusal)
 
     @in_time
     def create(self, ref: AttemptRef) -> Result:
@@ -81,13 +81,13 @@ class Effects:
                     told = self._namespaces.prepare(namespace, ref.install)
                     is_prepared = True
                 elif errors.missing_right(answer) and not self._namespaces.is_settling(namespace):
-                    told = self._said(ref, answer, ("job",))
+                    told = self._said(ref, namespace, answer, ("job",))
                 else:
                     # One API server of several, or its cache, may not know yet what is there.
                     told = self._namespaces.settle(namespace, deadline, pause)
                     pause = min(LONGEST_PAUSE, 2 * pause)
             else:
-                told = self._said(ref, answer, ("job",))
+                told = self._said(ref, namespace, answer, ("job",))
             if told is not None:
                 return told
 
@@ -177,7 +177,7 @@ class Effects:
                 name = body["metadata"]["name"]
                 return Refused(f"{body['kind']} {name} exists already and is not of this workload.")
             if not answer.ok and answer.status != 409:
-                return self._said(ref, answer, ("dependents", str(index)))
+                return self._said(ref, job.namespace, answer, ("dependents", str(index)))
         return self._turn(job, RUN, job.adapter.let_go(job.queue))
 
     def _take_back(self, ref: AttemptRef) -> None:
@@ -196,9 +196,9 @@ class Effects:
         except (Doubt, Unreachable) as why:
             log.warning("what was made of %s was not taken back: %s", ref.name, why)
 
-    def _said(self, ref: AttemptRef, answer: Answer, within: Place) -> Result:
+    def _said(self, ref: AttemptRef, namespace: str, answer: Answer, within: Place) -> Result:
         """What an answer to a create means; a refusal also at the fields it is about."""
-        told = errors.result(answer)
+        told = self._namespaces.refusal(namespace, answer)
         if not isinstance(told, Refused) or ref.submission is None:
             return told
         places = Places(ref.submission, self.render)

@@ -59,13 +59,17 @@ class Namespaces:
         if time.monotonic() + pause < deadline:
             time.sleep(pause)
             return None
-        return Busy(
-            LATER, f"The cluster does not know of Gangline's right in namespace {name} yet."
-        )
+        return _not_known(name)
 
     def is_settling(self, name: str) -> bool:
         """Whether Gangline bound itself there so lately that an API server may not know of it."""
         return time.monotonic() < self._settled_at.get(name, 0.0)
+
+    def refusal(self, name: str, answer: Answer) -> Result:
+        """What a write into a namespace that was not carried out means."""
+        if errors.missing_right(answer) and self.is_settling(name):
+            return _not_known(name)
+        return errors.result(answer)
 
     def rehearse(self, name: str, install: str) -> Answer:
         """What the cluster would say to the namespace. Makes nothing."""
@@ -121,6 +125,10 @@ def foreign(answer: Answer, install: str) -> str:
         f"The namespace {name} was {made}, so Gangline takes no rights there. To hand it over: "
         f"kubectl label --overwrite namespace {name} {labels.INSTALL}={install}"
     )
+
+
+def _not_known(name: str) -> Busy:
+    return Busy(LATER, f"The cluster does not know of Gangline's right in namespace {name} yet.")
 
 
 def _said(answer: Answer, name: str) -> Result:
