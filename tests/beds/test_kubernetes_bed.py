@@ -49,8 +49,8 @@ def pods(bed: Bed, namespace: str) -> dict[str, Any]:
     return {item["metadata"]["name"]: item["status"] for item in items}
 
 
-def test_every_part_is_ready_and_says_who_it_is(own_processes: Bed) -> None:
-    bed = own_processes
+def test_every_part_is_ready_and_says_who_it_is(own_bed: Bed) -> None:
+    bed = own_bed
     assert bed.state
     assert list(bed.processes) == [
         *("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"),
@@ -184,9 +184,9 @@ def test_logs_are_read_and_followed_through_the_api_server(bed: Bed, namespace: 
 
 
 def test_a_command_is_run_in_a_pod_through_the_api_server(
-    own_processes: Bed, namespace: str, tmp_path: Path
+    own_bed: Bed, namespace: str, tmp_path: Path
 ) -> None:
-    bed = own_processes
+    bed = own_bed
     create(bed, namespace, job("PyTorch", "asks", {"Master": 1}))
     until(bed, namespace, "asks", "Running")
     (tmp_path / "answer").write_text("42")

@@ -188,7 +188,7 @@ def test_two_programs_that_insist_on_one_port_live_side_by_side(tmp_path: Path) 
         process.wait()
 
 
-def test_a_killed_user_leaves_no_bed_behind(own_processes: Bed, tmp_path: Path) -> None:
+def test_a_killed_user_leaves_no_bed_behind(own_bed: Bed, tmp_path: Path) -> None:
     """Slow, because it starts a second bed, beside that of the session."""
     folder = tmp_path / "bed"
     code = (
@@ -211,15 +211,15 @@ def test_a_killed_user_leaves_no_bed_behind(own_processes: Bed, tmp_path: Path) 
         assert user.stdout.readline() == "ready\n"
         state = State.read(folder)
         assert state
-        assert set(state.ports.values()).isdisjoint(own_processes.ports.values())
+        assert set(state.ports.values()).isdisjoint(own_bed.ports.values())
         user.kill()
     assert state.supervisor.gone_within(30)
     assert [name for name, one in state.processes.items() if one.is_alive] == []
-    assert all(process.is_alive for process in own_processes.processes.values())
+    assert all(process.is_alive for process in own_bed.processes.values())
 
 
 def test_a_killed_supervisor_takes_its_processes_with_it(
-    own_processes: Bed, tmp_path: Path
+    own_bed: Bed, tmp_path: Path
 ) -> None:
     """Slow, because it starts a second bed."""
     bed = beds.start(tmp_path / "bed")

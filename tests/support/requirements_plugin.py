@@ -38,8 +38,9 @@ _ONE_STACK = (
     "tests/production/",
     "tests/drivers/kubernetes/test_goldens_live.py",
     "tests/e2e/test_kubernetes_matrix.py",
+    "tests/workloads/test_kubernetes_scheduling.py",
 )
-"""Folders and files of which each has its servers to itself."""
+"""Folders and files whose tests share servers or take turns on them."""
 _cleanup = ExitStack()
 # Also when the settings cannot be loaded, and pytest never gets as far as its own cleaning.
 atexit.register(_cleanup.close)
@@ -122,11 +123,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         (dropped if lacking or off_topic else kept).append(item)
     if dropped:
         config.hook.pytest_deselected(items=dropped)
-        items[:] = kept
+    # While nothing long runs beside them: each waits until all others have left the bed.
+    items[:] = sorted(kept, key=lambda item: "own_processes" not in _fixtures(item))
 
 
 def _mark_by_fixtures(item: pytest.Item) -> None:
-    fixtures = getattr(item, "fixturenames", ())
+    fixtures = _fixtures(item)
     for fixture, part in _PART_OF_FIXTURE.items():
         if fixture in fixtures:
             item.add_marker(f"needs_{part}")
@@ -134,12 +136,16 @@ def _mark_by_fixtures(item: pytest.Item) -> None:
         item.add_marker("browser")
 
 
+def _fixtures(item: pytest.Item) -> Sequence[str]:
+    return getattr(item, "fixturenames", ())
+
+
 def _needs(item: pytest.Item) -> set[str]:
     return {mark.name.removeprefix("needs_") for mark in item.iter_markers()}
 
 
 def _touches_database(item: pytest.Item) -> bool:
-    fixtures = set(getattr(item, "fixturenames", ()))
+    fixtures = set(_fixtures(item))
     return item.get_closest_marker("django_db") is not None or bool(
         fixtures & {"db", "transactional_db", "django_db_setup", "live_server"}
     )

@@ -33,11 +33,17 @@ def bed() -> Iterator[Bed]:
 
 
 @pytest.fixture
-def own_processes(bed: Bed) -> Bed:
-    """The bed, alone, for a test that stops or freezes parts of it; left out on other clusters."""
+def own_bed(bed: Bed) -> Bed:
+    """The bed, for a test that looks at its processes or files; left out on other clusters."""
     if bed.state is None:
         pytest.skip(f"{KUBECONFIG} names a cluster whose processes are nobody's to touch.")
     return bed
+
+
+@pytest.fixture
+def own_processes(own_bed: Bed) -> Bed:
+    """The bed, alone, for a test that stops or freezes parts of it."""
+    return own_bed
 
 
 @pytest.fixture

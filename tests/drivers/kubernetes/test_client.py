@@ -206,13 +206,13 @@ def test_a_frozen_api_server_ends_a_watch_and_a_request_in_time(
 
 
 def test_a_client_certificate_signs_in_and_touches_no_disk(
-    own_processes: Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    own_bed: Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert own_processes.state
-    pki = own_processes.state.layout.pki
+    assert own_bed.state
+    pki = own_bed.state.layout.pki
     chain, key = pki.client_certificate("kim", "system:masters")
     by_certificate = dataclasses.replace(
-        own_processes.admin, token="", client_certificate=chain, client_key=key
+        own_bed.admin, token="", client_certificate=chain, client_key=key
     )
     for name in ("TMPDIR", "HOME"):
         monkeypatch.setenv(name, str(tmp_path))
@@ -258,11 +258,11 @@ def test_an_authority_that_is_not_the_clusters_is_not_trusted(bed: Bed, tmp_path
         client.list(resources.NODES)
 
 
-def test_a_name_that_the_certificate_does_not_have_is_not_trusted(own_processes: Bed) -> None:
-    renamed = dataclasses.replace(own_processes.admin, tls_server_name="kubernetes.example")
+def test_a_name_that_the_certificate_does_not_have_is_not_trusted(own_bed: Bed) -> None:
+    renamed = dataclasses.replace(own_bed.admin, tls_server_name="kubernetes.example")
     with closing(Client(renamed)) as client, pytest.raises(Unreachable, match="cannot be trusted"):
         client.list(resources.NODES)
-    named = dataclasses.replace(own_processes.admin, tls_server_name="kubernetes.default.svc")
+    named = dataclasses.replace(own_bed.admin, tls_server_name="kubernetes.default.svc")
     with closing(Client(named)) as client:
         assert client.list(resources.NODES).ok
 
@@ -317,9 +317,9 @@ def tls_server(bed: Bed, handler: type[http.server.BaseHTTPRequestHandler]) -> I
             thread.join()
 
 
-def test_a_redirect_is_an_answer_and_not_followed(own_processes: Bed) -> None:
+def test_a_redirect_is_an_answer_and_not_followed(own_bed: Bed) -> None:
     Redirecting.asked = []
-    with tls_server(own_processes, Redirecting) as access, closing(Client(access)) as client:
+    with tls_server(own_bed, Redirecting) as access, closing(Client(access)) as client:
         assert client.list(resources.NODES).status == 302
     assert Redirecting.asked == ["/api/v1/nodes"]
 

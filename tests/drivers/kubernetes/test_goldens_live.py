@@ -60,6 +60,7 @@ def test_the_job_is_taken_and_nothing_of_it_is_dropped(case: Case, send: Send) -
     assert _missing(job, answer.body) == []
 
 
+@pytest.mark.usefixtures("bed")
 @pytest.mark.parametrize("case", WITH_MORE, ids=lambda case: case.name)
 def test_what_belongs_to_it_is_taken(case: Case, bed_with: Callable[[str], Bed]) -> None:
     bed = bed_with(ADD_ONS.get(case.scheduler, ""))
