@@ -238,7 +238,7 @@ class ReplicaSpec(SpecModel):
         AfterValidator(_small_enough),
         Ui(
             "Labels",
-            help="Put on every pod; local processes find them in GANGLINE_LABELS.",
+            help="Put on every pod. Where pods are processes of one machine: in GANGLINE_LABELS.",
             section="general",
             flag="label",
             item="label",

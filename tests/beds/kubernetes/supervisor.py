@@ -1,7 +1,8 @@
 """The parent of a bed's processes: brings them up in order, and takes them down when it ends.
 
 Usage: `python -m tests.beds.kubernetes.supervisor <folder> [--while-used] [--with=<add-on> …]`.
-SIGTERM ends it. SIGHUP makes it start again what has ended and is not marked in ``down/``. With
+SIGTERM ends it. SIGHUP makes it start again what has ended and is not marked in ``down/``; a bed
+that a person started does so by itself, as a cluster does with its operators. With
 ``--while-used`` it ends by itself when nobody holds a shared lock on the file ``users`` any more:
 a lock goes with the process that holds it, however that ends.
 """
@@ -31,7 +32,7 @@ from .readiness import forget_leader, is_ready
 from .state import State
 
 READY_SECONDS = 120
-LOOK_SECONDS = 0.1
+LOOK_SECONDS, AGAIN_SECONDS = 0.1, 5.0
 USERS, DOWN, FLAGS, PROBLEM = "users", "down", "flags.json", "problem"
 
 
@@ -82,10 +83,13 @@ class Supervisor:
 
     def watch(self, is_over: Callable[[], bool]) -> None:
         """Look after the processes until the end is asked for."""
+        looked_at = time.monotonic()
         while not self.ends.wait(LOOK_SECONDS) and not is_over():
             ended = [name for name, process in self.children.items() if process.poll() is not None]
-            if self.looks_again.is_set():
+            is_due = not self.state.while_used and time.monotonic() - looked_at > AGAIN_SECONDS
+            if self.looks_again.is_set() or is_due:
                 self.looks_again.clear()
+                looked_at = time.monotonic()
                 for name in ended:
                     self._start_again(name)
 

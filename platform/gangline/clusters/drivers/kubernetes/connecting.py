@@ -75,7 +75,8 @@ def certificate(client: Client, connection: socket.socket) -> Step:
         return _untrusted(client, name, error)
     except TimeoutError:
         says = "The server took the connection and did not answer."
-        return Step(StepName.CERTIFICATE, State.FAILED, says)
+        fix = "Is the API server overloaded or hanging? Look at it, then check again."
+        return Step(StepName.CERTIFICATE, State.FAILED, says, fix)
     except (OSError, ValueError):
         says = f"{server.host} port {server.port} does not speak TLS as expected."
         return Step(StepName.CERTIFICATE, State.FAILED, says, "Is it an API server’s port?")
