@@ -305,6 +305,22 @@ def test_an_evicted_pod_is_the_cause_from_when_it_is_told_to_go() -> None:
     assert alone.first_failure == "worker-1"
 
 
+@pytest.mark.parametrize("phase", ["Failed", "Running"])
+def test_an_evicted_pod_whose_end_nobody_wrote_down_comes_before_those_that_it_took_along(
+    phase: str,
+) -> None:
+    """Its container could not be found any more, or has not ended yet."""
+    target = {"type": "DisruptionTarget", "status": "True", "lastTransitionTime": at(0)}
+    lost = {"exitCode": 137, "reason": "ContainerStatusUnknown", "finishedAt": None}
+    state = {"terminated": lost} if phase == "Failed" else None
+    evicted = pod(1, phase=phase, state=state, conditions=[target])
+    follower = pod(0, phase="Failed", state=ended(1, seconds=5))
+    seen = look(job(true=["Failed"]), evicted, follower)
+    assert (seen.first_failure, seen.is_moved) == ("worker-1", True)
+    earlier = pod(0, phase="Failed", state=ended(1, seconds=-5))
+    assert not look(job(true=["Failed"]), evicted, earlier).is_moved
+
+
 def test_a_pod_that_was_killed_for_its_memory_is_a_cause_although_it_is_deleted() -> None:
     dead = pod(1, phase="Failed", state=ended(137, reason="OOMKilled"))
     dead["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:30Z"

@@ -163,7 +163,10 @@ def _told(job: Job, pod: Pod, rank: int) -> ReplicaObservation:
     is the cause, and is gone when the others have ended."""
     told = replica(pod, rank=rank)
     if job.has_failed and pod.disrupted and not told.state.is_terminal:
-        return replace(told, state=ReplicaState.FAILED, reason=ended_in_words(pod))
+        told = replace(told, state=ReplicaState.FAILED, reason=ended_in_words(pod))
+    if told.state is ReplicaState.FAILED and told.ended_at is None:
+        # Of a container that could not be found any more nobody writes when it ended.
+        return replace(told, ended_at=pod.disrupted_at)
     return told
 
 
