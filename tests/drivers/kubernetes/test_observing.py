@@ -328,6 +328,18 @@ def test_a_pod_that_was_killed_for_its_memory_is_a_cause_although_it_is_deleted(
     assert seen.reason.endswith("Killed because it used more memory than its limit.")
 
 
+@pytest.mark.parametrize("code", [0, 3])
+def test_a_pod_that_another_container_keeps_has_started_and_says_so(code: int) -> None:
+    """Such as the proxy of a service mesh."""
+    kept = pod(0, state=ended(code))
+    proxy = {"name": "istio-proxy", "state": {"running": {}}, "restartCount": 0}
+    kept["status"]["containerStatuses"].append(proxy)
+    seen = look(job(true=["Created", "Running"]), kept, pod(1))
+    assert (seen.state, states(seen)) == (S.RUNNING, [R.RUNNING, R.RUNNING])
+    words = f"Its program ended with code {code}; another container keeps the pod."
+    assert [replica.reason for replica in seen.replicas] == [words, ""]
+
+
 def test_a_container_that_was_started_again_is_counted() -> None:
     raw = pod(0)
     raw["status"].setdefault("containerStatuses", [{}])[0]["restartCount"] = 2

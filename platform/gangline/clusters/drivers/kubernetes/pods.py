@@ -255,6 +255,10 @@ def _judge(pod: Pod) -> tuple[ReplicaState, str]:
         return ReplicaState.PENDING, pod.unscheduled
     if pod.is_running and not pod.waiting:
         return ReplicaState.RUNNING, ""
+    if pod.phase == "Running" and pod.exit_code is not None and not pod.waiting:
+        # Such as one that a service mesh adds. A container is started again in no pod of ours.
+        reason = f"Its program ended with code {pod.exit_code}; another container keeps the pod."
+        return ReplicaState.RUNNING, reason
     return ReplicaState.STARTING, pod.waiting
 
 
