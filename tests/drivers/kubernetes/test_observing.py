@@ -256,8 +256,42 @@ def test_a_new_pod_stands_for_the_one_that_goes() -> None:
 def test_pods_without_a_job_are_not_absent() -> None:
     left = [pods.read(pod(0))]
     assert observing.without_job("w-1", 1, left).state is S.TERMINATING
+    assert observing.without_job("w-1", 1, left).reason == "1 pod is still to be removed."
     over = [pods.read(pod(0, phase="Failed", state=ended(1)))]
     assert observing.without_job("w-1", 1, over).state is S.ABSENT
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        (
+            1,
+            'Pod gang-worker-0 outlived its job. Remove it with "kubectl delete pod gang-worker-0'
+            ' -n gangline-vision": Gangline may not remove pods.',
+        ),
+        (
+            2,
+            "Pod gang-worker-0 and 1 more outlived their job. Remove them with"
+            ' "kubectl delete pod gang-worker-0 gang-worker-1 -n gangline-vision":'
+            " Gangline may not remove pods.",
+        ),
+        (
+            40,
+            "Pod gang-worker-0 and 39 more outlived their job. Remove them with"
+            ' "kubectl delete pod -l gangline.dev/workload=w-1,gangline.dev/attempt=1'
+            ' -n gangline-vision": Gangline may not remove pods.',
+        ),
+    ],
+)
+def test_pods_that_nobody_removes_are_told_with_the_command_that_does(
+    count: int, words: str
+) -> None:
+    """What ``kubectl delete --cascade=orphan`` leaves."""
+    left = [pods.read(pod(index, ownerReferences=[])) for index in range(count)]
+    goes = pods.read(pod(count, ownerReferences=[], deletionTimestamp=at(30)))
+    assert observing.without_job("w-1", 1, [goes]).reason == "1 pod is still to be removed."
+    seen = observing.without_job("w-1", 1, [goes, *left])
+    assert (seen.state, seen.reason) == (S.TERMINATING, words)
 
 
 @pytest.mark.parametrize(

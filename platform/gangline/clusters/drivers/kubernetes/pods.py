@@ -128,6 +128,12 @@ class Pod:
         return f"{self.role}-{self.index}"
 
     @property
+    def is_left_over(self) -> bool:
+        """Its job let it go, as ``kubectl delete --cascade=orphan`` does: nobody removes it."""
+        is_let_go = self.owner is not None and not self.owner.uid
+        return is_let_go and self.deleting_at is None
+
+    @property
     def is_over(self) -> bool:
         return self.phase in ("Succeeded", "Failed")
 
