@@ -8,7 +8,6 @@ https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run
 
 import copy
 import re
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +17,7 @@ from gangline.spec.problems import Problem, Role
 
 from . import errors, manifests
 from .client import Answer, Client, Unreachable
+from .deadlines import InTime, in_time
 from .effects import DEPENDENTS
 from .field_problems import once, problems_of
 from .kinds import KINDS, JobKind
@@ -28,7 +28,6 @@ from .resources import NAMESPACES, PODS, Resource
 from .schedulers import adapter
 from .wording import cleaned
 
-BUDGET = 20.0
 ONE_ANSWER = 10.0
 OURS = "a namespace that Gangline made or was handed over to it"
 _NO_DRY_RUN = re.compile(r'admission webhook "([^"]+)" does not support dry run')
@@ -36,26 +35,20 @@ _NOT_YET = re.compile(r'(?:serviceaccount "[^"]*"|[Pp]od[Gg]roup\b.*) not found'
 """What exists by the time the real pods are made, and need not exist now."""
 
 
-class _TimeOver(Exception):
-    """The budget is used up."""
-
-
 class Rehearsing:
     """One rehearsal of ``ref``. Never raises for what a cluster does."""
 
     def __init__(self, client: Client, objects: Objects, ref: AttemptRef, render: Render) -> None:
-        self.client, self.objects, self.ref, self.render = client, objects, ref, render
-        self.until = time.monotonic() + BUDGET
+        self.client, self.objects, self.ref, self.render = InTime(client), objects, ref, render
         self.problems: list[Problem] = []
         self.asked: list[str] = []
         self.doubts: list[str] = []
 
+    @in_time
     def result(self) -> Rehearsal:
         """Ask everything that there is time for."""
         try:
             self._all()
-        except _TimeOver:
-            self.doubts.append("The cluster answers too slowly; the rest was not checked.")
         except (Doubt, Unreachable) as why:
             self.doubts.append(f"{str(why).rstrip('.')}; the rest was not checked.")
         return Rehearsal(
@@ -180,17 +173,11 @@ class Rehearsing:
 
     def _try(self, resource: Resource, body: Mapping[str, Any]) -> Answer:
         return self.client.create(
-            resource, self.ref.namespace, body, dry_run=True, read_seconds=self._left()
+            resource, self.ref.namespace, body, dry_run=True, read_seconds=ONE_ANSWER
         )
 
     def _get(self, resource: Resource, namespace: str, name: str) -> Answer:
-        return self.client.request("GET", resource.path(namespace, name), read_seconds=self._left())
-
-    def _left(self) -> float:
-        left = self.until - time.monotonic()
-        if left <= 0:
-            raise _TimeOver
-        return min(left, ONE_ANSWER)
+        return self.client.request("GET", resource.path(namespace, name), read_seconds=ONE_ANSWER)
 
 
 def _in_doubt(answer: Answer) -> str:
