@@ -55,7 +55,7 @@ def _slowly(method: str, path: str, query: Mapping[str, Any]) -> Answer:
     refusal = Answer(403, {"kind": "Status", "message": LACKS})
     if path.count("/") == 3:
         return Answer(200, {"resources": [{"name": "pytorchjobs"}]})
-    if method == "POST" and not path.endswith("reviews") or "/pytorchjobs/" in path:
+    if (method == "POST" and not path.endswith("reviews")) or "/pytorchjobs/" in path:
         return refusal
     if path.endswith("reviews"):
         return Answer(201, {"status": {"userInfo": {"username": "x"}}})
