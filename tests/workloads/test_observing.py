@@ -93,11 +93,14 @@ def test_an_older_read_is_dropped_and_named_as_stale(workload: Workload, see: Se
     assert current_attempt(workload).observed_state == RUNNING
 
 
-def test_the_same_read_twice_is_stored_once(workload: Workload) -> None:
+def test_of_reads_that_began_together_the_first_that_is_stored_stays(workload: Workload) -> None:
     seen = Observation(str(workload.pk), 1, RUNNING)
     read_at = db_now()
     assert observe.store([Stamped(seen, read_at)]) == 1
-    assert observe.store([Stamped(seen, read_at)]) == 0
+    again = replace(seen, state=ObservedState.STARTING)
+    stored = observe.store_batch([Stamped(again, read_at)])
+    assert (stored.changed, stored.stale) == (0, [again])
+    assert current_attempt(workload).observed_state == RUNNING
 
 
 def test_in_one_batch_the_newest_read_wins(workload: Workload) -> None:

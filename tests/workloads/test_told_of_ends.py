@@ -43,6 +43,18 @@ def test_a_deletion_says_what_holds_it_up(workload: Workload, see: See) -> None:
     assert (workload.status, workload.reason) == ("Deleting", "Held back by evil.example.com/x.")
 
 
+def test_so_does_a_stop(workload: Workload, see: See) -> None:
+    see(RUNNING, replicas=_two(ReplicaState.RUNNING), ago=30)
+    intents.stop(workload_id=workload.pk, by="ada")
+    see(TERMINATING, ago=20)
+    workload.refresh_from_db()
+    assert workload.reason == "Stopped by ada; 2 pods still to end."
+    left = 'Remove it with "kubectl delete pod a -n b": Gangline may not remove pods.'
+    see(TERMINATING, reason=left, ago=10)
+    workload.refresh_from_db()
+    assert (workload.status, workload.reason) == ("Stopping", f"Stopped by ada. {left}")
+
+
 def test_so_does_that_of_one_which_had_ended(workload: Workload, see: See) -> None:
     see(ObservedState.SUCCEEDED, ago=30)
     intents.delete(workload_id=workload.pk, by="researcher")

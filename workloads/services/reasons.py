@@ -92,6 +92,12 @@ def _trouble(attempt: Attempt) -> str:
     return attempt.trouble or (attempt.wait_reason if is_sent else "")
 
 
+def _holding_up(attempt: Attempt) -> str:
+    """What the cluster says of an end that is not over yet."""
+    is_ending = attempt.observed_state == ObservedState.TERMINATING
+    return sentence(attempt.observed_reason) if is_ending else ""
+
+
 def _ended_with(replica: Replica) -> str:
     if replica.reason:
         return replica.reason
@@ -184,11 +190,12 @@ def _degraded(workload: Workload, attempt: Attempt, replicas: Sequence[Replica])
 def _stopping(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
     left = sum(r.state in ("Running", "Starting") for r in replicas)
     by = f" by {workload.desired_by}" if workload.desired_by else ""
-    why = f"Stopped{by}; {_pods(left)} still to end." if left else f"Stopped{by}."
+    told = _holding_up(attempt)
+    why = f"Stopped{by}; {_pods(left)} still to end." if left and not told else f"Stopped{by}."
     if attempt.unknown_since:
         lost = _no_contact(workload, attempt, "It is stopped")
         return Told(f"{why} {lost.why}", lost.next_step)
-    return Told(f"{why} {_trouble(attempt)}".strip())
+    return Told(f"{why} {_trouble(attempt) or told}".strip())
 
 
 def _stopped(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
@@ -206,9 +213,7 @@ def _deleting(workload: Workload, attempt: Attempt, replicas: Sequence[Replica])
     if attempt.unknown_since:
         return _no_contact(workload, attempt, "It is removed")
     why = "The time that it was to be kept is over." if workload.stop_cause == "auto" else ""
-    is_ending = attempt.observed_state == ObservedState.TERMINATING
-    left = sentence(attempt.observed_reason) if is_ending else ""
-    return Told(_trouble(attempt) or left or why)
+    return Told(_trouble(attempt) or _holding_up(attempt) or why)
 
 
 def _failed(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:

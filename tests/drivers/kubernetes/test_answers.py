@@ -76,9 +76,19 @@ def status(code: int, message: str, *, reason: str = "", wait: float | None = No
                 "its role on the cluster lacks that right."
             ),
         ),
+        # Of what stands before the cluster: a login page, a proxy, one that lost patience.
         (
-            Answer(404, "404 page not found\n"),
-            Refused("The cluster does not know this kind of training: its operator is missing."),
+            Answer(302, "<html>login</html>"),
+            Unknown("Not the cluster but something before it answered 302."),
+        ),
+        (
+            Answer(404, "default backend - 404"),
+            Unknown("Not the cluster but something before it answered 404: default backend - 404."),
+        ),
+        (Answer(408, None), Unknown("Not the cluster but something before it answered 408.")),
+        (
+            Answer(403, {"message": "no entry"}),
+            Unknown("Not the cluster but something before it answered 403: no entry."),
         ),
         (
             status(404, 'namespaces "gangline-vision" not found', reason="NotFound"),

@@ -1,20 +1,28 @@
 """Looks, effects and what belongs to them end in time, however slowly a cluster answers."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import AttemptRef, ObservedState, Unknown
+from gangline.clusters.drivers.base import (
+    AttemptRef,
+    ObservedState,
+    OwnedObject,
+    Rehearsal,
+    Unknown,
+)
 from gangline.clusters.drivers.kubernetes import deadlines, logs, pods
 from gangline.clusters.drivers.kubernetes.client import Answer, Client, Unreachable
 from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
 from gangline.clusters.drivers.kubernetes.options import Options
 from tests.drivers.kubernetes import raw
 from tests.drivers.kubernetes.scripted import ScriptedClient, page
+from tests.drivers.kubernetes.test_odd_answers import attempt
 from tests.support.api_server import Script, answering
 
 
@@ -33,6 +41,63 @@ def test_a_call_has_one_deadline_for_all_of_its_requests(
         assert time.monotonic() - began < 1.5
         assert isinstance(told, Unknown) or told.state is ObservedState.UNKNOWN
         assert len(script.seen) == 3, "the first two in time, and none after the deadline"
+
+
+LACKS = (
+    'pytorchjobs.kubeflow.org is forbidden: User "x" cannot create resource "pytorchjobs" in API'
+    ' group "kubeflow.org" in the namespace "vision"'
+)
+
+
+def _slowly(method: str, path: str, query: Mapping[str, Any]) -> Answer:
+    """Gangline may do nothing yet in the project's namespace."""
+    time.sleep(0.3)
+    refusal = Answer(403, {"kind": "Status", "message": LACKS})
+    if path.count("/") == 3:
+        return Answer(200, {"resources": [{"name": "pytorchjobs"}]})
+    if (method == "POST" and not path.endswith("reviews")) or "/pytorchjobs/" in path:
+        return refusal
+    if path.endswith("reviews"):
+        return Answer(201, {"status": {"userInfo": {"username": "x"}}})
+    if path.endswith("/namespaces/vision"):
+        marks = {"gangline.dev/install": "i"}
+        return Answer(200, {"metadata": {"name": "vision", "labels": marks}})
+    return page(raw.job())
+
+
+OWNED = OwnedObject(replace(raw.REF, ext_uid="job-1"), "PyTorchJob")
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda driver: driver.owned_objects("install-a"),
+        lambda driver: driver.delete_object(OWNED),
+        lambda driver: driver.rehearse(attempt(driver)),
+    ],
+    ids=["owned_objects", "delete_object", "rehearse"],
+)
+def test_what_is_asked_beside_the_attempts_has_one_deadline_too(
+    act: Callable[[KubernetesDriver], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deadlines, "BUDGET", 0.5)
+    client = ScriptedClient(_slowly)
+    told = act(KubernetesDriver(client, Options()))
+    assert len(client.asked) == 2, "the second before the deadline, and none after it"
+    doubt = told.doubts[-1] if isinstance(told, Rehearsal) else told.reason
+    assert doubt.startswith("The cluster answers too slowly")
+
+
+def test_what_a_trial_asks_about_rights_has_the_same_deadline(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Who Gangline is, and whether it may bind itself, come last."""
+    monkeypatch.setattr(deadlines, "BUDGET", 1.1)
+    client = ScriptedClient(_slowly)
+    driver = KubernetesDriver(client, Options())
+    told = driver.rehearse(attempt(driver))
+    assert client.asked[-1][1].endswith("/selfsubjectreviews")
+    assert told.doubts[-1].startswith("The cluster answers too slowly")
 
 
 def test_logs_of_a_pod_that_says_more_and_more_are_caught_up_with_for_a_while(

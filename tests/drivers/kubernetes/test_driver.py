@@ -282,7 +282,11 @@ def test_pods_that_outlive_their_job_are_not_absent(place: Ground) -> None:
     assert place.bed.client.request("DELETE", path, body=orphaning).ok
     wait_for(lambda: place.raw() is None)
     seen = place.until(ref, S.TERMINATING)
-    assert seen.reason == "1 pod is still to be removed."
+    command = f"kubectl delete pod gang-worker-0 -n {place.namespace}"
+    assert seen.reason == (
+        f'Pod gang-worker-0 outlived its job. Remove it with "{command}":'
+        " Gangline may not remove pods."
+    )
     pods = place.bed.client.list(PODS, place.namespace).body["items"]
     for pod in pods:
         meta = pod["metadata"]

@@ -256,8 +256,42 @@ def test_a_new_pod_stands_for_the_one_that_goes() -> None:
 def test_pods_without_a_job_are_not_absent() -> None:
     left = [pods.read(pod(0))]
     assert observing.without_job("w-1", 1, left).state is S.TERMINATING
+    assert observing.without_job("w-1", 1, left).reason == "1 pod is still to be removed."
     over = [pods.read(pod(0, phase="Failed", state=ended(1)))]
     assert observing.without_job("w-1", 1, over).state is S.ABSENT
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        (
+            1,
+            'Pod gang-worker-0 outlived its job. Remove it with "kubectl delete pod gang-worker-0'
+            ' -n gangline-vision": Gangline may not remove pods.',
+        ),
+        (
+            2,
+            "Pod gang-worker-0 and 1 more outlived their job. Remove them with"
+            ' "kubectl delete pod gang-worker-0 gang-worker-1 -n gangline-vision":'
+            " Gangline may not remove pods.",
+        ),
+        (
+            40,
+            "Pod gang-worker-0 and 39 more outlived their job. Remove them with"
+            ' "kubectl delete pod -l gangline.dev/workload=w-1,gangline.dev/attempt=1'
+            ' -n gangline-vision": Gangline may not remove pods.',
+        ),
+    ],
+)
+def test_pods_that_nobody_removes_are_told_with_the_command_that_does(
+    count: int, words: str
+) -> None:
+    """What ``kubectl delete --cascade=orphan`` leaves."""
+    left = [pods.read(pod(index, ownerReferences=[])) for index in range(count)]
+    goes = pods.read(pod(count, ownerReferences=[], deletionTimestamp=at(30)))
+    assert observing.without_job("w-1", 1, [goes]).reason == "1 pod is still to be removed."
+    seen = observing.without_job("w-1", 1, [goes, *left])
+    assert (seen.state, seen.reason) == (S.TERMINATING, words)
 
 
 @pytest.mark.parametrize(
@@ -305,11 +339,39 @@ def test_an_evicted_pod_is_the_cause_from_when_it_is_told_to_go() -> None:
     assert alone.first_failure == "worker-1"
 
 
+@pytest.mark.parametrize("phase", ["Failed", "Running"])
+def test_an_evicted_pod_whose_end_nobody_wrote_down_comes_before_those_that_it_took_along(
+    phase: str,
+) -> None:
+    """Its container could not be found any more, or has not ended yet."""
+    target = {"type": "DisruptionTarget", "status": "True", "lastTransitionTime": at(0)}
+    lost = {"exitCode": 137, "reason": "ContainerStatusUnknown", "finishedAt": None}
+    state = {"terminated": lost} if phase == "Failed" else None
+    evicted = pod(1, phase=phase, state=state, conditions=[target])
+    follower = pod(0, phase="Failed", state=ended(1, seconds=5))
+    seen = look(job(true=["Failed"]), evicted, follower)
+    assert (seen.first_failure, seen.is_moved) == ("worker-1", True)
+    earlier = pod(0, phase="Failed", state=ended(1, seconds=-5))
+    assert not look(job(true=["Failed"]), evicted, earlier).is_moved
+
+
 def test_a_pod_that_was_killed_for_its_memory_is_a_cause_although_it_is_deleted() -> None:
     dead = pod(1, phase="Failed", state=ended(137, reason="OOMKilled"))
     dead["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:30Z"
     seen = look(job(true=["Failed"]), dead)
     assert seen.reason.endswith("Killed because it used more memory than its limit.")
+
+
+@pytest.mark.parametrize("code", [0, 3])
+def test_a_pod_that_another_container_keeps_has_started_and_says_so(code: int) -> None:
+    """Such as the proxy of a service mesh."""
+    kept = pod(0, state=ended(code))
+    proxy = {"name": "istio-proxy", "state": {"running": {}}, "restartCount": 0}
+    kept["status"]["containerStatuses"].append(proxy)
+    seen = look(job(true=["Created", "Running"]), kept, pod(1))
+    assert (seen.state, states(seen)) == (S.RUNNING, [R.RUNNING, R.RUNNING])
+    words = f"Its program ended with code {code}; another container keeps the pod."
+    assert [replica.reason for replica in seen.replicas] == [words, ""]
 
 
 def test_a_container_that_was_started_again_is_counted() -> None:

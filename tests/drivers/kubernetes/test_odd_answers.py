@@ -13,10 +13,12 @@ from gangline.clusters.drivers.base import (
     NotYet,
     ObservedState,
     OwnedObject,
+    Refused,
+    Result,
     Submission,
     Unknown,
 )
-from gangline.clusters.drivers.kubernetes import effects
+from gangline.clusters.drivers.kubernetes import effects, errors, jobs
 from gangline.clusters.drivers.kubernetes.client import Answer
 from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
 from gangline.clusters.drivers.kubernetes.options import Options
@@ -53,6 +55,64 @@ def test_a_name_that_is_taken_and_by_nobody_is_tried_a_few_times_only(
     driver = KubernetesDriver(client, Options())
     assert driver.create(attempt(driver)) == Busy(2.0, "The name is in use.")
     assert 2 <= client.count("POST") <= 5
+
+
+def creating(answer: Answer) -> tuple[Result, ScriptedClient]:
+    """What comes of a create to which the cluster says this."""
+
+    def say(method: str, path: str, query: Mapping[str, Any]) -> Answer:
+        return answer if method == "POST" else status(404, "NotFound")
+
+    client = ScriptedClient(say)
+    driver = KubernetesDriver(client, Options())
+    return driver.create(attempt(driver)), client
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(302, "<html>login</html>"),
+        Answer(404, "default backend - 404"),
+        Answer(404, "<html>Not Found</html>"),
+        Answer(408, "<html>Request Timeout</html>"),
+        Answer(403, {"error": "policy"}),
+    ],
+)
+def test_a_stray_answer_of_a_proxy_ends_no_start(answer: Answer) -> None:
+    """Whoever it comes from does not know whether the cluster would have taken it."""
+    told, client = creating(answer)
+    assert isinstance(told, Unknown)
+    assert told.reason.startswith(
+        f"Not the cluster but something before it answered {answer.status}"
+    )
+    assert client.count("POST") == 1
+
+
+def test_a_kind_that_the_cluster_does_not_serve_is_an_operator_that_is_missing() -> None:
+    told, _ = creating(Answer(404, "404 page not found\n"))
+    assert told == Refused(errors.NO_OPERATOR)
+
+
+def test_a_scheduler_whose_kind_is_missing_at_the_commit_is_named() -> None:
+    job = made.job(suspend=True, intent="")
+    job["metadata"]["annotations"][jobs.SCHEDULER] = "volcano"
+
+    def say(method: str, path: str, query: Mapping[str, Any]) -> Answer:
+        if method == "POST" and path.endswith("/podgroups"):
+            return Answer(404, "404 page not found\n")
+        return Answer(200, job) if "/pytorchjobs/" in path else page()
+
+    driver = KubernetesDriver(ScriptedClient(say), Options(scheduler="volcano"))
+    made_for = attempt(driver)
+    ref = replace(made.REF, submission=made_for.submission, rendered=made_for.rendered)
+    told = driver.commit(ref)
+    words = (
+        "The cluster does not know objects of kind PodGroup (scheduling.volcano.sh/v1beta1), which"
+        " Volcano needs: install it there, or choose another scheduler for this cluster."
+    )
+    assert told == Refused(words)
+    (problem,) = driver.rehearse(ref).problems
+    assert words[:-1] in problem.message
 
 
 @pytest.mark.parametrize("code", [429, 503])

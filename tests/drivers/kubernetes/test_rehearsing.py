@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gangline.clusters.drivers.base import AttemptRef, NotYet, ObservedState, Refused, Rehearsal
-from gangline.clusters.drivers.kubernetes import labels, rehearsing
+from gangline.clusters.drivers.kubernetes import deadlines, labels
 from gangline.clusters.drivers.kubernetes.access import Access
 from gangline.clusters.drivers.kubernetes.client import Answer, Client
 from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
@@ -262,7 +262,7 @@ def test_a_check_that_does_not_answer_is_doubt(place: Ground) -> None:
 
 
 def test_no_time_left_is_doubt(place: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rehearsing, "BUDGET", 0.0)
+    monkeypatch.setattr(deadlines, "BUDGET", 0.0)
     told = rehearsed(place)
     assert (told.problems, told.asked) == ((), ())
     assert told.doubts == ("The cluster answers too slowly; the rest was not checked.",)

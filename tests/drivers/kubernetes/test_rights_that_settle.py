@@ -23,6 +23,10 @@ LACKS = (
 )
 
 
+def said(code: int, message: str) -> Answer:
+    return Answer(code, {"kind": "Status", "code": code, "message": message})
+
+
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(effects, "LOOK_EVERY", 0.01)
@@ -42,7 +46,7 @@ class World:
             201, {"status": {"userInfo": {"username": "system:serviceaccount:gangline:gangline"}}}
         )
     )
-    refusal: Answer = field(default_factory=lambda: Answer(403, {"message": LACKS}))
+    refusal: Answer = field(default_factory=lambda: said(403, LACKS))
 
     def say(self, method: str, path: str, query: Mapping[str, Any]) -> Answer:
         if path.endswith("/pytorchjobs"):
@@ -73,8 +77,8 @@ def tries(client: ScriptedClient) -> int:
 @pytest.mark.parametrize(
     "refusal",
     [
-        Answer(403, {"message": LACKS}),
-        Answer(404, {"reason": "NotFound", "message": f'namespaces "{PLACE}" not found'}),
+        said(403, LACKS),
+        said(404, f'namespaces "{PLACE}" not found'),
     ],
 )
 def test_a_right_that_comes_late_is_waited_for(refusal: Answer) -> None:
@@ -134,7 +138,7 @@ def test_a_claim_of_its_volume_is_waited_for_as_well() -> None:
 
     def say(method: str, path: str, query: Mapping[str, Any]) -> Answer:
         if path.endswith("/persistentvolumeclaims"):
-            return Answer(403, {"message": lacks})
+            return said(403, lacks)
         if method == "GET" and "/pytorchjobs/" in path:
             return Answer(200, made)
         return world.say(method, path, query)

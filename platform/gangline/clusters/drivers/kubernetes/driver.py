@@ -84,7 +84,7 @@ class KubernetesDriver:
         self.objects = Objects(in_time, options)
         self._effects = Effects(in_time, self.objects, self._catch_up, self.render)
         self._pending = Pending(self.objects)
-        self._owned_objects = Owned(client, self.objects)
+        self._owned_objects = Owned(in_time, self.objects)
         self._watched: Watch | None = None
         self._log_limits = Limits(cap=options.log_cap)
         known = schedulers.ADAPTERS
@@ -151,6 +151,7 @@ class KubernetesDriver:
     def delete(self, ref: AttemptRef) -> Result:
         return self._answer(self._effects.delete, ref)
 
+    @deadlines.in_time
     def owned_objects(self, install: str) -> Sequence[OwnedObject] | Unknown:
         try:
             return self._owned_objects.all(install)
@@ -159,6 +160,7 @@ class KubernetesDriver:
         except ODD as error:
             return Unknown(_not_understood(error))
 
+    @deadlines.in_time
     def delete_object(self, owned: OwnedObject) -> Result:
         try:
             return self._owned_objects.delete(owned)

@@ -76,6 +76,8 @@ class Effects:
             if answer.status == 409:
                 told = self._taken(ref, deadline, pause)
                 pause = min(LONGEST_PAUSE, 2 * pause)
+            elif errors.lacks_kind(answer):
+                told = Refused(errors.NO_OPERATOR)
             elif errors.lacks_namespace(answer) or errors.missing_right(answer):
                 if not is_prepared:
                     told = self._namespaces.prepare(namespace, ref.install)
@@ -176,6 +178,8 @@ class Effects:
             if answer.status == 409 and not self._is_of(resource, job, body):
                 name = body["metadata"]["name"]
                 return Refused(f"{body['kind']} {name} exists already and is not of this workload.")
+            if errors.lacks_kind(answer):
+                return Refused(errors.no_scheduler(resource, job.adapter.title))
             if not answer.ok and answer.status != 409:
                 return self._said(ref, job.namespace, answer, ("dependents", str(index)))
         return self._turn(job, RUN, job.adapter.let_go(job.queue))

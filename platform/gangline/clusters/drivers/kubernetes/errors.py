@@ -10,9 +10,11 @@ import re
 from gangline.clusters.drivers.base import Busy, Refused, Result, Unknown
 
 from .client import BRIEF_REST, Answer
+from .resources import Resource
 from .wording import LONGEST, cleaned
 
 CHECK_AWAY, GOING = 10.0, 3.0
+NO_OPERATOR = "The cluster does not know this kind of training: its operator is missing."
 NAMESPACE_GOES = "The project's namespace is just being removed."
 _DENIED = re.compile(r'^.*?admission webhook "([^"]+)" denied the request:\s*', re.DOTALL)
 _CHECK_FAILED = re.compile(r'failed calling webhook "([^"]+)"')
@@ -22,6 +24,8 @@ _FORBIDDEN = re.compile(
 )
 _INVALID = re.compile(r'^\S+ "[^"]*" is (?:invalid|forbidden):\s*')
 _STRICT = re.compile(r"^.*?(?:strict decoding error|error decoding[^:]*):\s*", re.DOTALL)
+_NOTHING_THERE = "404 page not found"
+"""All that an API server says of a path that it does not serve, and no ``Status``."""
 _NO_NAMESPACE = re.compile(r'namespaces? "([^"]+)" not found')
 
 
@@ -70,8 +74,22 @@ def lacks_namespace(answer: Answer) -> bool:
     return answer.status == 404 and _NO_NAMESPACE.search(answer.message) is not None
 
 
+def lacks_kind(answer: Answer) -> bool:
+    """The API server has nothing at the path: it knows no objects of that kind."""
+    return answer.status == 404 and answer.message.strip() == _NOTHING_THERE
+
+
+def no_scheduler(resource: Resource, title: str) -> str:
+    """The cluster lacks a kind that the scheduler of this title brings."""
+    return (
+        f"The cluster does not know objects of kind {resource.kind} ({resource.api_version}), which"
+        f" {title} needs: install it there, or choose another scheduler for this cluster."
+    )
+
+
 def result(answer: Answer) -> Result:
-    """What a write that was not carried out means; conflicts are for the caller to judge first."""
+    """What a write that was not carried out means; conflicts, and a kind that the cluster lacks,
+    are for the caller to judge first."""
     status, text = answer.status, answer.message
     if answer.wants_rest:
         return Busy(answer.retry_after or BRIEF_REST, is_for_all=True)
@@ -82,10 +100,11 @@ def result(answer: Answer) -> Result:
         return Busy(CHECK_AWAY, f"{_short(check[1])}, whom the cluster asks, does not answer.")
     if status >= 500:
         return Unknown(_cut(f"The cluster answered {status}{_its_words(answer)}"))
+    if not _is_of_an_api_server(answer):
+        said = _its_words(answer)
+        return Unknown(_cut(f"Not the cluster but something before it answered {status}{said}"))
     if status == 403 and "being terminated" in text:
         return Busy(GOING, NAMESPACE_GOES)
-    if status == 404 and not lacks_namespace(answer):
-        return Refused("The cluster does not know this kind of training: its operator is missing.")
     return Refused(words(answer))
 
 
@@ -94,6 +113,11 @@ def reading(answer: Answer) -> str:
     if answer.status == 401:
         return "The cluster does not accept Gangline's login."
     return missing_right(answer) or _cut(f"The cluster answered {answer.status}: {words(answer)}")
+
+
+def _is_of_an_api_server(answer: Answer) -> bool:
+    """Every refusal of one is a ``Status``; a proxy or a login page before it sends none."""
+    return isinstance(answer.body, dict) and answer.body.get("kind") == "Status"
 
 
 def _its_words(answer: Answer) -> str:

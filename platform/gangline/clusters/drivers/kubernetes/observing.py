@@ -16,12 +16,15 @@ from gangline.clusters.drivers.base import (
 )
 from gangline.spec.frameworks import FRAMEWORKS
 
+from . import labels
 from .jobs import RUN, STOP, Job
 from .pods import MASTER, Pod, ended_in_words, replica
 
 SILENT_OPERATOR = timedelta(seconds=30)
 OVERDUE = timedelta(seconds=120)
 """A pod that is still listed so long after it should be gone sits on a node that is lost."""
+MOST_NAMED = 3
+"""Pods in one sentence."""
 STOPPED_WORDS = "Stopped on request."
 HELD_WORDS = "Held back: its queue has not let it start, or somebody suspended it on the cluster."
 
@@ -31,7 +34,7 @@ def without_job(workload: str, attempt: int, pods: Sequence[Pod]) -> Observation
     left = [pod for pod in pods if not pod.is_over]
     if not left:
         return Observation(workload, attempt, ObservedState.ABSENT)
-    reason = f"{_pods(len(left))} still to be removed."
+    reason = _left_over(left) or f"{_pods(len(left))} still to be removed."
     return Observation(workload, attempt, ObservedState.TERMINATING, reason)
 
 
@@ -87,7 +90,7 @@ def _suspended(
 ) -> Observation:
     if job.intent == STOP:
         if living:
-            return replace(plain, state=ObservedState.TERMINATING, reason="Stopping on request.")
+            return replace(plain, state=ObservedState.TERMINATING)
         return replace(
             plain,
             state=ObservedState.SUSPENDED,
@@ -163,7 +166,10 @@ def _told(job: Job, pod: Pod, rank: int) -> ReplicaObservation:
     is the cause, and is gone when the others have ended."""
     told = replica(pod, rank=rank)
     if job.has_failed and pod.disrupted and not told.state.is_terminal:
-        return replace(told, state=ReplicaState.FAILED, reason=ended_in_words(pod))
+        told = replace(told, state=ReplicaState.FAILED, reason=ended_in_words(pod))
+    if told.state is ReplicaState.FAILED and told.ended_at is None:
+        # Of a container that could not be found any more nobody writes when it ended.
+        return replace(told, ended_at=pod.disrupted_at)
     return told
 
 
@@ -217,6 +223,21 @@ def _ended_at(job: Job, seen: Sequence[ReplicaObservation]) -> datetime | None:
         return max(ended)
     verdict = job.conditions.get("Failed") or job.conditions.get("Succeeded")
     return job.completed_at or (verdict.at if verdict else None)
+
+
+def _left_over(pods: Sequence[Pod]) -> str:
+    """What people must do, as Gangline has no right to remove pods; empty: nothing."""
+    left = sorted((pod for pod in pods if pod.is_left_over), key=lambda pod: pod.name)
+    if not left:
+        return ""
+    first, which = left[0], " ".join(pod.name for pod in left)
+    if len(left) > MOST_NAMED:
+        which = f"-l {labels.WORKLOAD}={first.workload},{labels.ATTEMPT}={first.attempt}"
+    what, them = f"Pod {first.name} outlived its job", "it"
+    if len(left) > 1:
+        what, them = f"Pod {first.name} and {len(left) - 1} more outlived their job", "them"
+    command = f"kubectl delete pod {which} -n {first.namespace}"
+    return f'{what}. Remove {them} with "{command}": Gangline may not remove pods.'
 
 
 def _deleting(job: Job, living: Sequence[Pod]) -> str:

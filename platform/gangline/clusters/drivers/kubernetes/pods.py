@@ -107,6 +107,8 @@ class Pod:
     """When it is to be gone, grace included; None: nobody deletes it."""
     disrupted: bool
     """Moved away by the cluster: eviction, preemption, a node drained or lost."""
+    disrupted_at: datetime | None
+    """When the cluster decided so; None also where nobody wrote it down."""
     restarts: int
     owner: Owner | None
     """None: it was made for no job, whatever its labels say."""
@@ -124,6 +126,12 @@ class Pod:
     def replica(self) -> str:
         """``worker-0``."""
         return f"{self.role}-{self.index}"
+
+    @property
+    def is_left_over(self) -> bool:
+        """Its job let it go, as ``kubectl delete --cascade=orphan`` does: nobody removes it."""
+        is_let_go = self.owner is not None and not self.owner.uid
+        return is_let_go and self.deleting_at is None
 
     @property
     def is_over(self) -> bool:
@@ -154,7 +162,7 @@ def read(raw: Mapping[str, Any]) -> Pod:
         node=str(spec.get("nodeName", "")),
         container=main,
         is_scheduled=bool(spec.get("nodeName")),
-        scheduled_at=_scheduled_at(scheduled),
+        scheduled_at=_since(scheduled),
         unscheduled=_unscheduled(scheduled),
         has_started=bool(state.get("running") or ended),
         is_running=status.get("phase") == "Running" and "running" in state,
@@ -167,6 +175,7 @@ def read(raw: Mapping[str, Any]) -> Pod:
         ended_at=_first_time(ended.get("finishedAt")),
         deleting_at=moment(meta.get("deletionTimestamp")),
         disrupted=_is_disrupted(status, conditions),
+        disrupted_at=_since(_target(conditions)),
         restarts=int(seen.get("restartCount") or 0),
         owner=owner(raw),
     )
@@ -252,6 +261,10 @@ def _judge(pod: Pod) -> tuple[ReplicaState, str]:
         return ReplicaState.PENDING, pod.unscheduled
     if pod.is_running and not pod.waiting:
         return ReplicaState.RUNNING, ""
+    if pod.phase == "Running" and pod.exit_code is not None and not pod.waiting:
+        # Such as one that a service mesh adds. A container is started again in no pod of ours.
+        reason = f"Its program ended with code {pod.exit_code}; another container keeps the pod."
+        return ReplicaState.RUNNING, reason
     return ReplicaState.STARTING, pod.waiting
 
 
@@ -284,9 +297,10 @@ def _with_message(words: str, message: str) -> str:
     return f"{words}: {told}." if told else f"{words}."
 
 
-def _scheduled_at(scheduled: Mapping[str, Any]) -> datetime | None:
-    is_placed = scheduled.get("status") == "True"
-    return moment(scheduled.get("lastTransitionTime")) if is_placed else None
+def _since(condition: Mapping[str, Any]) -> datetime | None:
+    """Since when it is true; None: it is not, or nobody wrote it down."""
+    is_true = condition.get("status") == "True"
+    return moment(condition.get("lastTransitionTime")) if is_true else None
 
 
 def _unscheduled(condition: Mapping[str, Any]) -> str:
@@ -300,14 +314,18 @@ def _unscheduled(condition: Mapping[str, Any]) -> str:
 
 def _is_disrupted(status: Mapping[str, Any], conditions: Mapping[Any, Mapping[str, Any]]) -> bool:
     """https://kubernetes.io/docs/concepts/workloads/pods/disruptions/#pod-disruption-conditions"""
-    is_target = conditions.get("DisruptionTarget", {}).get("status") == "True"
+    is_target = _target(conditions).get("status") == "True"
     return is_target or status.get("reason") in ("Evicted", "Preempted", "NodeLost")
+
+
+def _target(conditions: Mapping[Any, Mapping[str, Any]]) -> Mapping[str, Any]:
+    return conditions.get("DisruptionTarget", {})
 
 
 def _message(
     ended: Mapping[str, Any], status: Mapping[str, Any], conditions: Mapping[Any, Mapping[str, Any]]
 ) -> str:
-    target = conditions.get("DisruptionTarget", {})
+    target = _target(conditions)
     told = target.get("message") if target.get("status") == "True" else ""
     return str(ended.get("message") or status.get("message") or told or "")
 

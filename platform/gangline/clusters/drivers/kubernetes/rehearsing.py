@@ -8,7 +8,6 @@ https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run
 
 import copy
 import re
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +17,7 @@ from gangline.spec.problems import Problem, Role
 
 from . import errors, manifests
 from .client import Answer, Client, Unreachable
+from .deadlines import InTime, in_time
 from .effects import DEPENDENTS
 from .field_problems import once, problems_of
 from .kinds import KINDS, JobKind
@@ -25,35 +25,30 @@ from .namespaces import Namespaces, foreign
 from .objects import Doubt, Objects
 from .places import Place, Places, Render
 from .resources import NAMESPACES, PODS, Resource
+from .schedulers import adapter
 from .wording import cleaned
 
-BUDGET = 20.0
 ONE_ANSWER = 10.0
+OURS = "a namespace that Gangline made or was handed over to it"
 _NO_DRY_RUN = re.compile(r'admission webhook "([^"]+)" does not support dry run')
 _NOT_YET = re.compile(r'(?:serviceaccount "[^"]*"|[Pp]od[Gg]roup\b.*) not found')
 """What exists by the time the real pods are made, and need not exist now."""
-
-
-class _TimeOver(Exception):
-    """The budget is used up."""
 
 
 class Rehearsing:
     """One rehearsal of ``ref``. Never raises for what a cluster does."""
 
     def __init__(self, client: Client, objects: Objects, ref: AttemptRef, render: Render) -> None:
-        self.client, self.objects, self.ref, self.render = client, objects, ref, render
-        self.until = time.monotonic() + BUDGET
+        self.client, self.objects, self.ref, self.render = InTime(client), objects, ref, render
         self.problems: list[Problem] = []
         self.asked: list[str] = []
         self.doubts: list[str] = []
 
+    @in_time
     def result(self) -> Rehearsal:
         """Ask everything that there is time for."""
         try:
             self._all()
-        except _TimeOver:
-            self.doubts.append("The cluster answers too slowly; the rest was not checked.")
         except (Doubt, Unreachable) as why:
             self.doubts.append(f"{str(why).rstrip('.')}; the rest was not checked.")
         return Rehearsal(
@@ -125,6 +120,11 @@ class Rehearsing:
         for index, body in enumerate(manifests.dependents(self.ref, uid)):
             resource = DEPENDENTS[(body["apiVersion"], body["kind"])]
             answer = self._try(resource, body)
+            if errors.lacks_kind(answer):
+                title = adapter(self.ref.rendered["scheduler"]).title
+                why = errors.no_scheduler(resource, title)
+                self.problems.append(_refusing(why, "a scheduler that the cluster has"))
+                continue
             self._judge(answer, ("dependents", str(index)), f"the {body['kind']}", None)
 
     def _judge(self, answer: Answer, within: Place, what: str, job: JobKind | None) -> None:
@@ -136,12 +136,12 @@ class Rehearsing:
             self.asked.append(what)
             if job is not None:
                 self._taken(job)
+        elif job is not None and errors.lacks_kind(answer):
+            self.problems.append(_unknown_kind(job))
         elif doubt := _in_doubt(answer):
             self.doubts.append(f"{_clause(doubt)}; {what} was not checked.")
         elif job is not None and errors.missing_right(answer):
             self._without_right(answer, what)
-        elif job is not None and answer.status == 404:
-            self.problems.append(_unknown_kind(job))
         else:
             self.problems += problems_of(self.places, within, answer)
 
@@ -162,7 +162,7 @@ class Rehearsing:
         """Gangline gives itself the right with the first training there, if it may."""
         namespace = self._get(NAMESPACES, "", self.ref.namespace)
         if namespace.ok and (why := foreign(namespace, self.ref.install)):
-            self.problems.append(_in_foreign(why))
+            self.problems.append(_refusing(why, OURS))
         elif Namespaces(self.client).rehearse_binding(self.ref.namespace, self.ref.install):
             self.doubts.append(
                 "Gangline has no right yet to work in namespace "
@@ -173,17 +173,11 @@ class Rehearsing:
 
     def _try(self, resource: Resource, body: Mapping[str, Any]) -> Answer:
         return self.client.create(
-            resource, self.ref.namespace, body, dry_run=True, read_seconds=self._left()
+            resource, self.ref.namespace, body, dry_run=True, read_seconds=ONE_ANSWER
         )
 
     def _get(self, resource: Resource, namespace: str, name: str) -> Answer:
-        return self.client.request("GET", resource.path(namespace, name), read_seconds=self._left())
-
-    def _left(self) -> float:
-        left = self.until - time.monotonic()
-        if left <= 0:
-            raise _TimeOver
-        return min(left, ONE_ANSWER)
+        return self.client.request("GET", resource.path(namespace, name), read_seconds=ONE_ANSWER)
 
 
 def _in_doubt(answer: Answer) -> str:
@@ -202,10 +196,11 @@ def _in_doubt(answer: Answer) -> str:
     return ""
 
 
-def _in_foreign(why: str) -> Problem:
+def _refusing(why: str, accepted: str) -> Problem:
+    """Of the whole: no field can be told."""
     return Problem(
-        Role.WORKLOAD, "", "cluster", f"would refuse it: {why}",
-        accepted="a namespace that Gangline made or was handed over to it", label="The cluster",
+        Role.WORKLOAD, "", "cluster", f"would refuse it: {_clause(why)}",
+        accepted=accepted, label="The cluster",
     )  # fmt: skip
 
 

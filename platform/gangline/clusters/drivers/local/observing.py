@@ -223,7 +223,7 @@ def _ending_reason(end: Mapping[str, Any] | None, size: int) -> str:
         return f"{replica}: {reason}" if replica and size > 1 else reason
     if end["cause"] == ending.SIGNAL:
         return "Ended because the machine is shutting down or somebody ended the supervisor."
-    return "Stopping on request."
+    return ""  # on request: whoever asked for it knows
 
 
 def _of_replica(name: str, reason: str, seen: tuple[ReplicaObservation, ...]) -> str:
