@@ -1,10 +1,14 @@
 """What is followed while the rights of a login come and go."""
 
+import threading
 import time
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.kubernetes.client import Client
+from gangline.clusters.drivers.kubernetes import following as module
+from gangline.clusters.drivers.kubernetes.client import Answer, Client, Unreachable
 from gangline.clusters.drivers.kubernetes.following import Following
 from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from gangline.clusters.drivers.kubernetes.reflector import Reflector
@@ -12,6 +16,7 @@ from gangline.clusters.drivers.kubernetes.resources import NAMESPACES, PODS
 from gangline.clusters.drivers.kubernetes.store import Listener, Store
 from tests.drivers.kubernetes import raw as made
 from tests.drivers.kubernetes.scripted import ScriptedClient, page
+from tests.support.waiting import wait_for
 
 KIND = KINDS["PyTorch"]
 JOBS = KIND.resource
@@ -141,3 +146,48 @@ def test_a_namespace_that_is_gone_is_no_silence(
     following.adapt()
     assert held.heard_at == clock.now
     assert held.of(KEY)[0] is None
+
+
+class Slow:
+    """Lists its namespaces once it is let."""
+
+    def __init__(self, answer: Answer | None) -> None:
+        self.answer, self.asked, self.let = answer, 0, threading.Event()
+
+    def say(self, method: str, path: str, query: Mapping[str, Any]) -> Answer:
+        assert path == NAMESPACES.path()
+        self.asked += 1
+        assert self.let.wait(20)
+        if self.answer is None:
+            raise Unreachable("It did not answer in time.")
+        return self.answer
+
+
+@pytest.mark.parametrize("answer", [page({"metadata": {"name": HERE}}), None])
+def test_the_watch_goes_on_while_namespaces_are_listed_slowly(
+    answer: Answer | None, following: Following, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever watches has to say that it is alive, more often than a request may take."""
+    monkeypatch.setattr(module, "PATIENCE", 0.05)
+    slow = Slow(answer)
+    following.client = ScriptedClient(slow.say)
+    forbids(following.store)
+    began = time.perf_counter()
+    for _ in range(4):
+        following.adapt()
+        clock.now += 2 * module.LOOK_EVERY
+    assert time.perf_counter() - began < 5
+    assert slow.asked == 1, "not again while one is under way"
+
+    slow.let.set()
+    assert following._look is not None
+    following._look.join(20)
+    following.adapt()
+    assert ((JOBS, HERE) in following._reflectors) == (answer is not None)
+    assert following.trouble == ("" if answer else "It did not answer in time.")
+    clock.now += module.LOOK_EVERY / 2
+    following.adapt()
+    assert slow.asked == 1, "nor right after it"
+    clock.now += module.LOOK_EVERY
+    following.adapt()
+    wait_for(lambda: slow.asked == 2, seconds=20)

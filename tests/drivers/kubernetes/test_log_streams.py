@@ -73,6 +73,46 @@ def test_the_missing_log_of_a_pod_that_is_over_is_not_waited_for(tmp_path: Path)
     assert archive.has_ended(place(tmp_path), POD.uid)
 
 
+def lines(*texts: bytes) -> Pieces:
+    return lambda _: iter([b"2026-11-22T10:00:0%d.5Z %b\n" % one for one in enumerate(texts)])
+
+
+def test_a_log_goes_on_while_its_pod_is_there_though_nobody_tells_of_it(
+    tmp_path: Path,
+) -> None:
+    """Somebody took its label away, or what stands before the cluster lied."""
+    client = Sending(lines(b"one"))
+    collector = logs.Collector(client, tmp_path, followers=0)
+    collector.tell(POD)
+    known = collector._pods[POD.uid]
+    collector.gone(POD.uid)
+    for _ in range(logs.LAST_TRIES + 1):
+        assert collector._turn(known) == logs.AGAIN_AFTER_TROUBLE
+    assert joined(tmp_path) == [b"one"]
+    client.pieces = lines(b"one", b"two")
+    collector.tell(POD)
+    assert collector._turn(known) != logs.AGAIN_AFTER_TROUBLE, "as if nothing had been"
+    assert joined(tmp_path) == [b"one", b"two"]
+    collector.gone(POD.uid)
+    client.say = lambda *_: page()
+    assert collector._turn(known) is None
+    assert archive.has_ended(place(tmp_path), POD.uid)
+
+
+@pytest.mark.parametrize("say", [cut_off, lambda *_: status(403, "Forbidden")])
+def test_a_log_whose_pod_is_told_of_by_nobody_is_left_and_taken_up_again(
+    say: Say, tmp_path: Path
+) -> None:
+    client = Sending(lines(b"one"), say)
+    collector = logs.Collector(client, tmp_path, followers=0)
+    known = logs._Followed(POD, is_gone=True)
+    turns = [collector._turn(known) for _ in range(logs.LAST_TRIES)]
+    assert turns == [logs.AGAIN_AFTER_TROUBLE] * (logs.LAST_TRIES - 1) + [None]
+    client.pieces = lines(b"one", b"two")
+    assert collector._turn(logs._Followed(POD)) is not None
+    assert joined(tmp_path) == [b"one", b"two"]
+
+
 # Lines without an end
 
 

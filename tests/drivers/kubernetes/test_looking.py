@@ -10,12 +10,12 @@ import pytest
 
 from gangline.clusters.drivers.base import ObservedState
 from gangline.clusters.drivers.kubernetes import deadlines, jobs, schedulers
-from gangline.clusters.drivers.kubernetes.client import Answer, Unreachable
+from gangline.clusters.drivers.kubernetes.client import Answer, NotUnderstood, Unreachable
 from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
 from gangline.clusters.drivers.kubernetes.options import Options
 from gangline.clusters.drivers.kubernetes.resources import NODES
 from tests.drivers.kubernetes import raw as made
-from tests.drivers.kubernetes.scripted import ScriptedClient, page
+from tests.drivers.kubernetes.scripted import ScriptedClient, page, status
 
 REF = made.REF
 
@@ -132,3 +132,82 @@ def test_what_is_free_is_counted_once_for_all_that_ask() -> None:
         seen = list(crowd.map(driver.observe, [REF] * 8))
     assert {look.reason for look in seen} == {"No GPU is left."}
     assert asked(client, NODES.path()) == 1
+
+
+# Reasons that the cluster does not tell
+
+NOWHERE = Answer(404, "404 page not found\n")
+REFUSED, BROKEN = status(403, "Forbidden"), status(500, "InternalError")
+HTML = Answer(200, "<!doctype html><title>Sign in</title>")
+ODD = page({"metadata": {"name": "gang", "labels": made.MARKS}, "status": "Inqueue"})
+
+
+class Grudging(ScriptedClient):
+    """Has a gang that waits for ``scheduler``, and says ``said`` where a path ends so."""
+
+    def __init__(self, scheduler: str = "plain", ending: str = "", said: Answer = BROKEN) -> None:
+        super().__init__(self._say)
+        self.job, self.pods = gang(), list[dict[str, Any]]()
+        self.job["metadata"]["annotations"][jobs.SCHEDULER] = scheduler
+        self.ending, self.said = ending, said
+
+    def _say(self, method: str, path: str, query: Mapping[str, Any]) -> Answer:
+        if self.ending and path.endswith(self.ending):
+            if self.said is HTML:
+                raise NotUnderstood(self.said)
+            return self.said
+        if "/pytorchjobs/" in path:
+            return Answer(200, self.job)
+        if path.endswith("/events"):
+            return page({"message": "No GPU is left."})
+        return page(*self.pods) if path.endswith("/gangline-vision/pods") else page()
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "ending", "said"),
+    [
+        ("volcano", "/podgroups", NOWHERE),
+        ("volcano", "/podgroups", ODD),
+        ("native", "/podgroups", NOWHERE),
+        ("volcano", "/queues", REFUSED),
+        ("kueue", "/workloads", NOWHERE),
+        ("plain", "/events", REFUSED),
+        ("plain", "/events", BROKEN),
+        ("plain", "/events", HTML),
+    ],
+)
+def test_a_gang_waits_though_the_cluster_does_not_tell_why(
+    scheduler: str, ending: str, said: Answer
+) -> None:
+    """Its job and its pods were read: it can be stopped and deleted. The last words hold."""
+    client = Grudging(scheduler, ending, said)
+    driver = KubernetesDriver(client, Options(scheduler=scheduler))
+    seen = driver.observe(REF)
+    assert (seen.state, seen.reason, seen.is_cut_off) == (ObservedState.PENDING, "", False)
+    client.ending = ""
+    told = driver.observe(REF).reason
+    assert told in ("No GPU is left.", "Kueue has not taken it up yet.")
+    client.ending = ending
+    seen = driver.observe(REF)
+    assert (seen.state, seen.reason) == (ObservedState.PENDING, told)
+
+
+@pytest.mark.parametrize("said", [REFUSED, BROKEN, HTML])
+def test_a_start_is_seen_though_the_cluster_does_not_tell_why_it_is_slow(said: Answer) -> None:
+    placed = {"type": "PodScheduled", "status": "True", "lastTransitionTime": ago(20)}
+    client = Grudging(ending="/events", said=said)
+    client.pods = [made.pod(n, phase="Pending", state={}, conditions=[placed]) for n in range(2)]
+    assert KubernetesDriver(client, Options()).observe(REF).state is ObservedState.STARTING
+    assert asked(client, "/events") == 1
+
+
+def test_a_cluster_that_asks_for_a_rest_over_a_reason_gets_it() -> None:
+    client = Grudging(ending="/events", said=status(429, "TooManyRequests", retry_after=9.0))
+    seen = KubernetesDriver(client, Options()).observe(REF)
+    assert (seen.state, seen.retry_after) == (ObservedState.UNKNOWN, 9.0)
+
+
+@pytest.mark.parametrize("said", [REFUSED, BROKEN])
+def test_a_reason_is_told_where_what_is_free_may_not_be_counted(said: Answer) -> None:
+    seen = KubernetesDriver(Grudging(ending=NODES.path(), said=said), Options()).observe(REF)
+    assert (seen.state, seen.reason) == (ObservedState.PENDING, "No GPU is left.")

@@ -211,3 +211,53 @@ def test_an_object_whose_metadata_are_nonsense_is_doubt(nonsense: Nonsense) -> N
     assert isinstance(nonsense.driver.delete(SEEN), Unknown)
     assert isinstance(nonsense.driver.owned_objects("install-a"), Unknown)
     assert nonsense.job is not None
+
+
+NOWHERE = Answer(404, "404 page not found\n")
+HERE = replace(made.REF, ext_uid="job-1")
+
+
+class Without:
+    """A cluster from which the operator of our jobs is removed."""
+
+    def __init__(self, *lost: str) -> None:
+        self.lost, self.is_there = lost, False
+        """What a proxy finds no way to."""
+        self.client = ScriptedClient(self.say)
+        self.driver = KubernetesDriver(self.client, Options())
+
+    def say(self, method: str, path: str, query: Mapping[str, Any]) -> Answer:
+        if path in self.lost or (path.startswith("/apis/kubeflow.org/") and not self.is_there):
+            return NOWHERE
+        if path == "/apis":
+            return Answer(200, {"kind": "APIGroupList", "groups": [{"name": "apps"}]})
+        is_root = path in ("/apis/kubeflow.org/v1", "/apis/kubeflow.org/v2beta1")
+        return Answer(200, {"resources": [{"name": "pytorchjobs"}]}) if is_root else page()
+
+
+@pytest.mark.parametrize("ref", [HERE, replace(HERE, name="", rendered=None)])
+def test_what_an_operator_took_along_is_gone(ref: AttemptRef) -> None:
+    """With the kind, the cluster has removed every object of it."""
+    driver = Without().driver
+    assert driver.observe(ref).state is ObservedState.ABSENT
+    assert driver.suspend(ref) == Done()
+    assert driver.delete(ref) == Done()
+
+
+@pytest.mark.parametrize("ref", [HERE, replace(HERE, name="", rendered=None)])
+def test_nothing_is_gone_because_a_proxy_does_not_know_the_way(ref: AttemptRef) -> None:
+    cluster = Without("/apis")
+    seen = cluster.driver.observe(ref)
+    assert (seen.state, seen.is_cut_off) == (ObservedState.UNKNOWN, False)
+    assert "404" in seen.reason
+    assert isinstance(cluster.driver.delete(ref), Unknown)
+
+
+def test_an_operator_that_is_removed_while_its_kind_is_remembered() -> None:
+    """The look after the first asks anew what the cluster knows."""
+    cluster, ref = Without(), replace(HERE, name="", rendered=None)
+    cluster.is_there = True
+    assert cluster.driver.objects.served()
+    cluster.is_there = False
+    assert cluster.driver.observe(ref).state is ObservedState.UNKNOWN
+    assert cluster.driver.observe(ref).state is ObservedState.ABSENT

@@ -12,16 +12,18 @@ import pytest
 from gangline.clusters.drivers.base import AttemptRef
 from gangline.clusters.drivers.kubernetes import paging, reflector
 from gangline.clusters.drivers.kubernetes.client import Answer, Client, Unreachable
+from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from gangline.clusters.drivers.kubernetes.objects import Objects
 from gangline.clusters.drivers.kubernetes.options import Options
 from gangline.clusters.drivers.kubernetes.reflector import Reflector
-from gangline.clusters.drivers.kubernetes.resources import PODS
+from gangline.clusters.drivers.kubernetes.resources import PODS, Resource
 from gangline.clusters.drivers.kubernetes.store import Listener, Store
 from tests.drivers.kubernetes import raw as made
 from tests.drivers.kubernetes.scripted import Say, ScriptedClient, page, status
 from tests.support.api_server import Script, answering
 
 GONE = status(410, "Expired")
+JOBS = KINDS["PyTorch"].resource
 
 
 class Pauses(threading.Event):
@@ -39,10 +41,12 @@ class Pauses(threading.Event):
         return self.is_set()
 
 
-def followed(say: Say, *, pauses: int) -> tuple[list[float], Store, ScriptedClient]:
-    """Follow pods until so many pauses were made."""
-    client, store = ScriptedClient(say), Store({}, Listener())
-    one = Reflector(client, PODS, "a=b", store)
+def followed(
+    say: Say, *, pauses: int, resource: Resource = PODS
+) -> tuple[list[float], Store, ScriptedClient]:
+    """Follow pods, unless said, until so many pauses were made."""
+    client, store = ScriptedClient(say), Store({JOBS: KINDS["PyTorch"]}, Listener())
+    one = Reflector(client, resource, "a=b", store)
     one._stop = Pauses(pauses)
     one.run()
     return one._stop.noted, store, client
@@ -134,6 +138,76 @@ def test_a_large_change_in_many_pieces_takes_no_longer_than_it_must() -> None:
     began = time.monotonic()
     assert [e["type"] for e in reflector._events(pieces)] == ["ADDED"]
     assert time.monotonic() - began < 3
+
+
+# A kind that is not there
+
+NOWHERE = Answer(404, "default backend - 404")
+GROUPS = "/apis"
+
+
+class Lost:
+    """Has a job and a pod; each watch is answered by 404, as is what is asked for in ``lost``."""
+
+    def __init__(self, *lost: str, served: Mapping[str, list[str]]) -> None:
+        self.lost, self.served = lost, served
+        """Versions of the jobs' group with their kinds."""
+
+    def say(self, method: str, path: str, query: Mapping[str, Any]) -> Answer:
+        if query.get("watch") or path in self.lost:
+            return NOWHERE
+        if path == GROUPS:
+            versions = [{"version": version} for version in self.served]
+            return Answer(200, {"groups": [{"name": JOBS.group, "versions": versions}]})
+        if path == JOBS.root:
+            return Answer(200, {"resources": [{"name": one} for one in self.served["v1"]]})
+        return page(made.pod()) if path == PODS.path() else page(made.job())
+
+
+SERVED, OTHERS, OLDER = {"v1": ["pytorchjobs"]}, {"v1": ["tfjobs"]}, {"v1beta1": ["pytorchjobs"]}
+
+
+@pytest.mark.parametrize("served", [SERVED, {}])
+def test_pods_are_not_gone_though_a_proxy_finds_no_way_to_them(
+    served: Mapping[str, list[str]],
+) -> None:
+    """No cluster is without pods, whatever it says of its kinds."""
+    pauses, store, client = followed(Lost(served=served).say, pauses=3)
+    assert list(store.pods) == ["pod-worker-0"]
+    assert "default backend - 404" in store.troubles[PODS, ""].lower()
+    assert client.asked.count(("GET", PODS.path(), False)) == 1, "the place in the stream holds"
+    assert client.count("GET", watch=True) == 3
+    assert max(pauses) < reflector.FORBIDDEN_PAUSE
+
+
+@pytest.mark.parametrize(
+    ("lost", "served"), [((), SERVED), ([GROUPS], OTHERS), ([JOBS.root], OTHERS)]
+)
+def test_objects_are_not_gone_before_the_cluster_itself_says_that_it_lacks_their_kind(
+    lost: list[str], served: Mapping[str, list[str]]
+) -> None:
+    _, store, _ = followed(Lost(*lost, served=served).say, pauses=3, resource=JOBS)
+    assert list(store.jobs) == ["job-1"]
+    assert "default backend - 404" in store.troubles[JOBS, ""].lower()
+
+
+@pytest.mark.parametrize("served", [OTHERS, OLDER, {}])
+def test_objects_of_a_kind_that_was_removed_are_gone_and_are_listed_when_it_comes_back(
+    served: Mapping[str, list[str]],
+) -> None:
+    pauses, store, client = followed(Lost(served=served).say, pauses=3, resource=JOBS)
+    assert store.jobs == {}
+    assert store.troubles == {}
+    assert pauses == [reflector.FORBIDDEN_PAUSE] * 3
+    assert client.asked.count(("GET", JOBS.path(), False)) == 3, "each time a list comes first"
+
+
+def test_a_kind_that_never_was_there_is_no_trouble() -> None:
+    lost = Lost(JOBS.path(), served={})
+    pauses, store, _ = followed(lost.say, pauses=2, resource=JOBS)
+    assert store.is_heard((JOBS, ""))
+    assert store.troubles == {}
+    assert pauses == [reflector.FORBIDDEN_PAUSE] * 2
 
 
 # Lists without an end

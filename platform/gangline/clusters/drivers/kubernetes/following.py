@@ -4,17 +4,21 @@ One stream for each kind sees all namespaces. Where a site does not grant that, 
 followed in the namespaces that this installation has made, until it may be done at once again.
 """
 
+import threading
 import time
 from collections.abc import Sequence
 
 from . import errors, labels
-from .client import Client, Unreachable
+from .client import Answer, Client, Unreachable
 from .reflector import Reflector
 from .resources import NAMESPACES, PODS, Resource
 from .store import Store, Stream
+from .wires import Wire
 
 LOOK_EVERY = 10.0
 """Seconds after which namespaces are looked for anew: a project may have got its own."""
+PATIENCE = 0.5
+"""Seconds for which the watch waits for them: while it does, nobody sees that it is alive."""
 
 
 class Following:
@@ -27,6 +31,8 @@ class Following:
         self._selector = labels.selector(install)
         self._reflectors: dict[Stream, Reflector] = {}
         self._namespaces: list[str] | None = None
+        self._look: _Look | None = None
+        """The one that is under way."""
         self._looked_at = float("-inf")
         self._why_not = ""
         self._may_not_look = False
@@ -39,6 +45,8 @@ class Following:
         """End all threads, whatever they wait for."""
         for reflector in self._reflectors.values():
             reflector.stop()
+        if self._look is not None:
+            self._look.wire.cut()
 
     @property
     def trouble(self) -> str:
@@ -70,8 +78,7 @@ class Following:
     def adapt(self) -> None:
         """Follow by namespace what may not be followed at once, and only that."""
         forbidden = {r for r in self.resources if r in self.store.forbidden}
-        if forbidden and time.monotonic() - self._looked_at >= LOOK_EVERY:
-            self._looked_at = time.monotonic()
+        if self._look is not None or forbidden:
             self._look_for_namespaces()
         wanted = {(r, place) for r in forbidden for place in self._namespaces or ()}
         for stream in [s for s in self._reflectors if s[1] and s not in wanted]:
@@ -106,10 +113,19 @@ class Following:
         made.start()
 
     def _look_for_namespaces(self) -> None:
-        try:
-            answer = self.client.list(NAMESPACES, labelSelector=self._selector)
-        except Unreachable as why:
-            self._why_not = str(why)
+        if self._look is None:
+            if time.monotonic() - self._looked_at < LOOK_EVERY:
+                return
+            self._look = _Look(self.client, self._selector)
+            self._look.start()
+            self._look.join(PATIENCE)
+        if self._look.is_alive():
+            return
+        # The next one counts from its end: a slow one is no reason to ask without a pause.
+        look, self._look, self._looked_at = self._look, None, time.monotonic()
+        answer = look.answer
+        if answer is None:
+            self._why_not = look.why_not
             return
         if not answer.ok or not isinstance(answer.body, dict):
             self._why_not = errors.reading(answer)
@@ -117,3 +133,20 @@ class Following:
             return
         items = answer.body.get("items") or ()
         self._namespaces = sorted(str(item["metadata"]["name"]) for item in items)
+
+
+class _Look(threading.Thread):
+    """Lists the namespaces of an installation, which may take as long as any request."""
+
+    def __init__(self, client: Client, selector: str) -> None:
+        super().__init__(name="look-for-namespaces", daemon=True)
+        self.client, self.selector, self.wire = client, selector, Wire()
+        self.answer: Answer | None = None
+        self.why_not = "What the cluster told could not be understood."
+
+    def run(self) -> None:
+        query = {"labelSelector": self.selector}
+        try:
+            self.answer = self.client.request("GET", NAMESPACES.path(), query=query, wire=self.wire)
+        except Unreachable as why:
+            self.why_not = str(why)

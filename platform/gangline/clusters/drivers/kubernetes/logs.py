@@ -99,13 +99,13 @@ class Collector:
                 known.not_before = self._first_turn(pod)
                 self._turns.put(known)
             has_ended = pod.is_over and not known.pod.is_over
-            known.pod = pod
+            known.pod, known.is_gone = pod, False  # it may have been missing for a while
             if has_ended:
                 self._hurry(known)
             self._start_thread()
 
     def gone(self, uid: str) -> None:
-        """The pod is no more: what was not fetched is lost."""
+        """Nobody tells of the pod any more: most likely it is gone, with what was not fetched."""
         with self._changed:
             self._done.discard(uid)
             if (known := self._pods.get(uid)) is not None:
@@ -189,10 +189,12 @@ class Collector:
             if self._is_complete(taken, outcome, was_over=was_over, was_gone=was_gone):
                 into.end()
                 return None
+        if was_gone and taken.failures >= LAST_TRIES:
+            return None  # nobody says that it is there; should it be told of again, it goes on
         if outcome == "stopped":
             return AGAIN  # in the middle: the rest is read in one turn
         if outcome == "read":
-            return self._pause(taken)
+            return AGAIN_AFTER_TROUBLE if was_gone else self._pause(taken)
         # Many that fail make no storm; a log that somebody reads does not wait for all others.
         turn = self._rivals(pod) / READS_PER_SECOND
         return max(AGAIN_AFTER_TROUBLE, turn, self.client.rest_left)
@@ -217,25 +219,27 @@ class Collector:
     def _is_complete(
         self, taken: _Followed, outcome: str, *, was_over: bool, was_gone: bool
     ) -> bool:
-        if was_gone or (was_over and outcome in ("read", "missing")):
+        if was_over and outcome in ("read", "missing"):
             return True
-        if outcome == "missing" and self._is_gone(taken.pod):
+        is_gone = self._is_gone(taken.pod) if was_gone or outcome == "missing" else False
+        if is_gone:
             return True
         if outcome == "later":
             return False
-        taken.failures = taken.failures + 1 if was_over else 0
-        return taken.failures >= LAST_TRIES
+        taken.failures = taken.failures + 1 if was_over or (was_gone and is_gone is None) else 0
+        return was_over and taken.failures >= LAST_TRIES
 
-    def _is_gone(self, pod: Pod) -> bool:
-        """Whether the cluster says so. That a log is missing says no more than that its container,
-        or the kubelet that keeps it, is not there just now."""
+    def _is_gone(self, pod: Pod) -> bool | None:
+        """Whether the cluster says so; None: it says nothing. That a log is missing says no more
+        than that its container, or the kubelet that keeps it, is not there just now; and nobody
+        tells of a pod that has lost our label."""
         name = f"metadata.name={pod.name}"
         try:
             answer = self.client.list(PODS, pod.namespace, fieldSelector=name)
         except Unreachable:
-            return False
+            return None
         if not paging.is_page(answer):
-            return False
+            return None
         return all(raw["metadata"]["uid"] != pod.uid for raw in paging.items(answer))
 
     def _fetch(self, taken: _Followed, into: Archive, *, follow: bool) -> str:

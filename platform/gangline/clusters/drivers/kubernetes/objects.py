@@ -11,7 +11,7 @@ from typing import Any
 
 from gangline.clusters.drivers.base import AttemptRef
 
-from . import errors, jobs, labels, names, paging, pods
+from . import discovery, errors, jobs, labels, names, paging, pods
 from .client import BRIEF_REST, Answer, Client
 from .jobs import Job
 from .kinds import KINDS, JobKind
@@ -35,6 +35,7 @@ class Doubt(Exception):
         self.is_cut_off = answer is not None and (answer.status == 401 or answer.status >= 500)
         """It is so for everything on this cluster."""
         self.is_forbidden = answer is not None and answer.status == 403
+        self.is_missing = answer is not None and answer.status == 404
         self.retry_after: float | None = None
         if answer is not None and answer.wants_rest:
             self.is_cut_off, self.retry_after = False, answer.retry_after or BRIEF_REST
@@ -55,9 +56,9 @@ class Objects:
         if known is not None and time.monotonic() - known[0] < SERVED_SECONDS:
             return known[1]
         plurals: dict[str, set[str]] = {}
-        for root in {kind.resource.root for kind in KINDS.values()}:
+        for root, one in {kind.resource.root: kind.resource for kind in KINDS.values()}.items():
             answer = self.client.request("GET", root)
-            if answer.status != 404 and not answer.ok:
+            if not answer.ok and not (answer.status == 404 and discovery.lacks(self.client, one)):
                 raise Doubt(errors.reading(answer), answer)
             listed = answer.body.get("resources") or () if answer.ok else ()
             plurals[root] = {str(resource.get("name")) for resource in listed}
@@ -104,8 +105,8 @@ class Objects:
             # Before a project's first workload Gangline may list there, and no more than that.
             wanted = f"metadata.name={name}"
             return next(self.every(kind.resource, namespace, "", fieldSelector=wanted), None)
-        if answer.status == 404:
-            raise Doubt(f"The cluster does not know objects of kind {kind.resource.kind}.")
+        if answer.status == 404 and discovery.lacks(self.client, kind.resource):
+            return None  # its operator was removed, and with the kind all objects of it
         raise Doubt(errors.reading(answer), answer)
 
     def search(self, ref: AttemptRef) -> Iterator[Job]:
@@ -160,8 +161,14 @@ class Objects:
 
     def _labelled(self, ref: AttemptRef) -> Iterator[tuple[Raw, JobKind]]:
         for kind in self.served():
-            for raw in self.everywhere(kind.resource, ref.install, selector(ref)):
-                yield raw, kind
+            try:
+                for raw in self.everywhere(kind.resource, ref.install, selector(ref)):
+                    yield raw, kind
+            except Doubt as why:
+                if why.is_missing:
+                    with self._lock:
+                        self._served = None  # the kind was removed meanwhile, most likely
+                raise
 
 
 def selector(ref: AttemptRef) -> str:

@@ -4,23 +4,28 @@ Its scheduler's adapter puts it into words; what a scheduler does not know, even
 """
 
 import itertools
+import logging
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from gangline.clusters.drivers.base import AttemptRef
 
 from . import deadlines
-from .client import Unreachable
+from .client import NotUnderstood, Unreachable
 from .jobs import Job
-from .objects import Doubt, Objects, Raw, selector
+from .objects import ODD, Doubt, Objects, Raw, selector
 from .pods import Pod
 from .resources import EVENTS, NODES, PODS, Resource
 from .schedulers import Room, SchedulerAdapter, Waiting, lacking
 from .schedulers.room import counted
 from .wording import sentence
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 ROOM_SECONDS = 10.0
 SHARED_SECONDS = 2.0
@@ -44,7 +49,7 @@ class Why:
 
 
 class Pending:
-    """Reads for one cluster. Raises Doubt and Unreachable."""
+    """Reads for one cluster. Raises Unreachable, and Doubt where the cluster asks for a rest."""
 
     def __init__(self, objects: Objects) -> None:
         self.objects = objects
@@ -63,16 +68,11 @@ class Pending:
         """What it waits for: ``job``, which is ``raw`` as it was just read, with its pods.
 
         ``shares``: what its scheduler keeps of all gangs may have been read for another of them,
-        a moment ago. What was told last where there is no time to ask: a look is worth more than
-        its reason.
+        a moment ago. What was told last where that cannot be asked.
         """
-        try:
-            told = self._asked(ref, job, raw, pods, shares)
-        except Unreachable:
-            if not deadlines.is_short():
-                raise
-            with self._lock:
-                return self._said.get(job.uid, Why(""))
+        with self._lock:
+            last = self._said.get(job.uid, Why(""))
+        told = _told(lambda: self._asked(ref, job, raw, pods, shares), last)
         with self._lock:
             self._said.pop(job.uid, None)
             self._said[job.uid] = told
@@ -100,16 +100,13 @@ class Pending:
         return sentence(str(newest.get("message") or "")) if newest else ""
 
     def of_pods(self, starting: Sequence[Pod]) -> dict[str, str]:
-        """The newest warning about the first of these pods, by its uid; none without the time."""
-        for pod in starting[:1]:
-            try:
-                said = self.warning(pod.namespace, pod.uid)
-            except Unreachable:
-                if not deadlines.is_short():
-                    raise
-                return {}
-            return {pod.uid: said} if said else {}
-        return {}
+        """The newest warning about the first of these pods, by its uid; none where that cannot be
+        asked."""
+        if not starting:
+            return {}
+        first = starting[0]
+        said = _told(lambda: self.warning(first.namespace, first.uid), "")
+        return {first.uid: said} if said else {}
 
     def _objects(
         self, adapter: SchedulerAdapter, ref: AttemptRef, job: Job, shares: bool
@@ -172,6 +169,22 @@ class Pending:
         """Every pod of the cluster that holds something on a node."""
         holds = "spec.nodeName!=,status.phase!=Succeeded,status.phase!=Failed"
         return self.objects.every(PODS, "", "", fieldSelector=holds)
+
+
+def _told(ask: Callable[[], T], otherwise: T) -> T:
+    """What ``ask`` gives; ``otherwise`` where the cluster does not tell that, or not in time: a
+    look is worth more than its reason."""
+    try:
+        return ask()
+    except Doubt as why:
+        if why.retry_after is not None:
+            raise
+    except Unreachable as why:
+        if not isinstance(why, NotUnderstood) and not deadlines.is_short():
+            raise
+    except ODD as error:
+        log.warning("why something waits could not be understood: %r", error)
+    return otherwise
 
 
 def _never(waiting: Waiting, key: str) -> str:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from . import errors, paging
+from . import discovery, errors, paging
 from .client import SILENCE_SECONDS, Answer, Client, Unreachable, parsed
 from .cutting import Cutter
 from .resources import Resource
@@ -173,6 +173,7 @@ class Reflector:
             "labelSelector": self.selector,
         }
         began, heard = time.monotonic(), 0
+        refused: Answer | None = None
         self._heard_at = began
         path = self.resource.path(self.namespace)
         stream = self.client.stream(path, query=query, silence=SILENCE_SECONDS, wire=self._wire)
@@ -180,14 +181,14 @@ class Reflector:
             with stream as (status, pieces):
                 if status != 200:
                     rest = self.client.rest_left or None
-                    self._refused(Answer(status, parsed(b"".join(pieces)), rest))
-                    return
-                self.sink.alive(self.resource, self.namespace)
-                for event in _events(pieces):
-                    heard, self._heard_at, self._failures = heard + 1, time.monotonic(), 0
-                    self._take(event)
-                    if self._stop.is_set():
-                        return
+                    refused = Answer(status, parsed(b"".join(pieces)), rest)
+                else:
+                    self.sink.alive(self.resource, self.namespace)
+                    for event in _events(pieces):
+                        heard, self._heard_at, self._failures = heard + 1, time.monotonic(), 0
+                        self._take(event)
+                        if self._stop.is_set():
+                            return
         except Unreachable:
             if time.monotonic() - self._heard_at > 0.9 * SILENCE_SECONDS:
                 # Not even a bookmark: half open, or a version from the future. Begin anew.
@@ -195,7 +196,10 @@ class Reflector:
             if time.monotonic() - began > EMPTY:
                 self._failures = 0  # it was followed for a while: no reason to wait for long
             raise
-        self._ended(heard, time.monotonic() - began)
+        if refused is not None:
+            self._refused(refused)
+        else:
+            self._ended(heard, time.monotonic() - began)
 
     def _ended(self, heard: int, lasted: float) -> None:
         """A clean end: go on from the last version, unless the stream may have been deaf."""
@@ -228,8 +232,9 @@ class Reflector:
     def _refused(self, answer: Answer) -> None:
         if answer.status == 410:
             raise _ListAgain
-        if answer.status == 404 and answer.reason != "NotFound":
-            # The kind is not served: its operator was not installed, or is no more.
+        if answer.status == 404 and discovery.lacks(self.client, self.resource, self._wire):
+            # Its operator was not installed, or is no more. Should it come back, a list begins.
+            self._version, self._listed_at = "", float("inf")
             self.sink.listed(self.resource, [], time.monotonic(), self.namespace)
             self._stop.wait(FORBIDDEN_PAUSE)
             return
