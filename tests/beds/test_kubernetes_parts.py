@@ -218,9 +218,7 @@ def test_a_killed_user_leaves_no_bed_behind(own_bed: Bed, tmp_path: Path) -> Non
     assert all(process.is_alive for process in own_bed.processes.values())
 
 
-def test_a_killed_supervisor_takes_its_processes_with_it(
-    own_bed: Bed, tmp_path: Path
-) -> None:
+def test_a_killed_supervisor_takes_its_processes_with_it(own_bed: Bed, tmp_path: Path) -> None:
     """Slow, because it starts a second bed."""
     bed = beds.start(tmp_path / "bed")
     assert bed.state
