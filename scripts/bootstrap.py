@@ -60,6 +60,11 @@ def _install(folder: str, parts: list[str], with_project: bool) -> None:
     """Make or mend one environment; its stamp is written last."""
     from scripts import install
 
+    if os.path.islink(folder):
+        raise install.CannotInstall(
+            f"{folder} is a link to {os.path.realpath(folder)}, which may be the environment of"
+            " another copy of Gangline. Remove the link; then one is made here."
+        )
     known = _read_stamp(folder)
     # An environment that the tests were installed in keeps them when only the server is asked for.
     parts = [part for part in LOCKS if part in parts or (with_project and part in known)]

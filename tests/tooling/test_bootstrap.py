@@ -156,3 +156,15 @@ def test_a_file_with_another_hash_is_not_used(index: str) -> None:
 def test_a_version_that_the_index_lacks_is_said(index: str) -> None:
     with pytest.raises(package_index.NotFetched, match="no build for this machine"):
         package_index.fetch_wheel("uv", "2.0", {"0" * 64})
+
+
+def test_the_environment_of_another_checkout_is_not_taken_over(
+    checkout: Path, tmp_path: Path
+) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    (checkout / ".venv").symlink_to(theirs)
+    done = bootstrap(checkout, "server")
+    assert done.returncode != 0
+    assert f"is a link to {theirs}" in done.stdout + done.stderr
+    assert list(theirs.iterdir()) == []

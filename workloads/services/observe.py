@@ -1,11 +1,12 @@
 """The one way in which what a cluster shows reaches the rows (R6, R6a)."""
 
+import logging
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db import transaction
+from django.db import DataError, transaction
 
 from gangline.clusters.drivers.base import Observation, ObservedState
 from gangline.clusters.models import Cluster
@@ -21,7 +22,11 @@ from workloads.services.admission import hands_out_slots
 from workloads.services.phases import Action, plan
 from workloads.services.replicas import ReplicaRows
 
+log = logging.getLogger(__name__)
+
 BATCH = 200
+ODD = (ArithmeticError, AttributeError, DataError, LookupError, TypeError, ValueError)
+"""What an observation in a shape that nobody thought of may raise."""
 MOST = 2**31 - 1
 """The highest number that an attempt can have in its row."""
 
@@ -71,11 +76,24 @@ def store_batch(
     it acts on what it saw, and what it finds itself would never let it rest.
     """
     total = Stored()
-    for start in range(0, len(observations), BATCH):
-        with transaction.atomic():
-            if guard is not None:
-                guard()
-            part = _store(observations[start : start + BATCH], wakes=wakes)
+    waiting = [observations[start : start + BATCH] for start in range(0, len(observations), BATCH)][
+        ::-1
+    ]
+    while waiting:
+        batch = waiting.pop()
+        try:
+            with transaction.atomic():
+                if guard is not None:
+                    guard()
+                part = _store(batch, wakes=wakes)
+        except ODD:
+            if len(batch) == 1:
+                told = batch[0].observation
+                log.exception("an observation of workload %s cannot be stored", told.workload)
+            else:
+                # One that nobody thought of must not cost the others their news.
+                waiting += [[one] for one in reversed(batch)]
+            continue
         total.changed += part.changed
         total.stale += part.stale
         total.woken += part.woken

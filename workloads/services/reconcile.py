@@ -361,9 +361,9 @@ class _Work:
         return seen.state not in _NOTHING_THERE and self.workload.desired != Desired.DELETED
 
     def _wants_to_go(self, now: datetime) -> bool:
-        at = retries.auto_deletion_at(self.workload, self.attempt)
-        is_kept = self.workload.desired != Desired.DELETED
-        return is_kept and bool(self.attempt.outcome) and at is not None and at <= now
+        is_kept = self.workload.desired != Desired.DELETED and bool(self.attempt.outcome)
+        at = retries.auto_deletion_at(self.workload, self.attempt) if is_kept else None
+        return at is not None and at <= now
 
     def _in_the_dark(self, seen: Observation, now: datetime) -> _After:
         """What is known of it has been stored with the look, unless it had ended before."""

@@ -182,7 +182,9 @@ def auto_deletion_at(workload: Workload, attempt: Attempt) -> datetime | None:
         return None
     if attempt.outcome not in (Outcome.SUCCEEDED, Outcome.FAILED):
         return None
-    return attempt.ended_at + timedelta(seconds=workload.auto_delete_seconds)
+    # The clock of a node may be far behind: nothing ended before it was sent.
+    ended_at = max(attempt.ended_at, attempt.sent_at or attempt.created_at)
+    return ended_at + timedelta(seconds=workload.auto_delete_seconds)
 
 
 LOOKS = (5, 30, 300, 3600)

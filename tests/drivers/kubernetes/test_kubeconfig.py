@@ -121,6 +121,9 @@ def test_what_a_user_must_not_have(user: dict[str, Any], sentence: str) -> None:
         ({"certificate-authority-data": "%%%"}, "certificate-authority-data", "not base64"),
         ({"certificate-authority-data": data(CANARY)}, "certificate-authority-data", "PEM"),
         ({"tls-server-name": "a b"}, "tls-server-name", "not the name of a server"),
+        ({"tls-server-name": "a..b"}, "tls-server-name", "not the name of a server"),
+        ({"tls-server-name": "..:*"}, "tls-server-name", "not the name of a server"),
+        ({"tls-server-name": "x" * 64}, "tls-server-name", "not the name of a server"),
     ],
 )  # fmt: skip
 def test_what_a_cluster_must_not_have(cluster: dict[str, Any], where: str, part: str) -> None:

@@ -1,12 +1,13 @@
 """Quantities of a cluster that says absurd ones: nothing grows with a number that it sends."""
 
 import tracemalloc
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.kubernetes import offers
-from gangline.clusters.drivers.kubernetes.quantities import MOST, amount
+from gangline.clusters.drivers.kubernetes import offers, pods
+from gangline.clusters.drivers.kubernetes.quantities import MOST, amount, in_words
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import store_capacity
 from gangline.organization import services
@@ -69,3 +70,16 @@ def test_gpus_that_were_stored_one_by_one_are_still_counted(
     capacity: dict[str, Any], count: int
 ) -> None:
     assert Cluster(capacity=capacity).gpu_count == count
+
+
+@pytest.mark.parametrize(
+    ("resource", "number", "words"),
+    [("pods", 1, "1 pod"), ("pods", 2, "2 pods"), ("cpu", 1, "1 CPU core")],
+)
+def test_one_is_told_as_one(resource: str, number: int, words: str) -> None:
+    assert in_words(resource, Decimal(number)) == words
+
+
+@pytest.mark.parametrize("year", ["0001", "1970", "9999"])
+def test_a_time_that_cannot_be_one_is_none(year: str) -> None:
+    assert pods.moment(f"{year}-12-31T23:59:59Z") is None

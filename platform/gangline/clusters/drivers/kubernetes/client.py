@@ -311,7 +311,7 @@ class Client:
                 body=dict(body) if body is not None else None,
                 _request_timeout=(CONNECT_SECONDS, read_seconds),
             )
-        except (self._failed, urllib3.exceptions.HTTPError, OSError) as error:
+        except (self._failed, urllib3.exceptions.HTTPError, OSError, UnicodeError) as error:
             # The first is what the official client makes of a TLS failure.
             raise Unreachable(_in_words(error, self.access)) from error
         response = answer.response

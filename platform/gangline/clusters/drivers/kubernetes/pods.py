@@ -44,6 +44,8 @@ _WAITING = (
 )
 """What keeps a pod that has its node from running, most severe first (`kubernetes.md` §6.3)."""
 _USUAL = ("ContainerCreating", "PodInitializing", "")
+FIRST_YEAR, LAST_YEAR = 2014, 2200
+"""Between Kubernetes' first and what can still be reckoned with, whatever a pod's status says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,13 +240,14 @@ def ended_in_words(pod: Pod) -> str:
 
 
 def moment(text: Any) -> datetime | None:
-    """A time of the API; None for what is none."""
+    """A time of the API; None for what is none, or cannot be one of a cluster."""
     if not isinstance(text, str) or not text:
         return None
     try:
-        return datetime.fromisoformat(text).astimezone(UTC)
+        when = datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+    return when if FIRST_YEAR <= when.year < LAST_YEAR else None
 
 
 def _judge(pod: Pod) -> tuple[ReplicaState, str]:

@@ -17,7 +17,7 @@ GPU = "nvidia.com/gpu"
 """What most nodes call a GPU."""
 _QUANTITY = re.compile(r"([0-9.]{1,100}(?:[eE][-+]?[0-9]{1,9})?)(m|k|[MGTPE]|[KMGTPE]i)?")
 _MILLI = Decimal(1) / 1000
-_WORDS = {"cpu": "CPU cores", "pods": "pods"}
+_WORDS = {"cpu": "CPU core", "pods": "pod"}
 _BYTES = {"memory": "memory", "ephemeral-storage": "disk"}
 
 
@@ -66,9 +66,10 @@ def in_words(resource: str, number: Decimal) -> str:
     if resource in _BYTES:
         return f"{bytes_in_words(int(number))} of {_BYTES[resource]}"
     plain = _plain_number(number)
-    if is_gpu(resource):
-        return f"{plain} {'GPU' if number == 1 else 'GPUs'}"
-    return f"{plain} {_WORDS[resource]}" if resource in _WORDS else f"{plain} of {resource}"
+    word = "GPU" if is_gpu(resource) else _WORDS.get(resource)
+    if word is None:
+        return f"{plain} of {resource}"
+    return f"{plain} {word if number == 1 else f'{word}s'}"
 
 
 def _plain(number: Decimal) -> str:
