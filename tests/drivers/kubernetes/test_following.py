@@ -157,7 +157,7 @@ class Slow:
     def say(self, method: str, path: str, query: Mapping[str, Any]) -> Answer:
         assert path == NAMESPACES.path()
         self.asked += 1
-        assert self.let.wait(20)
+        assert self.let.wait(5)
         if self.answer is None:
             raise Unreachable("It did not answer in time.")
         return self.answer
