@@ -76,30 +76,32 @@ def store_batch(
     it acts on what it saw, and what it finds itself would never let it rest.
     """
     total = Stored()
-    waiting = [observations[start : start + BATCH] for start in range(0, len(observations), BATCH)][
-        ::-1
-    ]
-    while waiting:
-        batch = waiting.pop()
-        try:
-            with transaction.atomic():
-                if guard is not None:
-                    guard()
-                part = _store(batch, wakes=wakes)
-        except ODD:
-            if len(batch) == 1:
-                told = batch[0].observation
-                log.exception("an observation of workload %s cannot be stored", told.workload)
-            else:
-                # One that nobody thought of must not cost the others their news.
-                waiting += [[one] for one in reversed(batch)]
-            continue
+    batches = (observations[at : at + BATCH] for at in range(0, len(observations), BATCH))
+    for part in (part for batch in batches for part in _parts(batch, guard, wakes=wakes)):
         total.changed += part.changed
         total.stale += part.stale
         total.woken += part.woken
     if total.woken:
         work_bell.ring()
     return total
+
+
+def _parts(
+    batch: Sequence[Stamped], guard: Callable[[], None] | None, *, wakes: bool
+) -> list[Stored]:
+    """The batch in one transaction; where that cannot be stored, each observation in its own."""
+    try:
+        with transaction.atomic():
+            if guard is not None:
+                guard()
+            return [_store(batch, wakes=wakes)]
+    except ODD:
+        if len(batch) > 1:
+            # One that nobody thought of must not cost the others their news.
+            return [part for one in batch for part in _parts([one], guard, wakes=wakes)]
+        told = batch[0].observation
+        log.exception("an observation of workload %s cannot be stored", told.workload)
+        return []
 
 
 def _store(observations: Sequence[Stamped], *, wakes: bool) -> Stored:

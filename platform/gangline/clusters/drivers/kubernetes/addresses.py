@@ -107,7 +107,7 @@ def parse(text: str) -> Server:
     if parts.query or parts.fragment or "?" in text or "#" in text:
         raise AddressRefused("must end after the port or the path: no “?” and no “#”")
     host, port = parts.hostname or "", _port(parts)
-    if not _is_host(host):
+    if not is_host(host):
         raise AddressRefused(
             "must name a host, such as https://10.0.0.1:6443 or https://k8s.example.org:6443"
         )
@@ -187,7 +187,7 @@ def _port(parts: SplitResult) -> int:
     return port
 
 
-def _is_host(host: str) -> bool:
+def is_host(host: str) -> bool:
     """A name, or an address in its usual form; ``127.1`` and ``2130706433`` are neither."""
     try:
         return bool(ipaddress.ip_address(host)) and "%" not in host

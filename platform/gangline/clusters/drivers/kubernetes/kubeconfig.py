@@ -5,7 +5,6 @@ address, certificates and one credential, and refuses the rest with the reason.
 https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/
 """
 
-import ipaddress
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,9 +22,8 @@ _QUOTED = re.compile(r"“[^”]*”|'[^']*'|\"[^\"]*\"")
 _SIGN = re.compile(r"[“'\"][^\w\s]{1,3}[”'\"]")
 """What a sentence quotes of YAML itself, and not of the file."""
 _PLAIN = re.compile(r"[A-Za-z0-9._-]{1,40}")
-_LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-_SERVER_NAME = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*")
-"""https://datatracker.ietf.org/doc/html/rfc1123#section-2.1"""
+_SERVER_NAME = re.compile(r"[A-Za-z0-9.:-]+(?<!\.)")
+"""What a certificate can name: neither underscores nor a dot at the end."""
 
 MAKE_ACCOUNT = """\
 kubectl apply -f role.yaml
@@ -215,7 +213,7 @@ class _Found:
 
     def _server_name(self, cluster: Mapping[str, Any], where: str) -> str:
         name = self._text(cluster, "tls-server-name", where) or ""
-        if name and not (_SERVER_NAME.fullmatch(name) or _is_address(name)):
+        if name and not (_SERVER_NAME.fullmatch(name) and addresses.is_host(name)):
             self.refuse(f"{where}.tls-server-name", "is not the name of a server")
         return name
 
@@ -358,11 +356,3 @@ def _unreadable(text: str | bytes, error: UnreadableYaml) -> Refusal:
     said = said.replace("duplicate key a value", "a key stands twice")
     instead = _QUOTED.sub(lambda one: one[0] if _SIGN.fullmatch(one[0]) else "it", error.suggestion)
     return Refusal(f"Line {error.line}:", said, instead)
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True

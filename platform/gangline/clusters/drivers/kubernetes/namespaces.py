@@ -5,6 +5,7 @@ itself to the shipped ClusterRole, which is all that its right to ``bind`` allow
 """
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -39,13 +40,7 @@ class Namespaces:
 
         Of a namespace that somebody else made, such as ``kube-system``, Gangline takes no rights.
         """
-        for _ in range(TRIES):
-            answer = self.client.get(NAMESPACES, "", name)
-            if answer.status == 404:
-                answer = self.client.apply(NAMESPACES, "", name, _namespace(name, install))
-            if answer.status != 409:
-                break  # else somebody makes it at the same moment
-            time.sleep(SETTLE)
+        answer = _unless_changed(lambda: self._have(name, install))
         if not answer.ok:
             return _said(answer, name)
         if why := foreign(answer, install):
@@ -83,16 +78,18 @@ class Namespaces:
         body = _binding(subject, install)
         return self.client.apply(BINDINGS, namespace, PROJECT_ROLE, body, dry_run=True).ok
 
+    def _have(self, name: str, install: str) -> Answer:
+        answer = self.client.get(NAMESPACES, "", name)
+        if answer.status == 404:
+            answer = self.client.apply(NAMESPACES, "", name, _namespace(name, install))
+        return answer
+
     def _bind(self, namespace: str, install: str) -> Result | None:
         subject = self._who()
         if not isinstance(subject, dict):
             return subject
         body = _binding(subject, install)
-        for _ in range(TRIES):
-            answer = self.client.apply(BINDINGS, namespace, PROJECT_ROLE, body)
-            if answer.status != 409:
-                break
-            time.sleep(SETTLE)
+        answer = _unless_changed(lambda: self.client.apply(BINDINGS, namespace, PROJECT_ROLE, body))
         if answer.ok:
             self._settled_at[namespace] = time.monotonic() + YOUNG - _age(answer)
             time.sleep(SETTLE)
@@ -125,6 +122,16 @@ def foreign(answer: Answer, install: str) -> str:
         f"The namespace {name} was {made}, so Gangline takes no rights there. To hand it over: "
         f"kubectl label --overwrite namespace {name} {labels.INSTALL}={install}"
     )
+
+
+def _unless_changed(ask: Callable[[], Answer]) -> Answer:
+    """The answer; asked again a few times while somebody changes the same at the same moment."""
+    for _ in range(TRIES):
+        answer = ask()
+        if answer.status != 409:
+            break
+        time.sleep(SETTLE)
+    return answer
 
 
 def _not_known(name: str) -> Busy:
