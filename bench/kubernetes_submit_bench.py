@@ -16,8 +16,8 @@ from bench.kubernetes_eyes import lines
 from bench.loads import Samples, row, until
 from bench.report import Row, Target
 from bench.servers import Place
-from gangline.clusters.drivers.kubernetes.client import Client, Unreachable
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.kubernetes.client import Client, Unreachable
+from gangline.drivers.kubernetes.kinds import KINDS
 from tests.beds.kubernetes import building
 from tests.beds.kubernetes.bed import Bed
 

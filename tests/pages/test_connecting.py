@@ -15,10 +15,10 @@ from django.test import Client
 from gangline.access.services import give
 from gangline.audit.models import AuditEntry
 from gangline.clusters import checks, connections, credentials
+from gangline.clusters.connecting import SHOW_CONFIG, SHOW_CONFIG_NARROW, as_pem
 from gangline.clusters.models import Cluster, ConnectionCheck, Credential
 from gangline.organization import services
-from gangline.organization.connecting import SHOW_CONFIG, SHOW_CONFIG_NARROW, as_pem
-from gangline.organization.models import Scope
+from gangline.scopes.models import Scope
 from tests.support.api_server import Script, answering
 from tests.support.certificates import data, kubeconfig, pair
 from tests.support.world import World, make_world

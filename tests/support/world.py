@@ -13,9 +13,12 @@ from gangline.accounts.models import User
 from gangline.accounts.services import make_token
 from gangline.clusters.connections import host_id
 from gangline.clusters.models import Cluster
+from gangline.clusters.services import create_cluster
 from gangline.db.clock import db_now
 from gangline.organization import services
-from gangline.organization.models import Department, Installation, Project
+from gangline.organization.models import Department, Project
+from gangline.scopes.models import Installation
+from gangline.scopes.services import found
 
 PASSWORD = "correct horse battery staple"
 IMAGE = "local://examples"
@@ -102,8 +105,8 @@ class World:
 
 def make_world(*, capacity: Mapping[str, Any] | None = None) -> World:
     """Build it with the product's own services, but for the people."""
-    installation = services.found(name="Test")
-    cluster = services.create_cluster(
+    installation = found(name="Test")
+    cluster = create_cluster(
         actor=None,
         name="this-machine",
         kind="local",

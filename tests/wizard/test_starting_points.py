@@ -8,6 +8,7 @@ from assets.models import Template
 from assets.services.templates import create_template
 from gangline.access.services import give
 from gangline.audit.models import AuditEntry
+from gangline.clusters.services import create_cluster
 from gangline.organization import services
 from gangline.policies.services import save
 from gangline.spec.problems import InvalidSpec
@@ -197,7 +198,7 @@ def test_a_template_begins_where_a_cluster_can_run_it_and_its_card_says_where(
 ) -> None:
     chosen = template(world)
     offer = {"framework": "XGBoost", "available": True, "runtimes": []}
-    lab = services.create_cluster(actor=None, name="lab", kind="local", host_id="far")
+    lab = create_cluster(actor=None, name="lab", kind="local", host_id="far")
     lab.facts = {"version": "v1", "frameworks": [offer], "runtimes": []}
     lab.save(update_fields=["facts"])
     department = services.create_department(actor=None, cluster=lab, name="lab-research")

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gangline.organization.models import Scope
+from gangline.scopes.models import Scope
 
 from .permissions import Permission
 

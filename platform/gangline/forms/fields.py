@@ -3,7 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gangline.forms.limits import Part
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a hint and the scope that set it; an empty scope is the product itself."""
+
+    text: str
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)

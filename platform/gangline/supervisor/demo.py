@@ -13,9 +13,10 @@ from gangline.accounts.services import create_user, deactivate, reactivate
 from gangline.clusters.models import Cluster
 from gangline.organization import services as organization
 from gangline.organization.models import Department, Project
-from gangline.organization.selectors import tenant_scope
 from gangline.policies import services as policies
 from gangline.policies.models import Policy
+from gangline.scopes.selectors import tenant_scope
+from gangline.scopes.services import found
 from gangline.spec.frameworks import WORKERS_AND_MASTER
 from gangline.supervisor import installation
 
@@ -69,7 +70,7 @@ _TEMPLATES: tuple[tuple[str, str, str, Mapping[str, Any]], ...] = (
 @transaction.atomic
 def load() -> None:
     """Make what is missing of the demo. What people have changed since stays as it is."""
-    organization.found(name=installation.NAME)
+    found(name=installation.NAME)
     administrator, researcher = _person(ADMINISTRATOR), _person(RESEARCHER)
     department = _department(installation.local() or installation.this_machine())
     vision = _project(department, VISION, gpu_quota=2)

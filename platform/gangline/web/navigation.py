@@ -1,6 +1,5 @@
 """The places of the product, and what every page needs to draw its shell."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.http import HttpRequest
@@ -8,11 +7,10 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.functional import SimpleLazyObject
 
 from gangline import __version__
+from gangline.access.notices import notices_for
 
 THEMES = ("light", "dark", "system")
 THEME_COOKIE = "gangline_theme"
-
-Notices = Callable[[HttpRequest], list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,19 +42,6 @@ PLACES = (
     NavItem("Clusters", "cluster-list", "server"),
     NavItem("Settings", "settings", "settings", at_end=True),
 )
-
-
-def _nothing(request: HttpRequest) -> list[str]:
-    return []
-
-
-_notices: Notices = _nothing
-
-
-def show_notices_of(notices: Notices) -> None:
-    """Install the function that says what is wrong with the machinery, to this person."""
-    global _notices
-    _notices = notices
 
 
 def links(request: HttpRequest) -> list[NavLink]:
@@ -95,7 +80,7 @@ def context(request: HttpRequest) -> dict[str, object]:
     return {
         "nav_items": links(request) if signed_in else [],
         # Lazy: parts of pages have no banners, and should not ask for them.
-        "system_notices": SimpleLazyObject(lambda: _notices(request)) if signed_in else [],
+        "system_notices": SimpleLazyObject(lambda: notices_for(request)) if signed_in else [],
         "theme": theme_of(request),
         "gangline_version": __version__,
     }

@@ -11,12 +11,14 @@ from django.test import Client
 from gangline.access.services import give
 from gangline.audit.models import AuditEntry
 from gangline.clusters import connections
-from gangline.clusters.drivers.facts import Health
-from gangline.clusters.models import Cluster, ConnectionCheck, Credential, Orphan, SystemNotice
+from gangline.clusters.models import Cluster, ConnectionCheck, Credential, Orphan
 from gangline.clusters.services import store_health
 from gangline.db.clock import db_now
+from gangline.db.models import SystemNotice
+from gangline.drivers.facts import Health
 from gangline.organization import services
-from gangline.organization.models import Project, Scope
+from gangline.organization.models import Project
+from gangline.scopes.models import Scope
 from tests.support.connected import Post, seen, wait
 from tests.support.world import World
 from workloads.models import Workload

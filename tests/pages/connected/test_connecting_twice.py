@@ -5,9 +5,9 @@ import json
 import pytest
 
 from gangline.audit.models import AuditEntry
-from gangline.clusters.drivers.kubernetes.access import Access
 from gangline.clusters.models import Cluster, ConnectionCheck, Credential
-from gangline.organization.models import Scope
+from gangline.drivers.kubernetes.access import Access
+from gangline.scopes.models import Scope
 from tests.support.api_server import Script
 from tests.support.certificates import data, kubeconfig
 from tests.support.connected import Post, by_token, wait

@@ -8,12 +8,12 @@ import pytest
 from django.db import connection
 
 from gangline.audit.models import AuditEntry
-from gangline.clusters import credentials
-from gangline.clusters.drivers.kubernetes import permissions, probing
-from gangline.clusters.drivers.kubernetes.access import Access
-from gangline.clusters.drivers.kubernetes.steps import StepName
+from gangline.clusters import credentials, twins
 from gangline.clusters.models import Cluster, Credential
-from gangline.organization import services, twins
+from gangline.drivers.kubernetes import permissions, probing
+from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.steps import StepName
+from gangline.organization import services
 from tests.support.api_server import Script, answering
 from tests.support.connected import GROUPS, SECRET, Post, by_token, seen, wait
 from tests.support.world import World
