@@ -56,7 +56,7 @@ def test_it_is_known_before_the_first_check_has_ended(
 ) -> None:
     script.uid = "two"
     with monkeypatch.context() as patch:
-        patch.setattr("gangline.organization.kubernetes.check", lambda **known: None)
+        patch.setattr("gangline.clusters.kubernetes.check", lambda **known: None)
         assert post("/clusters/connect", name="new", **by_token(server)).status_code == 302
     assert post("/clusters/connect", name="again", **by_token(server)).status_code == 422
 
