@@ -194,7 +194,7 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
 
     extra_parameters: ClassVar[frozenset[str]] = frozenset()
 
-    def queryset(self) -> QuerySet[Any]:
+    def base_rows(self) -> QuerySet[Any]:
         return self.resource.rows(self.user)
 
     def present(self, obj: Any, saved: services.Saved[Any] | None = None) -> dict[str, Any]:
@@ -207,7 +207,7 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
         self, data: Any, obj: Any = None, *, partial: bool = False
     ) -> tuple[dict[str, Any], Mapping[str, Any]]:
         """Values of the model and parts of a body; raises Refused."""
-        serializer = self.get_serializer(data=data, partial=partial or obj is not None)
+        serializer: Any = self.get_serializer(data=data, partial=partial or obj is not None)
         if not serializer.is_valid():
             raise Refused(list(_of_drf(serializer.errors)))
         values = dict(serializer.validated_data)
@@ -235,7 +235,7 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
 
     def object(self, pk: Any) -> Any:
         lookup = self.resource.wire.lookup if self.resource.wire else "pk"
-        found = self.queryset().filter(**{lookup: pk}).first()
+        found = self.base_rows().filter(**{lookup: pk}).first()
         if found is None:
             raise Http404
         return found
@@ -252,7 +252,7 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
 
     def filtered(self, request: Request) -> QuerySet[Any]:
         fields = {one.name: _api_filter(one) for one in self.resource.table.filters}
-        rows = self.queryset().filter(
+        rows = self.base_rows().filter(
             filtering.conditions(request.query_params.getlist("filterBy"), fields)
         )
         search = "".join(c for c in request.query_params.get("search", "")[:100] if c.isprintable())
@@ -335,7 +335,7 @@ def urlpatterns_of(resource: Resource[Any]) -> Iterator[URLPattern]:
         return
     base = import_string(wire.viewset)
     name = "".join(part.capitalize() for part in resource.key.split("_"))
-    views = type(f"{name}ViewSet", (_described(base, resource),), {"resource": resource})
+    views: Any = type(f"{name}ViewSet", (_described(base, resource),), {"resource": resource})
     both = {"get": "list", "post": "create"}
     many = {m: a for m, a in both.items() if a in wire.methods}
     one = {
@@ -363,9 +363,9 @@ def urlpatterns_of(resource: Resource[Any]) -> Iterator[URLPattern]:
 
 
 def _converter(model: type[Model], lookup: str) -> str:
-    field = model._meta.pk if lookup == "pk" else model._meta.get_field(lookup)
+    field: Any = model._meta.pk if lookup == "pk" else model._meta.get_field(lookup)
     return {"UUIDField": "uuid", "BigAutoField": "int", "AutoField": "int"}.get(
-        field.get_internal_type() if field else "", "str"
+        field.get_internal_type(), "str"
     )
 
 

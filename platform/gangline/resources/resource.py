@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
+from django.contrib.admin.utils import label_for_field
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
@@ -235,8 +236,7 @@ class Resource(Generic[M]):
     def facts_of(self, request: HttpRequest, obj: M) -> Iterable[tuple[str, Any]]:
         """Label and value of what the detail page lists."""
         for name in self.facts:
-            one = self.model._meta.get_field(name)
-            yield capfirst(str(one.verbose_name)), getattr(obj, name)
+            yield capfirst(str(label_for_field(name, self.model))), getattr(obj, name)
 
 
 def _as_json(value: Any) -> Any:

@@ -254,8 +254,9 @@ class EditView(FormView):
             if bound.name in stored
             and str(stored.get(bound.name) or "") != str(bound.value() or "")
         ]
-        form.data = form.data.copy()
-        form.data["version"] = str(current.version) if isinstance(current, Versioned) else ""
+        posted = self.request.POST.copy()
+        posted["version"] = str(current.version) if isinstance(current, Versioned) else ""
+        form.data = posted
         return self.page(
             form, status=409, object=current, conflict=current, differences=differences
         )
