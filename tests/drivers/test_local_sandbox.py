@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import ObservedState, Refused, Result
-from gangline.clusters.drivers.local import runtimes
-from gangline.clusters.drivers.local.driver import LocalDriver, Options
-from gangline.clusters.drivers.local.run_folder import RunFolder
-from gangline.clusters.drivers.local.shim import tree
+from gangline.drivers.base import ObservedState, Refused, Result
+from gangline.drivers.local import runtimes
+from gangline.drivers.local.driver import LocalDriver, Options
+from gangline.drivers.local.run_folder import RunFolder
+from gangline.drivers.local.shim import tree
 from tests.support.local_cluster import LocalCluster
 from tests.support.waiting import wait_for
 

@@ -1,0 +1,139 @@
+"""What this machine refuses, by value and in words, before anything is submitted."""
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from gangline.drivers.base import Submission
+from gangline.drivers.facts import Facts
+from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem
+from gangline.spec.launching import LAUNCH_EXAMPLE, launch_problem
+from gangline.spec.problems import Problem, Role
+
+from .guidance import OWN_TMP, folders
+from .rendering import SCHEME
+from .sandbox import PRIVATE, Places
+
+KERNEL = tuple(map(Path, ("/proc", "/sys", "/dev")))
+"""Links in there lead elsewhere for each process, and nobody works there."""
+
+
+class UnfitFolder(Exception):
+    """Why a folder cannot be a working directory, as a predicate, and what can."""
+
+    def __init__(self, message: str, accepted: str) -> None:
+        super().__init__(message)
+        self.message, self.accepted = message, accepted
+
+
+def check(submission: Submission, facts: Facts, places: Places) -> list[Problem]:
+    """All refusals."""
+    return list(_problems(submission, facts, places))
+
+
+def working_directory(path: str, places: Places) -> Path:
+    """The folder that ``path`` leads to now, without links. Raises UnfitFolder."""
+    accepted = folders(places.roots)
+    try:
+        folder = Path(os.path.realpath(path))
+        is_there = folder.is_dir()
+    except OSError as problem:
+        told = problem.strerror or type(problem).__name__
+        raise UnfitFolder(f"cannot be opened: {told}", accepted) from problem
+    except ValueError as problem:
+        raise UnfitFolder("must be the path of a folder", accepted) from problem
+    if _lies_in(folder, (places.data_dir, *places.hidden)):
+        raise UnfitFolder("must not lie in the data folder of the dashboard", accepted)
+    if _lies_in(Path(os.path.normpath(path)), KERNEL) or not _lies_in(folder, places.roots):
+        message = "must lie in a folder that workloads may use"
+        if places.sandboxed and folder.is_relative_to(PRIVATE):
+            message += f"; {OWN_TMP.rstrip('.')}"
+        raise UnfitFolder(message, accepted)
+    if _lies_in(folder, places.code) and not is_example(folder, places):
+        raise UnfitFolder("must not lie in the folder of Gangline’s own programs", accepted)
+    if not is_there:
+        raise UnfitFolder("must be a folder that exists", "an existing folder")
+    return folder
+
+
+def is_example(folder: Path, places: Places) -> bool:
+    """Whether it belongs to the examples, which are there to be read."""
+    examples = places.examples_dir
+    return examples is not None and _lies_in(folder, (examples,))
+
+
+def _lies_in(folder: Path, around: tuple[Path, ...]) -> bool:
+    return any(folder.is_relative_to(os.path.realpath(one)) for one in around)
+
+
+def _problems(submission: Submission, facts: Facts, places: Places) -> Iterator[Problem]:
+    framework = FRAMEWORKS.get(submission.framework)
+    if framework is None or configuration_problem(framework.name, submission.configuration):
+        return  # the spec itself refuses these
+    halves = {Role.WORKER: submission.worker}
+    if submission.master is not None:
+        halves[Role.MASTER] = submission.master
+    for role, values in halves.items():
+        # Under MPI only the launcher runs a command; the workers are its children.
+        if framework.master_trains or role is Role.MASTER or submission.master is None:
+            yield from _command(role, values, framework)
+        yield from _image(role, values, framework, facts)
+        yield from _working_directory(role, values, places)
+
+
+def _command(role: Role, values: Mapping[str, Any], framework: Framework) -> Iterator[Problem]:
+    said = str(values.get("command") or "")
+    launches = not framework.master_trains
+    example = LAUNCH_EXAMPLE if launches else "python train.py"
+    if not said.strip():
+        accepted = f"a program and its arguments, such as {example}"
+        yield _problem(role, "command", "required", "is required here", accepted=accepted)
+        return
+    args = str(values.get("args") or "")
+    if launches and (problem := launch_problem(role, framework, said, args)):
+        yield problem
+
+
+def _image(
+    role: Role, values: Mapping[str, Any], framework: Framework, facts: Facts
+) -> Iterator[Problem]:
+    image = values.get("image")
+    fit = [r.reference for r in facts.runtimes if r.available and framework.name in r.frameworks]
+    accepted = " or ".join(fit) or "nothing yet: no runtime of this machine has the framework"
+    if not image:
+        message = "is required: choose a runtime of this machine"
+        yield _problem(role, "image", "required", message, accepted=accepted)
+        return
+    if not image.startswith(SCHEME):
+        message = "must be a runtime of this machine, which runs processes and no containers"
+        yield _problem(role, "image", "runtime", message, value=image, accepted=accepted)
+        return
+    runtime = next((r for r in facts.runtimes if r.reference == image), None)
+    if not facts.version:
+        return  # nothing was looked at yet, as right after a first start: the launch will tell
+    if runtime is None:
+        message = "must be a runtime that this machine has"
+    elif not runtime.available:
+        message = f"cannot be used: {runtime.reason.rstrip('.') or 'the runtime does not start'}"
+    elif framework.name not in runtime.frameworks:
+        message = f"must be a runtime with {framework.label}"
+    else:
+        return
+    yield _problem(role, "image", "runtime", message, value=image, accepted=accepted)
+
+
+def _working_directory(role: Role, values: Mapping[str, Any], places: Places) -> Iterator[Problem]:
+    given = values.get("workingDir")
+    if not given or "\0" in given:  # the spec itself refuses the latter
+        return
+    try:
+        working_directory(given, places)
+    except UnfitFolder as problem:
+        yield _problem(
+            role, "workingDir", "allowed", problem.message, value=given, accepted=problem.accepted
+        )
+
+
+def _problem(role: Role, path: str, rule: str, message: str, **more: Any) -> Problem:
+    return Problem(role=role, path=path, rule=rule, message=message, **more)

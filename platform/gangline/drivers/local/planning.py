@@ -1,0 +1,268 @@
+"""From rendered form and slots to ``plan.json``: every word of every process."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gangline.drivers.base import GPU_COUNT, AttemptRef, ReplicaPlacement
+from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.problems import Problem, Role
+
+from . import check, sandbox
+from .expansion import expand, expand_variables
+from .frameworks import MASTER, WORKER, hostfile_text, replica_environment
+from .rendering import FORM
+from .run_folder import RunFolder
+from .runtimes import RUNTIMES, search_path
+from .shim.files import PLAN_VERSION
+from .shim.log import Limits
+
+HOST = "127.0.0.1"
+INHERITED = ("HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LOGNAME", "SHELL", "TZ", "USER")
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What this machine gives to every replica."""
+
+    places: sandbox.Places
+    runtimes: Mapping[str, Path]
+    """Interpreter by name."""
+    limits: Limits
+
+    @property
+    def data_dir(self) -> Path:
+        return self.places.data_dir
+
+
+class CannotPlan(Exception):
+    """In words, why this attempt cannot run here at all, and at which field."""
+
+    def __init__(self, reason: str, *problems: Problem) -> None:
+        super().__init__(reason)
+        self.problems = problems
+
+
+def build(site: Site, ref: AttemptRef, native: Mapping[str, Any]) -> dict[str, Any]:
+    """The plan for ``ref``. Raises CannotPlan."""
+    if native.get("form") != FORM:
+        raise CannotPlan("Another version of Gangline prepared it. Run it again.")
+    if not ref.placement:
+        raise CannotPlan("No slots were assigned to the workload.")
+    folder = RunFolder(site.data_dir, ref.workload, ref.attempt)
+    gang = _Gang(site, ref, native, folder)
+    return {
+        "version": PLAN_VERSION,
+        "install": ref.install,
+        "workload": ref.workload,
+        "attempt": ref.attempt,
+        "name": ref.name,
+        "namespace": ref.namespace,
+        "grace": ref.grace_seconds,
+        "runs": str(site.data_dir / "runs"),
+        "log": list(site.limits),
+        "replicas": [gang.replica(slot) for slot in gang.started],
+        "ranks": [{"name": _name(s), "rank": s.index} for s in gang.ranks],
+        "marks": {_name(slot): mark_of(ref, _name(slot)) for slot in gang.started},
+        "placement": [_placement(slot) for slot in ref.placement],
+    }
+
+
+def from_claims(ref: AttemptRef, names: Sequence[str]) -> dict[str, Any]:
+    """As much of a plan as ending a gang needs, where the plan itself is of no use."""
+    return {
+        "replicas": [{"name": name} for name in names],
+        "marks": {name: mark_of(ref, name) for name in names},
+    }
+
+
+def mark_of(ref: AttemptRef, name: str) -> str:
+    """What all processes of a replica carry in their environment as GANGLINE_RUN."""
+    return f"{ref.install}/{ref.workload}/{ref.attempt}/{name}"
+
+
+def prepare_work(site: Site, folder: RunFolder, plan: Mapping[str, Any]) -> None:
+    """Make the folders that the replicas of ``plan`` start in."""
+    for replica in plan["replicas"]:
+        work = folder.work(replica["name"])
+        work.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if site.places.examples_dir is not None and not os.path.lexists(work / "examples"):
+            (work / "examples").symlink_to(site.places.examples_dir)
+        if plan["ranks"]:
+            (work / "hostfile").write_text(hostfile_text(num_workers=len(plan["ranks"])))
+
+
+def name_python(folder: Path, runtime_bin: Path) -> None:
+    """Let ``python`` mean the runtime's interpreter where that is only called ``python3``."""
+    named, other = runtime_bin / "python", runtime_bin / "python3"
+    if named.exists() or not other.exists():
+        return
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        (folder / "python").symlink_to(other)
+    except FileExistsError:
+        return
+
+
+class _Gang:
+    def __init__(
+        self, site: Site, ref: AttemptRef, native: Mapping[str, Any], folder: RunFolder
+    ) -> None:
+        self.site, self.ref, self.native, self.folder = site, ref, native, folder
+        slots = sorted(ref.placement, key=lambda slot: (slot.rank, slot.role, slot.index))
+        self.slots = slots
+        self.uses_launcher = not FRAMEWORKS[native["framework"]].master_trains
+        self.workers = [slot for slot in slots if slot.role == WORKER]
+        masters = [slot for slot in slots if slot.role == MASTER]
+        self.started = (masters or self.workers)[:1] if self.uses_launcher else slots
+        self.ranks = [slot for slot in self.workers if slot not in self.started]
+        self.ports = [port for slot in slots for port in slot.ports]
+        if not self.ports:
+            raise CannotPlan("No port was assigned to the workload.")
+
+    def replica(self, slot: ReplicaPlacement) -> dict[str, Any]:
+        name, role = _name(slot), self._role(slot)
+        work = self.folder.work(name)
+        runtime = str(role.get("runtime", ""))
+        python = self.site.runtimes.get(runtime)
+        if python is None:
+            raise CannotPlan(f"This machine has no runtime named '{runtime}'.")
+        name_python(self.site.data_dir / "bin" / runtime, python.parent)
+        said = [(pair[0], pair[1]) for pair in role.get("variables", [])]
+        environment = expand_variables(self._environment(slot, runtime, python, work), said)
+        environment["GANGLINE_RUN"] = mark_of(self.ref, name)
+        for kind in ("labels", "annotations"):
+            if pairs := role.get(kind):
+                environment[f"GANGLINE_{kind.upper()}"] = json.dumps(dict(pairs))
+        words = [*role.get("command", []), *role.get("arguments", [])]
+        argv = [expand(word, environment) for word in words]
+        if not argv:
+            raise CannotPlan(f"The {slot.role} has no command.")
+        if any("\0" in text for text in (*argv, *environment, *environment.values())):
+            raise CannotPlan("A command or variable holds a NUL character.")
+        places = self.site.places
+        chosen = self._working_directory(slot.role, role)
+        shown = [self.site.data_dir / "bin" / runtime, *readable(self.site, python)]
+        shown = [folder for folder in shown if folder.is_dir()]
+        writable = [] if chosen is None or check.is_example(chosen, places) else [chosen]
+        cwd = str(chosen or work)
+        inside = places.sandboxed
+        return {
+            "name": name,
+            "role": slot.role,
+            "index": slot.index,
+            "rank": slot.rank,
+            "runtime": runtime,
+            "argv": argv,
+            "env": environment,
+            "cwd": cwd,
+            "log": str(self.folder.logs / name),
+            "memory_limit": self._memory_limit(slot),
+            "cores": _cores(role.get("limits", {}).get("cores"), slot.rank),
+            "opened": [] if chosen is None else [cwd],
+            "sandbox": sandbox.prefix(places, cwd=cwd, readable=shown, writable=writable, work=work)
+            if inside
+            else [],
+            "hidden": [*map(str, places.covered()), sandbox.PRIVATE],
+            "shown": [str(p) for p in (*shown, *writable, work)],
+            "scratch": "" if inside else environment["TMPDIR"],
+        }
+
+    def _working_directory(self, name: str, role: Mapping[str, Any]) -> Path | None:
+        """The chosen folder, judged again: since the submission a link may lead elsewhere."""
+        given = role.get("workingDirectory")
+        if not given:
+            return None
+        try:
+            return check.working_directory(given, self.site.places)
+        except check.UnfitFolder as unfit:
+            problem = Problem(
+                Role(name), "workingDir", "allowed", unfit.message, given, unfit.accepted
+            )
+            reason = f"The working directory '{given}' {unfit.message}."
+            raise CannotPlan(reason, problem) from unfit
+
+    def _role(self, slot: ReplicaPlacement) -> Mapping[str, Any]:
+        own: Mapping[str, Any] | None = self.native.get(slot.role)
+        return own if own is not None else self.native["worker"]
+
+    def _environment(
+        self, slot: ReplicaPlacement, runtime: str, python: Path, work: Path
+    ) -> dict[str, str]:
+        shares = self.slots if self.uses_launcher else [slot]
+        ranks = self.workers if self.uses_launcher else self.slots
+        scratch = sandbox.PRIVATE if self.site.places.sandboxed else str(work.parent / "tmp")
+        inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
+        contract = replica_environment(
+            framework=self.native["framework"],
+            configuration=self.native["configuration"],
+            rank=slot.rank,
+            world_size=len(ranks),
+            role=slot.role,
+            index=slot.index,
+            num_workers=len(self.workers),
+            master_addr=HOST,
+            master_port=self.ports[0],
+            cpus=(self.workers[:1] or [slot])[0].cpus if self.uses_launcher else slot.cpus,
+            ports=self.ports,
+            hostfile=str(work / "hostfile"),
+            is_root=os.geteuid() == 0,
+            identifiers=self.native.get("identifiers", {}),
+        )
+        own = {
+            "PATH": f"{self.site.data_dir / 'bin' / runtime}:{search_path(python)}",
+            "TMPDIR": scratch,
+            "GANGLINE_ATTEMPT": str(self.ref.attempt),
+            "GANGLINE_RUN_DIR": str(work),
+            "CUDA_VISIBLE_DEVICES": ",".join(gpu for share in shares for gpu in share.gpus),
+            GPU_COUNT: str(sum(len(share.gpus) for share in shares)),
+        }
+        if self.site.places.examples_dir is not None:
+            own["GANGLINE_EXAMPLES"] = str(self.site.places.examples_dir)
+        if (runtimes := self.site.data_dir / RUNTIMES).is_dir():
+            own["GANGLINE_RUNTIMES"] = str(runtimes)
+        return {"LANG": "C.UTF-8"} | inherited | own | contract
+
+    def _memory_limit(self, slot: ReplicaPlacement) -> int | None:
+        shares = self.slots if self.uses_launcher else [slot]
+        limits = [self._role(share).get("limits", {}).get("memory") for share in shares]
+        return None if None in limits else sum(limits)
+
+
+def readable(site: Site, python: Path) -> list[Path]:
+    """Folders that whoever runs ``python`` needs, where they would be hidden."""
+    runtimes = site.data_dir / RUNTIMES
+    # All of them: a program may use data that another runtime's package brings along.
+    folders = [runtimes, python.parent.parent]
+    if site.places.examples_dir is not None:
+        folders.append(site.places.examples_dir)
+    # Programs of an environment name it by its path, which may be behind a link.
+    folders += [Path(os.path.realpath(folder)) for folder in folders]
+    return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]
+
+
+def _name(slot: ReplicaPlacement) -> str:
+    return f"{slot.role}-{slot.index}"
+
+
+def _cores(limit: int | None, rank: int) -> list[int]:
+    """The cores a replica with a CPU limit may run on; empty for all of them."""
+    cores: Sequence[int] = sorted(os.sched_getaffinity(0))
+    if limit is None or limit >= len(cores):
+        return []
+    return sorted(cores[(rank * limit + i) % len(cores)] for i in range(limit))
+
+
+def _placement(slot: ReplicaPlacement) -> dict[str, Any]:
+    return {
+        "role": slot.role,
+        "index": slot.index,
+        "rank": slot.rank,
+        "cpus": slot.cpus,
+        "memory": slot.memory,
+        "gpus": list(slot.gpus),
+        "ports": list(slot.ports),
+    }
