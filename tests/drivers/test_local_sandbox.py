@@ -157,6 +157,17 @@ def test_gangline_s_own_programs_cannot_be_changed_or_moved_away(
 
 
 @pytest.mark.needs_bwrap
+@pytest.mark.parametrize("chosen", ["home", "examples"])
+def test_no_descriptor_leads_outside(make: Make, tmp_path: Path, chosen: str) -> None:
+    (tmp_path / "examples").mkdir()
+    cluster = make(examples_dir=tmp_path / "examples")
+    text = "for fd in /proc/[0-9]*/fd/*; do readlink $fd; done"
+    seen = output(cluster, text, workingDir=str(tmp_path / chosen)).split()
+    assert seen
+    assert [one for one in seen if not one.startswith(("pipe:", "/dev/null", "anon_inode:"))] == []
+
+
+@pytest.mark.needs_bwrap
 def test_no_disk_and_no_shared_memory_of_others_is_in_its_dev(make: Make) -> None:
     shared = Path("/dev/shm") / f"gangline-test-{os.getpid()}"
     shared.touch()

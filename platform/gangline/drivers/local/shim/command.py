@@ -150,7 +150,9 @@ def _sandboxed(
     options = sandbox[1:]
     for n, word in enumerate(sandbox[1:]):
         if word == BIND_FOLDER:
-            options[n + 1] = str(folders[options[n + 1]])
+            folder = folders[options[n + 1]]
+            os.set_inheritable(folder, True)  # bubblewrap closes it; any other would lead outside
+            options[n + 1] = str(folder)
     options.append("--clearenv")
     for name, value in environment.items():
         if len(os.fsencode(f"{name}={value}")) >= _LONGEST_VARIABLE:
@@ -162,8 +164,6 @@ def _sandboxed(
     with open(fd, "wb", closefd=False) as file:
         file.write(b"".join(os.fsencode(option) + b"\0" for option in options))
     os.lseek(fd, 0, os.SEEK_SET)
-    for folder in folders.values():
-        os.set_inheritable(folder, True)
     return [sandbox[0], "--args", str(fd), "--", *line]
 
 
