@@ -24,7 +24,6 @@ from gangline.drivers.base import (
     OwnedObject,
     Refused,
     Rehearsal,
-    ReplicaPlacement,
     Result,
     Submission,
     TellTrouble,
@@ -200,7 +199,7 @@ class LocalDriver:
             if plan is None or plan["install"] != install:
                 continue
             if observing.live_replicas(folder, plan, boot):
-                ref = _ref_of(plan)
+                ref = planning.ref_of(plan)
                 found.append(OwnedObject(ref, "run", gpus=sum(len(p.gpus) for p in ref.placement)))
         return found
 
@@ -386,20 +385,3 @@ def _answer(act: Callable[[AttemptRef], Result], ref: AttemptRef) -> Result:
         return Busy(retry_after=5.0, reason="This machine cannot start more processes just now.")
     except OSError as problem:
         return Unknown(f"The data folder could not be written: {problem.strerror or problem}.")
-
-
-def _ref_of(plan: Mapping[str, Any]) -> AttemptRef:
-    slots = tuple(
-        ReplicaPlacement(**{**slot, "gpus": tuple(slot["gpus"]), "ports": tuple(slot["ports"])})
-        for slot in plan["placement"]
-    )
-    return AttemptRef(
-        install=plan["install"],
-        workload=plan["workload"],
-        attempt=plan["attempt"],
-        name=plan["name"],
-        namespace=plan["namespace"],
-        placement=slots,
-        ext_uid=f"{plan['workload']}/{plan['attempt']}",
-        grace_seconds=plan["grace"],
-    )

@@ -79,6 +79,24 @@ def from_claims(ref: AttemptRef, names: Sequence[str]) -> dict[str, Any]:
     }
 
 
+def ref_of(plan: Mapping[str, Any]) -> AttemptRef:
+    """The attempt that a plan was made for."""
+    slots = tuple(
+        ReplicaPlacement(**{**slot, "gpus": tuple(slot["gpus"]), "ports": tuple(slot["ports"])})
+        for slot in plan["placement"]
+    )
+    return AttemptRef(
+        install=plan["install"],
+        workload=plan["workload"],
+        attempt=plan["attempt"],
+        name=plan["name"],
+        namespace=plan["namespace"],
+        placement=slots,
+        ext_uid=f"{plan['workload']}/{plan['attempt']}",
+        grace_seconds=plan["grace"],
+    )
+
+
 def mark_of(ref: AttemptRef, name: str) -> str:
     """What all processes of a replica carry in their environment as GANGLINE_RUN."""
     return f"{ref.install}/{ref.workload}/{ref.attempt}/{name}"
