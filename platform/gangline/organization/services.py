@@ -31,7 +31,7 @@ class QueueRefused(ValueError):
 def create_department(*, actor: Actor | None, cluster: Cluster, name: str) -> Department:
     """A department of a cluster."""
     _check_name("department", name)
-    _need(actor, Permission.SETTINGS_MANAGE, cluster.scope)
+    _need(actor, Permission.DEPARTMENT_CREATE, cluster.scope)
     taken = f"There is already a department {name} on {cluster.name}."
     with new_scope(ScopeKind.DEPARTMENT, cluster.scope_id, name, taken) as scope:
         department = Department.objects.create(cluster=cluster, name=name, scope=scope)
@@ -74,7 +74,7 @@ def name_queue(*, actor: Actor | None, project: Project, queue: str) -> Project:
 
     Empty: in the scheduler's default one. Raises QueueRefused.
     """
-    _need(actor, Permission.PROJECT_CREATE, project.department.scope)
+    _need(actor, Permission.PROJECT_EDIT, project.department.scope)
     _check_queue(project.cluster, project.name, queue)
     with transaction.atomic():
         before, project.queue = project.queue, queue
