@@ -7,12 +7,19 @@ from django.db import models
 
 
 class User(AbstractUser):
-    """A person or service that signs in. Rights come from grants, never from ``is_staff``."""
+    """A person or service that signs in. Rights come from rules, never from ``is_staff``."""
+
+    class Kind(models.TextChoices):
+        PERSON = "person", "Person"
+        SERVICE = "service", "Service account"
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     auth_version = models.PositiveIntegerField(default=1)
     """Raised when rights or the password change: open sockets look again."""
     preferences = models.JSONField(default=dict, blank=True)
+    kind = models.CharField(max_length=7, choices=Kind.choices, default=Kind.PERSON)
+    deactivated_at = models.DateTimeField(null=True)
+    """Since when ``is_active`` is false."""
 
 
 class ApiToken(models.Model):
@@ -32,10 +39,15 @@ class ApiToken(models.Model):
 
 
 class SignInLink(models.Model):
-    """A link that signs one person in, once, within minutes. Only its SHA-256 is stored."""
+    """A link that signs one person in, once. Only its SHA-256 is stored."""
+
+    class Purpose(models.TextChoices):
+        SIGN_IN = "sign-in", "Sign in"
+        INVITE = "invite", "Set a password and sign in"
 
     secret_hash = models.CharField(max_length=64, primary_key=True)
     user = models.ForeignKey(User, models.CASCADE, related_name="sign_in_links")
+    purpose = models.CharField(max_length=7, choices=Purpose.choices, default=Purpose.SIGN_IN)
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
 
