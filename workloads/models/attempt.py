@@ -64,6 +64,14 @@ class Attempt(models.Model):
     """Slots asked for, by role: {"count", "cpus", "memory", "gpus"}; filled by admission."""
     placement = models.JSONField(null=True)
     """Slots taken, as a list of `ReplicaPlacement` (R7); None: none yet."""
+    placed_at = models.DateTimeField(null=True)
+    """When admission gave it its slots."""
+    queued_at = models.DateTimeField(null=True)
+    """Since when it has its place in the queue, if another attempt had it before."""
+    over_quota = models.BooleanField(default=False)
+    """Placed, and its project's quota does not cover it: others may claim its slots."""
+    reclaimed_at = models.DateTimeField(null=True)
+    """When its slots were claimed for a workload within its quota: it ends to make room."""
     wait_reason = models.CharField(max_length=400, blank=True)
     """Why admission has not placed it, in words."""
     impossible = models.BooleanField(default=False)

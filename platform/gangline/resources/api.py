@@ -1,6 +1,7 @@
 """The REST API of every resource: one strict serializer, one viewset, the wire rules of `Wire`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, ClassVar
 
@@ -42,6 +43,7 @@ _READERS = {
     "time": (filtering.moment, False),
 }
 MOST_ROWS = 500
+Rows = list[dict[str, Any]]
 
 
 @extend_schema_field({"type": "string", "description": "Decimal id."})
@@ -123,6 +125,14 @@ def _check_type(field: Any, name: str, value: Any) -> None:
         raise Refused([Problem("type", name, params)])
 
 
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One more address of a viewset; ``{id}`` stands for the object's."""
+
+    path: str
+    actions: Mapping[str, str]
+
+
 class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
     """List, count, create, get, put, patch, delete of one resource."""
 
@@ -140,10 +150,10 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
         sign = "-" if descending else ""
         rows = rows.order_by(f"{sign}{column}", "pk")
         if not wire.is_paged:
-            found = [self.present(row) for row in rows[: MOST_ROWS * 20]]
+            found = self.present_all(rows[: MOST_ROWS * 20])
             return Response({wire.envelope: found} if wire.envelope else found)
         page = page_of(request, most=MOST_ROWS)
-        found = [self.present(row) for row in rows[page.offset : page.offset + page.limit + 1]]
+        found = self.present_all(rows[page.offset : page.offset + page.limit + 1])
         if not wire.envelope:
             return Response(found[: page.limit])
         return Response(answer(wire.envelope, found, page))
@@ -196,6 +206,9 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
 
     def base_rows(self) -> QuerySet[Any]:
         return self.resource.rows(self.user)
+
+    def present_all(self, rows: Iterable[Any]) -> Rows:
+        return [self.present(row) for row in rows]
 
     def present(self, obj: Any, saved: services.Saved[Any] | None = None) -> dict[str, Any]:
         if saved is not None:
