@@ -55,7 +55,7 @@ class Attempt(models.Model):
     workload = models.ForeignKey("workloads.Workload", models.CASCADE, related_name="attempts")
     no = models.PositiveIntegerField()
     cause = models.CharField(max_length=8, default="submit")
-    """submit, retry, moved, resume or rerun."""
+    """submit, retry, moved, preempt, resume or rerun."""
     effective = models.JSONField(default=dict)
     """{qualified path: {"value", "source"}}, frozen when submit or rerun made the attempt."""
     rendered = models.JSONField(null=True)

@@ -119,6 +119,7 @@ _CAUSES = {
     "submit": "",
     "retry": "retry",
     "moved": "moved",
+    "preempt": "stopped for another project",
     "resume": "started again",
     "rerun": "run again",
 }

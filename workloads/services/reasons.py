@@ -151,6 +151,15 @@ def _held(replicas: Sequence[Replica]) -> str:
     return f"{len(placed)} of its pods already hold {what}."
 
 
+def _preempted(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+    if attempt.reclaimed_at and not attempt.outcome:
+        return Told(
+            "A workload within its quota needs its slots.",
+            "It ends within its grace period and waits in its old place.",
+        )
+    return _waiting(workload, attempt, replicas)
+
+
 def _creating(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
     if attempt.unknown_since:
         return _no_contact(workload, attempt, "It is saved and starts")
@@ -251,6 +260,7 @@ def _cut(text: str) -> str:
 _TELLERS = {
     "Creating": _creating,
     "Pending": _waiting,
+    "Preempted": _preempted,
     "Initializing": _ready,
     "Running": _running,
     "Degraded": _degraded,

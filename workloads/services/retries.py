@@ -8,6 +8,7 @@ from django.db import transaction
 from gangline.drivers.base import ObservedState
 from workloads.models import Attempt, CreateState, Desired, Outcome, Workload
 from workloads.services import admission, events
+from workloads.services.phases import PREEMPTED
 from workloads.services.reasons import failure, seconds_in_words, times_in_words
 
 FIRST_PAUSE = 10.0
@@ -124,7 +125,8 @@ def again(*, workload: Workload, attempt: Attempt, cause: str, now: datetime) ->
 
 def tries_since_intent(workload: Workload) -> int:
     """Tries since a person last asked for a run."""
-    tries = Attempt.objects.filter(workload=workload).exclude(cause=MOVED).order_by("-no")
+    rows = Attempt.objects.filter(workload=workload)
+    tries = rows.exclude(cause__in=(MOVED, PREEMPTED)).order_by("-no")
     asked = tries.filter(cause__in=USER_CAUSES).values_list("no", flat=True).first() or 0
     return tries.filter(no__gte=asked).count()
 
@@ -137,6 +139,8 @@ def _follow_up(
         return now
     if workload.desired == Desired.STOPPED:
         return late_look(attempt, now)
+    if attempt.reclaimed_at and outcome in (Outcome.STOPPED, Outcome.FAILED):
+        return _wait_again(workload, attempt, now)
     if outcome == Outcome.STOPPED:
         again(workload=workload, attempt=attempt, cause="resume", now=now)
         free_slots_later(workload)
@@ -160,6 +164,16 @@ def _retry(workload: Workload, attempt: Attempt, tries: int, now: datetime) -> d
     )
     following.save(update_fields=["next_try_at", "wait_reason"])
     return following.next_try_at
+
+
+def _wait_again(workload: Workload, attempt: Attempt, now: datetime) -> datetime:
+    """The same try in its old place of the queue: its slots were claimed by another project."""
+    following = again(workload=workload, attempt=attempt, cause=PREEMPTED, now=now)
+    following.queued_at = attempt.queued_at or attempt.created_at
+    following.wait_reason = "Another project claimed the quota that its slots are of."
+    following.save(update_fields=["queued_at", "wait_reason"])
+    free_slots_later(workload)
+    return now
 
 
 def _move(workload: Workload, attempt: Attempt, now: datetime) -> datetime:
