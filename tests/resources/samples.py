@@ -115,7 +115,7 @@ SAMPLES: dict[str, Sample] = {
             ("name", "Bad Name"),
             ("name", ""),
             ("name", "kube-system"),
-            ("department", "999999"),
+            ("department", "no-such"),
             ("quotas.0.gpus", "-1"),
             ("quotas.0.gpus", "NaN"),
             ("quotas.0.gpus", "9" * 12),
