@@ -58,8 +58,8 @@ API: dict[str, dict[str, Codes]] = {
     f"v1/workloads/{_WORKLOAD}/history": {"GET": SEEN},
     f"v1/workloads/{_WORKLOAD}/logs": {"GET": codes(200, 200, 404, viewer__vision=403)},
 }
-WITHOUT_RIGHTS = {"v1/openapi.json", "v1/openapi.yaml", r"^.*\Z"}
-"""The description names no data; the last one is the 404 of the API."""
+WITHOUT_RIGHTS = {"v1/token", "v1/openapi.json", "v1/openapi.yaml", r"^.*\Z"}
+"""The first takes credentials, the description names no data; the last one is the 404."""
 
 PUBLIC_PAGES = {"login", "logout", "enter/<str:secret>", "theme"}
 FOR_DEVELOPERS = {"styleguide"}

@@ -16,11 +16,12 @@ from gangline.db.clock import db_now
 from gangline.db.prepared import Prepared, prepare
 
 from . import signals
-from .models import ApiToken, SignInLink, User
+from .models import ApiToken, SignInLink, TokenSession, User
 
 TOKEN_DAYS_MAX = 90
 LINK_MINUTES = 15
-_TOKEN = re.compile(r"gangline_([a-z0-9]{12})_([A-Za-z0-9_-]{43})\Z")
+TOKEN_PREFIX = "gangline_"  # noqa: S105
+_TOKEN = re.compile(TOKEN_PREFIX + r"([a-z0-9]{12})_([A-Za-z0-9_-]{43})\Z")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._@-]{0,61}[A-Za-z0-9])?\Z")
 _KID_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 _USED_EVERY = timedelta(minutes=1)
@@ -74,12 +75,12 @@ def make_token(*, user: User, name: str, days: int, by: User | None = None) -> N
             kid=kid,
             user=user,
             name=name,
-            secret_hash=_hash(secret),
+            secret_hash=hash_of(secret),
             created_at=now,
             expires_at=now + timedelta(days=days),
         )
         signals.token_made.send(sender=ApiToken, token=token, by=by)
-    return NewToken(text=f"gangline_{kid}_{secret}", token=token)
+    return NewToken(text=f"{TOKEN_PREFIX}{kid}_{secret}", token=token)
 
 
 def revoke_token(*, token: ApiToken, by: User | None = None) -> None:
@@ -97,8 +98,8 @@ def token_of(text: str) -> ApiToken | None:
         return None
     kid, secret = match.groups()
     token = _token(kid)
-    expected = token.secret_hash if token else _hash("")
-    if not hmac.compare_digest(expected, _hash(secret)) or token is None:
+    expected = token.secret_hash if token else hash_of("")
+    if not hmac.compare_digest(expected, hash_of(secret)) or token is None:
         return None
     now = db_now()
     if token.revoked_at is not None or token.expires_at <= now or not token.user.is_active:
@@ -138,7 +139,7 @@ def make_sign_in_link(*, user: User, minutes: int = LINK_MINUTES) -> str:
     with transaction.atomic():
         SignInLink.objects.filter(Q(expires_at__lt=now - timedelta(days=1))).delete()
         SignInLink.objects.create(
-            secret_hash=_hash(secret), user=user, expires_at=now + timedelta(minutes=minutes)
+            secret_hash=hash_of(secret), user=user, expires_at=now + timedelta(minutes=minutes)
         )
         signals.link_made.send(sender=SignInLink, user=user)
     return f"/enter/{secret}"
@@ -148,7 +149,7 @@ def link_owner(secret: str) -> User | None:
     """Whom the link would sign in now, if anybody. Changes nothing."""
     link = (
         SignInLink.objects.select_related("user")
-        .filter(pk=_hash(secret), used_at=None, expires_at__gt=db_now(), user__is_active=True)
+        .filter(pk=hash_of(secret), used_at=None, expires_at__gt=db_now(), user__is_active=True)
         .first()
     )
     return link.user if link else None
@@ -159,11 +160,11 @@ def use_sign_in_link(secret: str) -> User | None:
     now = db_now()
     # One UPDATE decides between two clicks at the same moment.
     spent = SignInLink.objects.filter(
-        pk=_hash(secret), used_at=None, expires_at__gt=now, user__is_active=True
+        pk=hash_of(secret), used_at=None, expires_at__gt=now, user__is_active=True
     ).update(used_at=now)
     if not spent:
         return None
-    return SignInLink.objects.select_related("user").get(pk=_hash(secret)).user
+    return SignInLink.objects.select_related("user").get(pk=hash_of(secret)).user
 
 
 def rights_changed(user: User) -> None:
@@ -173,7 +174,9 @@ def rights_changed(user: User) -> None:
 
 def deactivate(user: User) -> None:
     """Sign the person out everywhere, at the next request of every session and token."""
-    User.objects.filter(pk=user.pk).update(is_active=False, auth_version=F("auth_version") + 1)
+    with transaction.atomic():
+        User.objects.filter(pk=user.pk).update(is_active=False, auth_version=F("auth_version") + 1)
+        TokenSession.objects.filter(user=user).delete()
 
 
 def reactivate(user: User) -> None:
@@ -182,7 +185,8 @@ def reactivate(user: User) -> None:
     user.refresh_from_db(fields=["is_active", "auth_version"])
 
 
-def _hash(secret: str) -> str:
+def hash_of(secret: str) -> str:
+    """What is stored of a secret that has 256 random bits."""
     return hashlib.sha256(secret.encode()).hexdigest()
 
 

@@ -4,13 +4,15 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import login, logout
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render, resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST
 
+from gangline.lib.answers import error_body
+
 from . import signals
-from .forms import SignInForm
+from .forms import LOCKED, SignInForm
 from .models import User
 from .services import link_owner, use_sign_in_link
 
@@ -65,6 +67,8 @@ def locked_out(
     request: HttpRequest, response: HttpResponse | None, credentials: Any = None
 ) -> HttpResponse:
     """Answer of django-axes after too many tries: neutral, and the typed name is kept."""
+    if request.path.startswith("/api/"):
+        return JsonResponse(error_body(429, LOCKED), status=429)
     form = SignInForm(request, request.POST, locked=True)
     target = local_target(request, request.POST.get("next", ""))
     return _page(request, form, target, status=429)
