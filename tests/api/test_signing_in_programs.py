@@ -9,7 +9,7 @@ from typing import Any
 import jwt
 import pytest
 from django.test import Client
-from pytest_django.fixtures import SettingsWrapper
+from pytest_django import Settings
 
 from gangline.accounts import token_sessions
 from gangline.accounts.client_secrets import (

@@ -17,6 +17,7 @@ from gangline.clusters.services import create_cluster
 from gangline.db.clock import db_now
 from gangline.organization import services
 from gangline.organization.models import Department, Project
+from gangline.resources.services import make
 from gangline.scopes.models import Installation
 from gangline.scopes.services import found
 
@@ -121,7 +122,7 @@ def make_world(*, capacity: Mapping[str, Any] | None = None) -> World:
         last_ok_at=now,
     )
     cluster.refresh_from_db()
-    department = services.create_department(actor=None, cluster=cluster, name="research")
+    department = make("department", cluster=cluster, name="research")
     vision = services.create_project(actor=None, department=department, name="vision", gpu_quota=2)
     nlp = services.create_project(actor=None, department=department, name="nlp")
     world = World(installation, cluster, department, vision, nlp)
