@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def user(settings: SettingsWrapper) -> User:
+def user(settings: Settings) -> User:
     """A hash that costs nothing: what passwords are worth is not the matter here."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     return create_user(username="ada", password=PASSWORD)

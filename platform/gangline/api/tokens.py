@@ -74,7 +74,7 @@ class Token(APIView):
     @extend_schema(
         operation_id="grantToken",
         auth=[],
-        request=REQUEST,
+        request={"application/json": REQUEST},
         responses={200: RESPONSE, **dict.fromkeys((400, 401, 415, 429), ERROR)},
     )
     def post(self, request: Request) -> Response:
