@@ -1,18 +1,36 @@
 """Users, API tokens, what programs sign in with, and sign-in links."""
 
+import hashlib
+import secrets
 import uuid
+from typing import Any
 
 from django.contrib.auth.models import AbstractUser
+from django.core.validators import RegexValidator
 from django.db import models
+
+from gangline.db.clock import db_now
+
+
+def hash_of(secret: str) -> str:
+    """What is stored of a secret that has 256 random bits."""
+    return hashlib.sha256(secret.encode()).hexdigest()
 
 
 class User(AbstractUser):
-    """A person or service that signs in. Rights come from grants, never from ``is_staff``."""
+    """A person or service that signs in. Rights come from rules, never from ``is_staff``."""
+
+    class Kind(models.TextChoices):
+        PERSON = "person", "Person"
+        SERVICE = "service", "Service account"
 
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     auth_version = models.PositiveIntegerField(default=1)
     """Raised when rights or the password change: open sockets look again."""
     preferences = models.JSONField(default=dict, blank=True)
+    kind = models.CharField(max_length=7, choices=Kind.choices, default=Kind.PERSON)
+    deactivated_at = models.DateTimeField(null=True)
+    """Since when ``is_active`` is false."""
 
 
 class ApiToken(models.Model):
@@ -37,14 +55,32 @@ class ClientSecret(models.Model):
     Of a service account it is the way to sign in; of a person, an access key.
     """
 
-    client_id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    user = models.ForeignKey(User, models.CASCADE, related_name="client_secrets")
-    name = models.CharField(max_length=63)
-    secret_hash = models.CharField(max_length=64)
-    created_at = models.DateTimeField()
-    rotated_at = models.DateTimeField(null=True)
-    last_used_at = models.DateTimeField(null=True)
-    revoked_at = models.DateTimeField(null=True)
+    client_id = models.UUIDField("client id", primary_key=True, default=uuid.uuid4, editable=False)
+    user = models.ForeignKey(
+        User, models.CASCADE, related_name="client_secrets", blank=True, editable=False
+    )
+    name = models.CharField(
+        max_length=63,
+        validators=[
+            RegexValidator(
+                r"\A[a-z][-_a-z0-9]*[a-z0-9]\Z",
+                "Use at least two lower-case letters, digits, - and _, beginning with a letter and"
+                " ending with a letter or digit.",
+                "format",
+            )
+        ],
+    )
+    secret_hash = models.CharField(max_length=64, blank=True)
+    created_at = models.DateTimeField(default=db_now, editable=False)
+    created_by = models.ForeignKey(
+        User, models.SET_NULL, null=True, related_name="+", editable=False
+    )
+    rotated_at = models.DateTimeField(null=True, editable=False)
+    last_used_at = models.DateTimeField("last used", null=True, editable=False)
+    revoked_at = models.DateTimeField(null=True, editable=False)
+
+    secret = ""
+    """The secret itself, in the process that has just made it."""
 
     class Meta:
         constraints = [
@@ -52,11 +88,24 @@ class ClientSecret(models.Model):
                 fields=["user", "name"],
                 condition=models.Q(revoked_at=None),
                 name="client_secret_name",
+                violation_error_message="This name is taken.",
+                violation_error_code="unique",
             )
         ]
 
     def __str__(self) -> str:
-        return f"{self.name} of {self.user}"
+        return self.name
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        if not self.secret_hash:
+            self.renew()
+        super().save(*args, **kwargs)
+
+    def renew(self) -> str:
+        """Put a new secret in the place of the old one; to be saved. Returns its hash."""
+        self.secret = secrets.token_urlsafe(32)
+        self.secret_hash = hash_of(self.secret)
+        return self.secret_hash
 
 
 class TokenSession(models.Model):
@@ -83,10 +132,15 @@ class TokenSession(models.Model):
 
 
 class SignInLink(models.Model):
-    """A link that signs one person in, once, within minutes. Only its SHA-256 is stored."""
+    """A link that signs one person in, once. Only its SHA-256 is stored."""
+
+    class Purpose(models.TextChoices):
+        SIGN_IN = "sign-in", "Sign in"
+        INVITE = "invite", "Set a password and sign in"
 
     secret_hash = models.CharField(max_length=64, primary_key=True)
     user = models.ForeignKey(User, models.CASCADE, related_name="sign_in_links")
+    purpose = models.CharField(max_length=7, choices=Purpose.choices, default=Purpose.SIGN_IN)
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True)
 

@@ -1,12 +1,12 @@
 """Making people, tokens and sign-in links; secrets are shown once and only their hash is kept."""
 
-import hashlib
 import hmac
 import re
 import secrets
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
+from typing import Any
 
 from django.contrib.auth.password_validation import validate_password
 from django.db import connection, transaction
@@ -16,7 +16,7 @@ from gangline.db.clock import db_now
 from gangline.db.prepared import Prepared, prepare
 
 from . import signals
-from .models import ApiToken, SignInLink, TokenSession, User
+from .models import ApiToken, SignInLink, TokenSession, User, hash_of
 
 TOKEN_DAYS_MAX = 90
 LINK_MINUTES = 15
@@ -167,27 +167,27 @@ def use_sign_in_link(secret: str) -> User | None:
     return SignInLink.objects.select_related("user").get(pk=hash_of(secret)).user
 
 
-def rights_changed(user: User) -> None:
-    """Open sockets of this person look again."""
-    User.objects.filter(pk=user.pk).update(auth_version=F("auth_version") + 1)
+def rights_changed(*users: int) -> None:
+    """Open sockets of these people look again."""
+    if users:
+        User.objects.filter(pk__in=users).update(auth_version=F("auth_version") + 1)
 
 
 def deactivate(user: User) -> None:
     """Sign the person out everywhere, at the next request of every session and token."""
     with transaction.atomic():
-        User.objects.filter(pk=user.pk).update(is_active=False, auth_version=F("auth_version") + 1)
+        _activate(user, is_active=False, deactivated_at=db_now())
         TokenSession.objects.filter(user=user).delete()
 
 
 def reactivate(user: User) -> None:
     """Let the person in again; roles are as they were."""
-    User.objects.filter(pk=user.pk).update(is_active=True, auth_version=F("auth_version") + 1)
-    user.refresh_from_db(fields=["is_active", "auth_version"])
+    _activate(user, is_active=True, deactivated_at=None)
+    user.refresh_from_db(fields=["is_active", "deactivated_at", "auth_version"])
 
 
-def hash_of(secret: str) -> str:
-    """What is stored of a secret that has 256 random bits."""
-    return hashlib.sha256(secret.encode()).hexdigest()
+def _activate(user: User, **values: Any) -> None:
+    User.objects.filter(pk=user.pk).update(auth_version=F("auth_version") + 1, **values)
 
 
 def prefer(user: User, **choices: bool) -> None:

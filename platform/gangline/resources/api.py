@@ -1,6 +1,7 @@
 """The REST API of every resource: one strict serializer, one viewset, the wire rules of `Wire`."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, ClassVar
 
@@ -17,7 +18,7 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from gangline.access.actor import Actor, actor_of
-from gangline.accounts.models import ApiToken, User
+from gangline.accounts.models import User
 from gangline.api import filtering
 from gangline.api.errors import Answer, answers
 from gangline.api.paging import answer, known_only, page_of, sorting
@@ -123,6 +124,15 @@ def _check_type(field: Any, name: str, value: Any) -> None:
         raise Refused([Problem("type", name, params)])
 
 
+@dataclass(frozen=True, slots=True)
+class ExtraRoute:
+    """An address below that of the resource: ``{id}/secret``, and the methods it has."""
+
+    path: str
+    actions: Mapping[str, str]
+    """HTTP method → method of the viewset."""
+
+
 class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
     """List, count, create, get, put, patch, delete of one resource."""
 
@@ -193,6 +203,7 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
     # What subclasses change
 
     extra_parameters: ClassVar[frozenset[str]] = frozenset()
+    extra_routes: ClassVar[tuple["ExtraRoute", ...]] = ()
 
     def queryset(self) -> QuerySet[Any]:
         return self.resource.rows(self.user)
@@ -230,8 +241,7 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
 
     @property
     def actor(self) -> Actor:
-        by_token = isinstance(self.request.auth, ApiToken)
-        return actor_of(self.request, "api" if by_token else "form")
+        return actor_of(self.request, "form" if self.request.auth is None else "api")
 
     def object(self, pk: Any) -> Any:
         lookup = self.resource.wire.lookup if self.resource.wire else "pk"
@@ -353,7 +363,7 @@ def urlpatterns_of(resource: Resource[Any]) -> Iterator[URLPattern]:
         yield path(wire.path, views.as_view(many))
     if "count" in wire.methods:
         yield path(f"{wire.path}/count", views.as_view({"get": "count"}))
-    for extra in getattr(base, "extra_routes", ()):
+    for extra in base.extra_routes:
         yield path(
             f"{wire.path}/{extra.path.replace('{id}', f'<{kind}:pk>')}",
             views.as_view(extra.actions),

@@ -104,7 +104,7 @@ def _administrator(name: str) -> Iterator[str]:
     elif not user.is_active:
         raise CannotBootstrap(f"{user.username} is deactivated. Name another administrator.")
     scope = tenant_scope()
-    held = user.grants.filter(role="system_administrator", scope=scope).exists()
+    held = user.access_rules.filter(role="system_administrator", scope=scope).exists()
     if not held:
         give(actor=None, user=user, role="system_administrator", scope=scope)
         yield f"Role system administrator for {user.username}."
