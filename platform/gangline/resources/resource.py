@@ -24,6 +24,7 @@ from gangline.scopes.models import Scope
 from gangline.scopes.selectors import tenant_scope
 
 from .models import TreeNode
+from .tables import ResourceTable
 
 M = TypeVar("M", bound=Model)
 VERBS = ("view", "create", "edit", "delete")
@@ -107,13 +108,14 @@ class Resource(Generic[M]):
     icon: str = "list-details"
     lede: str = ""
     """One sentence below the title of the list."""
+    list_template: str = "resources/list.html"
     empty_text: str = ""
     delete_text: str = ""
     """What deletion brings with it."""
     verbs: frozenset[str] = frozenset(VERBS)
     scope_path: str = "scope"
     """From a row to its scope; empty: everything belongs to the tenant."""
-    table: Any = None
+    table: ResourceTable
     form: str = ""
     """Dotted name of a `ResourceForm`."""
     wire: Wire | None = None
@@ -190,6 +192,10 @@ class Resource(Generic[M]):
     def rows(self, user: User) -> QuerySet[M]:
         """The same with what the table draws."""
         return self.visible(user).select_related(*self.related)
+
+    def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:
+        """Choices of the table's filters that depend on who looks."""
+        return {}
 
     # Writing: called by `resources.services`, in its transaction
 

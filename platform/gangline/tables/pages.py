@@ -261,7 +261,9 @@ class TablePage(Generic[Row]):
         return Control(one, options, raw, self.query.problems.get(one.name, ""))
 
 
-def with_address(request: HttpRequest, page: TablePage[Any], response: HttpResponse) -> HttpResponse:
+def with_address(
+    request: HttpRequest, page: TablePage[Any], response: HttpResponse
+) -> HttpResponse:
     """``response`` of a filter that acts at once: what the address bar shows then.
 
     Typing on in the search replaces the step of the history that its first letters made.

@@ -133,4 +133,3 @@ def printable(text: str) -> str:
 
 def _quoted(values: Sequence[str]) -> str:
     return " and ".join(f"“{value[:40]}”" for value in values if value)
-
