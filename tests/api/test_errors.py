@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from django.db import OperationalError
+from django.conf import settings
 from django.test import Client
 
 from gangline.accounts.models import ApiToken, User
@@ -155,9 +156,7 @@ def test_the_session_needs_the_csrf_token_to_change_anything(world: World) -> No
     assert_refused(response, 403)
     assert "CSRF" in response.json()["message"]
     secret = "a" * 32
-    session = client.session
-    session["_csrftoken"] = secret
-    session.save()
+    client.cookies[settings.CSRF_COOKIE_NAME] = secret
     good = client.post(
         "/api/v1/workloads/distributed",
         data=world.body(),

@@ -5,9 +5,13 @@ import hmac
 import re
 import secrets
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cache
+from typing import Any
 
+from axes.handlers.database import AxesDatabaseHandler
+from axes.helpers import get_failure_limit
+from axes.models import AccessAttempt, AccessFailureLog
 from django.contrib.auth.password_validation import validate_password
 from django.db import connection, transaction
 from django.db.models import F, Model, Q
@@ -20,6 +24,8 @@ from .models import ApiToken, SignInLink, User
 
 TOKEN_DAYS_MAX = 90
 LINK_MINUTES = 15
+MOST_PER_ADDRESS = 50
+ADDRESS_WINDOW = timedelta(minutes=10)
 _TOKEN = re.compile(r"gangline_([a-z0-9]{12})_([A-Za-z0-9_-]{43})\Z")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._@-]{0,61}[A-Za-z0-9])?\Z")
 _KID_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -36,6 +42,25 @@ class NewToken:
 
     text: str
     token: ApiToken
+
+
+class SignInLimits(AxesDatabaseHandler):  # type: ignore[misc]
+    """Locks out a name at one address, and an address that tries many names."""
+
+    def get_failures(self, request: Any, credentials: dict[str, Any] | None = None) -> int:
+        recent = AccessFailureLog.objects.filter(
+            ip_address=request.axes_ip_address,
+            attempt_time__gt=request.axes_attempt_time - ADDRESS_WINDOW,
+        )
+        if recent.count() >= MOST_PER_ADDRESS:
+            return int(get_failure_limit(request, credentials))
+        return int(super().get_failures(request, credentials))
+
+
+def forget_failures(*, before: datetime) -> None:
+    """Remove failed sign-ins that no limit counts any more."""
+    for model in (AccessAttempt, AccessFailureLog):
+        model.objects.filter(attempt_time__lt=before).delete()
 
 
 def create_user(*, username: str, password: str | None = None, email: str = "") -> User:

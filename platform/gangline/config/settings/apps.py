@@ -44,8 +44,8 @@ INSTALLED_APPS = [
     "workloads",
 ]
 MIDDLEWARE = [
-    "gangline.web.middleware.RequestLimits",
     "gangline.web.middleware.SecurityHeaders",
+    "gangline.web.middleware.RequestLimits",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
