@@ -7,11 +7,12 @@ import pytest
 from axes.models import AccessFailureLog
 from django.conf import settings
 from django.contrib.sessions.models import Session
+from django.db import OperationalError, connection
 from django.test import Client
 
 from gangline.accounts import middleware, services
 from gangline.accounts.models import SignInLink, User
-from gangline.accounts.services import create_user, deactivate, make_sign_in_link
+from gangline.accounts.services import create_user, deactivate, make_sign_in_link, make_token
 from gangline.audit.models import AuditEntry
 from gangline.config.asgi import behind_proxies
 from gangline.config.env import Env
@@ -156,6 +157,30 @@ async def test_only_a_trusted_proxy_says_from_where_a_request_came(
     scope = {"type": "http", "scheme": "http", "client": (peer, 1), "headers": headers}
     await behind_proxies(application, known)(scope, None, None)
     assert heard == [seen]
+
+
+def test_while_nothing_can_be_written_one_can_read(user: User) -> None:
+    token = make_token(user=user, name="t", days=1).text
+    by_session = Client(raise_request_exception=False)
+    by_session.force_login(user)
+    session = by_session.session
+    session[middleware.SEEN] -= middleware.SEEN_EVERY + 1
+    session.save()
+    visitor = Client(raise_request_exception=False, headers={"Accept": "text/html"})
+
+    def is_full(execute: Any, sql: str, *rest: Any) -> Any:
+        if sql.startswith(("INSERT", "UPDATE", "DELETE")):
+            raise OperationalError("database or disk is full")
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(is_full):
+        assert visitor.get("/login").status_code == 200
+        assert by_session.get("/workloads").status_code == 200
+        by_token = visitor.get("/api/v1/workloads", headers={"Authorization": f"Bearer {token}"})
+        assert by_token.status_code == 200
+        refused = visitor.post("/login", {"username": "ada", "password": PASSWORD})
+    assert refused.status_code == 503
+    assert "<h1>The disk of the database is full</h1>" in refused.content.decode()
 
 
 def test_a_visit_leaves_no_session(client: Client, user: User) -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import logging
 import re
 import secrets
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from axes.handlers.database import AxesDatabaseHandler
 from axes.helpers import get_failure_limit
 from axes.models import AccessAttempt, AccessFailureLog
 from django.contrib.auth.password_validation import validate_password
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.db.models import F, Model, Q
 
 from gangline.db.clock import db_now
@@ -21,6 +22,8 @@ from gangline.db.prepared import Prepared, prepare
 
 from . import signals
 from .models import ApiToken, SignInLink, User
+
+log = logging.getLogger(__name__)
 
 TOKEN_DAYS_MAX = 90
 LINK_MINUTES = 15
@@ -129,8 +132,17 @@ def token_of(text: str) -> ApiToken | None:
     if token.revoked_at is not None or token.expires_at <= now or not token.user.is_active:
         return None
     if token.last_used_at is None or now - token.last_used_at > _USED_EVERY:
-        ApiToken.objects.filter(pk=kid).update(last_used_at=now)
+        _note_use(kid, now)
     return token
+
+
+def _note_use(kid: str, now: datetime) -> None:
+    """A database that takes no writes can still be read."""
+    try:
+        with transaction.atomic():
+            ApiToken.objects.filter(pk=kid).update(last_used_at=now)
+    except OperationalError as error:
+        log.warning("the use of a token could not be noted: %s", error)
 
 
 def _token(kid: str) -> ApiToken | None:

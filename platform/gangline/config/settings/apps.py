@@ -88,6 +88,7 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "gangline.api.errors.exception_handler",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_RENDERER_CLASSES": ["gangline.api.rendering.JSONRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "gangline.api.rendering.AlwaysJSON",
     "DEFAULT_PARSER_CLASSES": ["gangline.api.parsing.StrictJSONParser"],
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "gangline.api.authentication.TokenAuthentication",
