@@ -46,7 +46,12 @@ def size(request: HttpRequest) -> HttpResponse:
     return HttpResponse(request.META.get("CONTENT_LENGTH", "none"))
 
 
-urlpatterns = [path("size", size), path("where", where), path("broken", broken), path("endless", endless)]
+urlpatterns = [
+    path("size", size),
+    path("where", where),
+    path("broken", broken),
+    path("endless", endless),
+]
 
 
 pytestmark = pytest.mark.django_db(transaction=True)

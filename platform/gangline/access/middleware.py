@@ -4,8 +4,11 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
+from gangline.audit import actions
+from gangline.audit.services import record_denied
 from gangline.web.errors import Refusal, error_page
 
+from .actor import actor_of
 from .refusals import NotAllowed, NotVisible
 
 
@@ -22,6 +25,15 @@ class Refusals:
         if isinstance(error, NotVisible):
             return error_page(request, 404)
         if isinstance(error, NotAllowed):
+            record_denied(
+                actor=actor_of(request, "form"),
+                action=actions.DENIED,
+                object_type="page",
+                object_id=request.method or "",
+                object_name=request.path,
+                scope=error.scope,
+                reason=error.sentence,
+            )
             refusal = Refusal(missing=error.sentence, who_can_grant=", ".join(error.who))
             return error_page(request, 403, refusal=refusal)
         return None
