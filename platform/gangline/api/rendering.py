@@ -1,6 +1,6 @@
 """JSON answers by orjson."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
@@ -14,7 +14,7 @@ class AlwaysJSON(DefaultContentNegotiation):
     """Every answer of the API is JSON, whatever Accept says, unless ``format`` asks for another."""
 
     def select_renderer(
-        self, request: Any, renderers: Sequence[Any], format_suffix: str | None = None
+        self, request: Any, renderers: Any, format_suffix: str | None = None
     ) -> tuple[BaseRenderer, str]:
         if wanted := request.query_params.get(self.settings.URL_FORMAT_OVERRIDE):
             renderers = self.filter_renderers(renderers, wanted)
