@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from gangline.clusters.drivers.base import (
+from gangline.drivers.base import (
     Done,
     Driver,
     LogChunk,

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gangline.clusters.drivers.base import Driver
-from gangline.clusters.drivers.local.driver import LocalDriver, Options
+from gangline.drivers.base import Driver
+from gangline.drivers.local.driver import LocalDriver, Options
 from tests.drivers.conformance import RemembersDeletes, Script, shell
 from tests.drivers.conformance_reading import ReadingConformance
 

@@ -13,8 +13,8 @@ from django.db import DatabaseError, close_old_connections
 
 from gangline.accounts.services import forget_failures
 from gangline.clusters.connections import acts_here
-from gangline.clusters.leases import PRUNER, LeaseHolder
 from gangline.db.clock import db_now
+from gangline.db.leases import PRUNER, LeaseHolder
 from workloads.models import Draft, IdempotencyKey, Workload
 
 log = logging.getLogger(__name__)
