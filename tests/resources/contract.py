@@ -339,7 +339,12 @@ def asked_lists(c: Context) -> None:
         "?offset=-1",
     ):
         assert c.api("administrator", "GET", query).status_code == 400, query
-    page = c.page("administrator")
+
+
+@check()
+def list_pages(c: Context) -> None:
+    """Every order, filter and page of the list; what it cannot read does no harm."""
+    table, page = c.resource.table, c.page("administrator")
     for sort in table.sorts():
         for sign in ("", "-"):
             answer = page.get(c.resource.list_url(), {"sort": f"{sign}{sort}", "q": "listed"})
@@ -350,6 +355,12 @@ def asked_lists(c: Context) -> None:
     assert page.get(c.resource.list_url(), {"q": "no such thing"}).status_code == 200
     short = page.get(c.resource.list_url(), {"size": "25", "sort": "x", "cols": "x"})
     assert short.status_code == 200
+    for number in range(26 - c.count()):
+        c.sample.make(c.world, f"more-{number}")
+    for sort in table.sorts():
+        first_page = page.get(c.resource.list_url(), {"size": "25", "sort": sort})
+        rest = page.get(first_page.context["page"].next_url)
+        assert rest.context["page"].found.first == 26, sort
     bad = page.get(c.resource.list_url(), {"after": "bm8"})
     assert bad.status_code == 302
 

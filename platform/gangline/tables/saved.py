@@ -51,7 +51,7 @@ class SavedViewForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic a
         super().__init__(*arguments, **more)
         seen = visible_scopes(user, Permission.PROJECT_VIEW).filter(kind=ScopeKind.PROJECT)
         scope = self.fields["scope"]
-        assert isinstance(scope, forms.ModelChoiceField)
+        assert isinstance(scope, forms.ModelChoiceField)  # noqa: S101  declared above
         scope.queryset = seen.order_by("name")
         scope.label_from_instance = lambda one: one.name  # type: ignore[method-assign]
 
