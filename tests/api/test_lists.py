@@ -90,7 +90,10 @@ def test_filters(world: World, many: list[str], filter_by: str, expected: set[st
     assert count == len(expected)
 
 
-def cursor_of(*values: str) -> str:
+NOON = "2026-01-01T12:00:00Z"
+
+
+def cursor_of(*values: object) -> str:
     return base64.urlsafe_b64encode(json.dumps(values).encode()).decode().rstrip("=")
 
 
@@ -118,6 +121,12 @@ def cursor_of(*values: str) -> str:
         {"cursor": "WyJhIiwiYiJd"},
         {"cursor": cursor_of("0001-01-01T00:00:00+23:59", "0" * 32)},
         {"cursor": cursor_of("2026-01-01T00:00:00", "0" * 32)},
+        {"cursor": cursor_of(NOON, "zzz")},
+        {"sortBy": "gpus", "cursor": cursor_of("abc", NOON, "0" * 32)},
+        {"sortBy": "gpus", "cursor": cursor_of("9" * 99, NOON, "0" * 32)},
+        {"sortBy": "name", "cursor": cursor_of("\ud800", NOON, "0" * 32)},
+        {"limit": ""},
+        {"offset": ""},
         {"deleted": "perhaps"},
         {"search": "x" * 101},
         {"ordering": "created_by__password"},

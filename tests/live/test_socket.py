@@ -145,6 +145,7 @@ async def test_a_workload_of_another_project_cannot_be_followed(place: Place) ->
         "http://127.0.0.1:30080",
         "http://127.0.0.1",
         "http://127.0.0.1:8000.evil.example.org",
+        "http://[::1",
     ],
 )
 async def test_pages_of_other_origins_are_refused(place: Place, origin: str | None) -> None:

@@ -1,6 +1,6 @@
 """Further addresses of service accounts and access keys, below /api/v1/."""
 
-from gangline.resources.api import urlpatterns_of
+from gangline.resources.api_urls import urlpatterns_of
 
 from .resources import AccessKeysOfAll, Applications
 

@@ -36,6 +36,10 @@ class ServiceAccount(ClientSecret):
         super().save(*args, **kwargs)
 
     @property
+    def status(self) -> str:
+        return "Enabled" if self.user.is_active else "Disabled"
+
+    @property
     def changed_at(self) -> datetime:
         """When a person last changed it."""
         times = (self.created_at, self.rotated_at, self.user.deactivated_at)

@@ -18,7 +18,8 @@ from gangline.accounts.services import deactivate, reactivate
 from gangline.db.clock import db_now
 from gangline.resources.registry import register
 from gangline.resources.resource import Action, Nav, Resource, Wire
-from gangline.resources.tables import Filter, name_link, table
+from gangline.resources.tables import column, name_column, table, time_column
+from gangline.tables import filters
 from gangline.tables.columns import Column
 from gangline.web import components
 
@@ -77,25 +78,21 @@ class ClientSecrets(Resource[S]):
             yield "Secret changed", components.time_ago(obj.rotated_at)
 
 
-def made(row: ClientSecret) -> str:
-    return components.time_ago(row.created_at)
-
-
 def used(row: ClientSecret) -> str:
     return components.time_ago(row.last_used_at) if row.last_used_at else "Never"
 
 
 def _columns(key: str) -> tuple[Column[Any], ...]:
     return (
-        Column("name", "Name", lambda row: name_link(row, key), sort="name"),
-        Column("used", "Last used", used),
-        Column("created", "Created", made, sort="created_at"),
+        name_column(key, "Name"),
+        column("used", "Last used", "last_used_at", cell=used, width="m"),
+        time_column("created", "Created", "created_at", sort="created_at"),
     )
 
 
 _FILTERS = (
-    Filter(name="name", column="name"),
-    Filter(name="createdAt", column="created_at", kind="time"),
+    filters.dates("created", "Created", "created_at", wire="createdAt"),
+    filters.for_clients("name", "name"),
 )
 
 
@@ -111,10 +108,9 @@ class ServiceAccounts(ClientSecrets[ServiceAccount]):
     nav = Nav(group="Access", icon="code", order=50)
     table = table(
         "service_accounts",
-        (
-            *_columns("service_account"),
-            Column("status", "Status", lambda row: "Enabled" if row.user.is_active else "Disabled"),
-        ),
+        *_columns("service_account"),
+        column("status", "Status"),
+        noun=("service account", "service accounts"),
         filters=_FILTERS,
     )
     wire = SERVICE_ACCOUNTS
@@ -147,7 +143,7 @@ class ServiceAccounts(ClientSecrets[ServiceAccount]):
         User.objects.filter(pk=obj.user_id).update(username=former)
 
     def facts_of(self, request: HttpRequest, obj: ServiceAccount) -> Iterator[tuple[str, Any]]:
-        yield "Status", "Enabled" if obj.user.is_active else "Disabled"
+        yield "Status", obj.status
         yield from super().facts_of(request, obj)
         rules = list(rules_of(obj.user).select_related("scope"))
         known = roles_by_key(rule.role for rule in rules)
@@ -167,10 +163,9 @@ class AccessKeys(ClientSecrets[AccessKey]):
     nav = Nav(group="Settings", icon="key", order=10)
     table = table(
         "access_keys",
-        (
-            *_columns("access_key"),
-            Column("user", "User", lambda row: row.user.username, sort="user__username"),
-        ),
+        *_columns("access_key"),
+        column("user", "User", "user.username"),
+        noun=("access key", "access keys"),
         filters=_FILTERS,
     )
     wire = ACCESS_KEYS

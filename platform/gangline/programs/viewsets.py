@@ -57,8 +57,8 @@ class ApplicationViewSet(ServiceAccountViewSet):
 class AccessKeyViewSet(ServiceAccountViewSet):
     """One's own keys."""
 
-    def queryset(self) -> QuerySet[Any]:  # type: ignore[override]
-        return super().queryset().filter(user=self.user)
+    def base_rows(self) -> QuerySet[Any]:
+        return super().base_rows().filter(user=self.user)
 
 
 class AccessKeysOfAllViewSet(ResourceViewSet):
@@ -72,6 +72,6 @@ class AccessKeysOfAllViewSet(ResourceViewSet):
         names = ("clientId", "createdBy")
         known_only(request, frozenset(names))
         given = {name: request.query_params.get(name, "") for name in names}
-        found = [self.present(row) for row in self.queryset().order_by("created_at", "pk")]
+        found = [self.present(row) for row in self.base_rows().order_by("created_at", "pk")]
         shown = [row for row in found if all(v in ("", row[name]) for name, v in given.items())]
         return Response({"accessKeys": shown})
