@@ -29,6 +29,7 @@ from .models import Versioned
 from .resource import Resource
 
 LIST = frozenset({"filterBy", "sortBy", "sortOrder", "offset", "limit", "search", "verbosity"})
+PAGE = frozenset({"offset", "limit"})
 MOST_ROWS = 500
 
 
@@ -129,10 +130,10 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
     # Reading
 
     def list(self, request: Request, **kwargs: Any) -> Response:
-        known_only(request, LIST | self.extra_parameters)
-        rows = self.filtered(request)
         wire = self.resource.wire
         assert wire is not None  # noqa: S101  no address without
+        known_only(request, (LIST if wire.is_paged else LIST - PAGE) | self.extra_parameters)
+        rows = self.filtered(request)
         column, descending = sorting(request, self.sorts(), "name" if self._has_name() else "pk")
         sign = "-" if descending else ""
         rows = rows.order_by(f"{sign}{column}", "pk")

@@ -76,9 +76,12 @@ def _described(base: Any, resource: Resource[Any]) -> Any:
             "sortBy", OpenApiTypes.STR, enum=[f.wire for f in resource.table.filters if f.wire]
         ),
         OpenApiParameter("sortOrder", OpenApiTypes.STR, enum=["asc", "desc"]),
-        OpenApiParameter("offset", {"type": "integer", "minimum": 0, "maximum": 10_000}),
-        OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MOST_ROWS}),
     ]
+    if wire.is_paged:
+        pages += [
+            OpenApiParameter("offset", {"type": "integer", "minimum": 0, "maximum": 10_000}),
+            OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MOST_ROWS}),
+        ]
     if wire.envelope:
         listed = _envelope(resource, many)
     described: dict[str, Any] = {
