@@ -40,8 +40,12 @@ setup: ## Install everything for development: server, tests, runtime of the exam
 	$(INSTALL) server dev examples
 
 .PHONY: test
-test: setup ## Install what the tests need and run them all; says what it had to leave out.
+test: setup ## Install what the tests need and run them; says what it had to leave out.
 	exec $(BIN)/python -m scripts.run_tests $(ARGS)
+
+.PHONY: test-all
+test-all: setup ## The same with the thorough ones, which take long and break seldom.
+	exec $(BIN)/python -m scripts.run_tests --all $(ARGS)
 
 .PHONY: unit
 unit: setup ## Run the tests that need no browser, on SQLite (ARGS="tests/spec -k name" narrows them).

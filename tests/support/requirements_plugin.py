@@ -47,14 +47,6 @@ atexit.register(_cleanup.close)
 _left_out: Counter[str] = Counter()
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--touching-database",
-        action="store_true",
-        help="run only tests that use the database (they are run again on PostgreSQL)",
-    )
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests() -> Generator[None]:
     """Set the environment before pytest-django reads the settings."""
@@ -119,8 +111,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         lacking = sorted(_needs(item) & missing)
         if lacking:
             _left_out.update(lacking[:1])
-        off_topic = config.getoption("touching_database") and not _touches_database(item)
-        (dropped if lacking or off_topic else kept).append(item)
+        (dropped if lacking else kept).append(item)
     if dropped:
         config.hook.pytest_deselected(items=dropped)
     # While nothing long runs beside them: each waits until all others have left the bed.
@@ -142,13 +133,6 @@ def _fixtures(item: pytest.Item) -> Sequence[str]:
 
 def _needs(item: pytest.Item) -> set[str]:
     return {mark.name.removeprefix("needs_") for mark in item.iter_markers()}
-
-
-def _touches_database(item: pytest.Item) -> bool:
-    fixtures = set(_fixtures(item))
-    return item.get_closest_marker("django_db") is not None or bool(
-        fixtures & {"db", "transactional_db", "django_db_setup", "live_server"}
-    )
 
 
 class Grouped(LoadScopeScheduling):  # type: ignore[misc]
