@@ -69,6 +69,7 @@ def test_what_belongs_to_it_is_taken(case: Case, bed_with: Callable[[str], Bed])
             assert _missing(made, answer.body) == []
 
 
+@pytest.mark.thorough
 def test_an_unknown_field_is_refused(send: Send) -> None:
     """The control: a slip in a manifest would be found above."""
     job = Case("PyTorch", SAME, "plain").objects()[0]
@@ -78,6 +79,7 @@ def test_an_unknown_field_is_refused(send: Send) -> None:
     assert "comand" in answer.message
 
 
+@pytest.mark.thorough
 def test_the_webhook_of_the_operator_is_asked(send: Send) -> None:
     """The control: no schema knows that XGBoost needs a master."""
     job = Case("XGBoost", SAME, "plain").objects()[0]
