@@ -20,7 +20,7 @@ from gangline.organization import services
 from gangline.organization.models import Project, Scope
 from tests.support.world import World, make_world
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 
 
 @pytest.fixture

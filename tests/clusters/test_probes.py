@@ -11,6 +11,8 @@ from gangline.clusters.models import Cluster
 from gangline.clusters.services import store_health
 from gangline.organization import services
 
+pytestmark = pytest.mark.postgres
+
 
 def test_a_probe_without_an_answer_leaves_what_another_learned(db: None) -> None:
     services.found(name="Test")

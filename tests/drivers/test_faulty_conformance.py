@@ -8,6 +8,8 @@ from gangline.clusters.drivers.base import Driver
 from tests.drivers.conformance import DriverConformance, Script
 from tests.drivers.faulty import FaultyCluster, FaultyDriver
 
+pytestmark = pytest.mark.thorough
+
 
 class TestFaulty(DriverConformance):
     @pytest.fixture

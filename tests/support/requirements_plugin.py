@@ -34,13 +34,14 @@ _PART_OF_FIXTURE = {
     "postgres_server": "postgres",
     "redis_server": "redis",
 }
-_ONE_STACK = (
-    "tests/production/",
+_ONE_STACK = "tests/production/"
+"""A folder whose tests share servers."""
+_BY_FILE = (
     "tests/drivers/kubernetes/test_goldens_live.py",
-    "tests/e2e/test_kubernetes_matrix.py",
+    "tests/e2e/",
     "tests/workloads/test_kubernetes_scheduling.py",
 )
-"""Folders and files whose tests share servers or take turns on them."""
+"""Files, and a folder of them, whose tests share servers or take turns on them."""
 _cleanup = ExitStack()
 # Also when the settings cannot be loaded, and pytest never gets as far as its own cleaning.
 atexit.register(_cleanup.close)
@@ -140,7 +141,9 @@ class Grouped(LoadScopeScheduling):  # type: ignore[misc]
 
     def _split_scope(self, nodeid: str) -> str:
         path = nodeid.partition("::")[0]
-        return next((group for group in _ONE_STACK if path.startswith(group)), nodeid)
+        if path.startswith(_ONE_STACK):
+            return _ONE_STACK
+        return path if path.startswith(_BY_FILE) else nodeid
 
 
 @pytest.hookimpl(optionalhook=True)

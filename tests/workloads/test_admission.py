@@ -19,6 +19,8 @@ from workloads.services import admission, intents, slots, submission
 from workloads.services.asking import SubmissionRequest
 from workloads.services.reconcile import reconcile
 
+pytestmark = pytest.mark.postgres
+
 GB = 10**9
 OURS = {
     "admission": "ours",

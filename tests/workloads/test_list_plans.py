@@ -13,6 +13,8 @@ from workloads.models import Workload
 from workloads.selectors import listing
 from workloads.tables import SORTS
 
+pytestmark = pytest.mark.postgres
+
 
 @pytest.fixture
 def world(db: None) -> World:

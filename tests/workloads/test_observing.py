@@ -27,6 +27,8 @@ from workloads.services import events, intents, observe
 from workloads.services.observe import Stamped
 from workloads.services.reconcile import reconcile
 
+pytestmark = pytest.mark.postgres
+
 RUNNING, FAILED, SUCCEEDED, ABSENT, UNKNOWN = (
     ObservedState.RUNNING,
     ObservedState.FAILED,

@@ -12,6 +12,8 @@ from gangline.db.clock import db_now
 from gangline.organization import services
 from workloads.services import orphans
 
+pytestmark = pytest.mark.postgres
+
 
 class Lab:
     """A cluster with one object of ours."""

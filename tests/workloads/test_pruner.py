@@ -14,6 +14,8 @@ from tests.support.engine import Engine
 from workloads.models import Draft, IdempotencyKey, Workload
 from workloads.watching.pruner import prune
 
+pytestmark = pytest.mark.postgres
+
 
 def _deleted(engine: Engine, name: str, *, days: float) -> Workload:
     workload = engine.workload(name)

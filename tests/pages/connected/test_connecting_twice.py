@@ -12,7 +12,7 @@ from tests.support.api_server import Script
 from tests.support.certificates import data, kubeconfig
 from tests.support.connected import Post, by_token, wait
 
-pytestmark = pytest.mark.usefixtures("loopback_admitted")
+pytestmark = [pytest.mark.usefixtures("loopback_admitted"), pytest.mark.postgres]
 TWIN = (
     "This is the cluster that is connected as lab already. "
     "Replace its credential on its page instead."
