@@ -178,20 +178,6 @@ def test_a_claim_is_bound_and_mounted(place: Ground, disks: Disks) -> None:
         assert sources["volume-raw"] == {"claimName": by_volume["raw"]}
 
 
-@pytest.mark.thorough
-def test_a_claim_that_waits_for_its_first_pod_is_no_trouble(place: Ground, disks: Disks) -> None:
-    ref = attempt(place, item(disks), workers=1)
-    place.driver.create(ref)
-    place.driver.commit(ref)
-    seen = place.until(ref, S.PENDING)
-    (claim,) = found(place, ref).values()
-    assert claim["status"]["phase"] == "Pending"
-    reason = wait_for(lambda: place.driver.observe(ref).reason, what="a reason")
-    assert "WaitForFirstConsumer" not in f"{seen.reason} {reason}"
-    disks.add()
-    place.until(ref, S.RUNNING, seconds=90)
-
-
 def test_a_stop_empties_what_is_ephemeral_and_a_resume_makes_it_again(
     place: Ground, disks: Disks
 ) -> None:
