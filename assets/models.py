@@ -8,7 +8,7 @@ from django.db import models
 
 class Template(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    scope = models.ForeignKey("organization.Scope", models.CASCADE, related_name="templates")
+    scope = models.ForeignKey("scopes.Scope", models.CASCADE, related_name="templates")
     name = models.CharField(max_length=63)
     description = models.CharField(max_length=200, blank=True)
     framework = models.CharField(max_length=20)

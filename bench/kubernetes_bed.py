@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from bench.loads import Client
-from gangline.clusters.drivers.kubernetes import tls
-from gangline.clusters.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes import tls
+from gangline.drivers.kubernetes.access import Access
 from tests.beds.kubernetes import bed, building, components, processes
 from tests.beds.kubernetes.bed import Bed
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import psycopg
 
-from gangline.clusters.drivers.kubernetes.client import Client, Unreachable
-from gangline.clusters.drivers.kubernetes.resources import PODS
+from gangline.drivers.kubernetes.client import Client, Unreachable
+from gangline.drivers.kubernetes.resources import PODS
 
 STAMP = re.compile(r"[0-9]{13}\.[0-9]{3}")
 READ_EVERY = 0.005

@@ -8,13 +8,13 @@ from typing import Any
 
 from bench import kubernetes_bed
 from bench.loads import Samples
-from gangline.clusters.drivers.kubernetes import labels
-from gangline.clusters.drivers.kubernetes.client import Client
-from gangline.clusters.drivers.kubernetes.jobs import Job
-from gangline.clusters.drivers.kubernetes.pods import Pod
-from gangline.clusters.drivers.kubernetes.reflector import Reflector
-from gangline.clusters.drivers.kubernetes.resources import PODS, Resource
-from gangline.clusters.drivers.kubernetes.watching import Listener, Store
+from gangline.drivers.kubernetes import labels
+from gangline.drivers.kubernetes.client import Client
+from gangline.drivers.kubernetes.jobs import Job
+from gangline.drivers.kubernetes.pods import Pod
+from gangline.drivers.kubernetes.reflector import Reflector
+from gangline.drivers.kubernetes.resources import PODS, Resource
+from gangline.drivers.kubernetes.watching import Listener, Store
 
 ROUNDS = 4
 SECONDS = 300

@@ -17,7 +17,7 @@ from bench.live_bench import WATCH
 from bench.loads import Samples, arrivals, row, until
 from bench.report import Row, Target
 from bench.servers import Place
-from gangline.clusters.drivers.kubernetes import client, labels
+from gangline.drivers.kubernetes import client, labels
 from tests.beds.kubernetes.bed import Bed
 
 BENCH = "kubernetes-watch"

@@ -12,10 +12,10 @@ from bench.kubernetes_world import WORKERS
 from bench.organisation import Organisation
 from gangline.access.actor import Actor
 from gangline.clusters.connections import driver_for
-from gangline.clusters.drivers.base import AttemptRef
-from gangline.clusters.drivers.kubernetes import manifests
-from gangline.clusters.drivers.kubernetes.jobs import INTENT, RUN
 from gangline.db.clock import db_now
+from gangline.drivers.base import AttemptRef
+from gangline.drivers.kubernetes import manifests
+from gangline.drivers.kubernetes.jobs import INTENT, RUN
 from workloads import refs
 from workloads.api import bodies
 from workloads.models import Attempt, CreateState, Workload

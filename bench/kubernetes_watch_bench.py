@@ -26,13 +26,13 @@ from bench.kubernetes_world import Gang
 from bench.loads import Client, Samples, row, until
 from bench.report import Row, Target
 from bench.servers import Place
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
-from gangline.clusters.drivers.kubernetes.logs import (
+from gangline.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.kubernetes.logs import (
     LONGEST_PAUSE,
     MOST_TURNS,
     READS_PER_SECOND,
 )
-from gangline.clusters.drivers.kubernetes.resources import NAMESPACES, NODES, PODS, Resource
+from gangline.drivers.kubernetes.resources import NAMESPACES, NODES, PODS, Resource
 from scripts import services, system_packages
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.objects import SERVICE_ACCOUNTS

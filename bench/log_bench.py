@@ -56,7 +56,7 @@ def prepare() -> str:
 
 def _print(folder: Path) -> None:
     """As the shim writes it, in turns, so that the merged log changes from pod to pod."""
-    from gangline.clusters.drivers.local.shim.log import Limits, LogWriter
+    from gangline.drivers.local.shim.log import Limits, LogWriter
 
     writers = [LogWriter(str(folder / f"worker-{rank}"), Limits()) for rank in range(PODS)]
     block = 1000

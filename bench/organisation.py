@@ -12,13 +12,16 @@ from gangline.access.services import give
 from gangline.accounts.models import User
 from gangline.accounts.services import create_user, make_token
 from gangline.clusters import credentials
-from gangline.clusters.drivers.kubernetes.access import Access
 from gangline.clusters.models import Cluster
-from gangline.clusters.services import refresh
+from gangline.clusters.services import create_cluster, refresh
 from gangline.db.clock import db_now
+from gangline.drivers.kubernetes.access import Access
 from gangline.organization import services
-from gangline.organization.models import Installation, Project
+from gangline.organization.models import Project
 from gangline.policies.models import Policy
+from gangline.resources import services as resources
+from gangline.scopes.models import Installation
+from gangline.scopes.services import found
 
 ADMINISTRATOR, RESEARCHER, NEWCOMER = "administrator", "researcher", "newcomer"
 DEPARTMENTS, PROJECTS, PEOPLE = 4, 20, 30
@@ -71,10 +74,10 @@ def make(access: Access | None = None) -> Organisation:
 
     ``access``: of a Kubernetes that is their cluster, and is asked what it has.
     """
-    installation = services.found(name="Bench")
+    installation = found(name="Bench")
     cluster = connect(access) if access else _elsewhere()
     departments = [
-        services.create_department(actor=None, cluster=cluster, name=f"department-{number}")
+        resources.make("department", cluster=cluster, name=f"department-{number}")
         for number in range(DEPARTMENTS)
     ]
     projects = [
@@ -98,7 +101,7 @@ def make(access: Access | None = None) -> Organisation:
 
 def connect(access: Access) -> Cluster:
     """A Kubernetes cluster as the product has it once somebody has connected it."""
-    cluster = services.create_cluster(actor=None, name="bed", kind="kubernetes")
+    cluster = create_cluster(actor=None, name="bed", kind="kubernetes")
     credentials.store(cluster, access, by=None)
     health = refresh(cluster)
     if not health.reachable:
@@ -107,9 +110,7 @@ def connect(access: Access) -> Cluster:
 
 
 def _elsewhere() -> Cluster:
-    cluster = services.create_cluster(
-        actor=None, name="elsewhere", kind="local", host_id="another-machine"
-    )
+    cluster = create_cluster(actor=None, name="elsewhere", kind="local", host_id="another-machine")
     now = db_now()
     Cluster.objects.update(
         facts=FACTS, capacity=CAPACITY, health="Connected", health_since=now, last_ok_at=now

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from gangline.clusters.drivers.kubernetes.roles import manifests
+from gangline.drivers.kubernetes.roles import manifests
 
 FOLDER = Path(__file__).resolve().parent.parent / "deploy" / "kubernetes"
 

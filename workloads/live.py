@@ -8,11 +8,11 @@ from uuid import UUID
 
 from django.http import QueryDict
 
-from gangline.access.grants import visible_projects
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.lib.texts import moment
 from gangline.live.feeds import Delta, Heads, Refused, View
+from gangline.organization.selectors import visible_projects
 from gangline.tables.counts import in_words
 from workloads.models import ScopeSeq, Workload
 from workloads.selectors import listing

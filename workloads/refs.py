@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gangline.clusters.drivers.base import AttemptRef, ReplicaPlacement, Submission
-from gangline.organization.models import Installation, Project
+from gangline.drivers.base import AttemptRef, ReplicaPlacement, Submission
+from gangline.organization.models import Project
+from gangline.scopes.models import Installation
 from workloads.models import Attempt, Desired, Workload
 
 GRACE = "worker.terminationGracePeriodSeconds"

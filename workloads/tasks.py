@@ -6,7 +6,7 @@ from uuid import UUID
 
 from celery import shared_task
 
-from gangline.clusters import leases
+from gangline.db import leases
 from workloads.services import reconcile as reconciling
 
 VERSION = 1

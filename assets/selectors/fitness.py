@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from assets.models import Template
 from gangline.clusters.connections import facts_of
-from gangline.clusters.drivers.facts import Facts
 from gangline.clusters.models import Cluster
+from gangline.drivers.facts import Facts
 from gangline.spec.frameworks import FRAMEWORKS
 
 LOCAL = "local://"

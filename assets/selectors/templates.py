@@ -8,12 +8,11 @@ from django.db.models import Q, QuerySet
 
 from assets.models import Template
 from assets.selectors.fitness import able, reason_against
-from gangline.access.grants import visible_projects
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.clusters.models import Cluster
 from gangline.organization.models import Project
-from gangline.organization.selectors import clusters_of
+from gangline.organization.selectors import clusters_of, visible_projects
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
 from gangline.spec.words import one_of
 

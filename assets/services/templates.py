@@ -13,7 +13,7 @@ from gangline.access.refusals import NotAllowed
 from gangline.audit import actions
 from gangline.audit.services import record
 from gangline.db.clock import db_now
-from gangline.organization.models import Scope
+from gangline.scopes.models import Scope
 from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import configuration_problem
 from gangline.spec.problems import InvalidSpec, Problem, Role

@@ -1,3 +1,3 @@
 """Gangline: launch, govern and watch distributed training."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

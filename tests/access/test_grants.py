@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gangline.access.grants import can, visible_projects, visible_scopes, who_can
+from gangline.access.grants import can, visible_scopes, who_can
 from gangline.access.models import Grant
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotAllowed
@@ -15,9 +15,14 @@ from gangline.access.services import LastAdministrator, give, take
 from gangline.accounts.models import User
 from gangline.accounts.services import create_user, deactivate
 from gangline.audit.models import AuditEntry
+from gangline.clusters.services import create_cluster
 from gangline.db.clock import db_now
 from gangline.organization import services
-from gangline.organization.models import Project, Scope
+from gangline.organization.models import Project
+from gangline.organization.selectors import visible_projects
+from gangline.resources.services import make
+from gangline.scopes.models import Scope
+from gangline.scopes.services import NameRefused, found
 from tests.support.world import World, make_world
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
@@ -31,11 +36,11 @@ def world() -> World:
 @pytest.fixture
 def forest() -> list[Scope]:
     """One tenant, two clusters, two departments on each, two projects in each."""
-    services.found(name="Forest")
+    found(name="Forest")
     for c in ("north", "south"):
-        cluster = services.create_cluster(actor=None, name=c, kind="local")
+        cluster = create_cluster(actor=None, name=c, kind="local")
         for d in ("one", "two"):
-            department = services.create_department(actor=None, cluster=cluster, name=d)
+            department = make("department", cluster=cluster, name=d)
             for p in ("a", "b"):
                 services.create_project(actor=None, department=department, name=f"{d}-{p}")
     return list(Scope.objects.order_by("pk"))
@@ -139,9 +144,9 @@ def test_giving_and_taking_is_audited_and_tells_open_sockets(world: World) -> No
 
 def test_names_of_the_tree_are_checked(world: World) -> None:
     for name in ("Vision", "a_b", "", "x" * 52, "kube-system", "default"):
-        with pytest.raises(services.NameRefused):
+        with pytest.raises(NameRefused):
             services.create_project(actor=None, department=world.department, name=name)
-    with pytest.raises(services.NameRefused, match="already a project vision"):
+    with pytest.raises(NameRefused, match="already a project vision"):
         services.create_project(actor=None, department=world.department, name="vision")
     with pytest.raises(NotAllowed):
         services.create_project(

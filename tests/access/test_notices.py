@@ -8,9 +8,9 @@ from django.http import HttpRequest
 from django.test import RequestFactory
 
 from gangline.access.notices import notices_for
-from gangline.clusters import leases
-from gangline.clusters.models import Lease
+from gangline.db import leases
 from gangline.db.clock import db_now
+from gangline.db.models import Lease
 from gangline.web import navigation
 from tests.support.world import World, make_world
 
@@ -66,7 +66,7 @@ def test_a_part_of_a_page_does_not_ask_for_banners(
         asked.append(request)
         return ["Down."]
 
-    monkeypatch.setattr(navigation, "_notices", ask)
+    monkeypatch.setattr(navigation, "notices_for", ask)
     context = navigation.context(_asked_by(world, "administrator"))
     assert asked == []
     assert list(cast("list[str]", context["system_notices"])) == ["Down."]

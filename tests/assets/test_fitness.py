@@ -7,7 +7,7 @@ from assets.models import Template
 from assets.selectors.fitness import reason_against
 from assets.services.templates import create_template
 from gangline.clusters.models import Cluster
-from gangline.organization.selectors import tenant_scope
+from gangline.scopes.selectors import tenant_scope
 from tests.support.world import IMAGE, World, make_world
 from workloads.selectors.room import room_in_words
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.kubernetes import resources
-from gangline.clusters.drivers.kubernetes.resources import Resource
+from gangline.drivers.kubernetes import resources
+from gangline.drivers.kubernetes.resources import Resource
 from tests.beds.kubernetes.bed import Bed, running
 from tests.support.waiting import wait_for
 

@@ -10,9 +10,9 @@ import pytest
 from kubernetes import client as official
 from kubernetes import stream
 
-from gangline.clusters.drivers.kubernetes import resources
-from gangline.clusters.drivers.kubernetes.client import Client, Unreachable
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.kubernetes import resources
+from gangline.drivers.kubernetes.client import Client, Unreachable
+from gangline.drivers.kubernetes.kinds import KINDS
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.jobs import conditions, job
 from tests.beds.kubernetes.objects import (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gangline.clusters.drivers.kubernetes.client import Client
+from gangline.drivers.kubernetes.client import Client
 from tests.beds.kubernetes import bed as beds
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.fixtures import KUBECONFIG, RESTRICTED, RUNNING_BED

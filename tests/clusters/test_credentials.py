@@ -13,10 +13,11 @@ from django.db import close_old_connections, connection
 
 from gangline.accounts.services import create_user
 from gangline.clusters import connections, credentials
-from gangline.clusters.drivers.kubernetes.access import Access
 from gangline.clusters.models import Cluster, Credential
+from gangline.clusters.services import create_cluster
+from gangline.drivers.kubernetes.access import Access
 from gangline.lib.sealing import KeyFile, Keyring, key_of
-from gangline.organization import services
+from gangline.scopes.services import found
 from gangline.supervisor import doctor
 from tests.support.certificates import jwt
 
@@ -35,8 +36,8 @@ def own_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def cluster(name: str = "lab") -> Cluster:
-    services.found(name="Test")
-    return services.create_cluster(actor=None, name=name, kind="kubernetes")
+    found(name="Test")
+    return create_cluster(actor=None, name=name, kind="kubernetes")
 
 
 def keys(*words: str) -> str:

@@ -9,12 +9,13 @@ import pytest
 
 from gangline.clusters import connections
 from gangline.clusters import services as clusters
-from gangline.clusters.drivers.kubernetes import addresses
-from gangline.clusters.drivers.kubernetes.client import Client
-from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
-from gangline.clusters.drivers.kubernetes.options import Options
 from gangline.clusters.models import Cluster
-from gangline.organization import services
+from gangline.clusters.services import create_cluster
+from gangline.drivers.kubernetes import addresses
+from gangline.drivers.kubernetes.client import Client
+from gangline.drivers.kubernetes.driver import KubernetesDriver
+from gangline.drivers.kubernetes.options import Options
+from gangline.scopes.services import found
 from tests.support.api_server import Script, answering
 
 HERE = addresses.Reach(addresses.networks("127.0.0.0/8,::1"))
@@ -50,7 +51,7 @@ class Amd(Script):
 @pytest.fixture
 def script(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Amd]:
     """Its driver is the one of every cluster."""
-    services.found(name="Test")
+    found(name="Test")
     script = Amd()
     with answering(script) as access, closing(Client(access, HERE)) as client:
         driver = KubernetesDriver(client, Options())
@@ -61,7 +62,7 @@ def script(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Amd]:
 @pytest.fixture
 def amd(script: Amd) -> Cluster:
     """The cluster after a look that learned everything."""
-    row = services.create_cluster(actor=None, name="amd", kind="kubernetes")
+    row = create_cluster(actor=None, name="amd", kind="kubernetes")
     clusters.refresh(row)
     row.refresh_from_db()
     assert (connections.gpu_of(row), row.capacity["cpus"], row.gpu_count) == ("amd.com/gpu", 8.0, 4)

@@ -6,17 +6,17 @@ import time
 import pytest
 
 from gangline.clusters import connections
-from gangline.clusters.drivers.facts import Facts, Health
 from gangline.clusters.models import Cluster
-from gangline.clusters.services import store_health
-from gangline.organization import services
+from gangline.clusters.services import create_cluster, store_health
+from gangline.drivers.facts import Facts, Health
+from gangline.scopes.services import found
 
 pytestmark = pytest.mark.postgres
 
 
 def test_a_probe_without_an_answer_leaves_what_another_learned(db: None) -> None:
-    services.found(name="Test")
-    cluster = services.create_cluster(actor=None, name="lab", kind="odd")
+    found(name="Test")
+    cluster = create_cluster(actor=None, name="lab", kind="odd")
     late = Cluster.objects.get(pk=cluster.pk)
     store_health(cluster, Health(reachable=True, facts=Facts(version="v1.36.3")))
     store_health(late, Health(reachable=False, reason="It does not answer."))

@@ -9,9 +9,9 @@ from django.forms import model_to_dict
 from django.test.utils import CaptureQueriesContext
 
 from gangline.clusters.models import Cluster
+from gangline.clusters.services import create_cluster
 from gangline.db.batches import update_rows
 from gangline.db.clock import db_now
-from gangline.organization.services import create_cluster
 from tests.support.world import World, make_world
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres]

@@ -10,7 +10,7 @@ from enum import Enum
 
 import pytest
 
-from gangline.clusters.drivers.base import (
+from gangline.drivers.base import (
     AttemptRef,
     Done,
     Driver,

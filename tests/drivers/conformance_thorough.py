@@ -2,7 +2,7 @@
 
 import time
 
-from gangline.clusters.drivers.base import (
+from gangline.drivers.base import (
     Done,
     Driver,
     LogChunk,

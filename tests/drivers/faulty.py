@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gangline.clusters.drivers.base import (
+from gangline.drivers.base import (
     NO_FACTS,
     AttemptRef,
     Busy,
@@ -36,7 +36,7 @@ from gangline.clusters.drivers.base import (
     ignore_all_told,
     ignore_trouble,
 )
-from gangline.clusters.drivers.facts import (
+from gangline.drivers.facts import (
     Capacity,
     Facts,
     FieldNote,

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from gangline.clusters.drivers.base import (
+from gangline.drivers.base import (
     AttemptRef,
     Done,
     NotYet,

@@ -12,19 +12,19 @@ from typing import Any, Protocol
 import pytest
 
 from gangline.clusters import connections
-from gangline.clusters.drivers.base import AttemptRef, Submission
-from gangline.clusters.drivers.kubernetes import manifests, mapping
-from gangline.clusters.drivers.kubernetes.access import Access
-from gangline.clusters.drivers.kubernetes.client import Client
-from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
-from gangline.clusters.drivers.kubernetes.kinds import KINDS as JOB_KINDS
-from gangline.clusters.drivers.kubernetes.options import Options
-from gangline.clusters.drivers.kubernetes.schedulers import ADAPTERS, PLAIN
-from gangline.clusters.drivers.local import planning, rendering
-from gangline.clusters.drivers.local.driver import LocalDriver
-from gangline.clusters.drivers.local.shim.log import Limits
-from gangline.clusters.drivers.mapping import OURS, To
-from gangline.organization.views import KINDS
+from gangline.clusters.views import KINDS
+from gangline.drivers.base import AttemptRef, Submission
+from gangline.drivers.kubernetes import manifests, mapping
+from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.client import Client
+from gangline.drivers.kubernetes.driver import KubernetesDriver
+from gangline.drivers.kubernetes.kinds import KINDS as JOB_KINDS
+from gangline.drivers.kubernetes.options import Options
+from gangline.drivers.kubernetes.schedulers import ADAPTERS, PLAIN
+from gangline.drivers.local import planning, rendering
+from gangline.drivers.local.driver import LocalDriver
+from gangline.drivers.local.shim.log import Limits
+from gangline.drivers.mapping import OURS, To
 from gangline.spec.base import Ui
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.workload import ReplicaSpec, WorkerSpec

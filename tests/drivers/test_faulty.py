@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gangline.clusters.drivers.base import (
+from gangline.drivers.base import (
     AttemptRef,
     Busy,
     Done,
@@ -131,7 +131,7 @@ def in_other_process(cluster: FaultyCluster) -> "subprocess.Popen[bytes]":
     """A worker of its own that calls ``create``."""
     source = (
         "import json, pathlib, sys; sys.path[:0] = json.loads(sys.argv[2])\n"
-        "from gangline.clusters.drivers.base import AttemptRef\n"
+        "from gangline.drivers.base import AttemptRef\n"
         "from tests.drivers.faulty import FaultyDriver\n"
         "ref = AttemptRef('install-a', 'w-1', 1, 'gang', rendered={'command': 'behave sleep'})\n"
         "FaultyDriver(pathlib.Path(sys.argv[1])).create(ref)\n"

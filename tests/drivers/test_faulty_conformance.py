@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gangline.clusters.drivers.base import Driver
+from gangline.drivers.base import Driver
 from tests.drivers.conformance import DriverConformance, Script
 from tests.drivers.faulty import FaultyCluster, FaultyDriver
 

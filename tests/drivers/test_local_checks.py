@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import Submission
-from gangline.clusters.drivers.facts import Facts, FieldNote, Runtime
-from gangline.clusters.drivers.local import capacity, sandbox
-from gangline.clusters.drivers.local.driver import LocalDriver, Options
-from gangline.clusters.drivers.local.expansion import expand
+from gangline.drivers.base import Submission
+from gangline.drivers.facts import Facts, FieldNote, Runtime
+from gangline.drivers.local import capacity, sandbox
+from gangline.drivers.local.driver import LocalDriver, Options
+from gangline.drivers.local.expansion import expand
 from gangline.spec.problems import Problem, Role
 
 FACTS = Facts(

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gangline.clusters.drivers.base import Driver
-from gangline.clusters.drivers.local.driver import LocalDriver, Options
+from gangline.drivers.base import Driver
+from gangline.drivers.local.driver import LocalDriver, Options
 from tests.drivers.conformance import DriverConformance, RemembersDeletes, Script, shell
 from tests.drivers.conformance_thorough import ThoroughConformance
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.local.frameworks import (
+from gangline.drivers.local.frameworks import (
     CONTRACTS,
     hostfile_text,
     replica_environment,

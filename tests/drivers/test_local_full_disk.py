@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.local.shim import ending, files
-from gangline.clusters.drivers.local.shim.gang import Gang
+from gangline.drivers.local.shim import ending, files
+from gangline.drivers.local.shim.gang import Gang
 
 PLAN = {"replicas": [{"name": "worker-0"}], "grace": 30, "ranks": [], "marks": {}}
 VALUE = {"state": "Failed", "reason": "x" * 500}

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gangline.clusters.drivers.base import ObservedState, Refused, ReplicaState
-from gangline.clusters.drivers.local.driver import LocalDriver, Options
-from gangline.clusters.drivers.local.shim import ending
+from gangline.drivers.base import ObservedState, Refused, ReplicaState
+from gangline.drivers.local.driver import LocalDriver, Options
+from gangline.drivers.local.shim import ending
 from tests.support.local_cluster import LocalCluster
 from tests.support.waiting import wait_for
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gangline.clusters.drivers.base import ObservedState, ReplicaState
-from gangline.clusters.drivers.local.driver import LocalDriver, Options
+from gangline.drivers.base import ObservedState, ReplicaState
+from gangline.drivers.local.driver import LocalDriver, Options
 from tests.support.local_cluster import LocalCluster, processes_of
 from tests.support.waiting import wait_for
 

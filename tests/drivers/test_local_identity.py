@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gangline.clusters.drivers.base import (
+from gangline.drivers.base import (
     AttemptRef,
     Done,
     NotYet,
@@ -21,9 +21,9 @@ from gangline.clusters.drivers.base import (
     ReplicaState,
     Result,
 )
-from gangline.clusters.drivers.local.driver import LAUNCHER, LocalDriver, Options
-from gangline.clusters.drivers.local.run_folder import RunFolder
-from gangline.clusters.drivers.local.shim import tree
+from gangline.drivers.local.driver import LAUNCHER, LocalDriver, Options
+from gangline.drivers.local.run_folder import RunFolder
+from gangline.drivers.local.shim import tree
 from tests.support.local_cluster import LocalCluster, processes_of
 from tests.support.waiting import wait_for
 
@@ -38,8 +38,8 @@ def cluster(tmp_path: Path) -> Iterator[LocalCluster]:
 CREATOR = """
 import json, os, pathlib, subprocess, sys
 sys.path[:0] = json.loads(sys.argv[1])
-from gangline.clusters.drivers.base import AttemptRef, ReplicaPlacement
-from gangline.clusters.drivers.local.driver import LocalDriver, Options
+from gangline.drivers.base import AttemptRef, ReplicaPlacement
+from gangline.drivers.local.driver import LocalDriver, Options
 told = json.loads(sys.argv[2])
 slot = ReplicaPlacement("worker", 0, 0, 0.5, 1000, (), (16300,))
 ref = AttemptRef("install-a", told["workload"], 1, "gang", rendered=told["rendered"],

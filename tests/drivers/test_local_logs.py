@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gangline.clusters.drivers import log_files
-from gangline.clusters.drivers.local.shim import log as shim_log
-from gangline.clusters.drivers.local.shim.log import Limits, LogWriter
+from gangline.drivers import log_files
+from gangline.drivers.local.shim import log as shim_log
+from gangline.drivers.local.shim.log import Limits, LogWriter
 
 SMALL = Limits(segment=1000, index_every=200, cap=3000)
 LINE = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z (stdout|stderr) [FP] .*\n", re.DOTALL)

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import AttemptRef, Done, ObservedState, Refused, Unknown
-from gangline.clusters.drivers.local.driver import LAUNCHER, LocalDriver, Options
-from gangline.clusters.drivers.local.shim import command, files
+from gangline.drivers.base import AttemptRef, Done, ObservedState, Refused, Unknown
+from gangline.drivers.local.driver import LAUNCHER, LocalDriver, Options
+from gangline.drivers.local.shim import command, files
 from tests.support.local_cluster import LocalCluster, processes_of
 from tests.support.waiting import wait_for
 

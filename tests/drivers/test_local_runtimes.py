@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gangline.clusters.drivers.local import runtimes
-from gangline.clusters.drivers.local.driver import LocalDriver
-from gangline.clusters.drivers.local.runtimes import (
+from gangline.drivers.local import runtimes
+from gangline.drivers.local.driver import LocalDriver
+from gangline.drivers.local.runtimes import (
     SYSTEM_PYTHON,
     ProbedRuntime,
     find_runtimes,

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from gangline.clusters.drivers.base import Observation, ObservedState
-from gangline.clusters.drivers.local import watching
-from gangline.clusters.drivers.local.driver import LocalDriver, Options
-from gangline.clusters.drivers.local.run_folder import RunFolder
+from gangline.drivers.base import Observation, ObservedState
+from gangline.drivers.local import watching
+from gangline.drivers.local.driver import LocalDriver, Options
+from gangline.drivers.local.run_folder import RunFolder
 from tests.support.local_cluster import LocalCluster
 from tests.support.waiting import wait_for
 

@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from gangline.clusters.drivers.base import AttemptRef, Observation, ObservedState
-from gangline.clusters.drivers.looking import Looker
+from gangline.drivers.base import AttemptRef, Observation, ObservedState
+from gangline.drivers.looking import Looker
 from tests.support.waiting import wait_for
 
 

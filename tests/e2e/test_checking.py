@@ -11,11 +11,11 @@ from playwright.sync_api import Page, expect
 from pytest_django import Settings
 
 from gangline.clusters import credentials
-from gangline.clusters.drivers.kubernetes.client import Client
-from gangline.clusters.drivers.kubernetes.namespaces import Namespaces
-from gangline.clusters.drivers.kubernetes.resources import Resource
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import refresh
+from gangline.drivers.kubernetes.client import Client
+from gangline.drivers.kubernetes.namespaces import Namespaces
+from gangline.drivers.kubernetes.resources import Resource
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.objects import must
 from tests.support.admission import refused_in

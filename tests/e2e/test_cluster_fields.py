@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from gangline.clusters.drivers.local.driver import LocalDriver
+from gangline.drivers.local.driver import LocalDriver
 from tests.support.screens import violations
 from tests.support.training_form import everything_is_saved
 from tests.support.world import World

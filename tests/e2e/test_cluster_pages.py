@@ -10,10 +10,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from gangline.clusters.connections import driver_for
-from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
-from gangline.clusters.drivers.kubernetes.resources import NAMESPACES
 from gangline.clusters.models import Cluster, Credential, Orphan
 from gangline.db.clock import db_now
+from gangline.drivers.kubernetes.driver import KubernetesDriver
+from gangline.drivers.kubernetes.resources import NAMESPACES
 from tests.beds.kubernetes.bed import Bed
 from tests.support import orphans as orphans_on_bed
 from tests.support.screens import violations

@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from gangline.clusters import connections
-from gangline.clusters.drivers.kubernetes.probing import NAMES
 from gangline.clusters.models import Cluster
+from gangline.drivers.kubernetes.probing import NAMES
 from tests.beds.kubernetes.bed import Bed
 from tests.support.certificates import kubeconfig
 from tests.support.screens import violations

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from gangline.clusters.drivers.kubernetes.labels import WORKLOAD
+from gangline.drivers.kubernetes.labels import WORKLOAD
 from tests.support.lab import PATIENCE, Lab, replica_of
 from tests.support.screens import Watch
 from tests.support.training_form import Typed, submit

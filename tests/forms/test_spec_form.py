@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 from django.http import QueryDict
 
-from gangline.forms.raw import RoleInputs, Row, Typed
-from gangline.forms.spec_form import RoleForm
 from gangline.policies.document import parse
 from gangline.policies.effective import Layer, effective_policy
 from gangline.policies.engine import Request, resolve
 from gangline.spec.catalogue import catalogue
 from gangline.spec.problems import Problem, Role
 from gangline.spec.workload import SPEC, SpecModels
+from gangline.spec_forms.raw import RoleInputs, Row, Typed
+from gangline.spec_forms.spec_form import RoleForm
 from tests.spec.extra_field import EXTRA, LABEL, with_extra_field
 
 

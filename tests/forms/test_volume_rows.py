@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.facts import Choice, FieldNote
+from gangline.drivers.facts import Choice, FieldNote
 from gangline.forms.fields import Cell, ItemView
-from gangline.forms.raw import RoleInputs, Row
-from gangline.forms.spec_form import RoleForm
 from gangline.spec.problems import Advice, Problem, Role
+from gangline.spec_forms.raw import RoleInputs, Row
+from gangline.spec_forms.spec_form import RoleForm
 from tests.forms.test_spec_form import form, posted
 
 PATH = "storage.pvc"

@@ -6,10 +6,10 @@ import pytest
 from django.test import Client
 
 from gangline.clusters import checks, connections, credentials
-from gangline.clusters.drivers.kubernetes import probing
-from gangline.clusters.drivers.kubernetes.access import Access
 from gangline.clusters.models import Cluster
-from gangline.organization import services
+from gangline.clusters.services import create_cluster
+from gangline.drivers.kubernetes import probing
+from gangline.drivers.kubernetes.access import Access
 from tests.support.api_server import TOKEN, Script, answering
 from tests.support.world import World, make_world
 
@@ -24,7 +24,7 @@ def world(transactional_db: None) -> World:
 
 def looked_at(access: Access) -> Cluster:
     """A cluster after its check, or after half a minute."""
-    cluster = services.create_cluster(actor=None, name="lab", kind=connections.KUBERNETES)
+    cluster = create_cluster(actor=None, name="lab", kind=connections.KUBERNETES)
     credentials.store(cluster, access, by=None)
     checks.start(cluster).join(30)
     cluster.refresh_from_db()

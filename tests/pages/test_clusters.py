@@ -4,7 +4,7 @@ from pathlib import Path
 
 from django.test import Client
 
-from gangline.clusters.drivers.local.runtimes import how_to_add
+from gangline.drivers.local.runtimes import how_to_add
 from tests.support.world import World
 
 

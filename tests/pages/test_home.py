@@ -7,8 +7,8 @@ import pytest
 from assets.models import Template
 from assets.services.templates import create_template
 from gangline.access.services import give
-from gangline.organization.selectors import tenant_scope
 from gangline.policies.services import save
+from gangline.scopes.selectors import tenant_scope
 from gangline.spec.frameworks import WORKERS_AND_MASTER
 from tests.support.forms import Filler
 from tests.support.world import IMAGE, World

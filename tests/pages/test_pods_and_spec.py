@@ -10,7 +10,7 @@ from django.test import Client
 from assets.models import Template
 from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
-from gangline.organization.models import Scope
+from gangline.scopes.models import Scope
 from gangline.spec.frameworks import WORKERS_AND_MASTER
 from tests.support.api import ApiClient
 from tests.support.engine import new_workload

@@ -13,10 +13,10 @@ import pytest
 from django.conf import settings
 
 from gangline.clusters import credentials
-from gangline.clusters.drivers.base import Submission
-from gangline.clusters.drivers.kubernetes.access import Access
-from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
 from gangline.clusters.models import Cluster
+from gangline.drivers.base import Submission
+from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.lib.sealing import KeyFile
 from gangline.spec.catalogue import Kind, catalogue
 from gangline.spec.problems import Role

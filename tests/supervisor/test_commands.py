@@ -2,6 +2,7 @@
 
 import io
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,8 +18,8 @@ from gangline.clusters.models import Cluster
 from gangline.config.env import Env, env
 from gangline.db import clock
 from gangline.organization.models import Project
-from gangline.organization.selectors import tenant_scope
-from gangline.supervisor import demo, doctor, first_start
+from gangline.scopes.selectors import tenant_scope
+from gangline.supervisor import demo, doctor, first_start, schema
 from gangline.supervisor.management.commands import demo as demo_command
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
@@ -193,3 +194,12 @@ def test_the_templates_of_the_demo_are_accepted_by_their_own_policy() -> None:
                 template_id=template.pk,
             )
             assert preview(actor=actor, request=asked).problems == [], template.name
+
+
+def test_a_database_from_before_the_fresh_migrations_is_refused_and_kept(tmp_path: Path) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_migrations WHERE app = 'scopes'")
+    with pytest.raises(schema.FormerDatabase, match="Move it away"):
+        schema.ensure(tmp_path)
+    assert "scopes.0001_initial" in schema.pending()
+    assert not list(tmp_path.iterdir())

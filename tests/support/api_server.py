@@ -17,8 +17,8 @@ from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
-from gangline.clusters.drivers.kubernetes import permissions
-from gangline.clusters.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes import permissions
+from gangline.drivers.kubernetes.access import Access
 
 from .certificates import Pair, pair
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.test import Client
 
-from gangline.clusters.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.access import Access
 from tests.support.world import World
 
 SECRET = "s3cr3t-CANARY-t0ken"

@@ -17,10 +17,12 @@ from gangline.accounts.models import User
 from gangline.accounts.services import create_user
 from gangline.clusters import connections, contact
 from gangline.clusters.models import Cluster
-from gangline.clusters.services import refresh
+from gangline.clusters.services import create_cluster, refresh
 from gangline.db.clock import db_now
 from gangline.organization import services
 from gangline.organization.models import Project
+from gangline.resources.services import make
+from gangline.scopes.services import found
 from tests.drivers.faulty import FaultyCluster, FaultyDriver
 from tests.support.world import World
 from workloads import refs
@@ -75,12 +77,12 @@ def make_engine(path: Path, **cluster: Any) -> Engine:
     """An engine whose cluster lies in the file ``path``."""
     register_faulty()
     truth = FaultyCluster(path, **cluster)
-    services.found(name="Test")
-    row = services.create_cluster(actor=None, name="faulty-one", kind=KIND)
+    found(name="Test")
+    row = create_cluster(actor=None, name="faulty-one", kind=KIND)
     row.config = {"path": str(path)}
     row.save(update_fields=["config"])
     refresh(row)
-    department = services.create_department(actor=None, cluster=row, name="research")
+    department = make("department", cluster=row, name="research")
     project = services.create_project(actor=None, department=department, name="vision")
     return Engine(truth, row, project, create_user(username="researcher"))
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from gangline.clusters.drivers.local.frameworks import hostfile_text, replica_environment
+from gangline.drivers.local.frameworks import hostfile_text, replica_environment
 from gangline.spec.frameworks import FRAMEWORKS
 from tests.support.waiting import wait_for
 

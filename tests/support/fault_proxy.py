@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-from gangline.clusters.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.access import Access
 
 from .certificates import Pair, pair
 from .upstream import Upstream, shut

@@ -8,9 +8,9 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from gangline.clusters.drivers.kubernetes import labels, pods
-from gangline.clusters.drivers.kubernetes.client import Unreachable
-from gangline.clusters.drivers.kubernetes.resources import PODS
+from gangline.drivers.kubernetes import labels, pods
+from gangline.drivers.kubernetes.client import Unreachable
+from gangline.drivers.kubernetes.resources import PODS
 from tests.beds.kubernetes.bed import Bed, BedFailed
 
 EVERY = 0.1

@@ -17,14 +17,16 @@ from gangline.access.services import give
 from gangline.accounts.models import User
 from gangline.accounts.services import create_user
 from gangline.clusters import credentials
-from gangline.clusters.drivers.kubernetes import labels, logs
-from gangline.clusters.drivers.kubernetes.access import Access
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
-from gangline.clusters.drivers.kubernetes.resources import NAMESPACES, PODS
 from gangline.clusters.models import Cluster
-from gangline.clusters.services import refresh
+from gangline.clusters.services import create_cluster, refresh
+from gangline.drivers.kubernetes import labels, logs
+from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.kubernetes.resources import NAMESPACES, PODS
 from gangline.organization import services
 from gangline.organization.models import Project
+from gangline.resources import services as resources
+from gangline.scopes.services import found
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, WORKERS_ONLY
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.objects import CONFIG_MAPS, SERVICES
@@ -155,14 +157,14 @@ def make(bed: Bed, owner: User, access: Access | None = None) -> KubernetesEngin
 
     ``access``: another way there, such as through a proxy that fails.
     """
-    services.found(name="Test")
-    cluster = services.create_cluster(actor=None, name="bed", kind="kubernetes")
+    found(name="Test")
+    cluster = create_cluster(actor=None, name="bed", kind="kubernetes")
     cluster.config = {"namespacePrefix": f"t{secrets.token_hex(3)}"}
     cluster.save(update_fields=["config"])
     credentials.store(cluster, access or bed.restricted, by=None)
     refresh(cluster)
     assert cluster.health == "Connected", cluster.health_reason
-    department = services.create_department(actor=None, cluster=cluster, name="research")
+    department = resources.make("department", cluster=cluster, name="research")
     project = services.create_project(actor=None, department=department, name="vision")
     give(actor=None, user=owner, role="researcher", scope=project.scope)
     return KubernetesEngine(bed, cluster, project, owner, refs.installation_id())

@@ -3,8 +3,8 @@
 from collections import Counter
 from typing import Any
 
-from gangline.clusters.drivers.kubernetes import labels
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.kubernetes import labels
+from gangline.drivers.kubernetes.kinds import KINDS
 from tests.support.fault_proxy import FaultProxy, Request
 from tests.support.kubernetes_engine import KubernetesEngine
 from workloads.models import Attempt, Workload

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
-from gangline.clusters.drivers.kubernetes.labels import ROLE, WORKLOAD
-from gangline.clusters.drivers.kubernetes.resources import NAMESPACES, PODS
+from gangline.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.kubernetes.labels import ROLE, WORKLOAD
+from gangline.drivers.kubernetes.resources import NAMESPACES, PODS
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.objects import LOGS
 from tests.support.installation import embedded

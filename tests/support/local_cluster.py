@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gangline.clusters.drivers.base import (
+from gangline.drivers.base import (
     AttemptRef,
     Observation,
     ObservedState,
     ReplicaPlacement,
     Submission,
 )
-from gangline.clusters.drivers.local.driver import LocalDriver
+from gangline.drivers.local.driver import LocalDriver
 from tests.support.waiting import wait_for
 
 SYSTEM = {"image": "local://system"}

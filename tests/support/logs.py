@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
-from gangline.clusters.drivers import log_files
-from gangline.clusters.drivers.base import LogChunk
-from gangline.clusters.drivers.local.shim import log as shim
-from gangline.clusters.drivers.local.shim.log import Limits, LogWriter
+from gangline.drivers import log_files
+from gangline.drivers.base import LogChunk
+from gangline.drivers.local.shim import log as shim
+from gangline.drivers.local.shim.log import Limits, LogWriter
 from workloads.logs.records import Source
 
 

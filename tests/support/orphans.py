@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from gangline.clusters.drivers.kubernetes import labels
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.kubernetes import labels
+from gangline.drivers.kubernetes.kinds import KINDS
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.objects import must
 

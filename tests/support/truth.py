@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from gangline.clusters.drivers.base import ObservedState
+from gangline.drivers.base import ObservedState
 from tests.drivers.faulty import FaultyCluster
 from workloads.models import Attempt, Workload
 from workloads.statuses import ENDED

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
-from gangline.clusters.drivers.kubernetes.access import Access
-from gangline.clusters.drivers.kubernetes.tls import trusting
+from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.tls import trusting
 
 SECONDS = 330.0
 """Longer than any watch that a client asks for."""

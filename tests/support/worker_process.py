@@ -56,7 +56,7 @@ def _loop() -> None:
 
 
 def _watch(cluster_id: UUID) -> None:
-    from gangline.clusters.leases import LeaseLost
+    from gangline.db.leases import LeaseLost
     from workloads.watching.watcher import Watcher
 
     watcher = Watcher(cluster_id)
@@ -76,7 +76,7 @@ def _watch(cluster_id: UUID) -> None:
 def _naive(workload_id: UUID) -> None:
     """What the first version of many a dashboard does: no look, no lease, no mark beforehand."""
     from gangline.clusters.connections import driver_for
-    from gangline.clusters.drivers.base import Done, NotYet
+    from gangline.drivers.base import Done, NotYet
     from gangline.lib.fail_points import fail_point
     from workloads import refs
     from workloads.models import Attempt, Workload

@@ -13,9 +13,13 @@ from gangline.accounts.models import User
 from gangline.accounts.services import make_token
 from gangline.clusters.connections import host_id
 from gangline.clusters.models import Cluster
+from gangline.clusters.services import create_cluster
 from gangline.db.clock import db_now
 from gangline.organization import services
-from gangline.organization.models import Department, Installation, Project
+from gangline.organization.models import Department, Project
+from gangline.resources.services import make
+from gangline.scopes.models import Installation
+from gangline.scopes.services import found
 
 PASSWORD = "correct horse battery staple"
 IMAGE = "local://examples"
@@ -102,8 +106,8 @@ class World:
 
 def make_world(*, capacity: Mapping[str, Any] | None = None) -> World:
     """Build it with the product's own services, but for the people."""
-    installation = services.found(name="Test")
-    cluster = services.create_cluster(
+    installation = found(name="Test")
+    cluster = create_cluster(
         actor=None,
         name="this-machine",
         kind="local",
@@ -118,7 +122,7 @@ def make_world(*, capacity: Mapping[str, Any] | None = None) -> World:
         last_ok_at=now,
     )
     cluster.refresh_from_db()
-    department = services.create_department(actor=None, cluster=cluster, name="research")
+    department = make("department", cluster=cluster, name="research")
     vision = services.create_project(actor=None, department=department, name="vision", gpu_quota=2)
     nlp = services.create_project(actor=None, department=department, name="nlp")
     world = World(installation, cluster, department, vision, nlp)

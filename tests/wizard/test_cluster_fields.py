@@ -2,7 +2,7 @@
 
 import pytest
 
-from gangline.clusters.drivers.local.driver import LocalDriver
+from gangline.drivers.local.driver import LocalDriver
 from gangline.spec.catalogue import catalogue
 from gangline.spec.workload import WorkerSpec
 from tests.support.forms import Filler

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gangline.clusters.drivers.local.driver import LocalDriver
 from gangline.clusters.models import Cluster
+from gangline.drivers.local.driver import LocalDriver
 from gangline.policies.services import save
 from tests.support.forms import Filler
 from tests.support.world import World

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.local.driver import LocalDriver
+from gangline.drivers.local.driver import LocalDriver
 from gangline.spec.problems import Advice, Role
 from tests.support.forms import Filler
 from workloads.wizard.steps import by_half

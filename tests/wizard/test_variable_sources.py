@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.local.driver import LocalDriver
+from gangline.drivers.local.driver import LocalDriver
 from gangline.policies.services import save
 from tests.support.forms import Filler, Page
 from tests.support.world import World

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from gangline.accounts.services import create_user
-from gangline.clusters.drivers.base import Observation, ObservedState
-from gangline.clusters.drivers.kubernetes import logs
-from gangline.clusters.drivers.kubernetes.client import Client
-from gangline.clusters.drivers.kubernetes.namespaces import Namespaces
 from gangline.db import clock
 from gangline.db.clock import db_now
+from gangline.drivers.base import Observation, ObservedState
+from gangline.drivers.kubernetes import logs
+from gangline.drivers.kubernetes.client import Client
+from gangline.drivers.kubernetes.namespaces import Namespaces
 from tests.beds.kubernetes.bed import Bed
 from tests.support import kubernetes_engine
 from tests.support.engine import Engine, See, make_engine

@@ -8,8 +8,11 @@ from datetime import timedelta
 
 import pytest
 
-from gangline.clusters import leases
-from gangline.clusters.drivers.base import (
+from gangline.clusters.models import Cluster
+from gangline.db import clock, leases
+from gangline.db.clock import db_now
+from gangline.db.models import Lease
+from gangline.drivers.base import (
     AttemptRef,
     Observation,
     ObservedState,
@@ -17,9 +20,6 @@ from gangline.clusters.drivers.base import (
     ignore_all_told,
     ignore_trouble,
 )
-from gangline.clusters.models import Cluster, Lease
-from gangline.db import clock
-from gangline.db.clock import db_now
 from tests.support.engine import Engine
 from workloads.models import Attempt
 from workloads.watching import watcher as watching

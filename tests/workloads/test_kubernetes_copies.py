@@ -7,11 +7,11 @@ from datetime import timedelta
 import pytest
 
 from gangline.clusters.connections import driver_for
-from gangline.clusters.drivers.kubernetes import labels
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
-from gangline.clusters.drivers.kubernetes.resources import PODS
 from gangline.clusters.models import Orphan
 from gangline.db import clock
+from gangline.drivers.kubernetes import labels
+from gangline.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.kubernetes.resources import PODS
 from tests.support import kubernetes_engine
 from tests.support.kubernetes_engine import KubernetesEngine
 from tests.support.waiting import wait_for

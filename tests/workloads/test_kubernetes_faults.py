@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from gangline.clusters.connections import driver_for
-from gangline.clusters.drivers.base import AttemptRef, ObservedState, Unknown
-from gangline.clusters.drivers.kubernetes import labels
-from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from gangline.db import clock
+from gangline.drivers.base import AttemptRef, ObservedState, Unknown
+from gangline.drivers.kubernetes import labels
+from gangline.drivers.kubernetes.driver import KubernetesDriver
+from gangline.drivers.kubernetes.kinds import KINDS
 from tests.support.admission import refused_in
 from tests.support.engine import current_attempt
 from tests.support.fault_proxy import Action, FaultProxy

@@ -6,8 +6,8 @@ import pytest
 from pytest_django import Settings
 
 from gangline.clusters.connections import driver_for
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
-from gangline.clusters.drivers.kubernetes.resources import PODS
+from gangline.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.kubernetes.resources import PODS
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER
 from tests.beds.kubernetes.bed import Bed
 from tests.support import kubernetes_engine

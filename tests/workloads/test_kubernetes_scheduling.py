@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from gangline.clusters.drivers.kubernetes import pending, watching
-from gangline.clusters.drivers.kubernetes.resources import NODES, PODS
-from gangline.clusters.drivers.kubernetes.schedulers.volcano import QUEUES
 from gangline.clusters.services import refresh
+from gangline.drivers.kubernetes import pending, watching
+from gangline.drivers.kubernetes.resources import NODES, PODS
+from gangline.drivers.kubernetes.schedulers.volcano import QUEUES
 from gangline.organization import services
 from gangline.spec.frameworks import WORKERS_AND_MASTER
 from gangline.spec.problems import InvalidSpec

@@ -8,10 +8,11 @@ from datetime import timedelta
 import pytest
 
 from gangline.clusters import contact, credentials
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
-from gangline.clusters.leases import notices
-from gangline.clusters.models import Cluster, SystemNotice
+from gangline.clusters.models import Cluster
 from gangline.db import clock
+from gangline.db.leases import notices
+from gangline.db.models import SystemNotice
+from gangline.drivers.kubernetes.kinds import KINDS
 from tests.support import kubernetes_engine
 from tests.support.engine import current_attempt
 from tests.support.fault_proxy import FaultProxy

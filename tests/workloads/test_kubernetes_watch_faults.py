@@ -18,13 +18,14 @@ import pytest
 from django.conf import settings
 
 from gangline.clusters.connections import driver_for
-from gangline.clusters.drivers.kubernetes import following, labels, reflector
-from gangline.clusters.drivers.kubernetes.client import SILENCE_SECONDS
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
-from gangline.clusters.drivers.kubernetes.resources import PODS
-from gangline.clusters.models import Cluster, Lease
+from gangline.clusters.health import LATE_SECONDS, late_news
+from gangline.clusters.models import Cluster
 from gangline.db import clock
-from gangline.organization.health import LATE_SECONDS, late_news
+from gangline.db.models import Lease
+from gangline.drivers.kubernetes import following, labels, reflector
+from gangline.drivers.kubernetes.client import SILENCE_SECONDS
+from gangline.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.kubernetes.resources import PODS
 from tests.support import kubernetes_engine
 from tests.support.engine import current_attempt, is_stopped, worker
 from tests.support.fault_proxy import Action, FaultProxy

@@ -10,10 +10,13 @@ from django.db import connections as database_connections
 
 from gangline.accounts.services import create_user
 from gangline.clusters.connections import driver_for, host_id
-from gangline.clusters.drivers.local import capacity
 from gangline.clusters.models import Cluster
+from gangline.clusters.services import create_cluster
+from gangline.drivers.local import capacity
 from gangline.organization import services
 from gangline.organization.models import Project
+from gangline.resources.services import make
+from gangline.scopes.services import found
 from tests.support.engine import current_attempt, new_workload
 from tests.support.local_cluster import processes_of
 from tests.support.waiting import wait_for
@@ -30,9 +33,9 @@ Start = Callable[..., Workload]
 def project(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Project:
     """A project on this machine, of which two cores are offered, however many it has."""
     monkeypatch.setattr(capacity, "cores", lambda: 2.0)
-    services.found(name="Test")
+    found(name="Test")
     data_dir = settings.GANGLINE.data_dir
-    cluster = services.create_cluster(
+    cluster = create_cluster(
         actor=None, name="this-machine", kind="local", host_id=host_id(data_dir)
     )
     Cluster.objects.filter(pk=cluster.pk).update(
@@ -45,7 +48,7 @@ def project(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Project:
             "ports": [16000, 32000],
         }
     )
-    department = services.create_department(actor=None, cluster=cluster, name="research")
+    department = make("department", cluster=cluster, name="research")
     return services.create_project(actor=None, department=department, name="vision")
 
 

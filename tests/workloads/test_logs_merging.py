@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gangline.clusters.drivers.local.shim.log import Limits
+from gangline.drivers.local.shim.log import Limits
 from tests.support.logs import WrittenLog
 from workloads.logs import merging
 from workloads.logs.cursors import BadCursor, decode, encode

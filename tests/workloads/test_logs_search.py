@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gangline.clusters.drivers.local.shim.log import Limits
+from gangline.drivers.local.shim.log import Limits
 from tests.support.logs import WrittenLog, write_lines
 from workloads.logs import merging, searching
 from workloads.logs.records import Source

@@ -11,11 +11,12 @@ import pytest
 from django.db import connections as database_connections
 from django.db import transaction
 
-from gangline.clusters import connections, leases
-from gangline.clusters.drivers.base import AttemptRef, Observation, ObservedState
-from gangline.clusters.models import Cluster, Lease
-from gangline.db import clock
+from gangline.clusters import connections
+from gangline.clusters.models import Cluster
+from gangline.db import clock, leases
 from gangline.db.clock import db_now
+from gangline.db.models import Lease
+from gangline.drivers.base import AttemptRef, Observation, ObservedState
 from tests.drivers.faults import Fault
 from tests.drivers.faulty import FaultyDriver
 from tests.support.engine import KIND, Engine, current_attempt

@@ -9,7 +9,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from gangline.clusters.drivers.base import (
+from gangline.clusters.models import Cluster
+from gangline.db.clock import db_now
+from gangline.db.leases import LeaseHolder, LeaseLost
+from gangline.drivers.base import (
     AttemptRef,
     Done,
     Observation,
@@ -17,9 +20,6 @@ from gangline.clusters.drivers.base import (
     ReplicaObservation,
     ReplicaState,
 )
-from gangline.clusters.leases import LeaseHolder, LeaseLost
-from gangline.clusters.models import Cluster
-from gangline.db.clock import db_now
 from tests.drivers.faulty import FaultyDriver
 from tests.support.engine import Engine, See, current_attempt
 from workloads.models import Attempt, Event, Replica, Workload

@@ -4,13 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from gangline.clusters.drivers.base import (
+from gangline.db.clock import db_now
+from gangline.drivers.base import (
     Observation,
     ObservedState,
     ReplicaObservation,
     ReplicaState,
 )
-from gangline.db.clock import db_now
 from tests.support.engine import Engine, current_attempt
 from workloads.models import Attempt, Desired, Workload
 from workloads.services import intents, observe

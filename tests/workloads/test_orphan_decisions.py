@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import AttemptRef, Observation, ObservedState, OwnedObject
 from gangline.clusters.models import Cluster, Orphan
+from gangline.clusters.services import create_cluster
 from gangline.db.clock import db_now
-from gangline.organization import services
+from gangline.drivers.base import AttemptRef, Observation, ObservedState, OwnedObject
+from gangline.scopes.services import found
 from workloads.services import orphans
 
 pytestmark = pytest.mark.postgres
@@ -32,8 +33,8 @@ class Lab:
 @pytest.fixture
 def searched(db: None) -> tuple[Cluster, Any]:
     """A cluster on which an orphan is listed."""
-    services.found(name="Test")
-    cluster, lab = services.create_cluster(actor=None, name="lab", kind="odd"), Lab()
+    found(name="Test")
+    cluster, lab = create_cluster(actor=None, name="lab", kind="odd"), Lab()
     assert orphans.search(cluster, lab)  # type: ignore[arg-type]
     return cluster, lab
 

@@ -15,13 +15,13 @@ from gangline.access.services import give
 from gangline.accounts.services import create_user
 from gangline.audit.models import AuditEntry
 from gangline.clusters.connections import driver_for
-from gangline.clusters.drivers.kubernetes import labels
-from gangline.clusters.drivers.kubernetes.client import Client
-from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
-from gangline.clusters.drivers.kubernetes.options import Options
 from gangline.clusters.models import Cluster, Orphan
 from gangline.db import clock
-from gangline.organization.selectors import tenant_scope
+from gangline.drivers.kubernetes import labels
+from gangline.drivers.kubernetes.client import Client
+from gangline.drivers.kubernetes.driver import KubernetesDriver
+from gangline.drivers.kubernetes.options import Options
+from gangline.scopes.selectors import tenant_scope
 from tests.beds.kubernetes.bed import Bed
 from tests.support import kubernetes_engine
 from tests.support import orphans as orphans_on_bed

@@ -5,7 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from gangline.clusters.drivers.base import (
+from gangline.clusters.models import Cluster
+from gangline.db.clock import db_now
+from gangline.drivers.base import (
     AttemptRef,
     Busy,
     NotYet,
@@ -13,8 +15,6 @@ from gangline.clusters.drivers.base import (
     ObservedState,
     Result,
 )
-from gangline.clusters.models import Cluster
-from gangline.db.clock import db_now
 from tests.support.engine import Engine
 from workloads.models import Attempt, Workload
 from workloads.services import intents, observe

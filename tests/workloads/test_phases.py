@@ -2,7 +2,7 @@
 
 import pytest
 
-from gangline.clusters.drivers.base import ObservedState as Seen
+from gangline.drivers.base import ObservedState as Seen
 from workloads.services.phases import Action, Situation, derive_phase, plan
 from workloads.statuses import PILLS, STATUSES, status_of, statuses_of
 

@@ -12,10 +12,9 @@ import redis
 from celery import Celery
 from django.conf import settings
 
-from gangline.clusters import leases
-from gangline.clusters.models import SystemNotice
-from gangline.db import clock
+from gangline.db import clock, leases
 from gangline.db.clock import db_now
+from gangline.db.models import SystemNotice
 from scripts.services import Redis
 from tests.support.engine import Engine
 from tests.support.truth import assert_world

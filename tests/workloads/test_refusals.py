@@ -5,15 +5,15 @@ from datetime import timedelta
 
 import pytest
 
-from gangline.clusters.drivers.base import (
+from gangline.db import clock
+from gangline.db.clock import db_now
+from gangline.drivers.base import (
     NotYet,
     Observation,
     ObservedState,
     ReplicaObservation,
     ReplicaState,
 )
-from gangline.db import clock
-from gangline.db.clock import db_now
 from tests.drivers.faults import Fault
 from tests.drivers.faulty import FaultyDriver
 from tests.support.engine import Engine, current_attempt

@@ -4,8 +4,8 @@ import pytest
 from django.test import Client
 
 from gangline.clusters import credentials
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
 from gangline.clusters.models import Cluster
+from gangline.drivers.kubernetes.kinds import KINDS
 from gangline.organization.models import Project
 from tests.support.api_server import Script, answering
 from tests.support.world import make_world

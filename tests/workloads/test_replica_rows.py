@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import (
+from gangline.clusters.models import Cluster
+from gangline.db.clock import db_now
+from gangline.drivers.base import (
     Observation,
     ObservedState,
     ReplicaObservation,
     ReplicaState,
 )
-from gangline.clusters.models import Cluster
-from gangline.db.clock import db_now
 from tests.support.engine import Engine, current_attempt
 from workloads.models import Replica, Workload
 from workloads.services import intents, observe

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from gangline.clusters.drivers.base import Observation, ObservedState
 from gangline.db import clock
 from gangline.db.clock import db_now
+from gangline.drivers.base import Observation, ObservedState
 from tests.support.engine import Engine, current_attempt
 from workloads.models import Attempt, Replica, Workload
 from workloads.selectors import details

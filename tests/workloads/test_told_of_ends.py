@@ -2,7 +2,7 @@
 
 import pytest
 
-from gangline.clusters.drivers.base import ObservedState, ReplicaObservation, ReplicaState
+from gangline.drivers.base import ObservedState, ReplicaObservation, ReplicaState
 from tests.support.engine import See, current_attempt
 from workloads.models import Event, Replica, Workload
 from workloads.services import events, intents

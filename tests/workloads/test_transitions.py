@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from gangline.clusters.drivers.base import AttemptRef, Observation, ObservedState
 from gangline.db import clock
 from gangline.db.clock import db_now
+from gangline.drivers.base import AttemptRef, Observation, ObservedState
 from tests.drivers.faults import Fault
 from tests.drivers.faulty import FaultyDriver
 from tests.support.engine import Engine, current_attempt

@@ -12,7 +12,8 @@ from django.db import OperationalError, connection
 
 from gangline.clusters import connections
 from gangline.clusters.models import Cluster
-from gangline.organization import services
+from gangline.clusters.services import create_cluster
+from gangline.scopes.services import found
 from workloads.watching import watcher as watching
 from workloads.watching.watcher import Watcher
 
@@ -54,8 +55,8 @@ def broken(monkeypatch: pytest.MonkeyPatch, error: Exception, pauses: Pauses) ->
     """Watch such a cluster until it paused that often."""
     monkeypatch.setattr(connections, "_factories", dict(connections._factories))
     connections.register(KIND, lambda cluster: Broken(error))  # type: ignore[arg-type,return-value]
-    services.found(name="Test")
-    cluster = services.create_cluster(actor=None, name="broken", kind=KIND)
+    found(name="Test")
+    cluster = create_cluster(actor=None, name="broken", kind=KIND)
 
     def watch() -> None:
         try:
@@ -97,8 +98,8 @@ def test_one_that_held_for_long_begins_anew_soon(
 
 
 def test_a_watch_that_holds_again_is_no_trouble_any_more(db: None) -> None:
-    services.found(name="Test")
-    cluster = services.create_cluster(actor=None, name="lab", kind=KIND)
+    found(name="Test")
+    cluster = create_cluster(actor=None, name="lab", kind=KIND)
     watcher, driver = Watcher(cluster.pk), Broken(ValueError())
     watcher._broke_off(driver.error)
     cluster.refresh_from_db()
@@ -114,8 +115,8 @@ def test_a_watch_that_holds_again_is_no_trouble_any_more(db: None) -> None:
 
 
 def test_what_broke_off_in_a_process_before_is_no_trouble_any_more(db: None) -> None:
-    services.found(name="Test")
-    cluster = services.create_cluster(actor=None, name="lab", kind=KIND)
+    found(name="Test")
+    cluster = create_cluster(actor=None, name="lab", kind=KIND)
     driver = Broken(ValueError())
     Watcher(cluster.pk)._broke_off(driver.error)
     Watcher(cluster.pk)._heard(driver)  # type: ignore[arg-type]

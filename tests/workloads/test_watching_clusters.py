@@ -8,7 +8,10 @@ import pytest
 from django.db import connection
 
 from gangline.clusters import connections
-from gangline.clusters.drivers.base import (
+from gangline.clusters.models import Cluster
+from gangline.clusters.services import create_cluster
+from gangline.db.clock import db_now
+from gangline.drivers.base import (
     AttemptRef,
     Observation,
     ObservedState,
@@ -16,9 +19,7 @@ from gangline.clusters.drivers.base import (
     ignore_all_told,
     ignore_trouble,
 )
-from gangline.clusters.models import Cluster
-from gangline.db.clock import db_now
-from gangline.organization import services
+from gangline.scopes.services import found
 from tests.support.waiting import wait_for
 from workloads.watching import watcher as watching
 from workloads.watching.watcher import Watcher
@@ -65,8 +66,8 @@ def quiet(
     monkeypatch.setattr(watching, "CURRENT_SECONDS", 0.05)
     monkeypatch.setattr(connections, "_factories", dict(connections._factories))
     connections.register(KIND, lambda cluster: Quiet())  # type: ignore[arg-type,return-value]
-    services.found(name="Test")
-    cluster = services.create_cluster(actor=None, name="quiet", kind=KIND)
+    found(name="Test")
+    cluster = create_cluster(actor=None, name="quiet", kind=KIND)
     stop = threading.Event()
 
     def watch() -> None:

@@ -10,7 +10,6 @@ from django.db.models import Q, QuerySet
 from django.http import QueryDict
 from rest_framework.request import Request
 
-from gangline.access.grants import visible_projects
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.api import filtering
@@ -27,6 +26,7 @@ from gangline.api.paging import (
 )
 from gangline.clusters.models import Cluster
 from gangline.db.prepared import Prepared, prepare
+from gangline.organization.selectors import visible_projects
 from gangline.tables import paging
 from workloads import tables
 from workloads.api import presenting

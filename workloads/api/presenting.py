@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Any
 
 from gangline.clusters.connections import namespace_of
-from gangline.clusters.drivers.base import Rehearsal
 from gangline.clusters.models import Cluster
+from gangline.drivers.base import Rehearsal
 from gangline.spec.problems import Role
 from gangline.spec.values import nest
 from workloads.models import Attempt, Event, Replica, Workload

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from gangline.clusters.drivers.base import LogChunk
+from gangline.drivers.base import LogChunk
 
 STEP = 256 * 1024
 ROOM = 32 * 1024

@@ -8,12 +8,12 @@ from uuid import UUID
 
 from django.db.models import OuterRef, Prefetch, Subquery, prefetch_related_objects
 
-from gangline.access.grants import visible_projects
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotVisible
 from gangline.accounts.models import User
 from gangline.clusters.connections import KUBERNETES
-from gangline.clusters.drivers.base import ObservedState
+from gangline.drivers.base import ObservedState
+from gangline.organization.selectors import visible_projects
 from gangline.spec.catalogue import SpecField, catalogue
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.problems import Role

@@ -5,9 +5,9 @@ from uuid import UUID, uuid4
 
 from assets.models import Template
 from assets.selectors.templates import usable_templates
-from gangline.access.grants import visible_projects
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
+from gangline.organization.selectors import visible_projects
 from workloads.models import Draft, Workload
 from workloads.selectors import listing
 

@@ -9,11 +9,11 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.lookups import In
 from django.http import QueryDict
 
-from gangline.access.grants import visible_projects
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.db.expressions import Unindexed
 from gangline.organization.models import Project
+from gangline.organization.selectors import visible_projects
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.tables import counts
 from gangline.tables.paging import Order

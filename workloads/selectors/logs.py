@@ -10,8 +10,8 @@ from gangline.access.permissions import Permission
 from gangline.access.refusals import NotAllowed, NotVisible
 from gangline.accounts.models import User
 from gangline.clusters.connections import Unconnectable, acts_here, driver_for
-from gangline.clusters.drivers.base import AttemptRef, Driver
 from gangline.db.clock import db_now
+from gangline.drivers.base import AttemptRef, Driver
 from workloads.logs import exporting, merging, searching
 from workloads.logs.cursors import decode, encode
 from workloads.logs.lines import Line, complete

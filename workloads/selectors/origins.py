@@ -7,9 +7,9 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from assets.selectors.templates import usable_templates
-from gangline.access.grants import visible_projects
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
+from gangline.organization.selectors import visible_projects
 from workloads.models import Workload
 
 

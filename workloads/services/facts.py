@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from gangline.clusters.drivers.base import Observation, ObservedState
+from gangline.drivers.base import Observation, ObservedState
 from workloads.models import Attempt, Workload
 from workloads.services import status, timing
 from workloads.services.admission import hands_out_slots

@@ -9,14 +9,14 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 
 from gangline.access.actor import Actor
-from gangline.access.grants import can, visible_projects, who_can
+from gangline.access.grants import can, who_can
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotAllowed, NotVisible
 from gangline.audit import actions
 from gangline.audit.services import record, record_denied
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
-from gangline.organization.selectors import with_scopes
+from gangline.organization.selectors import visible_projects, with_scopes
 from gangline.spec.problems import InvalidSpec
 from workloads.models import Workload
 from workloads.services import intents

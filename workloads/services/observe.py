@@ -8,11 +8,11 @@ from uuid import UUID
 
 from django.db import DataError, transaction
 
-from gangline.clusters.drivers.base import Observation, ObservedState
 from gangline.clusters.models import Cluster
 from gangline.db.batches import update_rows
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
+from gangline.drivers.base import Observation, ObservedState
 from gangline.lib.sentences import sentence
 from gangline.lib.texts import printable
 from workloads import work_bell

@@ -20,7 +20,10 @@ from gangline.access.refusals import NotAllowed, NotVisible
 from gangline.audit import actions
 from gangline.audit.services import record
 from gangline.clusters.connections import Unconnectable, driver_for
-from gangline.clusters.drivers.base import (
+from gangline.clusters.models import Cluster, Orphan
+from gangline.db.clock import db_now
+from gangline.db.locks import locked
+from gangline.drivers.base import (
     AttemptRef,
     Busy,
     Done,
@@ -31,9 +34,6 @@ from gangline.clusters.drivers.base import (
     Result,
     Unknown,
 )
-from gangline.clusters.models import Cluster, Orphan
-from gangline.db.clock import db_now
-from gangline.db.locks import locked
 from workloads import refs
 from workloads.models import Attempt, Workload
 from workloads.services.observe import workload_id

@@ -6,7 +6,7 @@ Nothing here knows rows, clocks or drivers, so tests walk over every pair.
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gangline.clusters.drivers.base import ObservedState as Seen
+from gangline.drivers.base import ObservedState as Seen
 
 RUNNING, STOPPED, DELETED = "Running", "Stopped", "Deleted"
 NONE, SENT, SEEN, GONE = "none", "sent", "seen", "gone"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gangline.clusters.drivers.base import ObservedState
+from gangline.drivers.base import ObservedState
 from gangline.lib.sentences import sentence
 from gangline.web import formats
 from workloads.models import Attempt, CreateState, Outcome, Replica, Workload

@@ -16,7 +16,9 @@ from django.db import transaction
 
 from gangline.clusters import contact
 from gangline.clusters.connections import Unconnectable, acts_here, driver_for
-from gangline.clusters.drivers.base import (
+from gangline.db.clock import db_now
+from gangline.db.locks import locked
+from gangline.drivers.base import (
     AttemptRef,
     Busy,
     Done,
@@ -28,8 +30,6 @@ from gangline.clusters.drivers.base import (
     Result,
     Unknown,
 )
-from gangline.db.clock import db_now
-from gangline.db.locks import locked
 from gangline.lib.fail_points import fail_point
 from gangline.lib.sentences import sentence
 from workloads import refs

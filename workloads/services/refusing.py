@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from gangline.clusters.drivers.base import Driver
+from gangline.drivers.base import Driver
 from gangline.policies.engine import WORKERS, Effective, Resolution
 from gangline.spec.catalogue import SpecField, catalogue
 from gangline.spec.problems import Problem, Role, shown

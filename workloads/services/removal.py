@@ -11,11 +11,12 @@ from gangline.access.actor import Actor
 from gangline.access.grants import can
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotAllowed
+from gangline.clusters import kubernetes
+from gangline.clusters.kubernetes import CannotRemove
 from gangline.clusters.models import Cluster
 from gangline.db.locks import locked
-from gangline.organization import kubernetes
-from gangline.organization.kubernetes import CannotRemove
-from gangline.organization.models import Project, Scope
+from gangline.organization.models import Project
+from gangline.scopes.models import Scope
 from workloads.models import Workload
 from workloads.statuses import ENDED
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from gangline.clusters.drivers.base import ReplicaObservation, ReplicaState
+from gangline.drivers.base import ReplicaObservation, ReplicaState
 from gangline.lib.texts import printable
 from gangline.spec.frameworks import has_gpus
 from workloads.models import Attempt, Replica, Workload

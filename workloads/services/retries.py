@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import transaction
 
-from gangline.clusters.drivers.base import ObservedState
+from gangline.drivers.base import ObservedState
 from workloads.models import Attempt, CreateState, Desired, Outcome, Workload
 from workloads.services import admission, events
 from workloads.services.reasons import failure, seconds_in_words, times_in_words

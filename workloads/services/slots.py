@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
-from gangline.clusters.drivers.base import ReplicaPlacement
+from gangline.drivers.base import ReplicaPlacement
 from gangline.lib.sizes import bytes_in_words
 from gangline.spec.frameworks import FRAMEWORKS, has_gpus
 from gangline.spec.types import quantity_bytes

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from gangline.clusters.drivers.base import ObservedState
 from gangline.db.batches import update_rows
+from gangline.drivers.base import ObservedState
 from gangline.live import bell
 from workloads.models import Attempt, CreateState, Replica, ScopeSeq, Workload
 from workloads.services import events, reasons

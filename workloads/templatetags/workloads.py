@@ -8,10 +8,10 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from gangline.forms.words import item_in_words, readable
 from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS
 from gangline.spec.problems import Role
+from gangline.spec_forms.words import item_in_words, readable
 from gangline.tables.cells import NONE, running_for
 from gangline.web import components, formats
 from gangline.web.templatetags.gangline import copy

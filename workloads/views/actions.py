@@ -14,9 +14,9 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
 
 from gangline.access.actor import Actor, actor_of
-from gangline.access.grants import visible_projects
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotAllowed, NotVisible
+from gangline.organization.selectors import visible_projects
 from gangline.spec.problems import InvalidSpec
 from gangline.web.confirm import Question, ask
 from workloads.models import Workload

@@ -13,10 +13,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from gangline.access.actor import actor_of
 from gangline.access.refusals import NotVisible
+from gangline.clusters import kubernetes
+from gangline.clusters.connecting import managed
 from gangline.clusters.models import Cluster, Orphan
-from gangline.forms.words import count
-from gangline.organization import kubernetes
-from gangline.organization.connecting import managed
+from gangline.spec_forms.words import count
 from gangline.web.confirm import Question, ask
 from workloads.services import orphans, removal
 

@@ -10,8 +10,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gangline.access.actor import actor_of
-from gangline.access.grants import may_create_somewhere
 from gangline.accounts.services import prefer
+from gangline.organization.selectors import may_create_somewhere
 from gangline.tables.counts import in_words
 from workloads.models import Draft, Workload
 from workloads.selectors import listing

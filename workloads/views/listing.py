@@ -10,12 +10,16 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotModified, Json
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET
 
-from gangline.access.grants import may_create_somewhere, visible_projects
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.db.clock import db_now
 from gangline.live.feeds import Refused
-from gangline.organization.seeing import late_clusters, with_news
+from gangline.organization.selectors import (
+    late_clusters,
+    may_create_somewhere,
+    visible_projects,
+    with_news,
+)
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.tables.columns import Header
 from gangline.tables.counts import in_words

@@ -11,8 +11,8 @@ from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
 from gangline.clusters.connections import acts_here
-from gangline.clusters.leases import PRUNER, LeaseHolder
 from gangline.db.clock import db_now
+from gangline.db.leases import PRUNER, LeaseHolder
 from workloads.models import Draft, IdempotencyKey, Workload
 
 log = logging.getLogger(__name__)

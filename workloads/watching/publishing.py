@@ -10,7 +10,7 @@ from uuid import UUID
 
 from django.utils.module_loading import import_string
 
-from gangline.clusters import leases
+from gangline.db import leases
 from gangline.db.clock import db_now
 from workloads import tasks
 

@@ -18,10 +18,11 @@ from django.db import DatabaseError, close_old_connections
 
 from gangline.clusters import contact
 from gangline.clusters.connections import acts_here
-from gangline.clusters.leases import TICKER, LeaseHolder
-from gangline.clusters.models import Cluster, Lease
+from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
+from gangline.db.leases import TICKER, LeaseHolder
 from gangline.db.locks import update_in_order
+from gangline.db.models import Lease
 from workloads import work_bell
 from workloads.models import Workload
 from workloads.services import admission, claims

@@ -7,14 +7,13 @@ from functools import cached_property
 
 from assets.models import Template
 from assets.selectors.templates import templates_for
-from gangline.access.grants import visible_projects
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.clusters.connections import facts_of
-from gangline.clusters.drivers.facts import Facts, FrameworkOffer
 from gangline.clusters.models import Cluster
+from gangline.drivers.facts import Facts, FrameworkOffer
 from gangline.organization.models import Project
-from gangline.organization.selectors import with_scopes
+from gangline.organization.selectors import visible_projects, with_scopes
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY, configuration_problem
 from workloads.models import Workload
 from workloads.wizard.state import (

@@ -8,16 +8,16 @@ from functools import cached_property
 from assets.models import Template
 from gangline.access.actor import Actor
 from gangline.clusters.connections import Unconnectable, driver_for
-from gangline.clusters.drivers.base import NO_FACTS, Driver
+from gangline.drivers.base import NO_FACTS, Driver
 from gangline.forms.fields import Offer
-from gangline.forms.raw import YOU
-from gangline.forms.spec_form import RoleForm
 from gangline.policies.effective import EffectivePolicy, effective_policy
 from gangline.policies.engine import Request, Resolution, resolve
 from gangline.policies.selectors import effective_for
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
 from gangline.spec.problems import Problem, Role
 from gangline.spec.words import one_of
+from gangline.spec_forms.raw import YOU
+from gangline.spec_forms.spec_form import RoleForm
 from workloads.models import Draft, Workload
 from workloads.services import submission
 from workloads.wizard.choices import Choices, as_uuid

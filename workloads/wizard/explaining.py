@@ -8,11 +8,11 @@ from django.urls import reverse
 
 from gangline.access.grants import can, who_can
 from gangline.access.permissions import Permission
-from gangline.forms.limits import Explanation, explain
 from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.problems import Role
 from gangline.spec.workload import SPEC
+from gangline.spec_forms.limits import Explanation, explain
 from workloads.wizard.desk import Desk
 from workloads.wizard.pages import step_url
 from workloads.wizard.setup_page import path_of

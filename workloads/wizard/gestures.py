@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from gangline.forms.posted import InheritedItem, item_row_id
-from gangline.forms.raw import RoleInputs, Row, new_row_id
-from gangline.forms.spec_form import RoleForm
 from gangline.spec.catalogue import Kind
 from gangline.spec.problems import Role
+from gangline.spec_forms.posted import InheritedItem, item_row_id
+from gangline.spec_forms.raw import RoleInputs, Row, new_row_id
+from gangline.spec_forms.spec_form import RoleForm
 from workloads.wizard.desk import Desk
 from workloads.wizard.state import DraftState
 

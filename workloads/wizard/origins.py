@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from assets.models import Template
 from assets.selectors.fitness import reason_against
 from assets.selectors.templates import usable_templates
-from gangline.access.grants import visible_projects
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotVisible
 from gangline.accounts.models import User
 from gangline.organization.models import Project
+from gangline.organization.selectors import visible_projects
 from workloads.models import Workload
 from workloads.services.naming import free_name
 from workloads.wizard.choices import Choices, as_uuid

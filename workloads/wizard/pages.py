@@ -10,10 +10,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from gangline.forms.fields import SectionView, dom_id
-from gangline.forms.limits import capital
-from gangline.forms.words import count
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
 from gangline.spec.problems import Problem, Role
+from gangline.spec_forms.limits import capital
+from gangline.spec_forms.words import count
 from workloads.services.submission import Preview
 from workloads.wizard import drafts, setup_page
 from workloads.wizard.desk import NO_PROJECT, Desk

@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from assets.models import Template
-from gangline.forms.item_texts import item_texts
-from gangline.forms.raw import RoleInputs, Row, new_row_id
-from gangline.forms.said import typed_of
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.problems import Role
 from gangline.spec.workload import SPEC, SpecModels
+from gangline.spec_forms.item_texts import item_texts
+from gangline.spec_forms.raw import RoleInputs, Row, new_row_id
+from gangline.spec_forms.said import typed_of
 from workloads.models import Workload
 from workloads.wizard.state import (
     CLUSTER,

@@ -8,8 +8,8 @@ from typing import Any
 
 from django.utils.dateparse import parse_datetime
 
-from gangline.clusters.drivers.base import Rehearsal
 from gangline.db.clock import db_now
+from gangline.drivers.base import Rehearsal
 from gangline.spec.problems import Problem
 from workloads.models import Attempt, Draft
 from workloads.services import rehearsing

@@ -8,13 +8,13 @@ from typing import Any
 
 from django.utils import timezone
 
-from gangline.forms.limits import displayed
-from gangline.forms.words import count, item_in_words, readable
 from gangline.policies.engine import Effective
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.values import nest
 from gangline.spec.workload import SPEC
+from gangline.spec_forms.limits import displayed
+from gangline.spec_forms.words import count, item_in_words, readable
 from workloads.models import Attempt
 from workloads.services.submission import Preview
 from workloads.wizard.desk import Desk

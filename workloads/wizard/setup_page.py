@@ -7,14 +7,14 @@ from django.http import QueryDict
 
 from assets.models import Template
 from assets.selectors.fitness import reason_against
-from gangline.clusters.drivers.facts import FrameworkOffer
 from gangline.clusters.models import Cluster
-from gangline.forms import limits
+from gangline.drivers.facts import FrameworkOffer
 from gangline.forms.fields import Card, FieldView, Option
 from gangline.policies.rules import FieldRule
 from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS, WORKERS_AND_MASTER
 from gangline.spec.problems import Problem, Role
 from gangline.spec.types import LONGEST_NAME
+from gangline.spec_forms import limits
 from workloads.selectors.room import room_in_words
 from workloads.wizard.choices import Choices
 from workloads.wizard.prefill import with_template

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gangline.forms.raw import YOU, RoleInputs, Typed
+from gangline.spec_forms.raw import YOU, RoleInputs, Typed
 
 CLUSTER, PROJECT, FRAMEWORK = "clusterId", "projectId", "distributedFramework"
 CONFIGURATION, TEMPLATE, NAME = "configuration", "templateId", "name"

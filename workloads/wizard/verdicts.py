@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gangline.forms.limits import capital
-from gangline.forms.words import count
 from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS
 from gangline.spec.problems import Problem
+from gangline.spec_forms.limits import capital
+from gangline.spec_forms.words import count
 from gangline.web import formats
 from workloads.services.submission import Preview, Totals
 from workloads.wizard.desk import Desk

@@ -8,8 +8,8 @@ from typing import Any
 from django.db.models import Q, QuerySet
 
 from gangline.accounts.models import User
-from gangline.organization.models import Project, Scope
-from gangline.organization.selectors import is_loaded, scopes_to
+from gangline.scopes.models import Scope
+from gangline.scopes.selectors import is_loaded, scopes_to
 
 from .models import Grant
 from .permissions import Permission
@@ -45,24 +45,31 @@ def held_permissions(
     return frozenset(held | {p for role in roles if is_owner for p in role.own_only})
 
 
+def held_anywhere(user: User) -> frozenset[Permission]:
+    """Every permission that the person holds in any scope."""
+    if not user.is_active:
+        return frozenset()
+    names = Grant.objects.filter(user=user).values_list("role", flat=True).distinct()
+    return frozenset(p for name in names if name in ROLES for p in ROLES[name].permissions)
+
+
 def visible_scopes(user: User, permission: Permission) -> QuerySet[Scope]:
     """Every scope in which ``can(user, permission, scope)`` holds."""
-    if not user.is_active:
-        return Scope.objects.none()
-    granted = Grant.objects.filter(user=user, role__in=_roles(permission, own=False)).values(
-        "scope_id"
-    )
-    return Scope.objects.filter(_below("pk", "parent", granted))
+    return Scope.objects.filter(_below("pk", "parent", _granted(user, permission)))
 
 
-def visible_projects(user: User, permission: Permission) -> QuerySet[Project]:
-    """Every project in which ``can(user, permission, project.scope)`` holds."""
-    if not user.is_active:
-        return Project.objects.none()
-    granted = Grant.objects.filter(user=user, role__in=_roles(permission, own=False)).values(
-        "scope_id"
-    )
-    return Project.objects.filter(_below("scope_id", "scope__parent", granted))
+def holds(user: User, permission: Permission, scope: str = "scope") -> Q:
+    """Condition on rows with a foreign key ``scope``: ``can(user, permission, row.scope)``."""
+    return _below(f"{scope}_id", f"{scope}__parent", _granted(user, permission))
+
+
+def holds_below(user: User, permission: Permission, scope: str = "scope") -> Q:
+    """Condition on rows: the permission is held in the row's scope or in any scope below it."""
+    granted = Grant.objects.filter(pk__in=_granted(user, permission).values("pk"))
+    condition = holds(user, permission, scope)
+    for n in range(1, DEPTH + 1):
+        condition |= Q(**{f"{scope}__in": granted.values("__".join(["scope", *["parent"] * n]))})
+    return condition
 
 
 def who_can(permission: Permission, scope: Scope) -> list[User]:
@@ -75,9 +82,10 @@ def who_can(permission: Permission, scope: Scope) -> list[User]:
     return list({grant.user_id: grant.user for grant in near_first}.values())
 
 
-def may_create_somewhere(user: User) -> bool:
-    """Whether any project takes this person's workloads."""
-    return visible_projects(user, Permission.WORKLOAD_CREATE).exists()
+def _granted(user: User, permission: Permission) -> QuerySet[Grant, Any]:
+    """Scopes of the grants that give the permission."""
+    grants = Grant.objects.filter(user=user, role__in=_roles(permission, own=False))
+    return (grants if user.is_active else grants.none()).values("scope_id")
 
 
 def _roles(permission: Permission, *, own: bool) -> list[str]:

@@ -8,7 +8,7 @@ class Grant(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="grants")
     role = models.CharField(max_length=40)
     """Name of a role in `gangline.access.roles`."""
-    scope = models.ForeignKey("organization.Scope", models.CASCADE, related_name="grants")
+    scope = models.ForeignKey("scopes.Scope", models.CASCADE, related_name="grants")
     created_at = models.DateTimeField()
 
     class Meta:

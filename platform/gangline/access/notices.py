@@ -4,8 +4,8 @@ from django.db import DatabaseError
 from django.http import HttpRequest
 
 from gangline.accounts.models import User
-from gangline.clusters import leases
-from gangline.organization.models import Scope, ScopeKind
+from gangline.db import leases
+from gangline.scopes.models import Scope, ScopeKind
 
 from .grants import can
 from .permissions import Permission

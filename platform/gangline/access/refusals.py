@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from gangline.organization.models import Scope
+from gangline.scopes.models import Scope
 
 from .permissions import Permission
 
@@ -39,6 +39,10 @@ _ACTIONS = {
     Permission.TEMPLATE_MANAGE: "change templates",
     Permission.POLICY_VIEW: "see policies",
     Permission.POLICY_MANAGE: "change policies",
+    Permission.DEPARTMENT_VIEW: "see departments",
+    Permission.DEPARTMENT_CREATE: "create departments",
+    Permission.DEPARTMENT_EDIT: "change departments",
+    Permission.DEPARTMENT_DELETE: "delete departments",
     Permission.PROJECT_VIEW: "see projects",
     Permission.PROJECT_CREATE: "create projects",
     Permission.MEMBER_MANAGE: "change who belongs to it",

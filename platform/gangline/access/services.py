@@ -8,7 +8,7 @@ from gangline.audit import actions
 from gangline.audit.services import record
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
-from gangline.organization.models import Scope
+from gangline.scopes.models import Scope
 
 from .actor import Actor
 from .grants import can

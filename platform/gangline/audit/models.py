@@ -15,7 +15,7 @@ class AuditEntry(models.Model):
     object_type = models.CharField(max_length=40)
     object_id = models.CharField(max_length=64, blank=True)
     object_name = models.CharField(max_length=150, blank=True)
-    scope = models.ForeignKey("organization.Scope", models.SET_NULL, null=True)
+    scope = models.ForeignKey("scopes.Scope", models.SET_NULL, null=True)
     result = models.CharField(max_length=8, default="ok")
     """ok, denied or failed."""
     reason = models.CharField(max_length=400, blank=True)

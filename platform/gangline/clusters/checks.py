@@ -13,14 +13,14 @@ from datetime import datetime, timedelta
 from django.db import close_old_connections, connections
 
 from gangline.db.clock import db_now
+from gangline.drivers.facts import Health
+from gangline.drivers.kubernetes import probing
+from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.client import Client
+from gangline.drivers.kubernetes.steps import State, Step, StepName
 
 from . import credentials, services
 from .connections import KUBERNETES, Unconnectable, client_for
-from .drivers.facts import Health
-from .drivers.kubernetes import probing
-from .drivers.kubernetes.access import Access
-from .drivers.kubernetes.client import Client
-from .drivers.kubernetes.steps import State, Step, StepName
 from .models import Cluster, ConnectionCheck
 
 log = logging.getLogger(__name__)

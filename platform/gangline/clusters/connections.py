@@ -13,19 +13,19 @@ from uuid import UUID
 
 from django.conf import settings
 
+from gangline.drivers.base import Driver
+from gangline.drivers.facts import Facts, FrameworkOffer, Runtime
+from gangline.drivers.kubernetes import names, queues
+from gangline.drivers.kubernetes.client import Client
+from gangline.drivers.kubernetes.driver import KubernetesDriver
+from gangline.drivers.kubernetes.options import Options as KubernetesOptions
+from gangline.drivers.kubernetes.pacing import Allowance
+from gangline.drivers.kubernetes.quantities import GPU
+from gangline.drivers.local.driver import LocalDriver, Options
+from gangline.drivers.local.shim.log import Limits
 from gangline.lib.paths import RESOURCES
 
 from . import credentials
-from .drivers.base import Driver
-from .drivers.facts import Facts, FrameworkOffer, Runtime
-from .drivers.kubernetes import names, queues
-from .drivers.kubernetes.client import Client
-from .drivers.kubernetes.driver import KubernetesDriver
-from .drivers.kubernetes.options import Options as KubernetesOptions
-from .drivers.kubernetes.pacing import Allowance
-from .drivers.kubernetes.quantities import GPU
-from .drivers.local.driver import LocalDriver, Options
-from .drivers.local.shim.log import Limits
 from .models import Cluster
 
 Factory = Callable[[Cluster], Driver]

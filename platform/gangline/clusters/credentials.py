@@ -13,11 +13,11 @@ from django.conf import settings
 
 from gangline.accounts.models import User
 from gangline.db.clock import db_now
+from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.addresses import Reach
+from gangline.drivers.kubernetes.identities import identity_of
 from gangline.lib.sealing import CannotOpen, CannotSeal, KeyFile, Keyring, key_of
 
-from .drivers.kubernetes.access import Access
-from .drivers.kubernetes.addresses import Reach
-from .drivers.kubernetes.identities import identity_of
 from .models import Cluster, Credential
 
 BATCH = 100

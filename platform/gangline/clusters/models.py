@@ -1,4 +1,4 @@
-"""Clusters and the leases of the processes that act on them."""
+"""Clusters, their credentials, checks and unmanaged objects."""
 
 import uuid
 from datetime import timedelta
@@ -11,14 +11,14 @@ class Cluster(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=63, unique=True)
     kind = models.CharField(max_length=12)
-    """Name of a driver in `gangline.clusters.drivers`: ``local`` or ``kubernetes``."""
-    scope = models.OneToOneField("organization.Scope", models.PROTECT)
+    """Name of a driver in `gangline.drivers`: ``local`` or ``kubernetes``."""
+    scope = models.OneToOneField("scopes.Scope", models.PROTECT)
     host_id = models.CharField(max_length=64, blank=True)
     """Local clusters: only processes of the same host and data folder act on it (R17)."""
     when_unreachable = models.CharField(max_length=6, default="queue")
     config = models.JSONField(default=dict, blank=True)
     facts = models.JSONField(default=dict, blank=True)
-    """`gangline.clusters.drivers.facts.Facts` of the last good probe, as JSON."""
+    """`gangline.drivers.facts.Facts` of the last good probe, as JSON."""
     capacity = models.JSONField(default=dict, blank=True)
     health = models.CharField(max_length=12, default="Unknown")
     """Connected, Unreachable or Unknown."""
@@ -90,7 +90,7 @@ class ConnectionCheck(models.Model):
     is_trial = models.BooleanField(default=False)
     """It tries a credential that is not stored yet: the connection itself is not touched."""
     steps = models.JSONField(default=list)
-    """`gangline.clusters.drivers.kubernetes.probing.Step` as JSON, in their order."""
+    """`gangline.drivers.kubernetes.probing.Step` as JSON, in their order."""
     started_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
 
@@ -154,27 +154,3 @@ class Orphan(models.Model):
     def stays(self) -> bool:
         """It was found again after somebody asked to delete it."""
         return bool(self.decided_at and self.seen_at > self.decided_at + ORPHAN_GOES_WITHIN)
-
-
-class Lease(models.Model):
-    """The right of one process to play a role such as ``ticker`` or ``watcher:<cluster>``."""
-
-    name = models.CharField(max_length=80, primary_key=True)
-    owner = models.CharField(max_length=120)
-    until = models.DateTimeField()
-    fence = models.BigIntegerField(default=0)
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class SystemNotice(models.Model):
-    """A trouble of Gangline's own machinery; the row goes when it is over."""
-
-    name = models.CharField(max_length=40, primary_key=True)
-    """``message-service`` or ``workers``."""
-    message = models.CharField(max_length=400)
-    since = models.DateTimeField()
-
-    def __str__(self) -> str:
-        return self.message

@@ -20,7 +20,7 @@ from gangline.accounts.services import CannotMake, make_token, revoke_token
 from gangline.config.env import Env, env
 from gangline.db.clock import db_now
 from gangline.lib.texts import whole
-from gangline.organization.selectors import tenant_scope
+from gangline.scopes.selectors import tenant_scope
 from gangline.web.confirm import Question, ask
 from workloads.selectors.first_steps import HIDDEN
 

@@ -1,1 +1,1 @@
-"""Forms made from the workload spec."""
+"""How fields are drawn: one view of a field, one template."""

@@ -3,7 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gangline.forms.limits import Part
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a hint and the scope that set it; an empty scope is the product itself."""
+
+    text: str
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +182,12 @@ class FieldView:
     unavailable: str = ""
     """Why this cluster cannot do it."""
     errors: tuple[str, ...] = ()
+    input_type: str = "text"
+    autocomplete: str = "off"
+    maxlength: int = 0
+    rows: int = 4
+    checked: bool = False
+    readonly: bool = False
     is_live: bool = False
     """Scripts renew its errors after each save, not only when the step is left."""
 
@@ -184,14 +196,18 @@ class FieldView:
         return dom_id(self.path)
 
     @property
+    def template(self) -> str:
+        return f"forms/controls/{self.control}.html"
+
+    @property
     def wide(self) -> bool:
         """Whether the field takes a line of its own."""
-        return self.control in ("cards", "rows")
+        return self.control in ("cards", "rows", "checks", "radios", "textarea", "matrix")
 
     @property
     def group(self) -> bool:
         """Whether the field is a group of controls, hence a fieldset with a legend."""
-        return self.wide
+        return self.wide and self.control != "textarea"
 
     @property
     def has_hint(self) -> bool:

@@ -1,65 +1,42 @@
-"""The scope tree: tenant > cluster > department > project (R1)."""
+"""Departments and projects: where people work."""
 
 import uuid
 
+from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils.text import capfirst
+
+from gangline.resources.models import TreeNode
+from gangline.scopes.models import Scope, ScopeKind
+from gangline.spec.types import workload_name_problem
+
+RESERVED = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})
 
 
-class ScopeKind(models.TextChoices):
-    TENANT = "tenant"
-    CLUSTER = "cluster"
-    DEPARTMENT = "department"
-    PROJECT = "project"
+def unit_name(name: str) -> None:
+    """A name that a namespace can be made from; raises ValidationError."""
+    if problem := workload_name_problem(name):
+        raise ValidationError(capfirst(f"{problem}."), "name", {"value": name})
+    if name in RESERVED:
+        raise ValidationError("Kubernetes uses this name itself.", "reserved", {"value": name})
 
 
-class Scope(models.Model):
-    """A node of the tree: the only target of policies, grants and assets."""
+class Department(TreeNode):
+    scope_kind = ScopeKind.DEPARTMENT
+    parent_field = "cluster"
 
-    kind = models.CharField(max_length=12)
-    parent = models.ForeignKey("self", models.PROTECT, null=True, related_name="children")
-    name = models.CharField(max_length=63)
-    """Copy of the node's name, so that one query names every source of a rule."""
-
-    class Meta:
-        constraints = [
-            models.CheckConstraint(
-                condition=models.Q(kind__in=[k.value for k in ScopeKind]), name="scope_kind_known"
-            ),
-            models.UniqueConstraint(
-                fields=["kind"], condition=models.Q(kind="tenant"), name="one_tenant"
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return self.label
-
-    @property
-    def label(self) -> str:
-        """``project vision``, as rules and chips name it; just ``tenant`` for the one tenant."""
-        return self.kind if self.kind == ScopeKind.TENANT else f"{self.kind} {self.name}"
-
-
-class Installation(models.Model):
-    """This installation, one row. Its id labels everything it makes on a cluster."""
-
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    name = models.CharField(max_length=63)
-    scope = models.OneToOneField(Scope, models.PROTECT)
-    created_at = models.DateTimeField()
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class Department(models.Model):
     cluster = models.ForeignKey("clusters.Cluster", models.PROTECT, related_name="departments")
-    name = models.CharField(max_length=63)
+    name = models.CharField(max_length=63, validators=[unit_name])
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
-    scope = models.OneToOneField(Scope, models.PROTECT)
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["cluster", "name"], name="department_name_in_cluster")
+            models.UniqueConstraint(
+                fields=["cluster", "name"],
+                name="department_name_in_cluster",
+                violation_error_code="unique",
+                violation_error_message="The cluster has a department of this name already.",
+            )
         ]
 
     def __str__(self) -> str:

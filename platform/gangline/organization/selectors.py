@@ -1,40 +1,29 @@
-"""Reading the scope tree."""
+"""Which projects a person sees, and what is read with them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
+from gangline.access.grants import holds
+from gangline.access.permissions import Permission
+from gangline.accounts.models import User
+from gangline.clusters.health import Health, late_news
 from gangline.clusters.models import Cluster
 
-from .models import Department, Installation, Project, Scope, ScopeKind
+from .models import Department, Project
+
+_NEWS = ("name", "health", "health_reason", "health_since", "heard_at", "watch_trouble")
 
 
-def installation() -> Installation:
-    """This installation. Raises DoesNotExist before the first start has founded it."""
-    return Installation.objects.select_related("scope").get()
+def visible_projects(user: User, permission: Permission) -> QuerySet[Project]:
+    """Every project in which ``can(user, permission, project.scope)`` holds."""
+    return Project.objects.filter(holds(user, permission))
 
 
-def tenant_scope() -> Scope:
-    """The top of the tree."""
-    return Scope.objects.get(kind=ScopeKind.TENANT)
-
-
-def scopes_to(scope: Scope) -> list[Scope]:
-    """``scope`` and all above it, from far (tenant) to near."""
-    chain: list[Scope] = []
-    at: Scope | None = scope
-    while at is not None:
-        chain.append(at)
-        at = at.parent
-    return chain[::-1]
-
-
-def is_loaded(scope: Scope) -> bool:
-    """Whether `scopes_to` needs no query: all above it came with the scope."""
-    at: Scope | None = scope
-    while at is not None:
-        if not Scope.parent.is_cached(at):
-            return at.parent_id is None
-        at = at.parent
-    return True
+def may_create_somewhere(user: User) -> bool:
+    """Whether any project takes this person's workloads."""
+    return visible_projects(user, Permission.WORKLOAD_CREATE).exists()
 
 
 def with_scopes(projects: QuerySet[Project]) -> QuerySet[Project]:
@@ -50,3 +39,23 @@ def clusters_of(projects: QuerySet[Project]) -> QuerySet[Cluster]:
 def departments_of(projects: QuerySet[Project]) -> QuerySet[Department]:
     """The departments to which ``projects`` belong."""
     return Department.objects.filter(pk__in=projects.values("department_id"))
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A cluster whose workloads are shown as they were, and since when."""
+
+    cluster: Cluster
+    health: Health
+
+
+def with_news(projects: QuerySet[Project]) -> QuerySet[Project]:
+    """``projects`` with what `late_clusters` must know of their clusters, in the same query."""
+    return projects.select_related("cluster").only("name", *(f"cluster__{name}" for name in _NEWS))
+
+
+def late_clusters(projects: Iterable[Project]) -> list[Late]:
+    """Those that do not answer, or of which nothing is heard, by name."""
+    clusters = {project.cluster_id: project.cluster for project in projects}.values()
+    told = ((one, late_news(one)) for one in sorted(clusters, key=lambda one: one.name))
+    return [Late(one, health) for one, health in told if health is not None]

@@ -1,11 +1,9 @@
-"""Building the scope tree: every cluster, department and project gets its scope with it."""
+"""Departments and projects: each gets its scope with it."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
 from gangline.access.actor import Actor
 from gangline.access.grants import can
@@ -16,68 +14,18 @@ from gangline.audit.services import record
 from gangline.clusters.connections import queue_problem
 from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
+from gangline.scopes.models import Scope, ScopeKind
+from gangline.scopes.services import NameRefused, new_scope
 from gangline.spec.types import workload_name_problem
 
-from .models import Department, Installation, Project, Scope, ScopeKind
+from .models import Department, Project
 
 _QUEUE = re.compile(r"[a-z0-9](?:[a-z0-9.-]{0,61}[a-z0-9])?")
 RESERVED = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})
 
 
-class NameRefused(ValueError):
-    """The name is malformed, reserved or taken, in a sentence."""
-
-
 class QueueRefused(ValueError):
     """The queue cannot be one of the cluster, in a sentence."""
-
-
-def found(*, name: str) -> Installation:
-    """The installation and its tenant scope; the existing one when there is one already."""
-    with transaction.atomic():
-        existing = Installation.objects.select_related("scope").first()
-        if existing is not None:
-            return existing
-        scope = Scope.objects.create(kind=ScopeKind.TENANT, parent=None, name=name[:63])
-        return Installation.objects.create(name=name[:63], scope=scope, created_at=db_now())
-
-
-def create_cluster(
-    *,
-    actor: Actor | None,
-    name: str,
-    kind: str,
-    host_id: str = "",
-    when_unreachable: str = "queue",
-) -> Cluster:
-    """A cluster below the tenant. ``actor`` None: the installation itself, at its first start."""
-    if not name.strip() or len(name) > 63 or not name.isprintable():
-        raise NameRefused("A cluster's name is 1 to 63 visible characters.")
-    tenant = Installation.objects.select_related("scope").get().scope
-    _need(actor, Permission.CLUSTER_MANAGE, tenant)
-    taken = f"There is already a cluster {name}."
-    with _new_scope(ScopeKind.CLUSTER, tenant.pk, name, taken) as scope:
-        cluster = Cluster.objects.create(
-            name=name,
-            kind=kind,
-            scope=scope,
-            host_id=host_id,
-            when_unreachable=when_unreachable,
-            created_at=db_now(),
-        )
-        _record(actor, actions.CLUSTER_CREATE, cluster, kind=kind)
-    return cluster
-
-
-def create_department(*, actor: Actor | None, cluster: Cluster, name: str) -> Department:
-    """A department of a cluster."""
-    _check_name("department", name)
-    _need(actor, Permission.SETTINGS_MANAGE, cluster.scope)
-    taken = f"There is already a department {name} on {cluster.name}."
-    with _new_scope(ScopeKind.DEPARTMENT, cluster.scope_id, name, taken) as scope:
-        department = Department.objects.create(cluster=cluster, name=name, scope=scope)
-        _record(actor, actions.DEPARTMENT_CREATE, department)
-    return department
 
 
 def create_project(
@@ -96,7 +44,7 @@ def create_project(
     _check_queue(department.cluster, name, queue)
     _need(actor, Permission.PROJECT_CREATE, department.scope)
     taken = f"There is already a project {name} on {department.cluster.name}."
-    with _new_scope(ScopeKind.PROJECT, department.scope_id, name, taken) as scope:
+    with new_scope(ScopeKind.PROJECT, department.scope_id, name, taken) as scope:
         project = Project.objects.create(
             department=department,
             cluster_id=department.cluster_id,
@@ -148,19 +96,7 @@ def _check_name(noun: str, name: str) -> None:
         raise NameRefused(f"{name} is reserved: Kubernetes uses it.")
 
 
-@contextmanager
-def _new_scope(kind: ScopeKind, parent_id: int, name: str, taken: str) -> Iterator[Scope]:
-    """The scope of what the block makes, all or nothing; ``taken`` is said of a name in use."""
-    try:
-        with transaction.atomic():
-            yield Scope.objects.create(kind=kind, parent_id=parent_id, name=name)
-    except IntegrityError as error:
-        raise NameRefused(taken) from error
-
-
-def _record(
-    actor: Actor | None, action: str, made: Cluster | Department | Project, **detail: Any
-) -> None:
+def _record(actor: Actor | None, action: str, made: Department | Project, **detail: Any) -> None:
     record(
         actor=actor,
         action=action,

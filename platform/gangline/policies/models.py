@@ -10,7 +10,7 @@ class Policy(models.Model):
     """Policy of one scope for distributed training. ``text`` is the YAML as the person wrote it."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    scope = models.OneToOneField("organization.Scope", models.CASCADE, related_name="policy")
+    scope = models.OneToOneField("scopes.Scope", models.CASCADE, related_name="policy")
     text = models.TextField()
     version = models.PositiveIntegerField(default=1)
     updated_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)

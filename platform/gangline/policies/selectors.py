@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
-from gangline.organization.models import Project, Scope
-from gangline.organization.selectors import is_loaded, scopes_to
+from gangline.organization.models import Project
+from gangline.scopes.models import Scope
+from gangline.scopes.selectors import is_loaded, scopes_to
 
 from .document import PolicyDocument, parse
 from .effective import EffectivePolicy, Layer, effective_policy

@@ -10,7 +10,7 @@ from gangline.audit import actions
 from gangline.audit.services import record
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
-from gangline.organization.models import Scope, ScopeKind
+from gangline.scopes.models import Scope, ScopeKind
 
 from .document import InvalidPolicy, parse
 from .effective import check_document

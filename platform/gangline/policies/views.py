@@ -17,7 +17,7 @@ from gangline.access.grants import can, visible_scopes
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.lib.texts import whole
-from gangline.organization.models import Scope
+from gangline.scopes.models import Scope
 from gangline.spec.catalogue import SpecField, catalogue
 from gangline.spec.problems import Role
 from gangline.spec.words import with_unit

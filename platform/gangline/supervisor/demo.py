@@ -13,9 +13,11 @@ from gangline.accounts.services import create_user, deactivate, reactivate
 from gangline.clusters.models import Cluster
 from gangline.organization import services as organization
 from gangline.organization.models import Department, Project
-from gangline.organization.selectors import tenant_scope
 from gangline.policies import services as policies
 from gangline.policies.models import Policy
+from gangline.resources.services import make
+from gangline.scopes.selectors import tenant_scope
+from gangline.scopes.services import found
 from gangline.spec.frameworks import WORKERS_AND_MASTER
 from gangline.supervisor import installation
 
@@ -69,7 +71,7 @@ _TEMPLATES: tuple[tuple[str, str, str, Mapping[str, Any]], ...] = (
 @transaction.atomic
 def load() -> None:
     """Make what is missing of the demo. What people have changed since stays as it is."""
-    organization.found(name=installation.NAME)
+    found(name=installation.NAME)
     administrator, researcher = _person(ADMINISTRATOR), _person(RESEARCHER)
     department = _department(installation.local() or installation.this_machine())
     vision = _project(department, VISION, gpu_quota=2)
@@ -118,7 +120,7 @@ def _person(name: str) -> User:
 
 def _department(cluster: Cluster) -> Department:
     found = Department.objects.filter(cluster=cluster, name=DEPARTMENT).first()
-    return found or organization.create_department(actor=None, cluster=cluster, name=DEPARTMENT)
+    return found or make("department", cluster=cluster, name=DEPARTMENT)
 
 
 def _project(department: Department, name: str, *, gpu_quota: int | None = None) -> Project:

@@ -11,9 +11,9 @@ from typing import Literal
 from django.db import DatabaseError, connection
 
 from gangline.clusters import credentials
-from gangline.clusters.drivers.local import sandbox
 from gangline.config.env import env
 from gangline.db.clock import db_now
+from gangline.drivers.local import sandbox
 from gangline.lib.sealing import CannotSeal
 from gangline.lib.sizes import bytes_in_words
 from gangline.supervisor import lockfile, schema

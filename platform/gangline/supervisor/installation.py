@@ -9,12 +9,14 @@ from gangline.accounts.models import User
 from gangline.accounts.services import create_user
 from gangline.clusters.connections import host_id, namespace_of
 from gangline.clusters.models import Cluster
-from gangline.clusters.services import measure
+from gangline.clusters.services import create_cluster, measure
 from gangline.config.env import env
 from gangline.lib.program import program
 from gangline.organization import services as organization
 from gangline.organization.models import Project
-from gangline.organization.selectors import tenant_scope
+from gangline.resources.services import make
+from gangline.scopes.selectors import tenant_scope
+from gangline.scopes.services import found
 
 NAME = "Gangline"
 LOCAL_NAME = "this-machine"
@@ -29,7 +31,7 @@ class CannotBootstrap(Exception):
 def bootstrap(*, admin: str, project: str = "", local_cluster: bool = False) -> list[str]:
     """The first administrator, and a project on a cluster; returns what was made, in words."""
     made: list[str] = []
-    organization.found(name=NAME)
+    found(name=NAME)
     made += _administrator(admin)
     if local_cluster and local() is None:
         made.append(f"Cluster {this_machine().name}: this machine with this data folder.")
@@ -88,9 +90,7 @@ def this_machine() -> Cluster:
     while Cluster.objects.filter(name=name).exists():
         number += 1
         name = f"{LOCAL_NAME}-{number}"
-    cluster = organization.create_cluster(
-        actor=None, name=name, kind="local", host_id=host_id(env().data_dir)
-    )
+    cluster = create_cluster(actor=None, name=name, kind="local", host_id=host_id(env().data_dir))
     # Now, and not by the first watcher: a workload may come earlier.
     measure(cluster)
     return cluster
@@ -143,9 +143,7 @@ def _in_department(
     known = cluster.departments.order_by("pk")
     department = known.filter(name=department_name).first() if department_name else known.first()
     if department is None:
-        department = organization.create_department(
-            actor=None, cluster=cluster, name=department_name or DEPARTMENT
-        )
+        department = make("department", cluster=cluster, name=department_name or DEPARTMENT)
         yield f"Department {department.name} on {cluster.name}."
     organization.create_project(
         actor=None, department=department, name=name, gpu_quota=gpu_quota, queue=queue

@@ -8,10 +8,25 @@ from django.apps import apps
 from django.core.management import call_command
 from django.db import DatabaseError, connection
 
+_FIRST = {("scopes", "0001_initial")}
+"""Applied in every database since the initial migrations were written anew."""
+
+
+class FormerDatabase(Exception):
+    """The database was made by a version before 0.2, whose migrations are no more."""
+
 
 def ensure(data_dir: Path) -> bool:
-    """Apply missing migrations, a copy of SQLite's file kept first. Whether any was missing."""
+    """Apply missing migrations, a copy of SQLite's file kept first. Whether any was missing.
+
+    Raises FormerDatabase and changes nothing.
+    """
     applied = _applied()
+    if applied and not applied & _FIRST:
+        raise FormerDatabase(
+            f"{_place(data_dir)} was made by a version of Gangline before 0.2 and cannot be used."
+            " Move it away and start again; nothing in it was changed."
+        )
     if not set(_on_disk()) - applied:
         return False
     if applied and connection.vendor == "sqlite":
@@ -49,3 +64,8 @@ def _keep_copy(data_dir: Path) -> None:
     folder.mkdir(mode=0o700, exist_ok=True)
     with connection.cursor() as cursor:
         cursor.execute("VACUUM INTO %s", [str(folder / f"gangline-{stamp}.db")])
+
+
+def _place(data_dir: Path) -> str:
+    is_file = connection.vendor == "sqlite"
+    return f"The data folder {data_dir}" if is_file else "The database"

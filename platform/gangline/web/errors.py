@@ -2,6 +2,7 @@
 
 import logging
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -12,6 +13,7 @@ from django.utils.encoding import iri_to_uri
 from django.utils.html import format_html
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from gangline.access.refusals import NotAllowed, NotVisible
 from gangline.web.middleware import API_PREFIX, plain_answer
 
 log = logging.getLogger(__name__)
@@ -105,3 +107,21 @@ def error_page(request: HttpRequest, status: int, **context: object) -> HttpResp
 def id_of(request: HttpRequest) -> str:
     """The id of this request, as in the header X-Request-Id and the log."""
     return str(request.META.get("gangline.request_id", ""))
+
+
+class AccessErrors:
+    """404 for what is not visible, 403 with who can do it for what is not allowed."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        if isinstance(error, NotVisible):
+            return error_page(request, 404)
+        if isinstance(error, NotAllowed):
+            refusal = Refusal(missing=error.sentence, who_can_grant=", ".join(error.who))
+            return error_page(request, 403, refusal=refusal)
+        return None

@@ -20,10 +20,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO
 
-from gangline.clusters.drivers.kubernetes import resources
-from gangline.clusters.drivers.kubernetes.access import Access
-from gangline.clusters.drivers.kubernetes.client import Client
-from gangline.clusters.drivers.kubernetes.kubeconfig import parse
+from gangline.drivers.kubernetes import resources
+from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.client import Client
+from gangline.drivers.kubernetes.kubeconfig import parse
 
 from . import building, kubeconfigs, pod_logs, supervisor
 from .components import needed

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.kubernetes.kinds import KINDS
 
 from .bed import Bed, rules
 

@@ -4,7 +4,7 @@ import base64
 import json
 from typing import Any
 
-from gangline.clusters.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.access import Access
 
 from .layout import Layout
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import yaml
 
-from gangline.clusters.drivers.kubernetes import resources
-from gangline.clusters.drivers.kubernetes.client import Answer, Client
-from gangline.clusters.drivers.kubernetes.resources import Resource
+from gangline.drivers.kubernetes import resources
+from gangline.drivers.kubernetes.client import Answer, Client
+from gangline.drivers.kubernetes.resources import Resource
 
 from . import building, webhooks
 from .components import needed

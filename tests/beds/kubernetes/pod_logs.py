@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from gangline.clusters.drivers.kubernetes import resources
-from gangline.clusters.drivers.kubernetes.client import Client
+from gangline.drivers.kubernetes import resources
+from gangline.drivers.kubernetes.client import Client
 
 from .objects import LOGS, must
 

@@ -2,7 +2,7 @@
 
 import contextlib
 
-from gangline.clusters.drivers.kubernetes.client import Client, Unreachable
+from gangline.drivers.kubernetes.client import Client, Unreachable
 
 from . import webhooks
 from .commands import command

@@ -21,7 +21,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from gangline.clusters.drivers.kubernetes.client import Client
+from gangline.drivers.kubernetes.client import Client
 
 from . import objects, pki
 from .commands import CONTROL_PLANE, command, operators

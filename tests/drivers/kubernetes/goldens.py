@@ -14,9 +14,9 @@ from typing import Any
 
 import yaml
 
-from gangline.clusters.drivers.base import AttemptRef, Submission
-from gangline.clusters.drivers.kubernetes import manifests
-from gangline.clusters.drivers.kubernetes.schedulers import ADAPTERS
+from gangline.drivers.base import AttemptRef, Submission
+from gangline.drivers.kubernetes import manifests
+from gangline.drivers.kubernetes.schedulers import ADAPTERS
 from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, WORKERS_ONLY
 from gangline.spec.workload import ReplicaSpec

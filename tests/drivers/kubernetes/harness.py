@@ -12,20 +12,20 @@ from typing import Any, Protocol
 
 import yaml
 
-from gangline.clusters.drivers.base import (
+from gangline.drivers.base import (
     AttemptRef,
     Observation,
     ObservedState,
     Submission,
 )
-from gangline.clusters.drivers.kubernetes.access import Access
-from gangline.clusters.drivers.kubernetes.client import Answer, Client, Unreachable
-from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
-from gangline.clusters.drivers.kubernetes.namespaces import BINDINGS
-from gangline.clusters.drivers.kubernetes.options import Options
-from gangline.clusters.drivers.kubernetes.permissions import RBAC
-from gangline.clusters.drivers.kubernetes.resources import NAMESPACES, Resource
+from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.client import Answer, Client, Unreachable
+from gangline.drivers.kubernetes.driver import KubernetesDriver
+from gangline.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.kubernetes.namespaces import BINDINGS
+from gangline.drivers.kubernetes.options import Options
+from gangline.drivers.kubernetes.permissions import RBAC
+from gangline.drivers.kubernetes.resources import NAMESPACES, Resource
 from scripts.build_roles import FOLDER
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.objects import SERVICE_ACCOUNTS

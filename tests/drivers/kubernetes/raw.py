@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from gangline.clusters.drivers.base import AttemptRef
-from gangline.clusters.drivers.kubernetes.jobs import INTENT
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.base import AttemptRef
+from gangline.drivers.kubernetes.jobs import INTENT
+from gangline.drivers.kubernetes.kinds import KINDS
 
 NOW = datetime(2026, 11, 22, 10, 0, 0, tzinfo=UTC)
 MARKS = {

@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gangline.clusters.drivers.base import AttemptRef, Submission
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
-from gangline.clusters.drivers.kubernetes.objects import selector
-from gangline.clusters.drivers.kubernetes.resources import PODS
+from gangline.drivers.base import AttemptRef, Submission
+from gangline.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.kubernetes.objects import selector
+from gangline.drivers.kubernetes.resources import PODS
 from tests.beds.kubernetes.bed import find
 from tests.drivers.kubernetes.harness import Ground, ground
 from tests.support.kubelet import Kubelet

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from gangline.clusters.drivers.kubernetes.access import Access
-from gangline.clusters.drivers.kubernetes.client import Answer, Client
+from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.client import Answer, Client
 
 Say = Callable[[str, str, Mapping[str, Any]], Answer]
 """Gets method, path and query; for a watch, ``body`` is the list of its events."""

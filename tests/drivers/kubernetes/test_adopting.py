@@ -10,13 +10,13 @@ from unittest.mock import Mock
 
 import pytest
 
-from gangline.clusters.drivers.base import AttemptRef, Observation, ObservedState
-from gangline.clusters.drivers.kubernetes import watching
-from gangline.clusters.drivers.kubernetes.client import Answer
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
-from gangline.clusters.drivers.kubernetes.resources import PODS, Resource
-from gangline.clusters.drivers.kubernetes.store import Store
-from gangline.clusters.drivers.kubernetes.watching import Watch
+from gangline.drivers.base import AttemptRef, Observation, ObservedState
+from gangline.drivers.kubernetes import watching
+from gangline.drivers.kubernetes.client import Answer
+from gangline.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.kubernetes.resources import PODS, Resource
+from gangline.drivers.kubernetes.store import Store
+from gangline.drivers.kubernetes.watching import Watch
 from tests.drivers.kubernetes import raw as made
 from tests.drivers.kubernetes.scripted import ScriptedClient, page, status
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from gangline.clusters.drivers.base import Busy, Refused, Result, Unknown
-from gangline.clusters.drivers.kubernetes import errors, wording
-from gangline.clusters.drivers.kubernetes.client import Answer
+from gangline.drivers.base import Busy, Refused, Result, Unknown
+from gangline.drivers.kubernetes import errors, wording
+from gangline.drivers.kubernetes.client import Answer
 
 WEBHOOK = (
     'admission webhook "validator.pytorchjob.training-operator.kubeflow.org" denied the request: '

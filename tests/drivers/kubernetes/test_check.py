@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.facts import Facts
-from gangline.clusters.drivers.kubernetes.check import check
-from gangline.clusters.drivers.kubernetes.guidance import field_notes
+from gangline.drivers.facts import Facts
+from gangline.drivers.kubernetes.check import check
+from gangline.drivers.kubernetes.guidance import field_notes
 from gangline.spec.problems import Problem, Role
 from gangline.spec.reserved import metadata_key_problem, variable_name_problem
 from tests.drivers.kubernetes.goldens import DIFFERENCES, NONE, SAME, submission

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.kubernetes import offers, quantities, queues, schedulers
-from gangline.clusters.drivers.kubernetes.schedulers import adapter
+from gangline.drivers.kubernetes import offers, quantities, queues, schedulers
+from gangline.drivers.kubernetes.schedulers import adapter
 
 
 def _queue(name: str) -> dict[str, Any]:

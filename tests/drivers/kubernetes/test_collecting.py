@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from gangline.clusters.drivers.base import AttemptRef, ObservedState
-from gangline.clusters.drivers.kubernetes import logs, pods
-from gangline.clusters.drivers.kubernetes.archive import Limits
-from gangline.clusters.drivers.kubernetes.collecting import Collecting
-from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
-from gangline.clusters.drivers.kubernetes.logs import Collector
-from gangline.clusters.drivers.kubernetes.options import Options
-from gangline.clusters.drivers.kubernetes.resources import PODS
+from gangline.drivers.base import AttemptRef, ObservedState
+from gangline.drivers.kubernetes import logs, pods
+from gangline.drivers.kubernetes.archive import Limits
+from gangline.drivers.kubernetes.collecting import Collecting
+from gangline.drivers.kubernetes.driver import KubernetesDriver
+from gangline.drivers.kubernetes.logs import Collector
+from gangline.drivers.kubernetes.options import Options
+from gangline.drivers.kubernetes.resources import PODS
 from tests.beds.kubernetes.bed import Bed
 from tests.drivers.kubernetes.harness import Ground, ground
 from tests.support.waiting import wait_for

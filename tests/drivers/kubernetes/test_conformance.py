@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gangline.clusters.drivers.base import (
+from gangline.drivers.base import (
     AttemptRef,
     Done,
     Driver,
@@ -21,11 +21,11 @@ from gangline.clusters.drivers.base import (
     Observation,
     ObservedState,
 )
-from gangline.clusters.drivers.kubernetes import logs
-from gangline.clusters.drivers.kubernetes.client import Client
-from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
-from gangline.clusters.drivers.kubernetes.options import Options
-from gangline.clusters.drivers.kubernetes.resources import NAMESPACES
+from gangline.drivers.kubernetes import logs
+from gangline.drivers.kubernetes.client import Client
+from gangline.drivers.kubernetes.driver import KubernetesDriver
+from gangline.drivers.kubernetes.options import Options
+from gangline.drivers.kubernetes.resources import NAMESPACES
 from tests.beds.kubernetes.bed import Bed
 from tests.drivers.conformance import DriverConformance, Script
 from tests.drivers.conformance_thorough import ThoroughConformance

@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import (
+from gangline.drivers.base import (
     AttemptRef,
     ObservedState,
     OwnedObject,
     Rehearsal,
     Unknown,
 )
-from gangline.clusters.drivers.kubernetes import deadlines, logs, pods
-from gangline.clusters.drivers.kubernetes.client import Answer, Client, Unreachable
-from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
-from gangline.clusters.drivers.kubernetes.options import Options
+from gangline.drivers.kubernetes import deadlines, logs, pods
+from gangline.drivers.kubernetes.client import Answer, Client, Unreachable
+from gangline.drivers.kubernetes.driver import KubernetesDriver
+from gangline.drivers.kubernetes.options import Options
 from tests.drivers.kubernetes import raw
 from tests.drivers.kubernetes.scripted import ScriptedClient, page
 from tests.drivers.kubernetes.test_odd_answers import attempt

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import (
+from gangline.drivers.base import (
     AttemptRef,
     Busy,
     Done,
@@ -17,14 +17,14 @@ from gangline.clusters.drivers.base import (
     Refused,
     Unknown,
 )
-from gangline.clusters.drivers.kubernetes import labels
-from gangline.clusters.drivers.kubernetes.access import Access
-from gangline.clusters.drivers.kubernetes.client import Answer, Client
-from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
-from gangline.clusters.drivers.kubernetes.namespaces import BINDINGS
-from gangline.clusters.drivers.kubernetes.options import Options
-from gangline.clusters.drivers.kubernetes.resources import (
+from gangline.drivers.kubernetes import labels
+from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.client import Answer, Client
+from gangline.drivers.kubernetes.driver import KubernetesDriver
+from gangline.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.kubernetes.namespaces import BINDINGS
+from gangline.drivers.kubernetes.options import Options
+from gangline.drivers.kubernetes.resources import (
     CLAIMS,
     NAMESPACES,
     PODS,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import AttemptRef, NotYet, ObservedState
-from gangline.clusters.drivers.kubernetes.resources import PODS
+from gangline.drivers.base import AttemptRef, NotYet, ObservedState
+from gangline.drivers.kubernetes.resources import PODS
 from tests.beds.kubernetes.bed import Bed, rules
 from tests.drivers.kubernetes.goldens import submission
 from tests.drivers.kubernetes.harness import Ground, ground

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.kubernetes import following as module
-from gangline.clusters.drivers.kubernetes.client import Answer, Client, Unreachable
-from gangline.clusters.drivers.kubernetes.following import Following
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
-from gangline.clusters.drivers.kubernetes.reflector import Reflector
-from gangline.clusters.drivers.kubernetes.resources import NAMESPACES, PODS
-from gangline.clusters.drivers.kubernetes.store import Listener, Store
+from gangline.drivers.kubernetes import following as module
+from gangline.drivers.kubernetes.client import Answer, Client, Unreachable
+from gangline.drivers.kubernetes.following import Following
+from gangline.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.kubernetes.reflector import Reflector
+from gangline.drivers.kubernetes.resources import NAMESPACES, PODS
+from gangline.drivers.kubernetes.store import Listener, Store
 from tests.drivers.kubernetes import raw as made
 from tests.drivers.kubernetes.scripted import ScriptedClient, page
 from tests.support.waiting import wait_for

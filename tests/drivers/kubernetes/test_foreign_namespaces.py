@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import Refused
-from gangline.clusters.drivers.kubernetes import labels
-from gangline.clusters.drivers.kubernetes.client import Answer
-from gangline.clusters.drivers.kubernetes.namespaces import BINDINGS, Namespaces
-from gangline.organization.intake import check_prefix
+from gangline.clusters.intake import check_prefix
+from gangline.drivers.base import Refused
+from gangline.drivers.kubernetes import labels
+from gangline.drivers.kubernetes.client import Answer
+from gangline.drivers.kubernetes.namespaces import BINDINGS, Namespaces
 from tests.drivers.kubernetes.scripted import ScriptedClient
 
 NAME, OURS = "kube-system", "install-a"

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.kubernetes.client import Answer
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
-from gangline.clusters.drivers.kubernetes.resources import CLAIMS, Resource
-from gangline.clusters.drivers.kubernetes.schedulers import ADAPTERS
+from gangline.drivers.kubernetes.client import Answer
+from gangline.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.kubernetes.resources import CLAIMS, Resource
+from gangline.drivers.kubernetes.schedulers import ADAPTERS
 from tests.beds.kubernetes.bed import Bed
 from tests.drivers.kubernetes import goldens
 from tests.drivers.kubernetes.goldens import SAME, Case

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gangline.clusters.drivers.kubernetes.identities import identity_of
-from gangline.clusters.drivers.kubernetes.kubeconfig import Parsed, parse
+from gangline.drivers.kubernetes.identities import identity_of
+from gangline.drivers.kubernetes.kubeconfig import Parsed, parse
 from tests.support.certificates import data, jwt, kubeconfig, pair
 
 NOW = datetime.now(UTC)

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import Done, NotYet, ObservedState
-from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
-from gangline.clusters.drivers.kubernetes.options import Options
-from gangline.clusters.drivers.kubernetes.probing import probe
-from gangline.clusters.drivers.kubernetes.resources import Resource
-from gangline.clusters.drivers.kubernetes.schedulers.kueue import (
+from gangline.drivers.base import Done, NotYet, ObservedState
+from gangline.drivers.kubernetes.driver import KubernetesDriver
+from gangline.drivers.kubernetes.options import Options
+from gangline.drivers.kubernetes.probing import probe
+from gangline.drivers.kubernetes.resources import Resource
+from gangline.drivers.kubernetes.schedulers.kueue import (
     LOCAL_QUEUES,
     QUEUE,
     WORKLOADS,

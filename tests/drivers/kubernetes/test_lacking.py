@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.kubernetes.labels import ROLE
-from gangline.clusters.drivers.kubernetes.schedulers import lacking
-from gangline.clusters.drivers.kubernetes.schedulers.room import Room, counted
+from gangline.drivers.kubernetes.labels import ROLE
+from gangline.drivers.kubernetes.schedulers import lacking
+from gangline.drivers.kubernetes.schedulers.room import Room, counted
 
 H100 = {"node.kubernetes.io/instance-type": "h100"}
 OURS = [{"key": "dedicated", "operator": "Equal", "value": "training", "effect": "NoSchedule"}]

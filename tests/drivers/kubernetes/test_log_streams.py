@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.kubernetes import archive, logs, pods
-from gangline.clusters.drivers.kubernetes.client import Answer, Unreachable
+from gangline.drivers.kubernetes import archive, logs, pods
+from gangline.drivers.kubernetes.client import Answer, Unreachable
 from tests.drivers.kubernetes import raw
 from tests.drivers.kubernetes.scripted import Say, ScriptedClient, page, status
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gangline.clusters.drivers.kubernetes import archive, logs
-from gangline.clusters.drivers.kubernetes.archive import Limits
+from gangline.drivers.kubernetes import archive, logs
+from gangline.drivers.kubernetes.archive import Limits
 
 
 def line(number: int, *, stamp: int | None = None) -> bytes:

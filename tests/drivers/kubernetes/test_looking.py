@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import ObservedState
-from gangline.clusters.drivers.kubernetes import deadlines, jobs, schedulers
-from gangline.clusters.drivers.kubernetes.client import Answer, NotUnderstood, Unreachable
-from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
-from gangline.clusters.drivers.kubernetes.options import Options
-from gangline.clusters.drivers.kubernetes.resources import NODES
+from gangline.drivers.base import ObservedState
+from gangline.drivers.kubernetes import deadlines, jobs, schedulers
+from gangline.drivers.kubernetes.client import Answer, NotUnderstood, Unreachable
+from gangline.drivers.kubernetes.driver import KubernetesDriver
+from gangline.drivers.kubernetes.options import Options
+from gangline.drivers.kubernetes.resources import NODES
 from tests.drivers.kubernetes import raw as made
 from tests.drivers.kubernetes.scripted import ScriptedClient, page, status
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import AttemptRef
-from gangline.clusters.drivers.kubernetes import labels, launching, manifests, mapping
-from gangline.clusters.drivers.kubernetes.effects import DEPENDENTS
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.base import AttemptRef
+from gangline.drivers.kubernetes import labels, launching, manifests, mapping
+from gangline.drivers.kubernetes.effects import DEPENDENTS
+from gangline.drivers.kubernetes.kinds import KINDS
 from tests.drivers.kubernetes import goldens
 from tests.drivers.kubernetes.goldens import DIFFERENCES, NONE, SAME, Case, ref_of, submission
 

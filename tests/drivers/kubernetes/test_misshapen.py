@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import AttemptRef, ObservedState, Unknown
-from gangline.clusters.drivers.kubernetes import addresses, probing, shapes
-from gangline.clusters.drivers.kubernetes.access import Access
-from gangline.clusters.drivers.kubernetes.client import Client, NotUnderstood
-from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
-from gangline.clusters.drivers.kubernetes.options import Options
-from gangline.clusters.drivers.kubernetes.steps import State, Step
+from gangline.drivers.base import AttemptRef, ObservedState, Unknown
+from gangline.drivers.kubernetes import addresses, probing, shapes
+from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.client import Client, NotUnderstood
+from gangline.drivers.kubernetes.driver import KubernetesDriver
+from gangline.drivers.kubernetes.options import Options
+from gangline.drivers.kubernetes.steps import State, Step
 from tests.support.api_server import Script, answering
 
 HERE = addresses.Reach(addresses.networks("127.0.0.0/8"))
@@ -156,7 +156,7 @@ def test_a_watch_backs_off_and_says_why_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     script, driver = nonsense
-    monkeypatch.setattr("gangline.clusters.drivers.kubernetes.watching.FIRST_LIST", 2.0)
+    monkeypatch.setattr("gangline.drivers.kubernetes.watching.FIRST_LIST", 2.0)
     told: list[str] = []
     began = time.monotonic()
     batches = driver.watch("i", "", told.append)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gangline.clusters.drivers.kubernetes import names
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.kubernetes import names
+from gangline.drivers.kubernetes.kinds import KINDS
 from gangline.spec.types import LONGEST_NAME, workload_name_problem
 
 PROJECTS = st.from_regex(r"[a-z]([-a-z0-9]{0,49}[a-z0-9])?", fullmatch=True)

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import Observation, ObservedState, ReplicaState
-from gangline.clusters.drivers.kubernetes import jobs, observing, pods
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.base import Observation, ObservedState, ReplicaState
+from gangline.drivers.kubernetes import jobs, observing, pods
+from gangline.drivers.kubernetes.kinds import KINDS
 from tests.drivers.kubernetes.raw import NOW, OWNER, at, ended, job, pod, unscheduled
 
 S, R = ObservedState, ReplicaState

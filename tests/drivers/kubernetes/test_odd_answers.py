@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import (
+from gangline.drivers.base import (
     AttemptRef,
     Busy,
     Done,
@@ -18,10 +18,10 @@ from gangline.clusters.drivers.base import (
     Submission,
     Unknown,
 )
-from gangline.clusters.drivers.kubernetes import effects, errors, jobs
-from gangline.clusters.drivers.kubernetes.client import Answer
-from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
-from gangline.clusters.drivers.kubernetes.options import Options
+from gangline.drivers.kubernetes import effects, errors, jobs
+from gangline.drivers.kubernetes.client import Answer
+from gangline.drivers.kubernetes.driver import KubernetesDriver
+from gangline.drivers.kubernetes.options import Options
 from tests.drivers.kubernetes import raw as made
 from tests.drivers.kubernetes.scripted import ScriptedClient, page, status
 

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import yaml
 
-from gangline.clusters.drivers.kubernetes import permissions
-from gangline.clusters.drivers.kubernetes.permissions import Question, Rule, Verdict
-from gangline.clusters.drivers.kubernetes.roles import manifests
-from gangline.clusters.drivers.kubernetes.schedulers import ADAPTERS, volcano
-from gangline.clusters.drivers.kubernetes.schedulers.base import SchedulerAdapter
+from gangline.drivers.kubernetes import permissions
+from gangline.drivers.kubernetes.permissions import Question, Rule, Verdict
+from gangline.drivers.kubernetes.roles import manifests
+from gangline.drivers.kubernetes.schedulers import ADAPTERS, volcano
+from gangline.drivers.kubernetes.schedulers.base import SchedulerAdapter
 from scripts.build_roles import FOLDER
 from tests.drivers.kubernetes.harness import shipped
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import Submission
-from gangline.clusters.drivers.kubernetes import manifests, mapping
-from gangline.clusters.drivers.kubernetes.client import Answer
-from gangline.clusters.drivers.kubernetes.field_problems import problems_of
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
-from gangline.clusters.drivers.kubernetes.objections import objections
-from gangline.clusters.drivers.kubernetes.places import Owner, Places, keys
+from gangline.drivers.base import Submission
+from gangline.drivers.kubernetes import manifests, mapping
+from gangline.drivers.kubernetes.client import Answer
+from gangline.drivers.kubernetes.field_problems import problems_of
+from gangline.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.kubernetes.objections import objections
+from gangline.drivers.kubernetes.places import Owner, Places, keys
 from gangline.spec.problems import Problem, Role
 
 WORKER: dict[str, Any] = {

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.kubernetes import offers, pods
-from gangline.clusters.drivers.kubernetes.quantities import MOST, amount, in_words
 from gangline.clusters.models import Cluster
-from gangline.clusters.services import store_capacity
-from gangline.organization import services
+from gangline.clusters.services import create_cluster, store_capacity
+from gangline.drivers.kubernetes import offers, pods
+from gangline.drivers.kubernetes.quantities import MOST, amount, in_words
+from gangline.scopes.services import found
 
 
 def node(**allocatable: str) -> dict[str, Any]:
@@ -53,8 +53,8 @@ def test_gpus_are_counted_and_not_listed(count: str) -> None:
 
 
 def test_what_is_stored_of_a_cluster_stays_small(db: None) -> None:
-    services.found(name="Test")
-    lab = services.create_cluster(actor=None, name="lab", kind="kubernetes")
+    found(name="Test")
+    lab = create_cluster(actor=None, name="lab", kind="kubernetes")
     store_capacity(lab, offers.capacity([node(nvidia_com__gpu="99E")]))
     lab = Cluster.objects.get(pk=lab.pk)
     assert lab.gpu_count == int(MOST)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import Observation, ObservedState, ReplicaState
-from gangline.clusters.drivers.kubernetes import jobs, observing, pods
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.base import Observation, ObservedState, ReplicaState
+from gangline.drivers.kubernetes import jobs, observing, pods
+from gangline.drivers.kubernetes.kinds import KINDS
 
 RECORDED = Path(__file__).with_name("recorded")
 S, R = ObservedState, ReplicaState

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import AttemptRef
-from gangline.clusters.drivers.kubernetes import paging, reflector
-from gangline.clusters.drivers.kubernetes.client import Answer, Client, Unreachable
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
-from gangline.clusters.drivers.kubernetes.objects import Objects
-from gangline.clusters.drivers.kubernetes.options import Options
-from gangline.clusters.drivers.kubernetes.reflector import Reflector
-from gangline.clusters.drivers.kubernetes.resources import PODS, Resource
-from gangline.clusters.drivers.kubernetes.store import Listener, Store
+from gangline.drivers.base import AttemptRef
+from gangline.drivers.kubernetes import paging, reflector
+from gangline.drivers.kubernetes.client import Answer, Client, Unreachable
+from gangline.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.kubernetes.objects import Objects
+from gangline.drivers.kubernetes.options import Options
+from gangline.drivers.kubernetes.reflector import Reflector
+from gangline.drivers.kubernetes.resources import PODS, Resource
+from gangline.drivers.kubernetes.store import Listener, Store
 from tests.drivers.kubernetes import raw as made
 from tests.drivers.kubernetes.scripted import Say, ScriptedClient, page, status
 from tests.support.api_server import Script, answering

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import AttemptRef, NotYet, ObservedState, Refused, Rehearsal
-from gangline.clusters.drivers.kubernetes import deadlines, labels
-from gangline.clusters.drivers.kubernetes.access import Access
-from gangline.clusters.drivers.kubernetes.client import Answer, Client
-from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
-from gangline.clusters.drivers.kubernetes.namespaces import BINDINGS, Namespaces
-from gangline.clusters.drivers.kubernetes.options import Options
-from gangline.clusters.drivers.kubernetes.resources import NAMESPACES, PODS, Resource
+from gangline.drivers.base import AttemptRef, NotYet, ObservedState, Refused, Rehearsal
+from gangline.drivers.kubernetes import deadlines, labels
+from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.client import Answer, Client
+from gangline.drivers.kubernetes.driver import KubernetesDriver
+from gangline.drivers.kubernetes.namespaces import BINDINGS, Namespaces
+from gangline.drivers.kubernetes.options import Options
+from gangline.drivers.kubernetes.resources import NAMESPACES, PODS, Resource
 from gangline.spec.problems import Problem, Role
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.objects import must

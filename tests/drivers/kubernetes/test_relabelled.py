@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import AttemptRef, Observation, ObservedState
-from gangline.clusters.drivers.kubernetes import jobs, labels, pods
-from gangline.clusters.drivers.kubernetes.client import Client
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
-from gangline.clusters.drivers.kubernetes.resources import PODS
-from gangline.clusters.drivers.kubernetes.store import Listener, Store
-from gangline.clusters.drivers.kubernetes.watching import Watch
+from gangline.drivers.base import AttemptRef, Observation, ObservedState
+from gangline.drivers.kubernetes import jobs, labels, pods
+from gangline.drivers.kubernetes.client import Client
+from gangline.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.kubernetes.resources import PODS
+from gangline.drivers.kubernetes.store import Listener, Store
+from gangline.drivers.kubernetes.watching import Watch
 from tests.drivers.kubernetes import raw as made
 from tests.drivers.kubernetes.scripted import ScriptedClient, page
 

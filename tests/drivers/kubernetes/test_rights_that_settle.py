@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import AttemptRef, Busy, NotYet, Refused, Result, Unknown
-from gangline.clusters.drivers.kubernetes import effects, manifests, namespaces
-from gangline.clusters.drivers.kubernetes.client import Answer
-from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
-from gangline.clusters.drivers.kubernetes.namespaces import BINDINGS, Namespaces
-from gangline.clusters.drivers.kubernetes.options import Options
+from gangline.drivers.base import AttemptRef, Busy, NotYet, Refused, Result, Unknown
+from gangline.drivers.kubernetes import effects, manifests, namespaces
+from gangline.drivers.kubernetes.client import Answer
+from gangline.drivers.kubernetes.driver import KubernetesDriver
+from gangline.drivers.kubernetes.namespaces import BINDINGS, Namespaces
+from gangline.drivers.kubernetes.options import Options
 from tests.drivers.kubernetes import goldens, raw
 from tests.drivers.kubernetes.scripted import ScriptedClient, status
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import Done, ObservedState
-from gangline.clusters.drivers.kubernetes import probing, volumes
-from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
-from gangline.clusters.drivers.kubernetes.options import Options
-from gangline.clusters.drivers.kubernetes.permissions import CLUSTER, PROJECT, Rule
-from gangline.clusters.drivers.kubernetes.resources import NAMESPACES, Resource
+from gangline.drivers.base import Done, ObservedState
+from gangline.drivers.kubernetes import probing, volumes
+from gangline.drivers.kubernetes.driver import KubernetesDriver
+from gangline.drivers.kubernetes.options import Options
+from gangline.drivers.kubernetes.permissions import CLUSTER, PROJECT, Rule
+from gangline.drivers.kubernetes.resources import NAMESPACES, Resource
 from tests.beds.kubernetes.bed import Bed
 from tests.drivers.kubernetes.harness import Ground, LossyClient
 from tests.support.fault_proxy import Request, fault_proxy

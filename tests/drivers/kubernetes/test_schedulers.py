@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.kubernetes import manifests
-from gangline.clusters.drivers.kubernetes.schedulers import Room, Waiting, adapter, base, plain
-from gangline.clusters.drivers.kubernetes.schedulers.room import Node
+from gangline.drivers.kubernetes import manifests
+from gangline.drivers.kubernetes.schedulers import Room, Waiting, adapter, base, plain
+from gangline.drivers.kubernetes.schedulers.room import Node
 from tests.drivers.kubernetes.goldens import SAME, Case, submission
 
 TOO_FEW = (

@@ -10,9 +10,9 @@ from typing import cast
 
 import pytest
 
-from gangline.clusters.drivers.kubernetes import labels, logs, pods
-from gangline.clusters.drivers.kubernetes.client import Client
-from gangline.clusters.drivers.kubernetes.turns import Turns
+from gangline.drivers.kubernetes import labels, logs, pods
+from gangline.drivers.kubernetes.client import Client
+from gangline.drivers.kubernetes.turns import Turns
 
 
 @dataclass(eq=False)

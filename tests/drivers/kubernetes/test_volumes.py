@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import Submission
-from gangline.clusters.drivers.facts import Facts
-from gangline.clusters.drivers.kubernetes import manifests, volume_checks, volumes
-from gangline.clusters.drivers.kubernetes.check import check
-from gangline.clusters.drivers.kubernetes.guidance import field_notes
+from gangline.drivers.base import Submission
+from gangline.drivers.facts import Facts
+from gangline.drivers.kubernetes import manifests, volume_checks, volumes
+from gangline.drivers.kubernetes.check import check
+from gangline.drivers.kubernetes.guidance import field_notes
 from gangline.spec.problems import Role
 from tests.drivers.kubernetes.goldens import DIFFERENCES, NONE, SAME, submission
 

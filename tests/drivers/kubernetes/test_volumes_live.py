@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import (
+from gangline.drivers.base import (
     AttemptRef,
     Busy,
     Done,
@@ -19,8 +19,8 @@ from gangline.clusters.drivers.base import (
     Result,
     Submission,
 )
-from gangline.clusters.drivers.kubernetes import labels, volumes
-from gangline.clusters.drivers.kubernetes.resources import (
+from gangline.drivers.kubernetes import labels, volumes
+from gangline.drivers.kubernetes.resources import (
     CLAIMS,
     PODS,
     STORAGE_CLASSES,

@@ -4,7 +4,7 @@ import os
 import time
 from pathlib import Path
 
-from gangline.clusters.drivers.kubernetes import wanted
+from gangline.drivers.kubernetes import wanted
 
 
 def test_who_reads_is_known_for_a_while(tmp_path: Path) -> None:

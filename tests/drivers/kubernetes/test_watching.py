@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.base import AttemptRef, Observation, ObservedState
-from gangline.clusters.drivers.kubernetes import labels, reflector, watching
-from gangline.clusters.drivers.kubernetes import store as store_of_watch
-from gangline.clusters.drivers.kubernetes.access import Access
-from gangline.clusters.drivers.kubernetes.client import Client
-from gangline.clusters.drivers.kubernetes.driver import KubernetesDriver
-from gangline.clusters.drivers.kubernetes.kinds import KINDS
-from gangline.clusters.drivers.kubernetes.options import Options
-from gangline.clusters.drivers.kubernetes.reflector import Raw, Reflector
-from gangline.clusters.drivers.kubernetes.resources import PODS, Resource
-from gangline.clusters.drivers.kubernetes.store import Listener, Store
+from gangline.drivers.base import AttemptRef, Observation, ObservedState
+from gangline.drivers.kubernetes import labels, reflector, watching
+from gangline.drivers.kubernetes import store as store_of_watch
+from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.client import Client
+from gangline.drivers.kubernetes.driver import KubernetesDriver
+from gangline.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.kubernetes.options import Options
+from gangline.drivers.kubernetes.reflector import Raw, Reflector
+from gangline.drivers.kubernetes.resources import PODS, Resource
+from gangline.drivers.kubernetes.store import Listener, Store
 from tests.beds.kubernetes.bed import Bed
 from tests.drivers.kubernetes import raw as made
 from tests.drivers.kubernetes.harness import JOBS, Ground, ground, stranger

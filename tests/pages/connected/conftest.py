@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from gangline.clusters.drivers.kubernetes.access import Access
 from gangline.clusters.models import Cluster
+from gangline.drivers.kubernetes.access import Access
 from tests.support.api_server import Script, answering
 from tests.support.connected import GROUPS, Post, browser, by_token, wait
 from tests.support.world import World, make_world

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from gangline.audit.models import AuditEntry
-from gangline.clusters.drivers.kubernetes.access import Access
 from gangline.clusters.models import Cluster, ConnectionCheck, Credential
-from gangline.organization.models import Scope
+from gangline.drivers.kubernetes.access import Access
+from gangline.scopes.models import Scope
 from tests.support.api_server import Script
 from tests.support.certificates import data, kubeconfig
 from tests.support.connected import Post, by_token, wait
@@ -56,7 +56,7 @@ def test_it_is_known_before_the_first_check_has_ended(
 ) -> None:
     script.uid = "two"
     with monkeypatch.context() as patch:
-        patch.setattr("gangline.organization.kubernetes.check", lambda **known: None)
+        patch.setattr("gangline.clusters.kubernetes.check", lambda **known: None)
         assert post("/clusters/connect", name="new", **by_token(server)).status_code == 302
     assert post("/clusters/connect", name="again", **by_token(server)).status_code == 422
 

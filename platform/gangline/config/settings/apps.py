@@ -28,11 +28,14 @@ INSTALLED_APPS = [
     "django_htmx",
     "template_partials",
     "axes",
+    "gangline.db",
     "gangline.accounts",
+    "gangline.scopes",
     "gangline.audit",
     "gangline.web",
     "gangline.live",
     "gangline.api",
+    "gangline.resources",
     "gangline.clusters",
     "gangline.organization",
     "gangline.access",
@@ -54,7 +57,7 @@ MIDDLEWARE = [
     "gangline.accounts.middleware.CurrentSession",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "gangline.access.middleware.Refusals",
+    "gangline.web.errors.AccessErrors",
     "axes.middleware.AxesMiddleware",
 ]
 TEMPLATES = [

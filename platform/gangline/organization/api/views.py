@@ -10,7 +10,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from gangline.access.grants import visible_projects, visible_scopes
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.api import filtering
@@ -18,7 +17,9 @@ from gangline.api.filtering import Filter, identifier, number, time
 from gangline.api.paging import BadQuery, answer, known_only, page_of, sorting
 from gangline.clusters.connections import namespace_of
 from gangline.clusters.models import Cluster
+from gangline.clusters.selectors import visible_clusters
 from gangline.organization.models import Project
+from gangline.organization.selectors import visible_projects
 
 from . import shapes
 
@@ -34,13 +35,6 @@ FILTERS = {
 SORTS = {"name": "name", "createdAt": "created_at", "parentName": "department__name"}
 STATES = {"Connected": "Connected", "Unreachable": "Disconnected"}
 LIST = frozenset({"filterBy", "sortBy", "sortOrder", "offset", "limit", "search"})
-
-
-def visible_clusters(user: User) -> QuerySet[Cluster]:
-    """Clusters that the person manages or has a project on."""
-    projects = visible_projects(user, Permission.PROJECT_VIEW).values("cluster_id")
-    scopes = visible_scopes(user, Permission.CLUSTER_VIEW).values("pk")
-    return Cluster.objects.filter(pk__in=projects) | Cluster.objects.filter(scope_id__in=scopes)
 
 
 class Clusters(APIView):

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from gangline.accounts.services import CannotMake
-from gangline.organization.services import NameRefused
+from gangline.scopes.services import NameRefused
 from gangline.supervisor.installation import CannotBootstrap, bootstrap
 
 

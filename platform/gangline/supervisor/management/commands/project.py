@@ -5,7 +5,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from gangline.organization.services import NameRefused, QueueRefused
+from gangline.organization.services import QueueRefused
+from gangline.scopes.services import NameRefused
 from gangline.supervisor.installation import DEPARTMENT, CannotBootstrap, add_project
 
 

@@ -34,7 +34,7 @@ class Command(BaseCommand):
             listener = listen(settings.host, settings.port)
             with LockFile(settings.data_dir, settings.origin):
                 self._serve(listener)
-        except (AlreadyRunning, CannotListen) as refusal:
+        except (AlreadyRunning, CannotListen, schema.FormerDatabase) as refusal:
             raise CommandError(str(refusal)) from None
 
     def _serve(self, listener: Any) -> None:

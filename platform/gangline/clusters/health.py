@@ -1,0 +1,74 @@
+"""How a cluster is, in one word, with the reason: for the list and for its page."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from gangline.clusters.models import Cluster, ConnectionCheck
+from gangline.db.clock import db_now
+from gangline.drivers.kubernetes.steps import REQUIRED, State, StepName
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What is drawn: word, tone and shape as `gangline.web.components.status` has them."""
+
+    word: str
+    tone: str
+    shape: str
+    reason: str = ""
+    since: datetime | None = None
+
+
+LATE_SECONDS = 70.0
+"""A whole stream is silent for a minute at most: then comes a bookmark."""
+NOT_YET = Health("Not checked yet", "neutral", "unknown")
+CHECKING = Health("Checking", "info", "initializing")
+LATE = "It has told nothing new for a while. Gangline looks at it anew by itself."
+
+
+def health_of(cluster: Cluster) -> Health:
+    """``cluster`` with its ``connection_check``, where there is one."""
+    if late := late_news(cluster):
+        return late
+    if cluster.health != "Connected":
+        return NOT_YET
+    if lacking := _lacking(cluster):
+        return Health("Missing permission", "warn", "degraded", lacking)
+    return Health("Connected", "good", "running", cluster.health_reason)
+
+
+def late_news(cluster: Cluster) -> Health | None:
+    """How it is, where that makes what is shown of its workloads old."""
+    if cluster.health == "Unreachable":
+        why, since = cluster.health_reason, cluster.health_since
+        word = "Not connected" if _was_reached(cluster) else "Not reachable"
+        return Health(word, "bad", "no-contact", why, since)
+    if cluster.health != "Connected":
+        return None
+    if cluster.watch_trouble:
+        return Health("Not followed", "warn", "degraded", cluster.watch_trouble)
+    heard = cluster.heard_at
+    if heard is not None and db_now() - heard > timedelta(seconds=LATE_SECONDS):
+        return Health("News is late", "warn", "degraded", LATE, heard)
+    return None
+
+
+def _was_reached(cluster: Cluster) -> bool:
+    """Whether the last check came as far as an answer, and failed at what followed."""
+    row: ConnectionCheck | None = getattr(cluster, "connection_check", None)
+    if row is None or row.is_trial:
+        return False
+    states = {step["name"]: step["state"] for step in row.steps}
+    stopped = any(states.get(name) == State.FAILED for name in REQUIRED)
+    return states.get(StepName.REACHABILITY) == State.OK and stopped
+
+
+def _lacking(cluster: Cluster) -> str:
+    """What the last check said of rights that are missing; empty where none is."""
+    row: ConnectionCheck | None = getattr(cluster, "connection_check", None)
+    if row is None or row.is_trial:
+        return ""
+    failed = (
+        s for s in row.steps if s["name"] == StepName.PERMISSIONS and s["state"] == State.FAILED
+    )
+    return next((str(step["sentence"]) for step in failed), "")

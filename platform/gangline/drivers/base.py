@@ -1,0 +1,369 @@
+"""The one driver protocol (R5): what every kind of cluster can do and how it answers.
+
+Drivers are pure: no Django, no database, no globals. They see a ``Submission`` and an
+``AttemptRef``, never a row; they report observations and never compute a phase. An exception out of
+a driver is a bug: refusals, outages and doubt are values.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Protocol
+
+from gangline.drivers.facts import Capacity, Facts, FieldNote, Health
+from gangline.spec.frameworks import has_gpus
+from gangline.spec.problems import Advice, Problem, Role
+
+GPU_COUNT = "RUNAI_NUM_OF_GPUS"
+"""The variable in which programs that were written for Run:ai find how many GPUs they have."""
+
+
+class ObservedState(StrEnum):
+    """State of one attempt on its cluster."""
+
+    ABSENT = "Absent"
+    UNKNOWN = "Unknown"
+    HELD = "Held"
+    PENDING = "Pending"
+    STARTING = "Starting"
+    RUNNING = "Running"
+    SUSPENDED = "Suspended"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    TERMINATING = "Terminating"
+    CONFLICT = "Conflict"
+
+    @property
+    def is_terminal(self) -> bool:
+        return self in (ObservedState.SUCCEEDED, ObservedState.FAILED)
+
+    @property
+    def is_over(self) -> bool:
+        """Nothing of it runs, nor will while nobody asks for it."""
+        return self.is_terminal or self in (ObservedState.SUSPENDED, ObservedState.ABSENT)
+
+
+class ReplicaState(StrEnum):
+    """State of one replica (pod, Slurm task, local process)."""
+
+    PENDING = "Pending"
+    STARTING = "Starting"
+    RUNNING = "Running"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    STOPPED = "Stopped"
+    """Ended because it was told to, or because another replica failed first."""
+    UNKNOWN = "Unknown"
+
+    @property
+    def is_terminal(self) -> bool:
+        return self in (ReplicaState.SUCCEEDED, ReplicaState.FAILED, ReplicaState.STOPPED)
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """All a driver needs to make a workload. ``worker`` and ``master`` are effective values.
+
+    ``worker`` and ``master`` map paths of the catalogue (``compute.cpuCoreRequest``) to values;
+    lists are lists of dicts by JSON name. ``master`` is None without a master role.
+    """
+
+    name: str
+    project: str
+    framework: str
+    configuration: str
+    num_workers: int
+    worker: Mapping[str, Any]
+    master: Mapping[str, Any] | None
+    identifiers: Mapping[str, str] = field(default_factory=dict)
+    """Names and ids for GANGLINE_* and RUNAI_* variables and for labels."""
+    queue: str = ""
+    """Queue of the cluster's scheduler that the project names; empty: the scheduler's default."""
+
+    def gpus_of(self, role: str) -> int:
+        """Whole GPUs of each pod of the role."""
+        values = self.worker if role == "worker" else self.master or {}
+        return (
+            int(values.get("compute.gpuDevicesRequest") or 0)
+            if has_gpus(self.framework, role)
+            else 0
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaPlacement:
+    """Slots taken for one replica by our own admission (R7). CPUs in cores, memory in bytes."""
+
+    role: str
+    index: int
+    rank: int
+    cpus: float
+    memory: int
+    gpus: tuple[str, ...] = ()
+    ports: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptRef:
+    """Identity of one attempt: enough to observe, create or end it, whoever asks."""
+
+    install: str
+    workload: str
+    attempt: int
+    name: str
+    namespace: str = ""
+    submission: Submission | None = None
+    rendered: Any = None
+    placement: tuple[ReplicaPlacement, ...] = ()
+    ext_uid: str = ""
+    grace_seconds: int = 30
+    goes_on: bool = False
+    """The workload outlives this attempt: ``delete`` leaves the volumes that it keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaObservation:
+    """What is known of one replica. Times are the cluster's own, timezone-aware."""
+
+    role: str
+    index: int
+    rank: int
+    state: ReplicaState
+    reason: str = ""
+    pod_uid: str = ""
+    node: str = ""
+    exit_code: int | None = None
+    signal: int | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    peak_memory: int | None = None
+    """Bytes."""
+    restarts: int = 0
+    """How often the cluster started it again in its place, without a new attempt."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedObject:
+    """One object on a cluster that bears the label of an installation, whatever it belongs to."""
+
+    ref: AttemptRef
+    """What its labels say; ``workload`` may be empty, or nobody's. ``ext_uid`` tells it from any
+    other object of its name."""
+    kind: str
+    """The cluster's own word for it: ``PyTorchJob``, ``run``."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    gpus: int = 0
+    """GPU devices that all of its replicas ask for together."""
+    created_at: datetime | None = None
+    is_going: bool = False
+    """Somebody deletes it, and it is not gone yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What one strong read saw of a whole attempt (R6a)."""
+
+    workload: str
+    attempt: int
+    state: ObservedState
+    reason: str = ""
+    ext_uid: str = ""
+    replicas: tuple[ReplicaObservation, ...] = ()
+    incomplete: bool = False
+    """Starting, and not every replica has been started: ``create`` must be called again (R7a)."""
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    first_failure: str = ""
+    """``worker-2``: the replica that failed first, the cause of a Failed attempt."""
+    is_moved: bool = False
+    """It failed because the cluster took its place away; no fault of its own (R2a). It may have
+    been seen only while it ended."""
+    is_impossible: bool = False
+    """Pending for ever: it asks for more than the cluster has in total."""
+    is_cut_off: bool = False
+    """UNKNOWN because the cluster does not answer, or no longer accepts our login: so it is for
+    everything on it."""
+    retry_after: float | None = None
+    """UNKNOWN because the whole cluster wants to be left alone for so many seconds."""
+    read_monotonic: float | None = field(default=None, compare=False)
+    """``time.monotonic()`` just before the read, set by ``watch``, whose reads begin unseen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The effect is complete as far as the driver can know at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotYet:
+    """The cluster accepted it; the next observation tells."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """No telling whether it happened. Only the next observation resolves it."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The cluster will not do it, in its own (cleaned) words. Repeating does not help."""
+
+    reason: str
+    problems: tuple[Problem, ...] = ()
+    """The same at the fields that the cluster objects to, as far as it can be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """Try again after ``retry_after`` seconds; not a failure."""
+
+    retry_after: float
+    reason: str = ""
+    is_for_all: bool = False
+    """The cluster wants no call at all before that, whatever it is about."""
+
+
+Result = Done | NotYet | Unknown | Refused | Busy
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What a cluster says to an attempt that nobody makes. Silence is no consent."""
+
+    problems: tuple[Problem, ...] = ()
+    """Its objections in its own (cleaned) words; without a path where no field can be told."""
+    asked: tuple[str, ...] = ()
+    """What it looked at and would take, such as "the PyTorchJob"."""
+    doubts: tuple[str, ...] = ()
+    """Sentences: what could not be asked, and why."""
+
+
+NO_FACTS = Facts("")
+"""Of a cluster that was never probed."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogChunk:
+    """Bytes of CRI lines (`<RFC 3339> <stream> <P|F> <text>`) and where to go on reading."""
+
+    data: bytes
+    next_offset: int
+    end: bool
+    """Nothing more will ever come: the replica ended and all was read."""
+    first_offset: int = 0
+    """Oldest offset still kept; smaller offsets were dropped by the cap."""
+
+
+TellTrouble = Callable[[str], None]
+"""Gets a sentence; an empty one when everything can be followed."""
+
+
+def ignore_trouble(trouble: str) -> None:
+    """For whoever does not want to know."""
+
+
+def ignore_all_told() -> None:
+    """For whoever does not want to know."""
+
+
+class Driver(Protocol):
+    """See the module. Every method is idempotent and returns within its time budget, 30 s."""
+
+    kind: str
+    unsupported: Mapping[str, str]
+    """Reason by field path for what this kind of cluster cannot do; the form shows the reason."""
+    mapped: frozenset[str]
+    """Paths that change what runs. With ``unsupported`` and ``mapping.OURS``: the catalogue."""
+    in_flight_max: float
+    """Seconds after which a create that was never seen cannot land any more."""
+
+    def probe(self) -> Health: ...
+
+    def capacity(self) -> Capacity | None:
+        """What the cluster has in total; None when it does not tell now."""
+
+    def check(self, submission: Submission, facts: Facts) -> list[Problem]:
+        """Refusals by value, such as a container image on the local cluster. No side effect."""
+
+    def advise(self, submission: Submission, facts: Facts) -> list[Advice]:
+        """What ``check`` lets pass and may well disappoint. No side effect."""
+
+    def field_notes(
+        self, *, framework: str, role: Role, has_own_master: bool, facts: Facts = NO_FACTS
+    ) -> Mapping[str, FieldNote]:
+        """What ``check`` will ask for and the cluster offers, by field path, before typing."""
+
+    def render(self, submission: Submission) -> Any:
+        """Native form without late-bound values (placement), as JSON data. No side effect."""
+
+    def rehearse(self, ref: AttemptRef) -> Rehearsal:
+        """What the cluster would say to ``create`` and ``commit``. Changes nothing, anywhere.
+
+        ``ref`` has a submission and its rendered form. Doubt is told as doubt, an outage included.
+        """
+
+    def observe(self, ref: AttemptRef) -> Observation:
+        """One strong read. ABSENT only when certain; UNKNOWN on any doubt."""
+
+    def create(self, ref: AttemptRef) -> Result:
+        """Make what is missing of the attempt from ``rendered`` and ``placement``; start it or not.
+
+        NotYet: accepted, ``observe`` will show it, HELD where ``commit`` must follow. Refused: it
+        can never start, in words for the row. Unknown, Busy: called again after an ``observe``. A
+        second call makes nothing twice, and one after ``delete`` makes nothing at all.
+        """
+
+    def commit(self, ref: AttemptRef) -> Result:
+        """Release a HELD attempt, and no other. Done where ``create`` starts things itself."""
+
+    def suspend(self, ref: AttemptRef) -> Result:
+        """End what runs: a request first, ``ref.grace_seconds`` later by force.
+
+        Keeps logs and records. NotYet while anything lives; Done when nothing does, or never did.
+        """
+
+    def resume(self, ref: AttemptRef) -> Result:
+        """Let a SUSPENDED attempt go on. Refused where a stopped attempt cannot: make a new one."""
+
+    def delete(self, ref: AttemptRef) -> Result:
+        """End everything as ``suspend`` does and let no late ``create`` start anything any more.
+
+        NotYet until nothing is left; Done from then on, however often it is asked. Needs no more of
+        ``ref`` than the identity, ``ext_uid`` where it is known, the grace, and ``goes_on``.
+        """
+
+    def owned_objects(self, install: str) -> Sequence[OwnedObject] | Unknown:
+        """What is there of this installation, also of no workload: all of it, or Unknown."""
+
+    def delete_object(self, owned: OwnedObject) -> Result:
+        """Delete this one object and what belongs to it, and nothing that took its name since.
+
+        NotYet while it is still there; Refused where Gangline may not, or it is another's.
+        """
+
+    def watch(
+        self,
+        install: str,
+        cursor: str,
+        tell: TellTrouble = ignore_trouble,
+        all_told: Callable[[], None] = ignore_all_told,
+    ) -> Iterator[Sequence[Observation]]:
+        """Batches of observations as they happen; an empty batch now and then as a sign of life.
+
+        ``tell`` gets, between two batches, why a part of the cluster cannot be followed, whenever
+        that changes. ``all_told`` is called once, between two batches: every attempt that was there
+        when the watch began has been told, by strong reads. Over an outage that takes as long.
+        """
+
+    def silent_for(self) -> float | None:
+        """Seconds since the watch last heard of every part of the cluster; None: nobody watches."""
+
+    def read_log(self, ref: AttemptRef, replica: str, offset: int, limit: int) -> LogChunk:
+        """Log of ``replica`` (``worker-0``) from logical byte ``offset``, at most ``limit`` bytes.
+
+        A negative offset counts from the end and moves on to the next start of a line. Go on at
+        ``next_offset``, which may lie further on than the data is long.
+        """

@@ -1,0 +1,143 @@
+"""What a Kubernetes cluster refuses, by value and in words, before anything is submitted.
+
+Whether it has the framework's operator is judged from the facts for every kind of cluster alike.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gangline.drivers.base import Submission
+from gangline.drivers.facts import Facts
+from gangline.lib.sizes import bytes_in_words
+from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem
+from gangline.spec.launching import LAUNCH_EXAMPLE, launch_problem
+from gangline.spec.problems import Problem, Role
+from gangline.spec.types import quantity_bytes
+
+from . import environment, names, volume_checks
+from .guidance import runs
+from .kinds import KINDS
+
+LOCAL_SCHEME = "local://"
+SYSTEM_CLASSES = "system-"
+"""Beginning of the classes that every cluster has for its own parts."""
+
+
+def check(submission: Submission, facts: Facts) -> list[Problem]:
+    """All refusals that need no look at the cluster."""
+    return list(_problems(submission, facts))
+
+
+def _problems(submission: Submission, facts: Facts) -> Iterator[Problem]:
+    framework = FRAMEWORKS.get(submission.framework)
+    if framework is None or configuration_problem(framework.name, submission.configuration):
+        return  # the spec itself refuses these
+    kind = KINDS[framework.name]
+    if message := names.problem(kind, submission.name, submission.num_workers):
+        yield _problem(
+            Role.WORKLOAD, "name", "cluster", message, value=submission.name, label="Name"
+        )
+    yield from _priority(submission, facts)
+    halves = {Role.WORKER: submission.worker}
+    if submission.master is not None:
+        halves[Role.MASTER] = submission.master
+    for role, values in halves.items():
+        yield from _image(role, values)
+        if runs(framework.name, role, has_own_master=submission.master is not None):
+            yield from _command(role, values, framework)
+        yield from _variables(role, values, framework)
+        is_launcher = role is Role.MASTER and not framework.master_trains
+        yield from _size(role, values, facts, with_gpus=not is_launcher)
+    yield from volume_checks.check(submission, facts)
+
+
+def _priority(submission: Submission, facts: Facts) -> Iterator[Problem]:
+    """A class that does not exist keeps every pod from being made, and the job waits for ever."""
+    name, known = submission.worker.get("priorityClass"), facts.detail.get("priorityClasses")
+    if not name or known is None or name in known:
+        return
+    offered = [one for one in known if not one.startswith(SYSTEM_CLASSES)]
+    message = "does not exist on the cluster"
+    accepted = ", ".join(offered) or "no value: the cluster has no priority classes for workloads"
+    yield _problem(Role.WORKER, "priorityClass", "cluster", message, value=name, accepted=accepted)
+
+
+def _image(role: Role, values: Mapping[str, Any]) -> Iterator[Problem]:
+    image = str(values.get("image") or "")
+    accepted = "a container image that the nodes can pull, such as registry.local/ddp:1.4"
+    if not image:
+        yield _problem(role, "image", "required", "is required here", accepted=accepted)
+    elif image.startswith(LOCAL_SCHEME):
+        message = "must be a container image: only the dashboard’s own machine has runtimes"
+        yield _problem(role, "image", "container", message, value=image, accepted=accepted)
+
+
+def _command(role: Role, values: Mapping[str, Any], framework: Framework) -> Iterator[Problem]:
+    """Most images bring a command of their own; a launcher must say what it launches."""
+    if framework.master_trains:
+        return
+    said = str(values.get("command") or "")
+    if not said.strip():
+        message, accepted = "is required: it starts the ranks", f"such as {LAUNCH_EXAMPLE}"
+        yield _problem(role, "command", "required", message, accepted=accepted)
+    elif problem := launch_problem(role, framework, said, str(values.get("args") or "")):
+        yield problem
+
+
+def _variables(role: Role, values: Mapping[str, Any], framework: Framework) -> Iterator[Problem]:
+    for item in values.get("environmentVariables") or ():
+        name = str(item.get("name") or "")
+        if reason := environment.reserved(framework.name, name):
+            message = f"must not set {name}: {reason}"
+            yield _problem(
+                role, "environmentVariables", "reserved", message, key=name, accepted="other names"
+            )
+
+
+def _size(
+    role: Role, values: Mapping[str, Any], facts: Facts, *, with_gpus: bool
+) -> Iterator[Problem]:
+    """Only what can never be: one pod that no node of the cluster could hold, were it empty.
+
+    What a probe has not counted is taken on trust.
+    """
+    largest: Mapping[str, Any] = (facts.detail.get("nodes") or {}).get("largest") or {}
+    gpus, cpus = values.get("compute.gpuDevicesRequest"), values.get("compute.cpuCoreRequest")
+    if with_gpus and (most := largest.get("gpus")) is not None and gpus and gpus > most:
+        message = f"must be at most {most}: no node of the cluster has more GPUs"
+        if not most:
+            message = "must be 0: no node of the cluster has GPUs that pods can ask for"
+        yield _problem(
+            role,
+            "compute.gpuDevicesRequest",
+            "cluster",
+            message,
+            value=gpus,
+            accepted=f"0 to {most}",
+        )
+    if (most := largest.get("cpus")) is not None and cpus and cpus > most:
+        message = f"must be at most {most:g}: no node of the cluster has more cores for pods"
+        yield _problem(
+            role,
+            "compute.cpuCoreRequest",
+            "cluster",
+            message,
+            value=cpus,
+            accepted=f"up to {most:g}",
+        )
+    memory = str(values.get("compute.cpuMemoryRequest") or "0")
+    if (most := largest.get("memory")) is not None and quantity_bytes(memory) > most:
+        words = bytes_in_words(most)
+        message = f"must be at most {words}: no node of the cluster has more memory for pods"
+        yield _problem(
+            role,
+            "compute.cpuMemoryRequest",
+            "cluster",
+            message,
+            value=memory,
+            accepted=f"up to {most // 10**6}M",
+        )
+
+
+def _problem(role: Role, path: str, rule: str, message: str, **more: Any) -> Problem:
+    return Problem(role=role, path=path, rule=rule, message=message, **more)

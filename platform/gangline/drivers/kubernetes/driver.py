@@ -1,0 +1,312 @@
+"""Kubernetes clusters: one custom resource of Kubeflow's operators for each attempt (ADR 0012).
+
+Gangline hands out no slots here: the cluster's scheduler does. An attempt is made suspended
+(``Held``), released by ``commit``, and stopped by suspending it again.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+from gangline.drivers.base import (
+    NO_FACTS,
+    AttemptRef,
+    Busy,
+    LogChunk,
+    Observation,
+    ObservedState,
+    OwnedObject,
+    Rehearsal,
+    Result,
+    Submission,
+    TellTrouble,
+    Unknown,
+    ignore_all_told,
+    ignore_trouble,
+)
+from gangline.drivers.facts import Capacity, Facts, FieldNote, Health
+from gangline.spec.problems import Advice, Problem, Role
+
+from . import (
+    check,
+    deadlines,
+    guidance,
+    logs,
+    manifests,
+    mapping,
+    names,
+    observing,
+    placing,
+    probing,
+    queues,
+    schedulers,
+    volume_checks,
+    wanted,
+)
+from .archive import Limits
+from .client import Client, Unreachable
+from .collecting import Collecting
+from .deadlines import InTime
+from .effects import Effects
+from .jobs import Job
+from .kinds import KINDS
+from .objects import ODD, Doubt, Objects, Raw, is_attempt, is_seen, is_workload
+from .options import Options
+from .owned import Owned
+from .pending import Pending, Why
+from .pods import MASTER, WORKER, Pod
+from .pods import read as read_pod
+from .rehearsing import Rehearsing
+from .store import Listener
+from .watching import Watch
+
+log = logging.getLogger(__name__)
+
+SLOW_START = timedelta(seconds=10)
+"""A pod that has its node and has not begun after so long is worth a look at its events."""
+
+
+class KubernetesDriver:
+    """See ``Driver``. Thread-safe; keeps connections, what it read lately, and its watch."""
+
+    kind = "kubernetes"
+    unsupported: Mapping[str, str] = mapping.UNSUPPORTED
+    mapped = mapping.MAPPED
+    in_flight_max = 60.0
+
+    def __init__(self, client: Client, options: Options) -> None:
+        self.client, self.options = client, options
+        in_time = InTime(client)
+        self.objects = Objects(in_time, options)
+        self._effects = Effects(in_time, self.objects, self._catch_up, self.render)
+        self._pending = Pending(self.objects)
+        self._owned_objects = Owned(in_time, self.objects)
+        self._watched: Watch | None = None
+        self._log_limits = Limits(cap=options.log_cap)
+        known = schedulers.ADAPTERS
+        self._adapter = known.get(options.scheduler) or known[schedulers.PLAIN]
+        self.unsupported = {**mapping.UNSUPPORTED, **self._adapter.unsupported}
+
+    def probe(self) -> Health:
+        return probing.probe(self.client)
+
+    def capacity(self) -> Capacity | None:
+        return probing.capacity(self.client)
+
+    def check(self, submission: Submission, facts: Facts) -> list[Problem]:
+        namespace = self._namespace(submission)
+        return [
+            *check.check(submission, facts),
+            *self._adapter.check(submission),
+            *placing.check(submission, facts),
+            *queues.problems(submission, facts, self.options.scheduler, namespace),
+        ]
+
+    def advise(self, submission: Submission, facts: Facts) -> list[Advice]:
+        return list(volume_checks.advise(submission, facts))
+
+    def field_notes(
+        self, *, framework: str, role: Role, has_own_master: bool, facts: Facts = NO_FACTS
+    ) -> Mapping[str, FieldNote]:
+        return guidance.field_notes(
+            framework=framework, role=role, has_own_master=has_own_master, facts=facts
+        )
+
+    def render(self, submission: Submission) -> dict[str, Any]:
+        """Frozen with the namespace: a later change of the prefix must not lose what is there."""
+        options = self.options
+        scheduler = options.scheduler or schedulers.PLAIN
+        native = manifests.render(submission, scheduler, gpu=options.gpu)
+        return {**native, "namespace": self._namespace(submission)}
+
+    def rehearse(self, ref: AttemptRef) -> Rehearsal:
+        _, namespace = self.objects.place(ref)
+        here = replace(ref, namespace=namespace)
+        try:
+            return Rehearsing(self.client, self.objects, here, self.render).result()
+        except ODD as error:
+            return Rehearsal(doubts=(_not_understood(error),))
+
+    def observe(self, ref: AttemptRef) -> Observation:
+        return self._observed(ref)
+
+    def create(self, ref: AttemptRef) -> Result:
+        return self._answer(self._effects.create, ref)
+
+    def commit(self, ref: AttemptRef) -> Result:
+        return self._answer(self._effects.commit, ref)
+
+    def suspend(self, ref: AttemptRef) -> Result:
+        return self._answer(self._effects.suspend, ref)
+
+    def resume(self, ref: AttemptRef) -> Result:
+        if self.options.data_dir is not None:
+            logs.reopen_attempt(self.options.data_dir, ref.workload, ref.attempt)
+        return self._answer(self._effects.resume, ref)
+
+    def delete(self, ref: AttemptRef) -> Result:
+        return self._answer(self._effects.delete, ref)
+
+    @deadlines.in_time
+    def owned_objects(self, install: str) -> Sequence[OwnedObject] | Unknown:
+        try:
+            return self._owned_objects.all(install)
+        except (Doubt, Unreachable) as why:
+            return Unknown(str(why))
+        except ODD as error:
+            return Unknown(_not_understood(error))
+
+    @deadlines.in_time
+    def delete_object(self, owned: OwnedObject) -> Result:
+        try:
+            return self._owned_objects.delete(owned)
+        except (Doubt, Unreachable) as why:
+            return Unknown(str(why))
+        except ODD as error:
+            return Unknown(_not_understood(error))
+
+    def watch(
+        self,
+        install: str,
+        cursor: str,
+        tell: TellTrouble = ignore_trouble,
+        all_told: Callable[[], None] = ignore_all_told,
+    ) -> Iterator[Sequence[Observation]]:
+        return self._watch(install, tell, all_told)
+
+    def silent_for(self) -> float | None:
+        watch = self._watched
+        if watch is None or watch.store.heard_at == float("-inf"):
+            return None
+        return max(0.0, time.monotonic() - watch.store.heard_at)
+
+    def read_log(self, ref: AttemptRef, replica: str, offset: int, limit: int) -> LogChunk:
+        data_dir = self.options.data_dir
+        if data_dir is None or not _is_replica(ref, replica):
+            return LogChunk(b"", 0, end=True)
+        place = logs.folder(data_dir, ref.workload, ref.attempt, replica)
+        chunk = logs.read(place, offset, limit)
+        if not chunk.end:
+            wanted.tell(data_dir, ref.workload, ref.attempt)
+        return chunk
+
+    def _watch(
+        self, install: str, tell: TellTrouble, all_told: Callable[[], None]
+    ) -> Generator[Sequence[Observation], None, None]:
+        listener: Listener = Listener()
+        if self.options.data_dir is not None:
+            listener = Collecting(self.client, self.options.data_dir, self._log_limits)
+        # Every kind that Gangline knows: an operator may be installed while this goes on.
+        kinds = list(KINDS.values())
+        look = partial(self._observed, shares=True)
+        watch = Watch(self.client, install, kinds, look, listener, tell, all_told)
+        self._watched = watch
+        try:
+            yield from watch.batches()
+        finally:
+            self._watched = None
+            listener.stop()
+
+    @deadlines.in_time
+    def _observed(self, ref: AttemptRef, *, shares: bool = False) -> Observation:
+        """``shares``: looks at many attempts go together, see `Pending.why`."""
+        unknown = Observation(ref.workload, ref.attempt, ObservedState.UNKNOWN)
+        try:
+            return self._look(ref, shares)
+        except Unreachable as why:
+            return replace(unknown, reason=str(why)[:400], is_cut_off=True)
+        except Doubt as why:
+            cut_off, rest = why.is_cut_off, why.retry_after
+            return replace(unknown, reason=str(why)[:400], is_cut_off=cut_off, retry_after=rest)
+        except ODD as error:
+            return replace(unknown, reason=_not_understood(error))
+
+    def _look(self, ref: AttemptRef, shares: bool) -> Observation:
+        found = self.objects.found(ref)
+        if found is None:
+            return observing.without_job(ref.workload, ref.attempt, self.objects.pods(ref))
+        job, raw = found
+        if is_seen(job, ref):
+            job = replace(job, install=ref.install, workload=ref.workload, attempt=ref.attempt)
+        if not is_workload(job, ref) and job.install != ref.install:
+            return _conflict(ref, f"{job.name} in namespace {job.namespace} was made by others.")
+        if not is_workload(job, ref) or job.attempt != ref.attempt:
+            return observing.without_job(ref.workload, ref.attempt, self.objects.pods(ref))
+        if not is_attempt(job, ref):
+            return _conflict(ref, "Somebody removed it and made another object of its name.")
+        its = list(self.objects.raw_pods(ref, job.namespace))
+        return self._explained(job, its, lambda: self._pending.why(ref, job, raw, its, shares))
+
+    def _explained(
+        self, job: Job, its: Sequence[Raw], why_pending: Callable[[], Why]
+    ) -> Observation:
+        now = datetime.now(UTC)
+        pods = [read_pod(pod) for pod in its]
+        seen = observing.observe(job, pods, now=now)
+        hints: dict[str, str] = {}
+        if seen.state is ObservedState.PENDING:
+            why = why_pending()
+            hints = {job.uid: why.words} if why.words else {}
+            seen = replace(seen, is_impossible=why.is_final)
+        elif seen.state is ObservedState.STARTING and not seen.reason:
+            hints = self._pending.of_pods([pod for pod in pods if _is_slow(pod, now)])
+        if not hints:
+            return seen
+        explained = observing.observe(job, pods, now=now, hints=hints)
+        return replace(explained, is_impossible=seen.is_impossible)
+
+    def _namespace(self, submission: Submission) -> str:
+        return names.namespace(self.options.namespace_prefix, submission.project)
+
+    def _catch_up(self, pods: list[Pod]) -> None:
+        if self.options.data_dir is not None:
+            data_dir, limits = self.options.data_dir, self._log_limits
+            seconds = deadlines.spare(logs.CATCH_UP)
+            logs.catch_up(self.client, data_dir, pods, seconds, limits=limits)
+
+    def _answer(self, act: Callable[[AttemptRef], Result], ref: AttemptRef) -> Result:
+        """Outages, doubt and nonsense are answers, not exceptions."""
+        _, namespace = self.objects.place(ref)
+        try:
+            return act(replace(ref, namespace=namespace))
+        except Doubt as why:
+            if why.retry_after is not None:
+                return Busy(why.retry_after, is_for_all=True)
+            return Unknown(str(why))
+        except Unreachable as why:
+            return Unknown(str(why))
+        except ODD as error:
+            log.warning("%s of %s: %r", act.__name__, ref.name, error, exc_info=True)
+            return Unknown(_not_understood(error))
+
+
+def _not_understood(error: Exception) -> str:
+    return f"What the cluster told could not be understood: {error!r}."[:400]
+
+
+def _conflict(ref: AttemptRef, reason: str) -> Observation:
+    return Observation(ref.workload, ref.attempt, ObservedState.CONFLICT, reason)
+
+
+def _is_slow(pod: Pod, now: datetime) -> bool:
+    if not pod.is_scheduled or pod.has_started or pod.is_over:
+        return False
+    return pod.scheduled_at is None or now - pod.scheduled_at > SLOW_START
+
+
+def _is_replica(ref: AttemptRef, replica: str) -> bool:
+    """Whether the attempt has a replica of this name, which becomes a path."""
+    role, _, index = replica.rpartition("-")
+    if role not in (MASTER, WORKER) or not index.isascii():
+        return False
+    if not index.isdigit() or str(int(index)) != index:
+        return False
+    if ref.submission is None:
+        return True
+    if role == MASTER:
+        return index == "0" and ref.submission.master is not None
+    return int(index) < ref.submission.num_workers

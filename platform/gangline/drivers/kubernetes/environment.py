@@ -1,0 +1,156 @@
+"""What every process learns from its environment on a cluster, and what the operators tell it.
+
+The operators append their variables to ours, and the last of two with one name counts: a name that
+they use is therefore refused to people, by `gangline.spec.reserved` or by `reserved` here.
+https://www.kubeflow.org/docs/components/trainer/legacy-v1/reference/distributed-training/
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gangline.drivers.base import GPU_COUNT, Submission
+from gangline.spec.frameworks import WORKERS_ONLY
+
+from . import labels
+from .kinds import JobKind
+
+MASTER, WORKER = "master", "worker"
+INDEX_LABEL = "training.kubeflow.org/replica-index"
+
+_WORKER_LIST = "the training operator sets it to the addresses of the workers"
+_OPEN_MPI = "the MPI operator sets it so that mpirun finds the workers"
+_OPERATOR_SETS: Mapping[str, Mapping[str, str]] = {
+    "XGBoost": {"WORKER_ADDRS": _WORKER_LIST, "WORKER_PORT": _WORKER_LIST},
+    "MPI": {
+        "K_MPI_JOB_ROLE": "the MPI operator sets it to the role of the pod",
+        "OMPI_MCA_orte_keep_fqdn_hostnames": _OPEN_MPI,
+        "OMPI_MCA_orte_set_default_slots": _OPEN_MPI,
+        "OMPI_MCA_plm_rsh_args": _OPEN_MPI,
+    },
+}
+
+
+_KEYS = {"secret": "secretKeyRef", "configMap": "configMapKeyRef"}
+
+
+def reserved(framework: str, name: str) -> str | None:
+    """Why people may not set this variable for this framework on a cluster, or None."""
+    return _OPERATOR_SETS.get(framework, {}).get(name)
+
+
+def own(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """People's variables, each with its value or with the reference to where the value is.
+
+    What a reference leads to must be there: without it the pod waits, and says so.
+    """
+    return [{"name": str(item["name"]), **_source(item)} for item in items]
+
+
+def _source(item: Mapping[str, Any]) -> dict[str, Any]:
+    for name, kind in _KEYS.items():
+        if (said := item.get(name)) is not None:
+            return {"valueFrom": {kind: {"name": said["name"], "key": said["key"]}}}
+    if (field := item.get("podFieldRef")) is not None:
+        return {"valueFrom": {"fieldRef": {"fieldPath": field["path"]}}}
+    return {"value": str(item.get("value") or "")}
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A value that the cluster fills in when it starts the pod."""
+
+    path: str
+
+
+_INDEX = _Field(f"metadata.labels['{INDEX_LABEL}']")
+_Values = Mapping[str, str | _Field]
+
+
+def variables(
+    submission: Submission, kind: JobKind, role: str, *, cores: float, own: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Our variables for a pod of ``role``, then the person's ``own``, which may refer to ours.
+
+    ``cores`` are what the pod requests. Own ones win where both exist (``OMP_NUM_THREADS``).
+    """
+    ours: dict[str, str | _Field] = {
+        **submission.identifiers,
+        **_pod(submission, role),
+        "OMP_NUM_THREADS": str(max(1, int(cores))),
+        **_contract(submission, kind),
+    }
+    taken = {item["name"] for item in own}
+    return [*(_entry(name, value) for name, value in ours.items() if name not in taken), *own]
+
+
+def _entry(name: str, value: str | _Field) -> dict[str, Any]:
+    if isinstance(value, _Field):
+        return {"name": name, "valueFrom": {"fieldRef": {"fieldPath": value.path}}}
+    return {"name": name, "value": value}
+
+
+def _pod(submission: Submission, role: str) -> _Values:
+    # A launcher has no index; a master is the only one.
+    which: _Values = {"GANGLINE_REPLICA": f"{role}-0"}
+    if role == WORKER:
+        which = {"GANGLINE_INDEX": _INDEX, "GANGLINE_REPLICA": f"{role}-$(GANGLINE_INDEX)"}
+    return {
+        "GANGLINE_ROLE": role,
+        **which,
+        "GANGLINE_NUM_WORKERS": str(submission.num_workers),
+        GPU_COUNT: str(submission.gpus_of(role)),
+        "GANGLINE_ATTEMPT": _Field(f"metadata.labels['{labels.ATTEMPT}']"),
+        "NODE_NAME": _Field("spec.nodeName"),
+        "POD_NAME": _Field("metadata.name"),
+    }
+
+
+def _contract(submission: Submission, kind: JobKind) -> _Values:
+    """What the operator leaves out of the framework's variables."""
+    match submission.framework:
+        case "MPI":
+            return _mpi(submission)
+        case "TF":
+            return {"PYTHONUNBUFFERED": "1"}  # all else is in TF_CONFIG
+        case "JAX":
+            return _ranks_by_index(submission, kind)
+        case "PyTorch" if submission.configuration == WORKERS_ONLY:
+            return _torch_without_master(submission, kind)
+        case _:
+            return {"LOCAL_RANK": "0"}  # torchrun sets its own for each process that it starts
+
+
+def _ranks_by_index(submission: Submission, kind: JobKind) -> dict[str, str | _Field]:
+    """The rank of a worker is its index, and worker 0 has a Service of its own."""
+    return {
+        "MASTER_ADDR": f"{submission.name}-{kind.worker.lower()}-0",
+        "MASTER_PORT": str(kind.port),
+        "WORLD_SIZE": str(submission.num_workers),
+        "RANK": _INDEX,
+        "NODE_RANK": _INDEX,
+        "GROUP_RANK": _INDEX,
+        "LOCAL_RANK": "0",
+    }
+
+
+def _torch_without_master(submission: Submission, kind: JobKind) -> _Values:
+    """The operator gives addresses and ranks only where there is a master."""
+    ranks = _ranks_by_index(submission, kind)
+    return {
+        **ranks,
+        "PET_MASTER_ADDR": ranks["MASTER_ADDR"],
+        "PET_MASTER_PORT": ranks["MASTER_PORT"],
+        "PET_NODE_RANK": _INDEX,
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def _mpi(submission: Submission) -> _Values:
+    return {
+        "RUNAI_MPI_NUM_WORKERS": str(submission.num_workers),
+        "OMPI_MCA_orte_tag_output": "1",
+        # Containers run as root unless an image says otherwise, and mpirun would refuse.
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    }

@@ -1,0 +1,59 @@
+"""What a Kubernetes cluster asks for, told at the fields of the form before anything is typed."""
+
+from collections.abc import Mapping
+
+from gangline.drivers.base import NO_FACTS
+from gangline.drivers.facts import Facts, FieldNote
+from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.launching import LAUNCH_EXAMPLE
+from gangline.spec.problems import Role
+
+from . import volume_checks
+
+_SSH_WORKERS = (
+    "Workers run an SSH server, through which the launcher starts the ranks. Only a command that "
+    "starts sshd itself replaces it."
+)
+_BY_MPIRUN = (
+    "$(NAME) in a value stands for another variable. Ranks on other pods receive those that "
+    "mpirun is told to pass on, as in mpirun -x NCCL_DEBUG."
+)
+
+
+def field_notes(
+    *, framework: str, role: Role, has_own_master: bool, facts: Facts = NO_FACTS
+) -> Mapping[str, FieldNote]:
+    """Notes by field path. What a master leaves open follows the workers."""
+    launches = not _trains(framework)
+    runs_here = runs(framework, role, has_own_master=has_own_master)
+    image = "A container image that the nodes of the cluster can pull."
+    if launches:
+        image += " It needs an SSH server and Open MPI."
+    notes = {
+        "image": FieldNote(help=image, is_required=role is Role.WORKER),
+        "command": FieldNote(
+            help=_SSH_WORKERS if launches and not runs_here else _command_help(launches),
+            placeholder=LAUNCH_EXAMPLE if launches and runs_here else "",
+            is_required=launches and runs_here,
+        ),
+        "workingDir": FieldNote(help="Where the command starts. Empty: as the image has it."),
+        "storage.pvc": FieldNote(choices=volume_checks.choices(facts)),
+    }
+    if launches:
+        notes["environmentVariables"] = FieldNote(help=_BY_MPIRUN)
+    return notes
+
+
+def _command_help(launches: bool) -> str:
+    words = "Split into words like a shell does, but run without a shell."
+    return words if launches else f"{words} Empty: the image’s own."
+
+
+def runs(framework: str, role: Role, *, has_own_master: bool) -> bool:
+    """Whether the command of ``role`` is started: under MPI only that of the launcher is."""
+    return _trains(framework) or role is (Role.MASTER if has_own_master else Role.WORKER)
+
+
+def _trains(framework: str) -> bool:
+    known = FRAMEWORKS.get(framework)
+    return known is None or known.master_trains

@@ -1,0 +1,162 @@
+"""A job object of one of the operators, cut down to what an observation needs. Pure.
+
+Names of conditions and fields: https://www.kubeflow.org/docs/components/trainer/legacy-v1/
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from gangline.drivers.base import AttemptRef
+from gangline.spec.frameworks import FRAMEWORKS
+
+from . import labels
+from .kinds import JobKind
+from .pods import MASTER, WORKER, moment
+from .schedulers import ADAPTERS, PLAIN, SchedulerAdapter
+
+INTENT = "gangline.dev/intent"
+"""Annotation of ours: absent while held, then ``run`` or ``stop``. The operator's ``suspend`` alone
+does not tell a job that never began from one that was stopped, or that a queue holds back."""
+RUN, STOP = "run", "stop"
+SCHEDULER, QUEUE = "gangline.dev/scheduler", "gangline.dev/queue"
+"""Annotations of ours: the adapter that made the job, and the queue that its project names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One of the job's conditions; only those with status True are kept."""
+
+    reason: str
+    message: str
+    at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is kept of a job object."""
+
+    kind: JobKind
+    uid: str
+    name: str
+    namespace: str
+    install: str
+    workload: str
+    attempt: int
+    version: str
+    """Its ``resourceVersion``."""
+    intent: str
+    scheduler: str
+    queue: str
+    is_suspended: bool
+    is_deleting: bool
+    finalizers: tuple[str, ...]
+    created_at: datetime | None
+    completed_at: datetime | None
+    counts: tuple[tuple[str, int], ...]
+    """Replicas by role, the leading one first."""
+    is_known: bool
+    """Its operator has written a status."""
+    conditions: Mapping[str, Condition] = field(default_factory=dict)
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """The attempt that its labels tell."""
+        return self.workload, self.attempt
+
+    @property
+    def adapter(self) -> SchedulerAdapter:
+        """Of the scheduler that it was made for."""
+        return ADAPTERS.get(self.scheduler, ADAPTERS[PLAIN])
+
+    @property
+    def has_succeeded(self) -> bool:
+        return "Succeeded" in self.conditions and "Failed" not in self.conditions
+
+    @property
+    def has_failed(self) -> bool:
+        return "Failed" in self.conditions
+
+    @property
+    def has_ended(self) -> bool:
+        return self.has_failed or self.has_succeeded
+
+    def places(self) -> list[tuple[str, int, int]]:
+        """Role, index and rank of every replica, in the order of ranks."""
+        trains = FRAMEWORKS[self.kind.framework].master_trains
+        shift = 1 if trains and any(role == MASTER for role, _ in self.counts) else 0
+        return [
+            (role, index, index + shift if role == WORKER else 0)
+            for role, count in self.counts
+            for index in range(count)
+        ]
+
+
+def read(raw: Mapping[str, Any], kind: JobKind) -> Job:
+    """A job object as the API server sends it."""
+    meta, spec, status = (_map(raw.get(key)) for key in ("metadata", "spec", "status"))
+    marks, notes = _map(meta.get("labels")), _map(meta.get("annotations"))
+    policy = _map(spec.get("runPolicy"))
+    return Job(
+        kind=kind,
+        uid=str(meta.get("uid", "")),
+        name=str(meta.get("name", "")),
+        namespace=str(meta.get("namespace", "")),
+        install=str(marks.get(labels.INSTALL, "")),
+        workload=str(marks.get(labels.WORKLOAD, "")),
+        attempt=labels.number(marks.get(labels.ATTEMPT)),
+        version=str(meta.get("resourceVersion", "")),
+        intent=str(notes.get(INTENT, "")),
+        scheduler=str(notes.get(SCHEDULER, "")),
+        queue=str(notes.get(QUEUE, "")),
+        is_suspended=bool(policy.get("suspend")),
+        is_deleting="deletionTimestamp" in meta,
+        finalizers=tuple(map(str, meta.get("finalizers") or ())),
+        created_at=moment(meta.get("creationTimestamp")),
+        completed_at=moment(status.get("completionTime")),
+        counts=_counts(_map(spec.get(kind.replicas)), kind),
+        is_known=bool(status.get("conditions")),
+        conditions=_conditions(status),
+    )
+
+
+def bare(raw: Mapping[str, Any], kind: JobKind) -> Job:
+    """The same by its metadata alone, enough to delete it: the rest may be nonsense."""
+    return read({"metadata": raw.get("metadata")}, kind)
+
+
+def ref_of(job: Job) -> AttemptRef:
+    """The identity that a job's labels tell, with all that reading it again needs."""
+    return AttemptRef(
+        install=job.install,
+        workload=job.workload,
+        attempt=job.attempt,
+        name=job.name,
+        namespace=job.namespace,
+        rendered={"framework": job.kind.framework},
+        ext_uid=job.uid,
+    )
+
+
+def _counts(specs: Mapping[str, Any], kind: JobKind) -> tuple[tuple[str, int], ...]:
+    count = {role: int(_map(spec).get("replicas", 1)) for role, spec in specs.items()}
+    masters, workers = count.get(kind.master, 0), count.get(kind.worker, 0)
+    found = ((MASTER, masters), (WORKER, workers))
+    return tuple((role, number) for role, number in found if number)
+
+
+def _conditions(status: Mapping[str, Any]) -> dict[str, Condition]:
+    return {
+        str(c.get("type")): Condition(
+            str(c.get("reason") or ""),
+            str(c.get("message") or ""),
+            moment(c.get("lastTransitionTime")),
+        )
+        for c in status.get("conditions") or ()
+        if c.get("status") == "True"
+    }
+
+
+def _map(found: Any) -> Mapping[str, Any]:
+    return found if isinstance(found, Mapping) else {}

@@ -1,0 +1,263 @@
+"""From a submission to objects of a cluster. Pure: nothing is asked of anyone.
+
+``render`` is frozen with the attempt and is the same for each try; ``job`` and ``dependents`` add
+what belongs to one try: namespace, labels, owner.
+"""
+
+import copy
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from gangline.drivers.base import AttemptRef, Submission
+from gangline.drivers.mapping import apply
+from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
+from gangline.spec.types import split_command
+
+from . import (
+    environment,
+    labels,
+    launching,
+    mapping,
+    placement,
+    quantities,
+    schedulers,
+    volumes,
+    wishes,
+)
+from .environment import MASTER, WORKER
+from .jobs import QUEUE, SCHEDULER
+from .kinds import KINDS, JobKind
+from .quantities import GPU
+from .schedulers import Gang
+from .wishes import Wishes
+
+FORM = "gangline.dev/kubernetes/v1"
+SPEC_HASH = "gangline.dev/spec-hash"
+SSH_SERVER = "sshd"
+SHARED_MEMORY = "shared-memory"
+
+Object = dict[str, Any]
+
+
+def render(submission: Submission, scheduler: str, *, gpu: str = GPU) -> dict[str, Any]:
+    """JSON data: the framework, the scheduler, the job and what must exist beside it.
+
+    ``gpu`` is what the cluster's nodes call a GPU.
+    """
+    kind, adapter = KINDS[submission.framework], schedulers.adapter(scheduler)
+    asked = wishes.of_roles(submission, adapter.unsupported)
+    pods = _pods(submission, kind, gpu, asked)
+    job: Object = {
+        "apiVersion": kind.resource.api_version,
+        "kind": kind.resource.kind,
+        "metadata": _metadata(pods[WORKER]["metadata"]),
+        "spec": {
+            "runPolicy": {"backoffLimit": 0, "cleanPodPolicy": "Running", "suspend": True},
+            **_of_kind(submission, pods, asked),
+            kind.replicas: {
+                _role_name(kind, role): {
+                    "replicas": submission.num_workers if role == WORKER else 1,
+                    "restartPolicy": "Never",  # every further try is Gangline's own
+                    "template": template,
+                }
+                for role, template in pods.items()
+            },
+        },
+    }
+    gang = _gang(submission, pods, {_role_name(kind, r): w for r, w in asked.items()})
+    adapter.decorate(job, gang)
+    return {
+        "form": FORM,
+        "framework": submission.framework,
+        "scheduler": scheduler,
+        "queue": submission.queue,
+        "job": job,
+        "dependents": [*volumes.claims(submission), *adapter.objects(gang)],
+    }
+
+
+def job(ref: AttemptRef) -> Object:
+    """The whole custom resource to create for this try, suspended."""
+    rendered = ref.rendered
+    kind = KINDS[rendered["framework"]]
+    made: Object = copy.deepcopy(rendered["job"])
+    said = made["metadata"]
+    notes = {SCHEDULER: rendered["scheduler"], SPEC_HASH: spec_hash(rendered)}
+    if rendered.get("queue"):
+        notes[QUEUE] = rendered["queue"]
+    made["metadata"] = {
+        "name": ref.name,
+        "namespace": ref.namespace,
+        "labels": said.get("labels", {}) | labels.of(ref),
+        "annotations": said.get("annotations", {}) | notes,
+    }
+    for role, replica in made["spec"][kind.replicas].items():
+        role_label = {labels.ROLE: WORKER if role == kind.worker else MASTER}
+        own = replica["template"]["metadata"]
+        own["labels"] = own.get("labels", {}) | labels.of(ref) | role_label
+        placement.among(replica["template"], {labels.WORKLOAD: ref.workload})
+        volumes.mark(replica["template"]["spec"], labels.of(ref))
+    return made
+
+
+def dependents(ref: AttemptRef, owner_uid: str) -> list[Object]:
+    """What must exist before the job is released; the cluster deletes it together with the job.
+
+    ``owner_uid`` is that of the job. Each has a name that does not change from call to call.
+    """
+    said_owner = owner(ref, owner_uid)
+    made: list[Object] = copy.deepcopy(ref.rendered["dependents"])
+    for each in made:
+        said = each["metadata"]
+        each["metadata"] = {
+            **said,
+            "namespace": ref.namespace,
+            "labels": said.get("labels", {}) | labels.of(ref),
+            # An adapter may have said how the job owns it.
+            "ownerReferences": [said_owner | (said.get("ownerReferences") or [{}])[0]],
+        }
+    return made
+
+
+def owner(ref: AttemptRef, uid: str) -> Object:
+    """The reference that lets an object go together with the job of this attempt."""
+    resource = KINDS[ref.rendered["framework"]].resource
+    return {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "name": ref.name,
+        "uid": uid,
+        "controller": False,
+        "blockOwnerDeletion": True,
+    }
+
+
+def spec_hash(rendered: Mapping[str, Any]) -> str:
+    """Fingerprint of what was rendered: tells whether an object is still what was asked for."""
+    text = json.dumps(rendered, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _metadata(of_a_pod: Mapping[str, Any]) -> Object:
+    """The workload's own marks: those of its workers."""
+    return {key: dict(value) for key, value in of_a_pod.items()}
+
+
+def _role_name(kind: JobKind, role: str) -> str:
+    return kind.worker if role == WORKER else kind.master
+
+
+def _pods(
+    submission: Submission, kind: JobKind, gpu: str, asked: Mapping[str, Wishes]
+) -> dict[str, Object]:
+    """The pod template of each role; the master's first, as the operators count ranks."""
+    halves = {WORKER: submission.worker}
+    if submission.master is not None:
+        halves = {MASTER: submission.master, **halves}
+    return {
+        # A part of a GPU is no resource of the pod.
+        role: _pod(submission, kind, role, values, "" if asked[role].share else gpu)
+        for role, values in halves.items()
+    }
+
+
+def _pod(
+    submission: Submission, kind: JobKind, role: str, values: Mapping[str, Any], gpu: str
+) -> Object:
+    native: Object = {"container": {"name": kind.container}}
+    launches = not FRAMEWORKS[submission.framework].master_trains
+    apply(mapping.ROLE, _without_command(values) if launches and role == WORKER else values, native)
+    # What exists once per workload is among the workers' values.
+    apply(mapping.GANG, submission.worker, native)
+    container = native["container"]
+    container["env"] = environment.variables(
+        submission,
+        kind,
+        role,
+        cores=float(values.get("compute.cpuCoreRequest") or 1),
+        own=container.get("env", []),
+    )
+    # A launcher trains nothing, and its operator hides the GPUs from it.
+    gpus = 0 if not gpu or (launches and role == MASTER) else native.get("gpus", 0)
+    if more := {**({gpu: str(gpus)} if gpus else {}), **native.get("extended", {})}:
+        container.setdefault("resources", {}).setdefault("limits", {}).update(more)
+    spec: Object = {
+        # Programs get no credential of the cluster, nor a variable for each Service in it.
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        **native.get("pod", {}),
+        "containers": [container],
+    }
+    if affinity := placement.affinity(native.get("nodes", {})):
+        spec["affinity"] = affinity
+    if native.get("large_shm"):
+        _add_shared_memory(spec, container)
+    volumes.mount(submission, native.get("volumes", ()), spec)
+    if launches and role == MASTER:
+        first = launching.waits_for_workers(container, submission.name, submission.num_workers)
+        spec["initContainers"] = [first]
+    marks = {key: native[key] for key in ("labels", "annotations") if key in native}
+    return {"metadata": marks, "spec": spec}
+
+
+def _add_shared_memory(spec: Object, container: Object) -> None:
+    """What is kept there counts as memory of the container, which ends at its limit."""
+    limit = container.get("resources", {}).get("limits", {}).get("memory")
+    room = {"medium": "Memory", **({"sizeLimit": limit} if limit else {})}
+    spec["volumes"] = [{"name": SHARED_MEMORY, "emptyDir": room}]
+    container["volumeMounts"] = [{"name": SHARED_MEMORY, "mountPath": "/dev/shm"}]  # noqa: S108
+
+
+def _without_command(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Workers that a launcher reaches by SSH: their command counts only if it starts the server."""
+    words = split_command(f"{values.get('command') or ''} {values.get('args') or ''}")
+    if any(word.rpartition("/")[2] == SSH_SERVER for word in words):
+        return dict(values)
+    return {path: value for path, value in values.items() if path not in ("command", "args")}
+
+
+def _of_kind(
+    submission: Submission, pods: Mapping[str, Object], asked: Mapping[str, Wishes]
+) -> Object:
+    """What only one kind of job has."""
+    match submission.framework:
+        case "PyTorch":
+            # For a bare `torchrun train.py`: a process for each GPU, or one where there are none.
+            on_gpus = any(map(_has_gpus, pods.values())) or any(w.share for w in asked.values())
+            return {"nprocPerNode": "auto" if on_gpus else "1"}
+        case "TF" if submission.configuration == WORKERS_ONLY:
+            return {"successPolicy": "AllWorkers"}
+        case "MPI":
+            return {
+                "slotsPerWorker": 1,
+                "mpiImplementation": "OpenMPI",
+                "launcherCreationPolicy": "AtStartup",
+            }
+        case _:
+            return {}
+
+
+def _has_gpus(template: Object) -> bool:
+    resources = quantities.requested(template["spec"]["containers"][0])
+    return any(map(quantities.is_gpu, resources))
+
+
+def _gang(submission: Submission, pods: Mapping[str, Object], asked: Mapping[str, Wishes]) -> Gang:
+    counts = {WORKER: submission.num_workers, MASTER: 1}
+    return Gang(
+        name=submission.name,
+        framework=submission.framework,
+        pods=sum(counts[role] for role in pods),
+        resources=quantities.total(
+            (counts[role], quantities.requested(container))
+            for role, template in pods.items()
+            for container in template["spec"]["containers"]
+        ),
+        queue=submission.queue,
+        priority=str(submission.worker.get("priorityClass") or ""),
+        topologies={role: w.topology for role, w in asked.items() if w.topology},
+        topology=asked[KINDS[submission.framework].worker].topology,
+        shares={role: w.share for role, w in asked.items() if w.share},
+    )

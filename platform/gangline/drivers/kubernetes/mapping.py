@@ -1,0 +1,83 @@
+"""Where each field of the spec goes in a pod of Kubernetes.
+
+`manifests` makes the pods from what these tables write: ``container`` and ``pod`` are parts of a
+pod's spec, ``labels`` and ``annotations`` its metadata; ``gpus``, ``share``, ``extended``,
+``nodes``, ``topology``, ``large_shm`` and ``volumes`` are put in their places there.
+https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gangline.drivers.mapping import Table, To, paths
+from gangline.spec.types import split_command
+
+from . import environment, placement, volumes
+
+
+def _pairs(items: list[dict[str, Any]]) -> dict[str, str]:
+    return {str(item["name"]): str(item.get("value") or "") for item in items}
+
+
+def _resources(items: list[dict[str, Any]]) -> dict[str, str]:
+    return {str(item["resource"]): str(item["quantity"]) for item in items}
+
+
+def _tolerations(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [_toleration(item) for item in items]
+
+
+def _toleration(item: Mapping[str, Any]) -> dict[str, Any]:
+    made: dict[str, Any] = {"key": item["key"], "operator": item["operator"]}
+    if item["operator"] == "Equal":
+        made["value"] = item.get("value") or ""
+    if item["effect"] != "Any":  # no effect at all tolerates every one
+        made["effect"] = item["effect"]
+    if item.get("seconds") is not None:
+        made["tolerationSeconds"] = item["seconds"]
+    return made
+
+
+def cores(number: float) -> str:
+    """Cores as a quantity: 2 → ``2``, 0.5 → ``500m``, the finest that Kubernetes knows."""
+    thousandths = max(1, round(number * 1000))
+    whole, rest = divmod(thousandths, 1000)
+    return f"{thousandths}m" if rest else str(whole)
+
+
+# Once for each role.
+ROLE: Table = {
+    "image": To("container|image"),
+    "imagePullPolicy": To("container|imagePullPolicy"),
+    "command": To("container|command", split_command),
+    "args": To("container|args", split_command),
+    "workingDir": To("container|workingDir"),
+    "environmentVariables": To("container|env", environment.own),
+    "compute.gpuDevicesRequest": To("gpus"),
+    "compute.gpuRequestType": To("share|type"),
+    "compute.gpuPortionRequest": To("share|portion"),
+    "compute.gpuMemoryRequest": To("share|memory"),
+    "compute.cpuCoreRequest": To("container|resources|requests|cpu", cores),
+    "compute.cpuCoreLimit": To("container|resources|limits|cpu", cores),
+    "compute.cpuMemoryRequest": To("container|resources|requests|memory"),
+    "compute.cpuMemoryLimit": To("container|resources|limits|memory"),
+    "compute.largeShmRequest": To("large_shm"),
+    "compute.extendedResources": To("extended", _resources),
+    "nodeType": To("nodes|type", placement.node_type),
+    "nodeAffinityRequired": To("nodes|labels", placement.requirements),
+    "podAffinity.key": To("topology|key"),
+    "podAffinity.type": To("topology|type"),
+    "tolerations": To("pod|tolerations", _tolerations),
+    "storage.pvc": To("volumes", volumes.complete),
+    "labels": To("labels", _pairs),
+    "annotations": To("annotations", _pairs),
+}
+# Once for the workload; into the pods of every role.
+GANG: Table = {
+    "terminationGracePeriodSeconds": To("pod|terminationGracePeriodSeconds"),
+    "priorityClass": To("pod|priorityClassName"),
+}
+SHAPE = frozenset({"distributedFramework", "numWorkers"})
+"""What kind of object it becomes and how many replicas of a role there are."""
+MAPPED = paths(ROLE, GANG) | SHAPE
+UNSUPPORTED: Mapping[str, str] = {}

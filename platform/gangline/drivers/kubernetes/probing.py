@@ -1,0 +1,366 @@
+"""The connection check: a look at one cluster, step by step, each with what to do.
+
+Never raises and never takes longer than `BUDGET`. What one step finds out, the next ones use; after
+a step without which nothing can be known, the rest is skipped.
+"""
+
+import logging
+import socket
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from gangline.drivers.facts import Capacity, Facts, FrameworkOffer, Health
+
+from . import addresses, connecting, offers, permissions, placing, queues, schedulers
+from .client import Answer, Client, NotUnderstood, Unreachable
+from .resources import (
+    ACCESS_REVIEWS,
+    NAMESPACES,
+    NODES,
+    PRIORITY_CLASSES,
+    SELF_REVIEWS,
+    STORAGE_CLASSES,
+    Resource,
+)
+from .steps import REQUIRED, State, Step, StepName
+
+log = logging.getLogger(__name__)
+
+BUDGET = 25.0
+ONE_ANSWER = 8.0
+PAGE, MOST_BYTES = 500, 32 << 20
+AT_ONCE = 6
+ODD = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What comes of an answer that has the wrong shape where no rule for shapes looks."""
+LASTING = (403, 404)
+"""Answers that are facts themselves: a right is missing, or there is nothing of the kind. What any
+other refusal would have told is not known, and may well be as it was."""
+NAMES = tuple(StepName)
+"""Every step, in order: a page can show those that are still to come."""
+ANYWHERE = addresses.Reach(addresses.networks("0.0.0.0/0,::/0"))
+ROLES = Resource(permissions.RBAC, "v1", "clusterroles", "ClusterRole", namespaced=False)
+
+Tell = Callable[[Step], None]
+
+
+class _Stop(Exception):
+    """The check ends here; the step that says why was told."""
+
+
+def probe(
+    client: Client,
+    *,
+    scheduler: str = "",
+    tell: Tell = lambda step: None,
+    ask_rights: bool = False,
+) -> Health:
+    """Look at everything; ``tell`` is called with each step as soon as it is known.
+
+    ``ask_rights``: about 50 questions more, so not for a look every half a minute.
+    """
+    look = _Look(client, scheduler, tell, ask_rights)
+    try:
+        look.all()
+    except _Stop:
+        pass
+    except Exception:
+        log.exception("the check of %s broke", client.access.server)
+        look.tell(Step("The check itself", State.FAILED, "It broke; the log says where."))
+    return look.health()
+
+
+def capacity(client: Client) -> Capacity | None:
+    """What the cluster has in total; None when that cannot be told now."""
+    try:
+        return offers.capacity(_listed(client, NODES, time.monotonic() + BUDGET))
+    except _Denied as why:
+        return offers.capacity(()) if why.is_lasting else None
+    except Unreachable:
+        return None
+    except ODD:
+        log.warning("the nodes of %s are not understood", client.access.server, exc_info=True)
+        return None
+
+
+class _Denied(Exception):
+    """The server did not give what was asked for, in words."""
+
+    def __init__(self, why: str, *, is_lasting: bool) -> None:
+        super().__init__(why)
+        self.is_lasting = is_lasting
+
+
+class _Look:
+    """One check on its way."""
+
+    def __init__(self, client: Client, scheduler: str, tell: Tell, ask_rights: bool) -> None:
+        self.client, self.scheduler, self._tell = client, scheduler, tell
+        self.ask_rights = ask_rights
+        self.until = time.monotonic() + BUDGET
+        self.steps: list[Step] = []
+        self.version, self.is_complete, self.is_half = "", False, False
+        self.offers: tuple[FrameworkOffer, ...] = ()
+        self.detail: dict[str, Any] = {}
+        self.capacity: Capacity | None = None
+        self.is_login_refused = self.are_rights_known = False
+
+    def tell(self, step: Step) -> None:
+        self.steps.append(step)
+        self._tell(step)
+        if step.state == State.FAILED and step.name in REQUIRED:
+            raise _Stop
+
+    def all(self) -> None:
+        """Every step in the order of `NAMES`."""
+        step, connection = connecting.reach(self.client, self.client.reach or ANYWHERE)
+        self.tell(step)
+        if connection is not None:
+            connection.settimeout(ONE_ANSWER)
+            self._certificate(connection)
+        self._identity()
+        self._version_and_clock()
+        following = StepName.PERMISSIONS if self.ask_rights else StepName.OPERATORS
+        self.detail["uid"] = self._uid(following)
+        served = self._served(following)
+        if self.ask_rights:
+            self._guarded(StepName.PERMISSIONS, lambda: self._permissions(served))
+        self._guarded(StepName.OPERATORS, lambda: self._operators(served))
+        self._guarded(StepName.SCHEDULER, lambda: self._scheduler(served))
+        self._guarded(StepName.STORAGE, self._storage)
+        self._guarded(StepName.NODES, self._nodes)
+        self.is_complete = not self.is_half
+
+    def health(self) -> Health:
+        """The cluster answers when none of `REQUIRED` failed.
+
+        Half a look is no news: the facts of an earlier one hold.
+        """
+        failed = [step for step in self.steps if step.state == State.FAILED]
+        names = {step.name for step in self.steps}
+        if not names >= REQUIRED or any(step.name in REQUIRED for step in failed):
+            why = failed[0].sentence if failed else "The check did not end."
+            return Health(False, why, is_login_refused=self.is_login_refused)
+        facts = None
+        if self.is_complete:
+            facts = Facts(f"Kubernetes {self.version}", self.offers, (), self.detail)
+        why = f"Failed in the check: {', '.join(s.name for s in failed)}." if failed else ""
+        return Health(True, why, facts, self.capacity, are_rights_known=self.are_rights_known)
+
+    def _certificate(self, connection: socket.socket) -> None:
+        self.tell(connecting.certificate(self.client, connection))
+
+    def _identity(self) -> None:
+        body = {"apiVersion": SELF_REVIEWS.api_version, "kind": SELF_REVIEWS.kind}
+        answer = self._ask(StepName.IDENTITY, "POST", SELF_REVIEWS.path(), body)
+        self.is_login_refused = answer.status == 401
+        found = connecting.identity(answer)
+        self.detail["identity"] = found.value
+        self.tell(found.step)
+
+    def _version_and_clock(self) -> None:
+        asked = datetime.now(UTC)
+        answer = self._ask(StepName.VERSION, "GET", "/version")
+        answered = datetime.now(UTC)
+        found = connecting.version(answer)
+        self.version = found.value
+        self.tell(found.step)
+        self.tell(connecting.clock(answer, asked, answered))
+
+    def _uid(self, step: StepName) -> str:
+        """What tells this cluster from every other one, whatever its address: nothing in Kubernetes
+        names a cluster, and the namespace kube-system is never made anew."""
+        body = self._told(step, NAMESPACES.path(name="kube-system"), "metadata")
+        meta = body.get("metadata") if isinstance(body, dict) else None
+        return str(meta.get("uid", "")) if isinstance(meta, dict) else ""
+
+    def _served(self, step: StepName) -> offers.Served:
+        """API groups and versions, which every signed-in client may read."""
+        groups = _items(self._told(step, "/apis", "groups"), "groups")
+        versions = {
+            str(group.get("name")): tuple(str(v.get("version")) for v in _items(group, "versions"))
+            for group in groups
+        }
+        jobs = {}
+        for version in versions.get("kubeflow.org", ()):
+            body = self._told(step, f"/apis/kubeflow.org/{version}", "resources")
+            jobs[version] = frozenset(str(one.get("name")) for one in _items(body, "resources"))
+        return offers.Served(versions, jobs)
+
+    def _permissions(self, served: offers.Served) -> None:
+        present = frozenset(schedulers.found(served.all))
+        verdict = permissions.judge(self._allowed, self._project_role(), present)
+        self.are_rights_known = True
+        self.tell(_of_rights(verdict))
+
+    def _operators(self, served: offers.Served) -> None:
+        self.offers = offers.offered(served)
+        self.tell(offers.operators(self.offers))
+
+    def _scheduler(self, served: offers.Served) -> None:
+        step, self.detail["schedulers"] = offers.scheduling(served, self.scheduler)
+        used = next((one["name"] for one in self.detail["schedulers"] if one["used"]), "")
+        adapter = schedulers.ADAPTERS.get(used)
+        if adapter is not None and adapter.queues is not None:
+            listed = _listed(self.client, adapter.queues, self.until)
+            self.detail["queues"] = kept = queues.detail(adapter, listed)
+            if "names" in kept:
+                says = f"{step.sentence} Its queues: {queues.in_words(kept['names'])}."
+                step = replace(step, sentence=says)
+        try:
+            classes = _listed(self.client, PRIORITY_CLASSES, self.until)
+            self.detail["priorityClasses"] = sorted(str(one["metadata"]["name"]) for one in classes)
+        except _Denied as why:
+            # Which there are is not known then, and nobody's class is called unknown.
+            self.is_half |= not why.is_lasting
+        self.tell(step)
+
+    def _storage(self) -> None:
+        classes = _listed(self.client, STORAGE_CLASSES, self.until)
+        step, self.detail["storageClasses"] = offers.storage(classes)
+        self.tell(step)
+
+    def _nodes(self) -> None:
+        nodes = _listed(self.client, NODES, self.until)
+        self.capacity = offers.capacity(nodes)
+        step, about = offers.nodes_in_words(nodes)
+        self.detail["nodes"] = {**about, "labels": placing.labels_of(nodes)}
+        self.detail["suggestions"] = placing.suggestions(nodes)
+        self.tell(step)
+
+    def _guarded(self, name: StepName, step: Callable[[], None]) -> None:
+        """One step that may fail without ending the check."""
+        # Facts say nothing of rights, which have a word of their own: `Health.are_rights_known`.
+        makes_half = name != StepName.PERMISSIONS
+        if time.monotonic() > self.until:
+            self.is_half |= makes_half
+            self.tell(Step(name, State.SKIPPED, "The cluster answers too slowly; check again."))
+            return
+        try:
+            step()
+        except ODD:
+            self.is_half |= makes_half
+            log.warning("%s of %s", name, self.client.access.server, exc_info=True)
+            says = "What the cluster told could not be understood."
+            self.tell(Step(name, State.FAILED, says, "The log says where."))
+        except _Denied as why:
+            self.is_half |= makes_half and not why.is_lasting
+            self.tell(Step(name, State.FAILED, str(why)))
+        except Unreachable as why:
+            self.is_half |= makes_half
+            self.tell(Step(name, State.FAILED, str(why), "Check again."))
+
+    def _ask(
+        self, step: StepName, method: str, path: str, body: Mapping[str, Any] | None = None
+    ) -> Answer:
+        """One quick request for ``step``; a connection that breaks here ends the check."""
+        try:
+            return _request(self.client, self.until, method, path, body)
+        except NotUnderstood as why:
+            return why.answer  # each step says for itself what it makes of it
+        except Unreachable as why:
+            self.tell(Step(step, State.FAILED, str(why), "Check again."))
+            raise _Stop from why
+
+    def _told(self, step: StepName, path: str, key: str) -> Any:
+        """A body that facts are taken from. Without its ``key`` the look is half a one."""
+        answer = self._ask(step, "GET", path)
+        is_told = answer.ok and isinstance(answer.body, dict) and key in answer.body
+        self.is_half |= not is_told and answer.status not in LASTING
+        return answer.body
+
+    def _allowed(self, questions: Sequence[permissions.Question]) -> Sequence[bool]:
+        def ask(question: permissions.Question) -> bool:
+            review = question.as_review()
+            path = ACCESS_REVIEWS.path()
+            answer = _request(self.client, self.until, "POST", path, review)
+            status = answer.body.get("status") if isinstance(answer.body, dict) else None
+            if answer.status != 201 or not isinstance(status, dict):
+                says = "The cluster does not say what Gangline may do."
+                raise _Denied(says, is_lasting=answer.status in LASTING)
+            return status.get("allowed") is True
+
+        with ThreadPoolExecutor(AT_ONCE) as crowd:
+            return list(crowd.map(ask, questions))
+
+    def _project_role(self) -> Mapping[str, Any] | None:
+        path = ROLES.path(name=permissions.PROJECT_ROLE)
+        answer = _request(self.client, self.until, "GET", path)
+        return answer.body if answer.ok and isinstance(answer.body, dict) else None
+
+
+def _request(
+    client: Client,
+    until: float,
+    method: str,
+    path: str,
+    body: Mapping[str, Any] | None = None,
+    query: Mapping[str, str | int] | None = None,
+) -> Answer:
+    left = until - time.monotonic()
+    if left <= 0:
+        raise Unreachable("The cluster answers too slowly.")
+    return client.request(
+        method,
+        path,
+        query=query,
+        body=body,
+        read_seconds=min(ONE_ANSWER, left),
+        most_bytes=MOST_BYTES,
+    )
+
+
+def _listed(client: Client, resource: Resource, until: float) -> list[Mapping[str, Any]]:
+    """A whole collection, page by page. Raises _Denied or Unreachable."""
+    found: list[Mapping[str, Any]] = []
+    query: dict[str, str | int] = {"limit": PAGE}
+    while True:
+        answer = _request(client, until, "GET", resource.path(), query=query)
+        if not answer.ok or not isinstance(answer.body, dict) or "items" not in answer.body:
+            raise _Denied(
+                f"Gangline may not list {resource.plural}."
+                if answer.status == 403
+                else f"The cluster answered {answer.status} for {resource.plural}.",
+                is_lasting=answer.status in LASTING,
+            )
+        found += _items(answer.body, "items")
+        more = (answer.body.get("metadata") or {}).get("continue")
+        if not more:
+            return found
+        query["continue"] = str(more)
+
+
+def _items(body: Any, key: str) -> list[Mapping[str, Any]]:
+    listed = body.get(key) if isinstance(body, dict) else None
+    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+
+
+def _of_rights(verdict: permissions.Verdict) -> Step:
+    missing = (*verdict.missing_cluster, *verdict.missing_project)
+    if missing:
+        words = "; ".join(permissions.in_words(rule) for rule in missing[:4])
+        more = f"; and {len(missing) - 4} more" if len(missing) > 4 else ""
+        role = (
+            f" The ClusterRole {permissions.PROJECT_ROLE} is not there, or cannot be read."
+            if verdict.role_missing
+            else ""
+        )
+        return Step(
+            StepName.PERMISSIONS,
+            State.FAILED,
+            f"Gangline may not: {words}{more}.{role}",
+            "Apply deploy/kubernetes/role.yaml again, or add these rules:",
+            permissions.fix(verdict),
+        )
+    if verdict.excess:
+        return Step(
+            StepName.PERMISSIONS,
+            State.WARNING,
+            f"Gangline has every right it needs, and more: {', '.join(verdict.excess)}.",
+            "Use the account of deploy/kubernetes/role.yaml, which may do no more than it must.",
+        )
+    says = f"Gangline has every right it needs; {verdict.asked} were asked for."
+    return Step(StepName.PERMISSIONS, State.OK, says)

@@ -1,0 +1,219 @@
+"""Asks the cluster what it would say to an attempt, without making anything.
+
+The job, what stands beside it, and one pod of each role are sent with ``dryRun=All``: an API server
+then runs everything but the write. A custom resource runs none of the admission of pods, so quotas,
+limit ranges, PodSecurity and priorities speak up only for a pod.
+https://kubernetes.io/docs/reference/using-api/api-concepts/#dry-run
+"""
+
+import copy
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from gangline.drivers.base import AttemptRef, Busy, Rehearsal, Unknown
+from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.problems import Problem, Role
+
+from . import errors, manifests
+from .client import Answer, Client, Unreachable
+from .deadlines import InTime, in_time
+from .effects import DEPENDENTS
+from .field_problems import once, problems_of
+from .kinds import KINDS, JobKind
+from .namespaces import Namespaces, foreign
+from .objects import Doubt, Objects
+from .places import Place, Places, Render
+from .resources import NAMESPACES, PODS, Resource
+from .schedulers import adapter
+from .wording import cleaned
+
+ONE_ANSWER = 10.0
+OURS = "a namespace that Gangline made or was handed over to it"
+_NO_DRY_RUN = re.compile(r'admission webhook "([^"]+)" does not support dry run')
+_NOT_YET = re.compile(r'(?:serviceaccount "[^"]*"|[Pp]od[Gg]roup\b.*) not found')
+"""What exists by the time the real pods are made, and need not exist now."""
+
+
+class Rehearsing:
+    """One rehearsal of ``ref``. Never raises for what a cluster does."""
+
+    def __init__(self, client: Client, objects: Objects, ref: AttemptRef, render: Render) -> None:
+        self.client, self.objects, self.ref, self.render = InTime(client), objects, ref, render
+        self.problems: list[Problem] = []
+        self.asked: list[str] = []
+        self.doubts: list[str] = []
+
+    @in_time
+    def result(self) -> Rehearsal:
+        """Ask everything that there is time for."""
+        try:
+            self._all()
+        except (Doubt, Unreachable) as why:
+            self.doubts.append(f"{str(why).rstrip('.')}; the rest was not checked.")
+        return Rehearsal(
+            once(self.problems), tuple(dict.fromkeys(self.asked)), tuple(dict.fromkeys(self.doubts))
+        )
+
+    def _all(self) -> None:
+        ref, kind = self.ref, KINDS.get(str((self.ref.rendered or {}).get("framework")))
+        if kind is None or ref.submission is None:
+            self.doubts.append("Gangline knows no object for this framework.")
+            return
+        self.places = Places(ref.submission, self.render)
+        if not self._namespace():
+            return
+        body = manifests.job(ref)
+        answer = self._try(kind.resource, body)
+        uid = str(answer.body["metadata"].get("uid")) if answer.ok else "rehearsal"
+        self._judge(answer, ("job",), f"the {kind.resource.kind}", kind)
+        for role, replica in body["spec"][kind.replicas].items():
+            self._pod(kind, role, replica["template"])
+        if answer.ok:
+            self._dependents(uid)
+
+    def _namespace(self) -> bool:
+        """Whether the project's namespace is there and Gangline may work in it.
+
+        Nothing can be tried in one that is not; elsewhere other limits and checks hold.
+        """
+        name = self.ref.namespace
+        answer = self._get(NAMESPACES, "", name)
+        if answer.status == 404:
+            answer = Namespaces(self.client).rehearse(name, self.ref.install)
+            if answer.ok:
+                self.doubts.append(
+                    f"The namespace {name} does not exist yet: it is made with the project's first "
+                    "training. What its quotas, limits and checks say cannot be asked before."
+                )
+            else:
+                self._judge(answer, (), f"the namespace {name}", None)
+            return False
+        if not answer.ok and answer.status != 403:
+            self.doubts.append(_in_doubt(answer) or errors.reading(answer))
+            return False
+        return True
+
+    def _pod(self, kind: JobKind, role: str, template: Mapping[str, Any]) -> None:
+        """One pod as the operator would make it."""
+        made = copy.deepcopy(dict(template))
+        marks = made.get("metadata", {})
+        body = {
+            "apiVersion": PODS.api_version,
+            "kind": PODS.kind,
+            "metadata": {
+                **marks,
+                "name": f"{self.ref.name}-{role.lower()}-0",
+                "namespace": self.ref.namespace,
+            },
+            "spec": {**made["spec"], "restartPolicy": "Never"},
+        }
+        leader = FRAMEWORKS[kind.framework].master_word.lower()
+        words = "a pod of the workers" if role == kind.worker else f"the pod of the {leader}"
+        answer = self._try(PODS, body)
+        if errors.missing_right(answer):
+            self.doubts.append(f"{_clause(errors.words(answer))}; {words} was not checked.")
+            return
+        self._judge(answer, self.places.template(role), words, None)
+
+    def _dependents(self, uid: str) -> None:
+        for index, body in enumerate(manifests.dependents(self.ref, uid)):
+            resource = DEPENDENTS[(body["apiVersion"], body["kind"])]
+            answer = self._try(resource, body)
+            if errors.lacks_kind(answer):
+                title = adapter(self.ref.rendered["scheduler"]).title
+                why = errors.no_scheduler(resource, title)
+                self.problems.append(_refusing(why, "a scheduler that the cluster has"))
+                continue
+            self._judge(answer, ("dependents", str(index)), f"the {body['kind']}", None)
+
+    def _judge(self, answer: Answer, within: Place, what: str, job: JobKind | None) -> None:
+        """An answer to a trial: accepted, in doubt, or refused at a field."""
+        if answer.ok:
+            self.asked.append(what)
+        elif answer.status == 409 and answer.reason == "AlreadyExists":
+            # Everything but the name has been let through.
+            self.asked.append(what)
+            if job is not None:
+                self._taken(job)
+        elif job is not None and errors.lacks_kind(answer):
+            self.problems.append(_unknown_kind(job))
+        elif doubt := _in_doubt(answer):
+            self.doubts.append(f"{_clause(doubt)}; {what} was not checked.")
+        elif job is not None and errors.missing_right(answer):
+            self._without_right(answer, what)
+        else:
+            self.problems += problems_of(self.places, within, answer)
+
+    def _taken(self, kind: JobKind) -> None:
+        job = self.objects.bare_job(self.ref)
+        if job is None or job.install == self.ref.install:
+            return  # what Gangline made itself is waited for
+        message = f"is used on the cluster by a {kind.resource.kind} that Gangline did not make"
+        self.problems.append(
+            Problem(
+                Role.WORKLOAD, "name", "cluster", message, self.ref.name,
+                accepted=f"a name that namespace {self.ref.namespace} does not have yet",
+                label="Name",
+            )
+        )  # fmt: skip
+
+    def _without_right(self, answer: Answer, what: str) -> None:
+        """Gangline gives itself the right with the first training there, if it may."""
+        namespace = self._get(NAMESPACES, "", self.ref.namespace)
+        if namespace.ok and (why := foreign(namespace, self.ref.install)):
+            self.problems.append(_refusing(why, OURS))
+        elif Namespaces(self.client).rehearse_binding(self.ref.namespace, self.ref.install):
+            self.doubts.append(
+                "Gangline has no right yet to work in namespace "
+                f"{self.ref.namespace}: it takes it with the next training; {what} was not checked."
+            )
+        else:
+            self.problems += problems_of(self.places, (), answer)
+
+    def _try(self, resource: Resource, body: Mapping[str, Any]) -> Answer:
+        return self.client.create(
+            resource, self.ref.namespace, body, dry_run=True, read_seconds=ONE_ANSWER
+        )
+
+    def _get(self, resource: Resource, namespace: str, name: str) -> Answer:
+        return self.client.request("GET", resource.path(namespace, name), read_seconds=ONE_ANSWER)
+
+
+def _in_doubt(answer: Answer) -> str:
+    """Why an answer says nothing about the object; empty if it does."""
+    if match := _NO_DRY_RUN.search(answer.message):
+        return f"The check {match[1]} of the cluster takes part in no trial"
+    if errors.lacks_namespace(answer):
+        return "The namespace is not there any more"
+    if answer.status == 409:
+        return "Somebody else was changing the same thing"
+    if answer.status == 403 and _NOT_YET.search(answer.message):
+        return f"Something that a pod needs is made later ({cleaned(errors.core(answer))})"
+    told = errors.result(answer)
+    if isinstance(told, Unknown | Busy):
+        return told.reason or "The cluster asks to slow down"
+    return ""
+
+
+def _refusing(why: str, accepted: str) -> Problem:
+    """Of the whole: no field can be told."""
+    return Problem(
+        Role.WORKLOAD, "", "cluster", f"would refuse it: {_clause(why)}",
+        accepted=accepted, label="The cluster",
+    )  # fmt: skip
+
+
+def _unknown_kind(kind: JobKind) -> Problem:
+    message = (
+        f"is not known to the cluster: it has no {kind.resource.kind} "
+        f"({kind.resource.api_version}); the {kind.operator} is missing"
+    )
+    return Problem(
+        Role.WORKER, "distributedFramework", "cluster", message, kind.framework,
+        accepted="a framework whose operator the cluster has",
+    )  # fmt: skip
+
+
+def _clause(text: str) -> str:
+    return text.rstrip(".")

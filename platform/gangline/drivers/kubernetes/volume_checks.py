@@ -1,0 +1,127 @@
+"""What is wrong with volumes on this cluster, and what is allowed and may disappoint. Pure."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gangline.drivers.base import Submission
+from gangline.drivers.facts import Choice, Facts
+from gangline.spec.problems import Advice, Problem, Role
+from gangline.spec.storage import without_slash
+
+from . import volumes
+from .volumes import ONE_NODE, PATH, Volume
+
+SHARED_MEMORY = "/dev/shm"  # noqa: S108
+MPI_PLACES = {"/etc/mpi": "the list of hosts", "/root/.ssh": "the keys of its SSH server"}
+
+
+def check(submission: Submission, facts: Facts) -> Iterator[Problem]:
+    """Refusals, at the attribute that is to be changed."""
+    seen: dict[str, Mapping[str, Any]] = {}
+    for role, values in _roles(submission):
+        for index, volume in enumerate(volumes.of(values)):
+            told = _Told(role, index, volume)
+            yield from _storage_class(told, facts)
+            yield from _place(told, submission.framework, values)
+            name = volumes.claim_name(submission, volume)
+            if seen.setdefault(name, volumes.definition(volume)) != volumes.definition(volume):
+                message = "stands for another claim already, which is described differently"
+                yield told.problem("claimName", "unique", message, "another name, or none")
+
+
+def advise(submission: Submission, facts: Facts) -> Iterator[Advice]:
+    """Whole sentences about volumes that can be had and may not do what is hoped for."""
+    for role, values in _roles(submission):
+        for index, volume in enumerate(volumes.of(values)):
+            if volume["existingPvc"]:
+                continue
+            path, name = f"{PATH}.{index}", volume["name"]
+            count = volumes.pods(submission, volume)
+            if volumes.is_of_each_pod(submission, volume):
+                sentence = f"Volume {name}: each of the {count} pods gets one of its own."
+                yield Advice(role, path, sentence)
+            elif volumes.access_modes(volume) == ONE_NODE and count > 1:
+                sentence = (
+                    f"Volume {name}: only one node may mount it, and {count} pods use it. Those on "
+                    "a second node hang. Choose read-write by many nodes, or make it ephemeral, so "
+                    "that each pod gets one of its own."
+                )
+                yield Advice(role, path, sentence)
+            if not volume["claimInfo.storageClass"] and _has_no_default(facts):
+                sentence = (
+                    f"Volume {name}: the cluster has no default storage class, so it waits until "
+                    "somebody makes a fitting volume by hand."
+                )
+                yield Advice(role, path, sentence)
+
+
+def choices(facts: Facts) -> Mapping[str, tuple[Choice, ...]]:
+    """The storage classes of the cluster; nothing before a probe has listed them."""
+    found = _classes(facts)
+    if found is None:
+        return {}
+    default = next((name for name, is_default in found.items() if is_default), "")
+    first = Choice("", f"Cluster’s default ({default or 'there is none'})")
+    return {"claimInfo.storageClass": (first, *map(Choice, found))}
+
+
+class _Told:
+    """Where problems with one volume are told."""
+
+    def __init__(self, role: Role, index: int, volume: Volume) -> None:
+        self.role, self.index, self.volume = role, index, volume
+
+    def problem(self, attribute: str, rule: str, message: str, accepted: str) -> Problem:
+        name, declared = str(self.volume["name"]), volumes.field().attribute(attribute)
+        return Problem(
+            self.role,
+            f"{PATH}.{self.index}.{attribute}",
+            rule,
+            message,
+            self.volume[attribute],
+            accepted,
+            key=name,
+            label=f"{declared.label if declared else attribute} of volume {name}",
+        )
+
+
+def _storage_class(told: _Told, facts: Facts) -> Iterator[Problem]:
+    wanted, found = told.volume["claimInfo.storageClass"], _classes(facts)
+    if not wanted or found is None or wanted in found:
+        return
+    accepted = ", ".join(found) or "no class: the cluster has none"
+    message = f"is not on the cluster, which has {accepted}" if found else "is not on the cluster"
+    yield told.problem("claimInfo.storageClass", "cluster", message, accepted)
+
+
+def _place(told: _Told, framework: str, values: Mapping[str, Any]) -> Iterator[Problem]:
+    """Places where something else is mounted already."""
+    taken: dict[str, str] = {}
+    if values.get("compute.largeShmRequest"):
+        taken[SHARED_MEMORY] = "the large shared memory"
+    if framework == "MPI":
+        taken |= MPI_PLACES
+    path = without_slash(str(told.volume["path"]))
+    for place, what in taken.items():
+        if path == place or path.startswith(f"{place}/"):
+            message = f"must not be in {place}: that is where {what} is"
+            yield told.problem("path", "reserved", message, "another path, such as /data")
+
+
+def _classes(facts: Facts) -> dict[str, bool] | None:
+    """Names of the storage classes, and whether each is the default; None while unknown."""
+    listed = facts.detail.get("storageClasses")
+    if listed is None:
+        return None
+    return {str(one["name"]): bool(one["default"]) for one in listed}
+
+
+def _has_no_default(facts: Facts) -> bool:
+    found = _classes(facts)
+    return found is not None and not any(found.values())
+
+
+def _roles(submission: Submission) -> Iterator[tuple[Role, Mapping[str, Any]]]:
+    yield Role.WORKER, submission.worker
+    if submission.master is not None:
+        yield Role.MASTER, submission.master

@@ -1,0 +1,159 @@
+"""Volumes of a workload: the claims that are made with it, and how its pods mount them. Pure.
+
+A claim that several pods can share is an object of its own. One that only one node may write to and
+that need not last is made by the cluster for each pod instead.
+https://kubernetes.io/docs/concepts/storage/ephemeral-volumes/#generic-ephemeral-volumes
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from gangline.drivers.base import Submission
+from gangline.spec.catalogue import SpecField, catalogue
+from gangline.spec.workload import ReplicaSpec
+
+PATH = "storage.pvc"
+PERSISTENCY, PERSISTENT, EPHEMERAL = "gangline.dev/persistency", "persistent", "ephemeral"
+"""Label of a claim: what Gangline empties at a stop, and what it keeps for the next attempt."""
+VOLUME = "gangline.dev/volume"
+MODES = {
+    "claimInfo.accessModes.readWriteOnce": "ReadWriteOnce",
+    "claimInfo.accessModes.readOnlyMany": "ReadOnlyMany",
+    "claimInfo.accessModes.readWriteMany": "ReadWriteMany",
+}
+ONE_NODE = ["ReadWriteOnce"]
+_DIGITS = 6
+
+Object = dict[str, Any]
+Volume = Mapping[str, Any]
+"""One item of the list by attribute, with the defaults: ``claimInfo.size`` and the like."""
+
+
+def field() -> SpecField:
+    """The list as the spec declares it."""
+    return catalogue(ReplicaSpec)[PATH]
+
+
+def of(values: Mapping[str, Any]) -> list[Volume]:
+    """The volumes of one role."""
+    return complete(values.get(PATH) or ())
+
+
+def complete(items: Sequence[Mapping[str, Any]]) -> list[Volume]:
+    return [field().complete(item) for item in items]
+
+
+def access_modes(volume: Volume) -> list[str]:
+    """In Kubernetes' words."""
+    return [mode for path, mode in MODES.items() if volume[path]]
+
+
+def claim_name(submission: Submission, volume: Volume) -> str:
+    """The same on every call, and for every role that describes the claim alike."""
+    if volume["claimName"]:
+        return str(volume["claimName"])
+    workload = submission.identifiers.get("GANGLINE_WORKLOAD_ID") or submission.name
+    told = json.dumps([workload, volume["name"], definition(volume)], sort_keys=True)
+    digest = hashlib.sha256(told.encode()).hexdigest()[:_DIGITS]
+    return f"{submission.name}-{volume['name']}-{digest}"
+
+
+def definition(volume: Volume) -> Object:
+    """What makes two claims of one name the same one; where they are mounted does not matter."""
+    shapes = ("claimInfo.", "existingPvc", "ephemeral")
+    return {path: value for path, value in volume.items() if path.startswith(shapes)}
+
+
+def pods(submission: Submission, volume: Volume) -> int:
+    """How many pods mount the claim."""
+    name = claim_name(submission, volume)
+    return sum(
+        count
+        for count, values in _roles(submission)
+        if any(claim_name(submission, other) == name for other in of(values))
+    )
+
+
+def is_of_each_pod(submission: Submission, volume: Volume) -> bool:
+    """Whether every pod gets a volume of its own, as no two of them could share one."""
+    alone = access_modes(volume) == ONE_NODE and not volume["existingPvc"]
+    return bool(alone and volume["ephemeral"]) and pods(submission, volume) > 1
+
+
+def claims(submission: Submission) -> list[Object]:
+    """The claims that must exist before the pods do, without namespace and owner."""
+    made: dict[str, Object] = {}
+    for _, values in _roles(submission):
+        for volume in of(values):
+            if volume["existingPvc"] or is_of_each_pod(submission, volume):
+                continue
+            name = claim_name(submission, volume)
+            persistency = EPHEMERAL if volume["ephemeral"] else PERSISTENT
+            made[name] = {
+                "apiVersion": "v1",
+                "kind": "PersistentVolumeClaim",
+                "metadata": {
+                    "name": name,
+                    "labels": {VOLUME: volume["name"], PERSISTENCY: persistency},
+                },
+                "spec": claim_spec(volume),
+            }
+    return list(made.values())
+
+
+def mount(submission: Submission, volumes: Sequence[Volume], spec: Object) -> None:
+    """Add ``volumes`` to the spec of a pod, and to its first container."""
+    container = spec["containers"][0]
+    for volume in volumes:
+        name = f"volume-{volume['name']}"
+        spec.setdefault("volumes", []).append({"name": name, **_source(submission, volume)})
+        if volume["claimInfo.volumeMode"] == "Block":
+            device = {"name": name, "devicePath": volume["path"]}
+            container.setdefault("volumeDevices", []).append(device)
+        else:
+            place = {"name": name, "mountPath": volume["path"], **_read_only(volume)}
+            container.setdefault("volumeMounts", []).append(place)
+
+
+def mark(spec: Object, marks: Mapping[str, str]) -> None:
+    """Label what the cluster makes for each pod as everything else of the attempt."""
+    for volume in spec.get("volumes", ()):
+        if template := volume.get("ephemeral", {}).get("volumeClaimTemplate"):
+            template["metadata"]["labels"] = template["metadata"]["labels"] | marks
+
+
+def _source(submission: Submission, volume: Volume) -> Object:
+    if is_of_each_pod(submission, volume):
+        marks = {VOLUME: volume["name"]}
+        template = {"metadata": {"labels": marks}, "spec": claim_spec(volume)}
+        return {"ephemeral": {"volumeClaimTemplate": template}}
+    claim = {"claimName": claim_name(submission, volume), **_read_only(volume)}
+    return {"persistentVolumeClaim": claim}
+
+
+def claim_spec(volume: Volume) -> Object:
+    """What a claim for ``volume`` asks of the cluster.
+
+    https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/persistent-volume-claim-v1/
+    """
+    spec: Object = {
+        "accessModes": access_modes(volume),
+        "volumeMode": volume["claimInfo.volumeMode"],
+        "resources": {"requests": {"storage": volume["claimInfo.size"]}},
+    }
+    if volume["claimInfo.storageClass"]:  # left out, the cluster takes its default
+        spec["storageClassName"] = volume["claimInfo.storageClass"]
+    return spec
+
+
+def _read_only(volume: Volume) -> Object:
+    return {"readOnly": True} if volume["readOnly"] else {}
+
+
+def _roles(submission: Submission) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Pods and values of each role."""
+    yield submission.num_workers, submission.worker
+    if submission.master is not None:
+        yield 1, submission.master

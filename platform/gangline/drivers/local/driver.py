@@ -1,0 +1,387 @@
+"""The local cluster: processes of this machine, each under a shim that outlives the dashboard."""
+
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gangline.drivers import log_files
+from gangline.drivers.base import (
+    NO_FACTS,
+    AttemptRef,
+    Busy,
+    Done,
+    LogChunk,
+    NotYet,
+    Observation,
+    ObservedState,
+    OwnedObject,
+    Refused,
+    Rehearsal,
+    ReplicaPlacement,
+    Result,
+    Submission,
+    TellTrouble,
+    Unknown,
+    ignore_all_told,
+    ignore_trouble,
+)
+from gangline.drivers.facts import Capacity, Facts, FieldNote, Health
+from gangline.spec.problems import Advice, Problem, Role
+
+from . import (
+    capacity,
+    check,
+    guidance,
+    observing,
+    planning,
+    rehearsing,
+    rendering,
+    sandbox,
+    watching,
+)
+from .run_folder import BadName, RunFolder, all_runs, make_private, replica_name
+from .runtimes import CACHE_NAME, find_runtimes, frameworks_of, how_to_add, offered, probe_runtimes
+from .shim import ending, files, tree
+from .shim.log import Limits
+
+LAUNCHER = Path(__file__).with_name("launcher.py")
+LAUNCH_SECONDS = 20
+STUBBORN = 10.0
+"""Seconds beyond the grace period after which a supervisor that does not end is killed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How this machine is used. ``declared_gpus`` are given out though nothing was detected."""
+
+    runtimes: Mapping[str, Path] = field(default_factory=dict)
+    """Environments or interpreters by name, beside those in the data folder and the system's."""
+    declared_gpus: int = 0
+    examples_dir: Path | None = None
+    roots: tuple[Path, ...] = ()
+    """Folders below which a working directory may lie, beside the examples."""
+    use_sandbox: bool | None = None
+    """None: use bubblewrap when a trial of it works."""
+    log_limits: Limits = field(default_factory=Limits)
+
+
+class LocalDriver:
+    """See ``Driver``. ``data_dir`` is owned by the user of the dashboard, mode 0700."""
+
+    kind = "local"
+    unsupported = rendering.UNSUPPORTED
+    mapped = rendering.MAPPED
+    in_flight_max = 2.0
+
+    def __init__(
+        self,
+        data_dir: Path,
+        host_id: str,
+        options: Options | None = None,
+        *,
+        boot_id: Callable[[], str] = files.boot_id,
+    ) -> None:
+        self.data_dir = Path(os.path.realpath(data_dir))
+        self.host_id = host_id
+        self.options = options or Options()
+        self.boot_id = boot_id
+
+    def probe(self) -> Health:
+        problem = self._folder_problem()
+        if problem:
+            return Health(reachable=False, reason=problem)
+        probed = probe_runtimes(self._runtimes(), self.data_dir / CACHE_NAME)
+        room, advice = self.capacity(), how_to_add(self.data_dir)
+        detail: dict[str, Any] = {
+            "hostId": self.host_id,
+            "node": platform.node(),
+            "system": f"{platform.system()} {platform.release()}",
+            "sandbox": self._is_sandboxed(),
+            "cpus": room.cpus,
+            "memory": room.memory,
+            "gpus": list(room.gpus),
+            "gpusDeclared": room.gpus_declared,
+            "moreRuntimes": advice,
+        }
+        facts = Facts(
+            version=platform.release(),
+            frameworks=tuple(frameworks_of(probed, advice).values()),
+            runtimes=tuple(map(offered, probed)),
+            detail=detail,
+        )
+        return Health(reachable=True, facts=facts)
+
+    def capacity(self) -> Capacity:
+        declared = self.options.declared_gpus
+        found = tuple(map(str, range(declared))) if declared else capacity.gpus()
+        return Capacity(
+            admission="ours",
+            cpus=capacity.cores(),
+            memory=capacity.memory(),
+            gpus=found,
+            gpus_declared=declared > 0,
+            ports=capacity.PORTS,
+        )
+
+    def check(self, submission: Submission, facts: Facts) -> list[Problem]:
+        return check.check(
+            submission,
+            facts,
+            roots=self._roots(),
+            data_dir=self.data_dir,
+            sandboxed=self._is_sandboxed(),
+        )
+
+    def advise(self, submission: Submission, facts: Facts) -> list[Advice]:
+        return []
+
+    def field_notes(
+        self, *, framework: str, role: Role, has_own_master: bool, facts: Facts = NO_FACTS
+    ) -> Mapping[str, FieldNote]:
+        return guidance.field_notes(
+            framework=framework,
+            role=role,
+            has_own_master=has_own_master,
+            roots=self._roots(),
+            sandboxed=self._is_sandboxed(),
+            more_runtimes=how_to_add(self.data_dir),
+        )
+
+    def render(self, submission: Submission) -> dict[str, Any]:
+        return rendering.render(submission)
+
+    def rehearse(self, ref: AttemptRef) -> Rehearsal:
+        return rehearsing.rehearse(ref.rendered, self.data_dir, self._runtimes())
+
+    def observe(self, ref: AttemptRef) -> Observation:
+        try:
+            return observing.observe(self._folder(ref), self.boot_id())
+        except BadName:
+            return Observation(ref.workload, ref.attempt, ObservedState.ABSENT)
+        except OSError as problem:
+            reason = f"The run folder cannot be read: {problem.strerror}."
+            return Observation(ref.workload, ref.attempt, ObservedState.UNKNOWN, reason)
+
+    def create(self, ref: AttemptRef) -> Result:
+        return _answer(self._create, ref)
+
+    def commit(self, ref: AttemptRef) -> Result:
+        return Done()
+
+    def suspend(self, ref: AttemptRef) -> Result:
+        return _answer(self._suspend, ref)
+
+    def resume(self, ref: AttemptRef) -> Result:
+        return Refused("A stopped attempt is not continued on this machine; a new one is started.")
+
+    def delete(self, ref: AttemptRef) -> Result:
+        return _answer(self._delete, ref)
+
+    def owned_objects(self, install: str) -> Sequence[OwnedObject] | Unknown:
+        """Runs in the data folder that still have a process."""
+        boot = self.boot_id()
+        found = []
+        for folder in all_runs(self.data_dir):
+            try:
+                plan = folder.plan()
+            except files.UnusablePlan:
+                continue
+            if plan is None or plan["install"] != install:
+                continue
+            if observing.live_replicas(folder, plan, boot):
+                ref = _ref_of(plan)
+                found.append(OwnedObject(ref, "run", gpus=sum(len(p.gpus) for p in ref.placement)))
+        return found
+
+    def delete_object(self, owned: OwnedObject) -> Result:
+        return self.delete(owned.ref)
+
+    def watch(
+        self,
+        install: str,
+        cursor: str,
+        tell: TellTrouble = ignore_trouble,
+        all_told: Callable[[], None] = ignore_all_told,
+    ) -> Iterator[Sequence[Observation]]:
+        def owns(folder: RunFolder) -> bool:
+            try:
+                plan = folder.plan()
+            except files.UnusablePlan:
+                return True  # the data folder is ours, and so are its attempts
+            return plan is not None and plan["install"] == install
+
+        def look(folder: RunFolder) -> Observation:
+            return self.observe(AttemptRef(install, folder.workload, folder.attempt, name=""))
+
+        return watching.watch(self.data_dir, owns, look, all_told)
+
+    def silent_for(self) -> float | None:
+        return None
+
+    def read_log(self, ref: AttemptRef, replica: str, offset: int, limit: int) -> LogChunk:
+        try:
+            folder, name = self._folder(ref), replica_name(replica)
+        except BadName:
+            return LogChunk(b"", 0, end=True)
+        # Whether it has ended is asked first: what it wrote until then is read below.
+        ended = not observing.may_write(folder, name, self.boot_id())
+        return log_files.read(folder.logs / name, offset, limit, ended=ended)
+
+    def _create(self, ref: AttemptRef) -> Result:
+        folder = self._folder(ref)
+        folder.prepare()
+        if folder.is_cancelled:
+            return Refused("The attempt was deleted before it started.")
+        if folder.plan() is None:
+            native = ref.rendered
+            if native is None:
+                if ref.submission is None:
+                    return Refused("The attempt has no rendered form.")
+                native = self.render(ref.submission)
+            site = self._site()
+            try:
+                plan = planning.build(site, ref, native)
+            except planning.CannotPlan as problem:
+                return Refused(str(problem))
+            planning.prepare_work(site, folder, plan)
+            folder.write_plan(plan)
+        return self._launch(folder)
+
+    def _launch(self, folder: RunFolder) -> Result:
+        line = [sys.executable, "-I", "-S", str(LAUNCHER), str(folder.path)]
+        with (folder.ctl / "faults.txt").open("ab") as faults:
+            launcher = subprocess.run(
+                line,
+                env={"LANG": "C.UTF-8"},
+                cwd="/",
+                stdin=subprocess.DEVNULL,
+                stdout=faults,
+                stderr=faults,
+                start_new_session=True,
+                timeout=LAUNCH_SECONDS,
+                check=False,
+            )
+        if launcher.returncode:
+            return Unknown(f"The launcher ended with code {launcher.returncode}.")
+        folder.note_launch()
+        return NotYet()
+
+    def _suspend(self, ref: AttemptRef) -> Result:
+        return self._end(self._folder(ref), ending.STOP, ref)
+
+    def _delete(self, ref: AttemptRef) -> Result:
+        folder = self._folder(ref)
+        # Cancel first, read claims afterwards: a shim does it the other way round (R7a).
+        folder.cancel()
+        return self._end(folder, ending.DELETE, ref)
+
+    def _end(self, folder: RunFolder, cause: str, ref: AttemptRef) -> Result:
+        try:
+            plan = folder.plan()
+        except files.UnusablePlan:
+            plan = planning.from_claims(ref, folder.claimed())
+        if plan is None:
+            return Done()
+        boot = self.boot_id()
+        exits = [folder.exit(str(replica["name"])) for replica in plan["replicas"]]
+        live = observing.live_replicas(folder, plan, boot)
+        if None in exits:
+            ending.request(str(folder.ctl), cause=cause, grace=float(ref.grace_seconds))
+        if live:
+            self._end_stubborn(folder, plan, live)
+            return NotYet()
+        for replica in plan["replicas"]:
+            name = str(replica["name"])
+            if folder.exit(name) is None and folder.claim(name) is not None:
+                tree.kill_marked(plan["marks"][name])
+        return Done()
+
+    def _end_stubborn(
+        self, folder: RunFolder, plan: Mapping[str, Any], live: Sequence[str]
+    ) -> None:
+        """Kill supervisors that should be gone for long, and everything below them."""
+        end = folder.end()
+        if end is None or time.time() - float(end["time"]) < float(end["grace"]) + STUBBORN:
+            return
+        for name in live:
+            claim = folder.claim(name)
+            if claim is None:
+                continue
+            shim = tree.Process(int(claim["pid"]), int(claim["start_time"]))
+            if tree.is_alive(*shim[:2]):
+                below = tree.descendants(shim.pid)
+                for process in (shim, *below):
+                    tree.send(process, 9)
+                tree.kill_marked(plan["marks"][name])
+
+    def _site(self) -> planning.Site:
+        return planning.Site(
+            data_dir=self.data_dir,
+            runtimes=self._runtimes(),
+            examples_dir=self.options.examples_dir,
+            sandboxed=self._is_sandboxed(),
+            limits=self.options.log_limits,
+        )
+
+    def _runtimes(self) -> dict[str, Path]:
+        return find_runtimes(self.data_dir, self.options.runtimes)
+
+    def _is_sandboxed(self) -> bool:
+        wanted = self.options.use_sandbox
+        return sandbox.works() if wanted is None else wanted
+
+    def _roots(self) -> tuple[Path, ...]:
+        examples = self.options.examples_dir
+        return (*self.options.roots, examples) if examples else self.options.roots
+
+    def _folder(self, ref: AttemptRef) -> RunFolder:
+        return RunFolder(self.data_dir, ref.workload, ref.attempt)
+
+    def _folder_problem(self) -> str:
+        try:
+            runs = self.data_dir / "runs"
+            make_private(self.data_dir)
+            if not os.access(runs, os.W_OK | os.X_OK):
+                return f"The folder {runs} cannot be written to."
+        except OSError as problem:
+            return f"The data folder cannot be used: {problem.strerror}."
+        return ""
+
+
+def _answer(act: Callable[[AttemptRef], Result], ref: AttemptRef) -> Result:
+    """Outages of this machine are answers, not exceptions."""
+    try:
+        return act(ref)
+    except BadName:
+        return Refused("The workload has a name that cannot be a folder.")
+    except subprocess.TimeoutExpired:
+        return Unknown("The launcher did not answer in time.")
+    except files.UnusablePlan as problem:
+        return Refused(str(problem))
+    except BlockingIOError:
+        return Busy(retry_after=5.0, reason="This machine cannot start more processes just now.")
+    except OSError as problem:
+        return Unknown(f"The data folder could not be written: {problem.strerror or problem}.")
+
+
+def _ref_of(plan: Mapping[str, Any]) -> AttemptRef:
+    slots = tuple(
+        ReplicaPlacement(**{**slot, "gpus": tuple(slot["gpus"]), "ports": tuple(slot["ports"])})
+        for slot in plan["placement"]
+    )
+    return AttemptRef(
+        install=plan["install"],
+        workload=plan["workload"],
+        attempt=plan["attempt"],
+        name=plan["name"],
+        namespace=plan["namespace"],
+        placement=slots,
+        ext_uid=f"{plan['workload']}/{plan['attempt']}",
+        grace_seconds=plan["grace"],
+    )

@@ -1,0 +1,58 @@
+"""What this machine asks for, told at the fields of the form before anything is typed."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from gangline.drivers.facts import FieldNote
+from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.launching import LAUNCH_EXAMPLE
+from gangline.spec.problems import Role
+from gangline.spec.words import one_of
+
+from .sandbox import PRIVATE
+
+OWN_TMP = f"{PRIVATE} is each replica’s own and begins empty."
+
+
+def field_notes(
+    *,
+    framework: str,
+    role: Role,
+    has_own_master: bool,
+    roots: Sequence[Path],
+    sandboxed: bool,
+    more_runtimes: str,
+) -> Mapping[str, FieldNote]:
+    """Notes by field path. A master is asked for little: what it leaves open follows the workers.
+
+    ``roots`` are the folders below which a working directory may lie.
+    """
+    where = [f"Where the command starts: {folders(roots)}."] if roots else []
+    start = " ".join(
+        [*where, "Empty: the replica’s run folder.", *([OWN_TMP] if sandboxed else [])]
+    )
+    return {
+        "image": FieldNote(
+            help=f"A runtime of this machine. {more_runtimes}", is_required=role is Role.WORKER
+        ),
+        "command": FieldNote(
+            placeholder="" if _trains(framework) else LAUNCH_EXAMPLE,
+            is_required=runs(framework, role, has_own_master=has_own_master),
+        ),
+        "workingDir": FieldNote(help=start, placeholder=str(roots[0]) if roots else ""),
+    }
+
+
+def runs(framework: str, role: Role, *, has_own_master: bool) -> bool:
+    """Whether the command of ``role`` is started: under MPI only that of the launcher is."""
+    return role is (Role.MASTER if has_own_master and not _trains(framework) else Role.WORKER)
+
+
+def _trains(framework: str) -> bool:
+    known = FRAMEWORKS.get(framework)
+    return known is None or known.master_trains
+
+
+def folders(roots: Sequence[Path]) -> str:
+    """``roots`` as the end of "must be …"."""
+    return f"a folder in {one_of(map(str, roots))}" if roots else "no folder but the run folder"

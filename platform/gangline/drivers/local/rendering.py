@@ -1,0 +1,76 @@
+"""Native form of a workload on this machine: what each role runs, before slots are given (R7)."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from gangline.drivers.base import Submission
+from gangline.drivers.mapping import Table, To, apply, paths
+from gangline.spec.types import quantity_bytes, split_command
+
+FORM = "gangline.dev/local/v1"
+SCHEME = "local://"
+
+
+def _pairs(items: list[dict[str, Any]]) -> list[list[str]]:
+    return [[str(item["name"]), str(item.get("value") or "")] for item in items]
+
+
+def _runtime(image: str) -> str:
+    return image.removeprefix(SCHEME)
+
+
+# Once for each role; into ``worker`` and ``master`` of the native form.
+ROLE: Table = {
+    "image": To("runtime", _runtime),
+    "command": To("command", split_command),
+    "args": To("arguments", split_command),
+    "workingDir": To("workingDirectory"),
+    "environmentVariables": To("variables", _pairs),
+    "compute.cpuCoreLimit": To("limits|cores", math.ceil),
+    "compute.cpuMemoryLimit": To("limits|memory", quantity_bytes),
+    "labels": To("labels", _pairs),
+    "annotations": To("annotations", _pairs),
+}
+# Once for the workload; into the native form itself.
+GANG: Table = {"distributedFramework": To("framework")}
+LATE: Mapping[str, str] = {
+    "numWorkers": "placement",
+    "compute.gpuDevicesRequest": "placement",
+    "compute.cpuCoreRequest": "placement",
+    "compute.cpuMemoryRequest": "placement",
+    "terminationGracePeriodSeconds": "grace_seconds",
+}
+"""Fields that arrive as this part of the ``AttemptRef``, once slots were given out (R7)."""
+MAPPED = paths(ROLE, GANG) | LATE.keys()
+UNSUPPORTED: Mapping[str, str] = {
+    "compute.largeShmRequest": "Processes of this machine share its /dev/shm as it is.",
+    "compute.extendedResources": "This machine gives out CPUs, memory and GPUs only.",
+    "nodeType": "This machine is the only node.",
+    "nodeAffinityRequired": "This machine is the only node.",
+    "podAffinity.key": "This machine is the only node.",
+    "podAffinity.type": "This machine is the only node.",
+    "compute.gpuRequestType": "This machine gives out whole GPUs.",
+    "compute.gpuPortionRequest": "This machine gives out whole GPUs.",
+    "compute.gpuMemoryRequest": "This machine gives out whole GPUs.",
+    "priorityClass": "This machine starts workloads in the order of their creation.",
+    "tolerations": "This machine has no other nodes, and none of them is tainted.",
+    "environmentVariables.secret": "This machine has no Secrets.",
+    "environmentVariables.configMap": "This machine has no ConfigMaps.",
+    "environmentVariables.podFieldRef": "Processes of this machine run in no pod.",
+    "storage.pvc": "Processes of this machine work in its own folders: nothing is mounted.",
+    "imagePullPolicy": "A runtime of this machine is there already: nothing is pulled.",
+}
+"""The reason for each field that means nothing to processes of this machine."""
+
+
+def render(submission: Submission) -> dict[str, Any]:
+    """What ``create`` joins with the placement. JSON data only."""
+    native: dict[str, Any] = {"form": FORM, "configuration": submission.configuration}
+    # What exists once per workload is among the workers' values.
+    apply(GANG, {**submission.worker, "distributedFramework": submission.framework}, native)
+    native["identifiers"] = dict(submission.identifiers)
+    native["worker"] = apply(ROLE, submission.worker, {})
+    if submission.master is not None:
+        native["master"] = apply(ROLE, submission.master, {})
+    return native

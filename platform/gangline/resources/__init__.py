@@ -1,0 +1,1 @@
+"""One machinery for whatever is listed, shown, edited and served."""

@@ -1,0 +1,1 @@
+"""The scope tree: what policies, access rules and assets are given in."""

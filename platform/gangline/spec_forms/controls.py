@@ -1,0 +1,44 @@
+"""Which control a field gets, and the choices of a select."""
+
+from collections.abc import Sequence
+
+from gangline.forms.fields import Offer, Option
+from gangline.policies.rules import FieldRule
+from gangline.spec.catalogue import Kind, SpecField
+from gangline.spec_forms import units
+from gangline.spec_forms.limits import displayed
+
+_YES_NO = {"true": "Yes", "false": "No"}
+
+
+def control_of(spec: SpecField, rule: FieldRule, offers: Sequence[Offer]) -> str:
+    """Name of the template in `forms/controls/` that draws the field."""
+    if offers:
+        return "cards"
+    if units.has_unit(spec):
+        return "amount"
+    if rule.options or spec.kind in (Kind.CHOICE, Kind.BOOLEAN):
+        return "select"
+    return "text"
+
+
+def options_of(
+    spec: SpecField, rule: FieldRule, text: str, standing: str, follows: bool
+) -> tuple[Option, ...]:
+    """The choices of a select. What is typed but not on offer stays, marked, so nothing is lost."""
+    if units.has_unit(spec) or not (rule.options or spec.kind in (Kind.CHOICE, Kind.BOOLEAN)):
+        return ()
+    words = displayed(rule) if rule.options else {}
+    every = _YES_NO if spec.kind is Kind.BOOLEAN else dict.fromkeys(spec.choices)
+    choices = {**{value: word or value for value, word in every.items()}, **words}
+    allowed = set(words) if rule.options else set(choices)
+    options = [
+        Option(value, word, value == text, value not in allowed and value != text)
+        for value, word in choices.items()
+    ]
+    if text and text not in choices:
+        options.append(Option(text, f"{text} (not allowed)", True))
+    blank = f"As the workers ({choices.get(standing, standing)})" if standing else "As the workers"
+    if follows or not standing:
+        options.insert(0, Option("", blank if follows else "Not set", not text))
+    return tuple(options)

@@ -1,0 +1,102 @@
+"""The texts of one row of a list, and the item of the spec that they stand for.
+
+One text for each attribute by its path (``claimInfo.size``), one more for the unit of an amount. An
+attribute at its default has the empty text, so that a row that nobody touched stays blank.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from gangline.spec.catalogue import Kind, SpecField
+from gangline.spec.items import chosen
+from gangline.spec.parse import Unparsable, parse_text, show_text
+from gangline.spec.values import nest
+from gangline.spec_forms import units
+from gangline.spec_forms.raw import CHOICE, UNIT, Typed
+
+Wrong = Callable[[SpecField, str, Unparsable], None]
+
+
+def names(spec: SpecField) -> Iterator[str]:
+    """Of everything that a row holds: its attributes, the units of its amounts, its choice."""
+    for attribute in spec.items:
+        yield attribute.path
+        if units.has_unit(attribute):
+            yield attribute.path + UNIT
+    if spec.alternatives:
+        yield CHOICE
+
+
+def posted_texts(spec: SpecField, get: Callable[[str], str]) -> dict[str, str]:
+    """The texts of a row; ``get`` gives what was posted under a name."""
+    texts = {name: text for name in names(spec) if (text := get(name)) or name != CHOICE}
+    return _without_defaults(spec, texts)
+
+
+def item_texts(spec: SpecField, item: Mapping[str, Any]) -> dict[str, str]:
+    """The texts of the row that shows ``item``."""
+    values = spec.flat(item)
+    texts: dict[str, str] = {}
+    for attribute in spec.items:
+        value = values[attribute.path]
+        if units.has_unit(attribute):
+            amount = Typed("", units.first(attribute))
+            amount = amount if value is None else units.split(attribute, value)
+            texts |= {attribute.path: amount.text, attribute.path + UNIT: amount.unit}
+        else:
+            texts[attribute.path] = show_text(attribute, value)
+    others = list(spec.alternatives)[1:]
+    if one := next((name for name in chosen(spec, item) if name in others), ""):
+        texts[CHOICE] = one
+    return _without_defaults(spec, texts)
+
+
+def choice_of(spec: SpecField, texts: Mapping[str, str]) -> str:
+    """JSON name of the alternative that a row is about; the first where nothing was chosen."""
+    said = texts.get(CHOICE, "")
+    return said if said in spec.alternatives else next(iter(spec.alternatives), "")
+
+
+def is_sheet(spec: SpecField) -> bool:
+    """Whether the attributes are too many, or too different, to stand in one line."""
+    return any(a.kind is Kind.BOOLEAN or units.has_unit(a) for a in spec.items)
+
+
+def item_of(spec: SpecField, texts: Mapping[str, str], wrong: Wrong) -> dict[str, Any]:
+    """The item that ``texts`` stand for; ``wrong`` is told what cannot be read."""
+    said: dict[str, Any] = {}
+    one = choice_of(spec, texts)
+    for attribute in spec.items:
+        text = text_of(attribute, texts)
+        if attribute.alternative and attribute.path.partition(".")[0] != one:
+            continue
+        if not text and not attribute.required and not attribute.alternative:
+            continue
+        try:
+            said[attribute.path] = parse_text(attribute, text)
+        except Unparsable as error:
+            wrong(attribute, text, error)
+    return nest(said)
+
+
+def typed_of(attribute: SpecField, texts: Mapping[str, str]) -> Typed:
+    """An amount and its unit, as the two controls of the row show them."""
+    unit = texts.get(attribute.path + UNIT, "") or units.first(attribute)
+    return units.shown(attribute, Typed(texts.get(attribute.path, ""), unit))
+
+
+def text_of(attribute: SpecField, texts: Mapping[str, str]) -> str:
+    """One attribute as one text; that of its default where nothing is said."""
+    text = texts.get(attribute.path, "")
+    if text and units.has_unit(attribute):
+        return units.joined(attribute, typed_of(attribute, texts))
+    return text or show_text(attribute, attribute.default)
+
+
+def _without_defaults(spec: SpecField, texts: dict[str, str]) -> dict[str, str]:
+    for attribute in spec.items:
+        if attribute.default is not None:
+            standing = show_text(attribute, attribute.default)
+            if texts[attribute.path] == standing:
+                texts[attribute.path] = ""
+    return texts

@@ -1,0 +1,253 @@
+"""The rows of a list field: inherited items first, then what the person added, in their order."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+from gangline.drivers.facts import Choice
+from gangline.forms.fields import Cell, Chip, ItemView, Option, dashed, dom_id
+from gangline.spec.catalogue import Kind, SpecField
+from gangline.spec.problems import Advice, Problem
+from gangline.spec_forms import units
+from gangline.spec_forms.item_texts import choice_of, is_sheet, text_of, typed_of
+from gangline.spec_forms.posted import InheritedItem, item_row_id
+from gangline.spec_forms.raw import CHOICE, Row
+
+Told = TypeVar("Told", Problem, Advice)
+
+
+def item_views(
+    path: str,
+    spec: SpecField,
+    *,
+    rows: Sequence[Row],
+    standing: Sequence[InheritedItem],
+    sent: Sequence[str],
+    problems: Sequence[Problem],
+    choices: Mapping[str, Sequence[Choice]],
+    advice: Sequence[Advice] = (),
+    unsupported: Collection[str] = (),
+) -> Iterator[ItemView]:
+    """Every row to draw; problems and advice about an item stand at the row that was sent.
+
+    ``choices``: what the cluster offers, by attribute. ``unsupported`` are alternatives that it
+    cannot do: only a row that has one shows it.
+    """
+    wrong, hints = _by_row(spec, sent, problems), _by_row(spec, sent, advice)
+    names = {item.key for item in standing if not item.locked_by}
+    kept = [row for row in rows if row.of or not row.removed]
+    replaced = {key: row for row in kept if (key := key_of(spec, row)) in names}
+    number = 0
+    for item in standing:
+        number += 1
+        row = replaced.get(item.key)
+        row_id = item_row_id(item)
+        if row is not None and row.removed:
+            yield ItemView(id=_row_dom_id(path, row_id), row_id=row_id, key=item.key, removed=True)
+            continue
+        texts = row.texts if row else item.texts
+        yield _view(
+            path, spec, row_id, number, texts,
+            chip=_chip_of(row, item),
+            key=item.key,
+            locked_by=item.locked_by,
+            problems=wrong.get(row.id if row else row_id, []),
+            unsupported=unsupported,
+            advice=hints.get(row.id if row else row_id, []),
+            choices=choices,
+        )  # fmt: skip
+    for row in rows:
+        if row is replaced.get(key_of(spec, row)) or (row.of and row.removed):
+            continue
+        if row.removed:
+            name = row.texts.get(spec.item_key, "")
+            yield ItemView(id=_row_dom_id(path, row.id), row_id=row.id, key=name, removed=True)
+            continue
+        number += 1
+        yield _view(
+            path, spec, row.id, number, row.texts,
+            chip=origin_chip(row.origin),
+            problems=wrong.get(row.id, []),
+            unsupported=unsupported,
+            advice=hints.get(row.id, []),
+            choices=choices,
+        )  # fmt: skip
+
+
+def key_of(spec: SpecField, row: Row) -> str:
+    """The inherited item that the row stands for, be it named so or only called the same."""
+    return row.of or row.texts.get(spec.item_key, "")
+
+
+def origin_chip(origin: str) -> Chip | None:
+    """Where a text was copied from; what the person typed needs no word."""
+    word = {"template": "template", "copy": "copied"}.get(origin.partition(":")[0], "")
+    return Chip(word) if word else None
+
+
+def _chip_of(row: Row | None, item: InheritedItem) -> Chip | None:
+    if row is not None:
+        return origin_chip(row.origin)
+    if item.source.startswith("policy "):
+        return Chip(item.source.removeprefix("policy "), "policy")
+    return Chip(item.source) if item.source == "workers" else None
+
+
+def _by_row(spec: SpecField, sent: Sequence[str], told: Sequence[Told]) -> dict[str, list[Told]]:
+    """Problems, or advice, by id of the row that they are about."""
+    found: dict[str, list[Told]] = {}
+    for one in told:
+        index, _ = _place(spec, one.path)
+        if index.isdigit() and int(index) < len(sent):
+            found.setdefault(sent[int(index)], []).append(one)
+    return found
+
+
+def _place(spec: SpecField, path: str) -> tuple[str, str]:
+    """Index and attribute that the path of a problem names; empty where it names none."""
+    inside = path[len(spec.path) + 1 :] if path.startswith(f"{spec.path}.") else ""
+    index, _, attribute = inside.partition(".")
+    return index, attribute
+
+
+def _view(
+    path: str,
+    spec: SpecField,
+    row_id: str,
+    number: int,
+    texts: Mapping[str, str],
+    *,
+    chip: Chip | None,
+    problems: Sequence[Problem],
+    unsupported: Collection[str],
+    advice: Sequence[Advice],
+    choices: Mapping[str, Sequence[Choice]],
+    key: str = "",
+    locked_by: str = "",
+) -> ItemView:
+    row_dom = _row_dom_id(path, row_id)
+    at_cells = _at_cells(spec, problems) if is_sheet(spec) else {}
+    below = [p for p in problems if _place(spec, p.path)[1] not in at_cells]
+    told = ((below, "e"), (advice, "a"), (locked_by, "l"))
+    described = " ".join(f"{row_dom}-{suffix}" for here, suffix in told if here)
+    word = spec.ui.item or "item"
+    one = choice_of(spec, texts)
+    # What nobody can change shows what holds; a row that can be changed keeps every text.
+    offered = [n for n in spec.alternatives if n == one or not (locked_by or n in unsupported)]
+    cells = [
+        Cell(
+            id=f"{row_dom}-{dashed(attribute.path)}",
+            name="" if locked_by else f"{path}~{row_id}.{attribute.path}",
+            label=f"{_grouped(attribute)}, {word} {number}",
+            word=attribute.label,
+            group=attribute.group,
+            help=attribute.ui.help,
+            control=_control(attribute, choices),
+            text=_text(attribute, texts),
+            placeholder=attribute.ui.placeholder,
+            readonly=bool(locked_by) or bool(key and attribute.path == spec.item_key),
+            wrong=any(_is_about(spec, p, attribute.path) for p in problems),
+            options=_options(attribute, _text(attribute, texts), choices.get(attribute.path, ())),
+            units=_units(attribute, texts),
+            errors=at_cells.get(attribute.path, ()),
+            described_by=" ".join(
+                filter(None, (_own_error(row_dom, attribute, at_cells), described))
+            ),
+            alternative=_number(offered, attribute),
+        )
+        for attribute in spec.items
+        if not attribute.alternative or attribute.path.partition(".")[0] in offered
+    ]
+    if len(offered) > 1 or one != next(iter(spec.alternatives), ""):
+        choice = Cell(
+            id=f"{row_dom}-choice",
+            name="" if locked_by else f"{path}~{row_id}.{CHOICE}",
+            label=f"Source, {word} {number}",
+            text=spec.alternatives[one],
+            control="select",
+            readonly=bool(locked_by),
+            options=_alternatives(spec, offered, one),
+            chooses=True,
+        )
+        cells.insert(sum(not cell.alternative for cell in cells), choice)
+    return ItemView(
+        id=row_dom,
+        row_id=row_id,
+        key=texts.get(spec.item_key, "") or key,
+        cells=tuple(cells),
+        chip=chip,
+        locked_by=locked_by,
+        errors=tuple(p.sentence for p in problems),
+        errors_below=tuple(p.sentence for p in below),
+        is_sheet=is_sheet(spec),
+        advice=tuple(a.sentence for a in advice),
+    )
+
+
+def _at_cells(spec: SpecField, problems: Sequence[Problem]) -> dict[str, tuple[str, ...]]:
+    """Sentences by the attribute that each of them is about."""
+    found: dict[str, tuple[str, ...]] = {}
+    for problem in problems:
+        _, attribute = _place(spec, problem.path)
+        if spec.attribute(attribute) is not None:
+            found[attribute] = (*found.get(attribute, ()), problem.sentence)
+    return found
+
+
+def _own_error(row_dom: str, attribute: SpecField, at_cells: Mapping[str, object]) -> str:
+    return f"{row_dom}-{dashed(attribute.path)}-e" if attribute.path in at_cells else ""
+
+
+def _grouped(attribute: SpecField) -> str:
+    return f"{attribute.group}: {attribute.label}" if attribute.group else attribute.label
+
+
+def _control(attribute: SpecField, choices: Mapping[str, Sequence[Choice]]) -> str:
+    if attribute.kind is Kind.BOOLEAN:
+        return "check"
+    if units.has_unit(attribute):
+        return "amount"
+    return "select" if attribute.kind is Kind.CHOICE or choices.get(attribute.path) else "text"
+
+
+def _text(attribute: SpecField, texts: Mapping[str, str]) -> str:
+    """What the control holds; the default of the attribute where nothing is said."""
+    if units.has_unit(attribute):
+        return typed_of(attribute, texts).text
+    return text_of(attribute, texts)
+
+
+def _units(attribute: SpecField, texts: Mapping[str, str]) -> tuple[Option, ...]:
+    if not units.has_unit(attribute):
+        return ()
+    chosen = typed_of(attribute, texts).unit
+    return tuple(Option(u, word, u == chosen) for u, word in units.units(attribute, chosen))
+
+
+def _alternatives(spec: SpecField, offered: Sequence[str], one: str) -> tuple[Option, ...]:
+    first = next(iter(spec.alternatives))
+    return tuple(Option("" if n == first else n, spec.alternatives[n], n == one) for n in offered)
+
+
+def _number(offered: Sequence[str], attribute: SpecField) -> int:
+    name = attribute.path.partition(".")[0]
+    return offered.index(name) + 1 if attribute.alternative and len(offered) > 1 else 0
+
+
+def _options(attribute: SpecField, text: str, offered: Sequence[Choice]) -> tuple[Option, ...]:
+    """The choices of a cell; what is no choice stays, so that nothing is lost."""
+    words = {c: c for c in attribute.choices} | {c.value: c.word or c.value for c in offered}
+    if not words:
+        return ()
+    first = () if text or "" in words else (Option("", attribute.label, True),)
+    strange = (Option(text, text, True),) if text and text not in words else ()
+    return (*first, *(Option(c, word, c == text) for c, word in words.items()), *strange)
+
+
+def _is_about(spec: SpecField, problem: Problem, attribute: str) -> bool:
+    """Whether the cell is marked: a problem with the whole item is one with all its cells."""
+    _, told = _place(spec, problem.path)
+    return not told or attribute == told or attribute.startswith(f"{told}.")
+
+
+def _row_dom_id(path: str, row_id: str) -> str:
+    return f"{dom_id(path)}-{row_id}"

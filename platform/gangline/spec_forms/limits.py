@@ -1,0 +1,171 @@
+"""What a policy says about one field, in the words of a hint and of the page that explains it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from gangline.forms.fields import Part
+from gangline.policies.rules import FieldRule, Sourced
+from gangline.spec.catalogue import Kind, SpecField
+from gangline.spec.problems import Role
+from gangline.spec.words import in_words, one_of
+from gangline.spec_forms.words import readable
+
+
+@dataclass(frozen=True, slots=True)
+class TraceLine:
+    """One scope's word about a field, in the table of the explanation."""
+
+    scope: str
+    rule: str
+    value: str
+    wins: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a field is as it is."""
+
+    title: str
+    sentences: tuple[str, ...]
+    lines: tuple[TraceLine, ...]
+    path: str
+
+
+_RULE_WORDS = {
+    "min": "at least",
+    "max": "at most",
+    "step": "in steps of",
+    "options": "only",
+    "canEdit": "may be edited",
+    "canAdd": "may be added to",
+    "locked": "locked",
+    "required": "required",
+}
+
+
+def is_limited(rule: FieldRule) -> bool:
+    """Whether a policy narrows what may be said, so that "Why" has an answer."""
+    return any(
+        (rule.fixed, rule.minimum, rule.maximum, rule.steps, rule.options, rule.required)
+    ) or (rule.can_add is not None or bool(rule.locked))
+
+
+def displayed(rule: FieldRule) -> Mapping[str, str]:
+    """The words a policy gives to the options of a field."""
+    options = rule.options.value if rule.options else ()
+    return {str(option.value): str(option.displayed or option.value) for option in options}
+
+
+def hint_parts(field: SpecField, rule: FieldRule) -> list[Part]:
+    """What is accepted, each part with the scope that says so."""
+    parts = [*_range(field, rule)]
+    parts += [Part(f"in steps of {readable(field, s.value)}", s.source) for s in rule.steps]
+    if rule.options and field.kind is not Kind.CHOICE:
+        parts.append(Part(f"only {one_of(displayed(rule).values())}", rule.options.source))
+    if rule.can_add is not None:
+        parts.append(Part("nothing can be added", rule.can_add.source))
+    return _merged(parts)
+
+
+def _range(field: SpecField, rule: FieldRule) -> Iterator[Part]:
+    low, high = rule.minimum, rule.maximum
+    if low and high and low.source == high.source:
+        plain = field.kind in (Kind.INTEGER, Kind.NUMBER)
+        least = in_words(field, low.value) if plain else readable(field, low.value)
+        yield Part(f"{least} to {readable(field, high.value)}", low.source)
+        return
+    if not low and not high:
+        if field.kind in (Kind.INTEGER, Kind.DURATION) and field.minimum is not None:
+            yield Part(f"{in_words(field, field.minimum)} to {in_words(field, field.maximum)}")
+        return
+    if low:
+        yield Part(f"at least {readable(field, low.value)}", low.source)
+    if high:
+        yield Part(f"at most {readable(field, high.value)}", high.source)
+
+
+def _merged(parts: list[Part]) -> list[Part]:
+    """Neighbours of one source said as one: "1 to 8, in steps of 2"."""
+    merged: list[Part] = []
+    for part in parts:
+        if merged and merged[-1].source == part.source:
+            merged[-1] = Part(f"{merged[-1].text}, {part.text}", part.source)
+        else:
+            merged.append(part)
+    return merged
+
+
+def explain(field: SpecField, rule: FieldRule, role: Role) -> Explanation:
+    """The explanation of everything that policies say about ``field`` for ``role``."""
+    state = "fixed" if rule.fixed else "limited" if is_limited(rule) else "set as it is"
+    return Explanation(
+        title=f"Why is {field.label} {state}?",
+        sentences=tuple(_sentences(field, rule)),
+        lines=tuple(
+            TraceLine(capital(row.scope), _RULE_WORDS.get(row.rule, row.rule), text, row.wins)
+            for row in reversed(rule.trace)
+            for text in (_value(field, row.value),)
+        ),
+        path=f"{role}.{field.path}",
+    )
+
+
+def _sentences(field: SpecField, rule: FieldRule) -> Iterator[str]:
+    if rule.fixed:
+        fixed = readable(field, rule.fixed.value)
+        yield f"{capital(rule.fixed.source)} sets it to {fixed}; it cannot be changed here."
+    yield from _bounds(field, rule)
+    if rule.options:
+        yield f"{capital(rule.options.source)} allows only {one_of(displayed(rule).values())}."
+    if rule.required:
+        yield f"{capital(rule.required.source)} requires a value."
+    if rule.conflict:
+        yield f"No value is allowed: it {rule.conflict}."
+    if rule.can_add:
+        yield f"{capital(rule.can_add.source)} allows nothing to be added."
+    for key, source in rule.locked.items():
+        yield f"{capital(source)} has locked {key}."
+    if rule.default and not rule.fixed:
+        yield f"Where nothing is said: {_default(field, rule.default)}."
+
+
+def _bounds(field: SpecField, rule: FieldRule) -> Iterator[str]:
+    if rule.minimum:
+        least = readable(field, rule.minimum.value)
+        yield f"{capital(rule.minimum.source)} asks for at least {least}."
+    if rule.maximum:
+        most = readable(field, rule.maximum.value)
+        yield f"{capital(rule.maximum.source)} allows at most {most}."
+    for step in rule.steps:
+        yield f"{capital(step.source)} allows it in steps of {readable(field, step.value)}."
+
+
+def _default(field: SpecField, default: Sourced) -> str:
+    if field.kind is Kind.ITEMIZED:
+        keys = [str(item.get(field.item_key)) for item in default.value]
+        return f"{', '.join(keys) or 'an empty list'} ({default.source})"
+    if default.note:
+        return default.note
+    return f"{readable(field, default.value)} ({default.source})"
+
+
+def _value(field: SpecField, value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        return ", ".join(_item(field, item) for item in value)
+    if isinstance(value, int | float | str):
+        return readable(field, value)
+    return str(value)
+
+
+def _item(field: SpecField, item: object) -> str:
+    if isinstance(item, dict):
+        return str(item.get(field.item_key, ""))
+    shown = getattr(item, "displayed", "") or getattr(item, "value", item)
+    return str(shown)
+
+
+def capital(text: str) -> str:
+    """``text`` at the start of a sentence."""
+    return text[:1].upper() + text[1:]

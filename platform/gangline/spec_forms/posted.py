@@ -1,0 +1,143 @@
+"""From a posted form back to what was typed (R21).
+
+A posted text that equals the stored one changes nothing; one that is blank or equals the inherited
+value takes the field back to what it inherits; anything else was said by the person.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from django.http import QueryDict
+
+from gangline.spec.catalogue import Kind, SpecField
+from gangline.spec.problems import Role
+from gangline.spec_forms import units
+from gangline.spec_forms.item_texts import names, posted_texts
+from gangline.spec_forms.raw import UNIT, YOU, RoleInputs, Row, Typed, inherited_row_id, same_texts
+
+ROWS = "~rows"
+MOST_ROWS = 500
+"""Rows read from one post: beyond the limit of any list, and still quick."""
+
+
+@dataclass(frozen=True, slots=True)
+class InheritedItem:
+    """An item that is in a list without being said: from a policy, or from the workers."""
+
+    key: str
+    texts: Mapping[str, str]
+    source: str
+    locked_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Inherited:
+    """What holds where nothing is said, as controls show it, and what nobody may change."""
+
+    scalars: Mapping[str, Typed] = field(default_factory=dict)
+    items: Mapping[str, tuple[InheritedItem, ...]] = field(default_factory=dict)
+    fixed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The typed texts after a post, and the fixed fields it tried to set."""
+
+    inputs: RoleInputs
+    ignored: tuple[str, ...] = ()
+
+
+def read(
+    role: Role,
+    fields: Iterable[SpecField],
+    data: QueryDict,
+    *,
+    stored: RoleInputs,
+    inherited: Inherited,
+) -> Reading:
+    """``stored`` with what ``data`` changes. Fields that were not posted stay as they are."""
+    inputs, ignored = stored, []
+    for spec in fields:
+        name = f"{role}.{spec.path}"
+        posted = name in data or name + ROWS in data
+        if not posted:
+            continue
+        if spec.path in inherited.fixed:
+            ignored.append(spec.path)
+        elif spec.kind is Kind.ITEMIZED:
+            rows, forged = _rows(name, spec, data, inputs, inherited)
+            inputs = inputs.with_rows(spec.path, rows)
+            ignored += forged
+        else:
+            typed = _scalar(name, spec, data, inputs, inherited)
+            inputs = inputs.with_scalar(spec.path, typed)
+    return Reading(inputs, tuple(ignored))
+
+
+def _scalar(
+    name: str, spec: SpecField, data: QueryDict, stored: RoleInputs, inherited: Inherited
+) -> Typed | None:
+    typed = Typed(data.get(name, ""), data.get(name + UNIT, "") if units.has_unit(spec) else "")
+    before = stored.scalars.get(spec.path)
+    if before and typed.same_text(units.shown(spec, before) if units.has_unit(spec) else before):
+        return before
+    if not typed.text.strip() or typed.same_text(inherited.scalars.get(spec.path)):
+        return None
+    return typed
+
+
+def _rows(
+    name: str, spec: SpecField, data: QueryDict, stored: RoleInputs, inherited: Inherited
+) -> tuple[list[Row], list[str]]:
+    before = {row.id: row for row in stored.lists.get(spec.path, ())}
+    standing = {item_row_id(item): item for item in inherited.items.get(spec.path, ())}
+    rows, ignored, seen = [], [], set()
+    for row_id in data.getlist(name + ROWS)[:MOST_ROWS]:
+        if not row_id or row_id in seen:
+            continue
+        seen.add(row_id)
+        prefix = f"{name}~{row_id}."
+        texts = posted_texts(spec, partial(_text, data, prefix))
+        item = standing.get(row_id)
+        if item is not None and item.locked_by:
+            if any(prefix + part in data for part in names(spec)):
+                ignored.append(f"{spec.path}.{item.key}")
+            continue
+        row = _row(row_id, texts, spec, before.get(row_id), item)
+        if row is not None:
+            rows.append(row)
+    for place, row in enumerate(before.values()):
+        if row.removed and row.id not in seen:
+            rows.insert(place, row)
+    return rows, ignored
+
+
+def _text(data: QueryDict, prefix: str, name: str) -> str:
+    """The last of the texts: before a checkbox stands what holds when it is not ticked."""
+    return data.get(prefix + name, "")
+
+
+def _row(
+    row_id: str,
+    texts: dict[str, str],
+    spec: SpecField,
+    before: Row | None,
+    item: InheritedItem | None,
+) -> Row | None:
+    if item is not None:
+        texts[spec.item_key] = item.key
+        if same_texts(texts, item.texts):
+            return None
+    if before is not None and before.removed:
+        return before
+    if before is not None and before.same_texts(texts):
+        return before
+    if before is not None:
+        return replace(before, texts=texts, origin=YOU)
+    return Row(row_id, texts, of=item.key if item else "")
+
+
+def item_row_id(item: InheritedItem) -> str:
+    """Id of the row that shows ``item``."""
+    return inherited_row_id(item.key)

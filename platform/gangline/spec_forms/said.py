@@ -1,0 +1,105 @@
+"""From what was typed to what is said: values by qualified path, and what could not be read."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from gangline.spec.catalogue import Kind, SpecField
+from gangline.spec.parse import Unparsable, parse_text, show_text
+from gangline.spec.problems import Problem, Role
+from gangline.spec_forms import units
+from gangline.spec_forms.item_texts import item_of
+from gangline.spec_forms.posted import Inherited, InheritedItem, item_row_id
+from gangline.spec_forms.raw import YOU, RoleInputs, Row, Typed
+
+
+@dataclass(slots=True)
+class Said:
+    """What one role says. ``sent`` tells which row each item of a list came from."""
+
+    values: dict[str, dict[str, Any]] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    sent: dict[str, list[str]] = field(default_factory=dict)
+
+
+def said(role: Role, fields: Iterable[SpecField], inputs: RoleInputs, inherited: Inherited) -> Said:
+    """The values of ``inputs``; texts that are no value become problems at their field or row."""
+    found = Said()
+    for spec in fields:
+        if spec.kind is Kind.ITEMIZED:
+            rows = inputs.lists.get(spec.path, ())
+            _list(found, role, spec, rows, inherited.items.get(spec.path, ()))
+        elif (typed := inputs.scalars.get(spec.path)) is not None:
+            _scalar(found, role, spec, typed)
+    return found
+
+
+def _scalar(found: Said, role: Role, spec: SpecField, typed: Typed) -> None:
+    text = units.joined(spec, typed) if units.has_unit(spec) else typed.text
+    try:
+        value = parse_text(spec, text)
+    except Unparsable as error:
+        found.problems.append(
+            Problem(role, spec.path, "type", error.message, text, error.accepted, label=spec.label)
+        )
+    else:
+        found.values[f"{role}.{spec.path}"] = {"value": value, "from": typed.origin}
+
+
+def _list(
+    found: Said,
+    role: Role,
+    spec: SpecField,
+    rows: tuple[Row, ...],
+    standing: tuple[InheritedItem, ...],
+) -> None:
+    told = [row for row in rows if (row.of if row.removed else not row.blank)]
+    if not told:
+        return
+    items: list[dict[str, Any]] = []
+    sent: list[str] = []
+    for row in _followed(spec, standing, told):
+        items.append(_item(found, role, spec, row, len(items)))
+        sent.append(row.id)
+    for row in told:
+        if row.removed:
+            items.append({spec.item_key: row.of, "exclude": True})
+        else:
+            items.append(_item(found, role, spec, row, len(items)))
+        sent.append(row.id)
+    origins = {row.origin for row in told}
+    origin = origins.pop() if len(origins) == 1 else YOU
+    found.values[f"{role}.{spec.path}"] = {"value": items, "from": origin}
+    found.sent[spec.path] = sent
+
+
+def _followed(spec: SpecField, standing: tuple[InheritedItem, ...], told: list[Row]) -> list[Row]:
+    """The workers' items that the master keeps: saying one item of a list says all of it."""
+    own = {row.of or row.texts.get(spec.item_key, "") for row in told}
+    return [
+        Row(item_row_id(item), item.texts, of=item.key)
+        for item in standing
+        if item.source == "workers" and item.key not in own
+    ]
+
+
+def _item(found: Said, role: Role, spec: SpecField, row: Row, index: int) -> dict[str, Any]:
+    def wrong(attribute: SpecField, text: str, error: Unparsable) -> None:
+        path = f"{spec.path}.{index}.{attribute.path}"
+        key = row.texts.get(spec.item_key, "")
+        found.problems.append(
+            Problem(
+                role, path, "type", error.message, text, error.accepted,
+                key=key, label=attribute.label,
+            )
+        )  # fmt: skip
+
+    return item_of(spec, row.texts, wrong)
+
+
+def typed_of(spec: SpecField, value: Any, origin: str = YOU) -> Typed:
+    """``value`` as if it had been typed."""
+    if units.has_unit(spec):
+        amount = units.split(spec, value)
+        return Typed(amount.text, amount.unit, origin)
+    return Typed(show_text(spec, value), "", origin)

@@ -1,0 +1,292 @@
+"""The form of one role, made from the catalogue and the effective policy.
+
+There is no list of fields here: what the spec declares is what the form has. The form reads text
+and draws it; whether a value may stand is judged by the spec and the policy engine alone.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from django.http import QueryDict
+
+from gangline.drivers.facts import FieldNote
+from gangline.forms.fields import Card, Chip, FieldView, Offer, Option, SectionView
+from gangline.policies.effective import EffectivePolicy
+from gangline.policies.engine import Resolution
+from gangline.policies.rules import FieldRule
+from gangline.spec.catalogue import Kind, SpecField, catalogue
+from gangline.spec.frameworks import has_gpus
+from gangline.spec.gpus import is_gpu_field
+from gangline.spec.problems import Advice, Problem, Role
+from gangline.spec.types import split_command
+from gangline.spec.values import field_path
+from gangline.spec.workload import SPEC, SpecModels
+from gangline.spec_forms import limits, posted, units
+from gangline.spec_forms.controls import control_of, options_of
+from gangline.spec_forms.inherit import inherited_from
+from gangline.spec_forms.items import item_views, origin_chip
+from gangline.spec_forms.posted import Inherited, Reading
+from gangline.spec_forms.raw import RoleInputs, Typed
+from gangline.spec_forms.said import Said, said
+from gangline.spec_forms.words import readable
+
+SETUP = "setup"
+"""Section of the fields that are asked for in the first step, not in a role's own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoleForm:
+    """The form of ``role``. ``standing`` is what holds where the role itself says nothing."""
+
+    role: Role
+    policy: EffectivePolicy
+    standing: Resolution
+    framework: str = ""
+    offers: Mapping[str, Sequence[Offer]] = field(default_factory=dict)
+    unsupported: Mapping[str, str] = field(default_factory=dict)
+    notes: Mapping[str, FieldNote] = field(default_factory=dict)
+    """What the cluster says about fields, by path."""
+    suggestions: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Values that the cluster has, by path; others can be typed all the same."""
+    models: SpecModels = SPEC
+
+    @cached_property
+    def fields(self) -> tuple[SpecField, ...]:
+        """The fields of this role that this framework has, in the order of the form."""
+        model = self.models.worker if self.role is Role.WORKER else self.models.master
+        return tuple(
+            spec
+            for spec in catalogue(model).values()
+            if spec.ui.section != SETUP
+            and (not spec.only or not self.framework or self.framework in spec.only)
+            and (has_gpus(self.framework, self.role) or not is_gpu_field(spec.path))
+        )
+
+    @cached_property
+    def inherited(self) -> Inherited:
+        return inherited_from(self.role, self.fields, self.standing, self.policy)
+
+    def rule(self, path: str) -> FieldRule:
+        return self.policy.rule(self.role, path)
+
+    def read(self, data: QueryDict, stored: RoleInputs) -> Reading:
+        """``stored`` with what was posted."""
+        return posted.read(self.role, self.fields, data, stored=stored, inherited=self.inherited)
+
+    def said(self, inputs: RoleInputs) -> Said:
+        """What ``inputs`` say of the fields that are in the form now."""
+        return said(self.role, self.fields, inputs, self.inherited)
+
+    def sections(
+        self,
+        inputs: RoleInputs,
+        problems: Iterable[Problem] = (),
+        advice: Iterable[Advice] = (),
+    ) -> tuple[SectionView, ...]:
+        """Everything to draw. ``problems`` and ``advice`` of other roles are left alone."""
+        mine = [p for p in problems if p.role in (self.role, self._workload_role)]
+        by_path: dict[str, list[Problem]] = {}
+        known = {spec.path: spec for spec in self.fields}
+        for problem in mine:
+            by_path.setdefault(field_path(problem.path, {**known, "": None}), []).append(problem)
+        views: dict[str, list[FieldView]] = {}
+        told = tuple(a for a in advice if a.role is self.role)
+        drawing = _Drawing(self, inputs, self.inherited, self.said(inputs), told)
+        for spec in _in_order(self.fields):
+            if spec.path in self.unsupported and not self._is_told(spec, inputs, by_path):
+                continue
+            view = drawing.field(spec, by_path.get(spec.path, []))
+            views.setdefault(spec.ui.section, []).append(view)
+        return tuple(
+            SectionView(f"{self.role}-{name}", limits.capital(name), fields)
+            for name, fields in views.items()
+        )
+
+    def _is_told(
+        self, spec: SpecField, inputs: RoleInputs, problems: Mapping[str, Sequence[Problem]]
+    ) -> bool:
+        """Whether a field that the cluster does not have must be shown so that it can be cleared.
+
+        It holds a text of another cluster's time, or something is wrong with it.
+        """
+        typed = spec.path in inputs.scalars or spec.path in inputs.lists
+        return typed or bool(problems.get(spec.path))
+
+    @property
+    def _workload_role(self) -> Role | None:
+        return Role.WORKLOAD if self.role is Role.WORKER else None
+
+
+def _in_order(fields: Iterable[SpecField]) -> list[SpecField]:
+    """Sections in order of declaration; in each, what holds for the whole workload comes first."""
+    specs = list(fields)
+    places = {s: n for n, s in enumerate(dict.fromkeys(s.ui.section for s in specs))}
+    return sorted(specs, key=lambda s: (places[s.ui.section], not s.workload_level))
+
+
+@dataclass(frozen=True)
+class _Drawing:
+    """One rendering: the form, what was typed, what stands without it."""
+
+    form: RoleForm
+    inputs: RoleInputs
+    inherited: Inherited
+    told: Said
+    advice: tuple[Advice, ...]
+
+    def field(self, spec: SpecField, problems: list[Problem]) -> FieldView:
+        rule = self.form.rule(spec.path)
+        note = self.form.notes.get(spec.path, _NO_NOTE)
+        path = f"{self.form.role}.{spec.path}"
+        common = FieldView(
+            path=path,
+            label=spec.label,
+            control="text",
+            name=path,
+            help=note.help or spec.ui.help,
+            limits=() if rule.fixed else tuple(limits.hint_parts(spec, rule)),
+            lock="fixed" if rule.fixed else "limited" if limits.is_limited(rule) else "",
+            required=rule.required is not None or note.is_required,
+            unavailable=self.form.unsupported.get(spec.path, ""),
+            errors=tuple(p.sentence for p in problems if p.path == spec.path),
+        )
+        if spec.kind is Kind.ITEMIZED:
+            return self._list(common, spec, rule, problems)
+        return self._scalar(common, spec, rule)
+
+    def _list(
+        self, common: FieldView, spec: SpecField, rule: FieldRule, problems: list[Problem]
+    ) -> FieldView:
+        items = item_views(
+            common.path,
+            spec,
+            rows=self.inputs.lists.get(spec.path, ()),
+            standing=self.inherited.items.get(spec.path, ()),
+            sent=self.told.sent.get(spec.path, ()),
+            problems=problems,
+            unsupported=[
+                n for n in spec.alternatives if f"{spec.path}.{n}" in self.form.unsupported
+            ],
+            choices=self.form.notes.get(spec.path, _NO_NOTE).choices,
+            advice=self.advice,
+        )
+        return replace(
+            common,
+            control="rows",
+            items=tuple(items),
+            attributes=tuple(a.label for a in spec.items),
+            item_word=spec.ui.item or "item",
+            can_add=rule.can_add is None,
+            fixed_by=rule.fixed.source if rule.fixed else "",
+        )
+
+    def _scalar(self, common: FieldView, spec: SpecField, rule: FieldRule) -> FieldView:
+        if rule.fixed:
+            text = readable(spec, rule.fixed.value, limits.displayed(rule))
+            return replace(common, control="fixed", name="", text=text, fixed_by=rule.fixed.source)
+        said_text = self.inputs.scalars.get(spec.path)
+        standing = self.inherited.scalars.get(spec.path)
+        follows = self.form.role is Role.MASTER
+        typed = said_text or (Typed("", standing.unit if standing else "") if follows else standing)
+        typed = typed or Typed("", units.first(spec))
+        if units.has_unit(spec):
+            typed = units.shown(spec, typed)
+        offers = self.form.offers.get(spec.path, ())
+        return replace(
+            common,
+            control=control_of(spec, rule, offers),
+            text=typed.text,
+            unit="" if units.has_unit(spec) else spec.ui.unit,
+            units=_unit_options(spec, typed),
+            options=options_of(spec, rule, typed.text, standing.text if standing else "", follows),
+            cards=_cards(offers, rule, typed, standing if follows else None, common.path),
+            placeholder=(standing.text if follows and standing else "")
+            or self.form.notes.get(spec.path, _NO_NOTE).placeholder
+            or spec.ui.placeholder,
+            mono=spec.kind in (Kind.COMMAND, Kind.STRING),
+            roomy=spec.kind in (Kind.COMMAND, Kind.STRING),
+            inputmode=_INPUTMODE.get(spec.kind, ""),
+            chip=self._chip(spec, said_text),
+            can_reset=said_text is not None and standing is not None and bool(standing.text),
+            echo=units.echo(spec, typed) if units.has_unit(spec) and typed.text else "",
+            words=_words(spec, typed.text),
+            suggestions=tuple(self.form.suggestions.get(spec.path, ())),
+        )
+
+    def _chip(self, spec: SpecField, typed: Typed | None) -> Chip | None:
+        if typed is not None:
+            return origin_chip(typed.origin)
+        effective = self.form.standing.effective.get(f"{self.form.role}.{spec.path}")
+        if effective is None or effective.value is None:
+            return Chip("workers") if self.form.role is Role.MASTER else None
+        if effective.source == "workers" or (
+            self.form.role is Role.MASTER and effective.source == "default"
+        ):
+            return Chip("workers")
+        if effective.source.startswith("policy "):
+            return Chip(f"Default of {effective.source.removeprefix('policy ')}", "policy")
+        return None
+
+
+_NO_NOTE = FieldNote()
+_INPUTMODE = {
+    Kind.INTEGER: "numeric",
+    Kind.NUMBER: "decimal",
+    Kind.QUANTITY: "decimal",
+    Kind.DURATION: "numeric",
+}
+
+
+def _unit_options(spec: SpecField, typed: Typed) -> tuple[Option, ...]:
+    if not units.has_unit(spec):
+        return ()
+    chosen = typed.unit or units.first(spec) if not typed.text else typed.unit
+    return tuple(Option(u, w, u == chosen) for u, w in units.units(spec, chosen))
+
+
+def _words(spec: SpecField, text: str) -> tuple[str, ...]:
+    if spec.kind is not Kind.COMMAND or not text.strip():
+        return ()
+    try:
+        return tuple(split_command(text))
+    except ValueError:
+        return ()
+
+
+def _cards(
+    offers: Sequence[Offer],
+    rule: FieldRule,
+    typed: Typed,
+    standing: Typed | None,
+    path: str,
+) -> tuple[Card, ...]:
+    if not offers:
+        return ()
+    allowed = {str(o.value) for o in rule.options.value} if rule.options else None
+    cards = [
+        Card(
+            value=offer.value,
+            title=offer.title,
+            facts=tuple(filter(None, (offer.detail,))),
+            checked=offer.value == typed.text,
+            blocked=not offer.available or (allowed is not None and offer.value not in allowed),
+            reason=offer.reason if not offer.available else _not_allowed(offer, allowed),
+            by_policy=offer.available,
+            explain=path if offer.available and _not_allowed(offer, allowed) else "",
+        )
+        for offer in offers
+    ]
+    if standing is not None:
+        title = next((o.title for o in offers if o.value == standing.text), standing.text)
+        fact = (title,) if title else ()
+        cards.insert(0, Card(value="", title="As the workers", facts=fact, checked=not typed.text))
+    if typed.text and typed.text not in {offer.value for offer in offers}:
+        cards.append(
+            Card(value=typed.text, title=typed.text, facts=("Not offered here",), checked=True)
+        )
+    return tuple(cards)
+
+
+def _not_allowed(offer: Offer, allowed: set[str] | None) -> str:
+    return "" if allowed is None or offer.value in allowed else "Not allowed by policy."
