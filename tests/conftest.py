@@ -20,13 +20,14 @@ from tests.beds.kubernetes.fixtures import (
     turns_on_the_bed,
     volcano_bed,
 )
-from tests.support.connecting import loopback_admitted
+from tests.support.connecting import checks_at_once, loopback_admitted
 from tests.support.servers import browser_context, chromium, page, postgres_server, redis_server
 
 __all__ = [
     "bed",
     "bed_with",
     "browser_context",
+    "checks_at_once",
     "chromium",
     "loopback_admitted",
     "namespace",
