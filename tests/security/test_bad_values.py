@@ -7,16 +7,11 @@ import pytest
 
 from tests.security.matrix import HARMLESS, SENT, Row
 from tests.support.api import ApiClient
-from tests.support.world import World, make_world
+from tests.support.world import World
 from workloads.models import Attempt, IdempotencyKey, Workload
 
 pytestmark = pytest.mark.django_db
 SUBMIT = "workloads/distributed"
-
-
-@pytest.fixture
-def world() -> World:
-    return make_world()
 
 
 @pytest.fixture

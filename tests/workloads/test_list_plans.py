@@ -8,17 +8,12 @@ from django.db.models import QuerySet
 from django.http import QueryDict
 
 from gangline.tables.paging import page
-from tests.support.world import World, make_world
+from tests.support.world import World
 from workloads.models import Workload
 from workloads.selectors import listing
 from workloads.tables import SORTS
 
 pytestmark = pytest.mark.postgres
-
-
-@pytest.fixture
-def world(db: None) -> World:
-    return make_world()
 
 
 def plan(rows: QuerySet[Any]) -> str:
