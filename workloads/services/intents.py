@@ -171,7 +171,7 @@ def _want(workload: Workload, desired: Desired, by: str, cause: str, now: dateti
     )
     # What the cluster said of the writes for the intent before is no answer to this one.
     rows = Attempt.objects.filter(workload=workload, no=workload.attempt_no)
-    rows.exclude(create_state=CreateState.NONE).update(wait_reason="")
+    rows.exclude(create_state=CreateState.NONE).update(wait_code="", wait_params={})
     transaction.on_commit(work_bell.ring)
 
 
