@@ -178,7 +178,9 @@ def _stopping(workload: Workload, attempt: Attempt, replicas: Sequence[Replica])
     left = sum(r.state in ("Running", "Starting") for r in replicas)
     by = f" by {workload.desired_by}" if workload.desired_by else ""
     told = _holding_up(attempt)
-    why = f"Stopped{by}; waiting for {_pods(left)} to end." if left and not told else f"Stopped{by}."
+    why = (
+        f"Stopped{by}; waiting for {_pods(left)} to end." if left and not told else f"Stopped{by}."
+    )
     if attempt.unknown_since:
         lost = _no_contact(workload, attempt, "The workload stops")
         return Told(f"{why} {lost.why}", lost.next_step)

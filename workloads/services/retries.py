@@ -6,8 +6,8 @@ from typing import Any
 from django.db import transaction
 
 from gangline.drivers.base import ObservedState
-from workloads.models import Attempt, CreateState, Desired, Outcome, Workload
 from workloads import wording
+from workloads.models import Attempt, CreateState, Desired, Outcome, Workload
 from workloads.services import admission, events
 from workloads.services.reasons import failure
 

@@ -14,8 +14,8 @@ from gangline.spec.types import quantity_bytes
 from workloads.wording import (
     CPUS,
     GPUS,
-    MEMORY,
     MANY_AHEAD,
+    MEMORY,
     SLOTS_BEHIND,
     SLOTS_NEVER,
     SLOTS_WAIT,

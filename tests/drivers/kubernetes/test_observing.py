@@ -230,7 +230,10 @@ def test_why_it_waits_is_the_queues_word_before_the_schedulers() -> None:
 
 
 def test_an_operator_that_does_not_answer_is_named_after_a_while() -> None:
-    assert look(job()).reason == "The training-operator has not picked up the job; is the operator running?"
+    assert (
+        look(job()).reason
+        == "The training-operator has not picked up the job; is the operator running?"
+    )
     assert look(job(creationTimestamp=at(-5))).reason == ""
 
 

@@ -49,9 +49,7 @@ def _problems(
             yield from _program(role, half, launch_path(data_dir, name, python), python)
 
 
-def _program(
-    role: Role, half: Mapping[str, Any], path: str, python: Path
-) -> Iterator[Problem]:
+def _program(role: Role, half: Mapping[str, Any], path: str, python: Path) -> Iterator[Problem]:
     """A bare name is looked up as the launch will do it: the launch makes ``python`` if need be."""
     program = next(iter(half.get("command", ())), "")
     has_own_path = any(name == "PATH" for name, _ in half.get("variables", ()))
@@ -60,4 +58,6 @@ def _program(
     is_made = program == "python" and (python.parent / "python3").exists()
     if not is_made and shutil.which(program, path=path) is None:
         accepted = "a program of the runtime or of the system"
-        yield Problem(role, "command", "cluster", "was not found on this machine", program, accepted)
+        yield Problem(
+            role, "command", "cluster", "was not found on this machine", program, accepted
+        )
