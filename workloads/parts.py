@@ -144,7 +144,6 @@ def _pods(workload: Workload, attempt: Attempt, first: int) -> dict[str, Any]:
         "pods_total": len(pods),
         "has_nodes": any(pod.node for pod in pods),
         "has_gpus": bool(workload.gpus),
-        "has_memory": workload.cluster.kind == LOCAL,
         "has_restarts": any(pod.restarts for pod in pods),
         "is_large": len(pods) >= GRID_FROM,
         "grid": pod_grid(workload, pods) if len(pods) >= GRID_FROM else "",

@@ -50,6 +50,9 @@ class Reason:
         return f"Starts when {amounts} {'is' if is_one else 'are'} free."
 
 
+NO_REASON = Reason()
+
+
 def amount(resource: str, value: float) -> str:
     """``6 CPUs``, ``2 GB of memory``, ``1 GPU``."""
     if resource == MEMORY:

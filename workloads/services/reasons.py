@@ -8,7 +8,7 @@ from gangline.drivers.base import IMAGE_PULL, ObservedState
 from gangline.lib.sentences import sentence
 from gangline.web import formats
 from workloads.models import Attempt, CreateState, Outcome, Replica, Workload
-from workloads.wording import NEXT_STEPS, Reason, seconds_in_words
+from workloads.wording import NEXT_STEPS, NO_REASON, Reason, seconds_in_words
 
 LONGEST = 400
 
@@ -19,7 +19,7 @@ class Told:
 
     why: str = ""
     next_step: str = ""
-    reason: Reason = Reason()
+    reason: Reason = NO_REASON
     """Of ``why``, for programs."""
 
     @classmethod
@@ -219,7 +219,7 @@ def _failed(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -
 
 def _of_failure(attempt: Attempt) -> Reason:
     is_known = attempt.reason_code == IMAGE_PULL
-    return Reason(attempt.reason_code, attempt.reason_params) if is_known else Reason()
+    return Reason(attempt.reason_code, attempt.reason_params) if is_known else NO_REASON
 
 
 def _resuming(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:

@@ -142,6 +142,9 @@ class _Work:
         self._note_contact(seen)
         if self.workload.attempt_no != self.attempt.no:
             return _After(db_now())
+        return self._next(driver, seen)
+
+    def _next(self, driver: Driver, seen: Observation) -> _After:
         if self._landed_late(seen):
             if timing.is_fresh(self.attempt.delete_sent_at, now := db_now()):
                 return self._wait(driver, now)
@@ -341,7 +344,7 @@ class _Work:
         return self._failed(now)
 
     def _tell_of_write(self, said: str, now: datetime) -> None:
-        """Looks clear ``trouble``, as contact there is; the reason to wait stays until it succeeds."""
+        """Looks clear ``trouble``, as contact there is; the reason to wait stays until then."""
         with claims.fenced(self.held) as workload:
             rows = Attempt.objects.filter(pk=self.attempt.pk)
             rows.update(trouble=said)

@@ -16,6 +16,7 @@ from workloads.wording import (
     GPUS,
     MANY_AHEAD,
     MEMORY,
+    NO_REASON,
     SLOTS_BEHIND,
     SLOTS_NEVER,
     SLOTS_WAIT,
@@ -100,7 +101,7 @@ class Verdict:
 
     placement: tuple[ReplicaPlacement, ...] | None = None
     impossible: bool = False
-    reason: Reason = Reason()
+    reason: Reason = NO_REASON
     """Why it was not placed."""
     ahead: int = 0
     lacking: tuple[str, ...] = ()

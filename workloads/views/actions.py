@@ -180,7 +180,8 @@ def _one(request: HttpRequest, actor: Actor, verb: Verb, workload: Workload) -> 
         why = " ".join(problem.sentence for problem in refusal.problems)
         messages.error(
             request,
-            f"{workload.name} does not comply with the current policy: {why} Use Copy & edit to change it.",
+            f"{workload.name} does not comply with the current policy: {why}"
+            " Use Copy & edit to change it.",
         )
     else:
         return True

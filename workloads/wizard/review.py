@@ -82,7 +82,7 @@ class Review:
         return [
             self._check(values, "All values are valid", "Values are missing or wrong", field_url),
             self._check(
-                policy, "Complies with the policy" + self._project_words, "Not allowed by the policy", field_url,
+                policy, "Complies with the policy" + self._project_words, "Not allowed", field_url,
                 good_text=self._rules_words,
             ),
             self._check(

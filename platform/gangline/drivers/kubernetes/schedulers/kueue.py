@@ -52,7 +52,7 @@ class Kueue(Suspending):
         return Change({}, {WORKLOADS: {"spec": {"active": False}}}, gone)
 
     def never(self, waiting: Waiting) -> str:
-        """Kueue has no reason of its own for that; its message compares the request and the most."""
+        """Kueue has no reason of its own for that: its message compares request and capacity."""
         workload = next(iter(waiting.objects.get(WORKLOADS.plural, ())), {})
         found = condition(workload, "QuotaReserved")
         message = str(found.get("message") or "") if found.get("status") == "False" else ""

@@ -107,11 +107,11 @@ def _queue_reason(group: Mapping[str, Any], queues: Sequence[Mapping[str, Any]])
         return f"queue {name} does not exist"
     if by_name and name not in {queue["metadata"]["name"] for queue in Volcano().leaves(queues)}:
         return f"queue {name} has queues below it and takes no workloads itself"
-    for name, queue in _chain(name, by_name):
+    for above, queue in _chain(name, by_name):
         state = queue.get("status", {}).get("state")
         if state not in (None, "Open", "Unknown"):
-            return f"queue {name} is {str(state).lower()} and takes nothing"
-        if reason := _limit_reason(name, queue, spec.get("minResources") or {}):
+            return f"queue {above} is {str(state).lower()} and takes nothing"
+        if reason := _limit_reason(above, queue, spec.get("minResources") or {}):
             return reason
     return ""
 
