@@ -6,8 +6,6 @@ each environment holds the hash of what was installed. The file keeps to the syn
 so that one of those can say what is missing.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import sys
@@ -24,7 +22,7 @@ LOCKS = {
 PROJECT_FILES = ["pyproject.toml", "platform/gangline/__init__.py"]
 
 
-def main(arguments: list[str]) -> int:
+def main(arguments: "list[str]") -> int:
     """Bring the environments that the arguments name up to date."""
     parts = arguments or ["server"]
     unknown = sorted(set(parts) - set(LOCKS))
@@ -56,7 +54,7 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _install(folder: str, parts: list[str], with_project: bool) -> None:
+def _install(folder: str, parts: "list[str]", with_project: bool) -> None:
     """Make or mend one environment; its stamp is written last."""
     from scripts import install
 
@@ -81,7 +79,7 @@ def _install(folder: str, parts: list[str], with_project: bool) -> None:
     _write_stamp(folder, stamp)
 
 
-def _is_current(folder: str, parts: list[str], with_project: bool) -> bool:
+def _is_current(folder: str, parts: "list[str]", with_project: bool) -> bool:
     """Tell whether the environment holds exactly what the lock files say."""
     if not os.path.exists(os.path.join(folder, "bin", "python")):
         return False
@@ -89,14 +87,14 @@ def _is_current(folder: str, parts: list[str], with_project: bool) -> bool:
     return all(known.get(key) == value for key, value in _stamp(parts, with_project).items())
 
 
-def _stamp(parts: list[str], with_project: bool) -> dict[str, str]:
+def _stamp(parts: "list[str]", with_project: bool) -> "dict[str, str]":
     stamp = {part: _digest([f"requirements/{name}" for name in LOCKS[part]]) for part in parts}
     if with_project:
         stamp["project"] = _digest(PROJECT_FILES)
     return stamp
 
 
-def _digest(names: list[str]) -> str:
+def _digest(names: "list[str]") -> str:
     # The path is part of it: scripts in an environment hold the path they were made for.
     digest = hashlib.sha256(ROOT.encode())
     for name in names:
@@ -105,7 +103,7 @@ def _digest(names: list[str]) -> str:
     return digest.hexdigest()
 
 
-def _read_stamp(folder: str) -> dict[str, str]:
+def _read_stamp(folder: str) -> "dict[str, str]":
     try:
         with open(os.path.join(folder, ".stamp"), encoding="utf-8") as file:
             return dict(line.split() for line in file)
@@ -113,7 +111,7 @@ def _read_stamp(folder: str) -> dict[str, str]:
         return {}
 
 
-def _write_stamp(folder: str, stamp: dict[str, str]) -> None:
+def _write_stamp(folder: str, stamp: "dict[str, str]") -> None:
     path = os.path.join(folder, ".stamp")
     with open(path + ".new", "w", encoding="utf-8") as file:
         file.writelines(f"{key} {value}\n" for key, value in sorted(stamp.items()))
@@ -132,10 +130,12 @@ def _data_folder() -> str:
 
 def _start_again_with_a_newer_python() -> int:
     import shutil
+    import subprocess
 
     for minor in range(NEWEST_TRIED, MINIMUM[1] - 1, -1):
         found = shutil.which(f"python3.{minor}")
-        if found:
+        # One of pyenv's stand-ins is there for each version that it knows, installed or not.
+        if found and subprocess.call([found, "-c", ""], stderr=subprocess.DEVNULL) == 0:
             os.execv(found, [found, "-I", "-S", *sys.argv])
     return _refuse(
         "Gangline needs Python 3.11 or newer, and this machine has only "

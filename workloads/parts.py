@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.template.loader import render_to_string
@@ -98,7 +98,7 @@ def draw_parts(
 ) -> dict[str, str]:
     """HTML by name of every part that the page ``tab`` shows; ``first_pod`` is a rank."""
     parts = TABS[tab]
-    row = details.list_row(workload)
+    row = cast(ListRow, workload)
     status = STATUSES[workload.status]
     allowed = [a for a in ROW_ACTIONS if a.name in status.actions and _NEEDED[a.name] in may_act]
     context: dict[str, Any] = {

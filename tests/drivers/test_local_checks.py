@@ -129,6 +129,26 @@ def test_a_working_directory_must_be_allowed(tmp_path: Path) -> None:
     assert problem.message == "must be a folder that exists"
 
 
+@pytest.mark.parametrize("below", ["a" * 300, "loop/x", "../proc/self/root", "\ud800"])
+def test_a_folder_that_cannot_be_looked_at_is_a_problem_of_the_field(
+    tmp_path: Path, below: str
+) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/loop").symlink_to("loop")
+    (problem,) = check(tmp_path, workingDir=str(tmp_path / "home" / below))
+    assert problem.field_id == "worker.workingDir"
+
+
+@pytest.mark.parametrize("folder", ["/proc/self/root{}", "/proc/1/root/x", "/proc/self/cwd"])
+def test_the_kernel_s_links_are_no_way_to_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    (tmp_path / "home").mkdir()
+    monkeypatch.chdir(tmp_path / "home")
+    (problem,) = check(tmp_path, workingDir=folder.format(tmp_path / "home"))
+    assert problem.field_id == "worker.workingDir"
+
+
 def test_a_folder_in_tmp_is_refused_with_what_tmp_is(tmp_path: Path) -> None:
     options = Options(roots=(tmp_path / "home",), use_sandbox=True)
     driver = LocalDriver(tmp_path / "data", "host-a", options)

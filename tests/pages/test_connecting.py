@@ -18,6 +18,7 @@ from gangline.clusters import checks, connections, credentials
 from gangline.clusters.connecting import SHOW_CONFIG, SHOW_CONFIG_NARROW, as_pem
 from gangline.clusters.models import Cluster, ConnectionCheck, Credential
 from gangline.organization import services
+from gangline.resources.services import make
 from gangline.scopes.models import Scope
 from tests.support.api_server import Script, answering
 from tests.support.certificates import data, kubeconfig, pair
@@ -286,7 +287,7 @@ def test_others_see_the_cluster_and_not_how_gangline_signs_in(world: World, post
     post(**by_token())
     wait()
     lab = Cluster.objects.get(name="lab")
-    department = services.create_department(actor=None, cluster=lab, name="research")
+    department = make("department", cluster=lab, name="research")
     project = services.create_project(actor=None, department=department, name="far")
     person = world.people["stranger"]
     give(actor=None, user=person, role="researcher", scope=project.scope)

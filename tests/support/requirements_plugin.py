@@ -102,6 +102,8 @@ def _missing() -> list[str]:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(_cleanup.close)
+    # Programs that tests start are the product alone, without the tests' own app.
+    os.environ["DJANGO_SETTINGS_MODULE"] = "gangline.config.settings"
     if _missing() and os.environ.get("CI") == "true":
         raise pytest.UsageError(
             f"CI must run every test, and these are not installed: {', '.join(_missing())}. "

@@ -168,3 +168,29 @@ def test_the_environment_of_another_checkout_is_not_taken_over(
     assert done.returncode != 0
     assert f"is a link to {theirs}" in done.stdout + done.stderr
     assert list(theirs.iterdir()) == []
+
+
+# As if an old Python ran the script.
+OLD = (
+    "import runpy, sys; sys.version_info = (3, 6, 15); sys.argv[:] = ['scripts/bootstrap.py'];"
+    "runpy.run_path(sys.argv[0], run_name='__main__')"
+)
+
+
+def test_a_newer_python_that_is_only_named_is_passed_over(tmp_path: Path) -> None:
+    """pyenv puts a stand-in into the PATH for each version that it knows."""
+    for minor in (13, 12):
+        stand_in = tmp_path / f"python3.{minor}"
+        stand_in.write_text("#!/bin/sh\necho not installed >&2\nexit 127\n")
+        stand_in.chmod(0o755)
+    (tmp_path / "python3.12").write_text('#!/bin/sh\n[ "$1" = -c ] || echo "started $*"\n')
+    done = subprocess.run(
+        [str(PYTHON), "-c", OLD],
+        cwd=ROOT,
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "started -I -S scripts/bootstrap.py\n"

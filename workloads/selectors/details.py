@@ -19,7 +19,6 @@ from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.problems import Role
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
 from workloads.models import Attempt, Event, Replica, Workload
-from workloads.selectors import listing
 from workloads.services.retries import MOVED, USER_CAUSES
 
 MAX_EVENTS = 500
@@ -37,11 +36,6 @@ def visible_workload(user: User, workload_id: UUID, *, even_deleted: bool = Fals
     if found is None or (found.deleted_at is not None and not even_deleted):
         raise NotVisible
     return found
-
-
-def list_row(workload: Workload) -> listing.ListRow:
-    """The same facts as the row of the table, so that both draw the same strings."""
-    return listing.ListRow(**{name: getattr(workload, name) for name in listing.FIELDS})
 
 
 def attempts(workload: Workload) -> list[Attempt]:

@@ -12,7 +12,14 @@ from django.db import connection, transaction
 from gangline.db.batches import update_rows
 from gangline.drivers.base import ObservedState
 from gangline.live import bell
-from workloads.models import Attempt, CreateState, Replica, ScopeSeq, Workload
+from workloads.models import (
+    Attempt,
+    CreateState,
+    Replica,
+    ScopeSeq,
+    Workload,
+    sortable_duration,
+)
 from workloads.services import events, reasons
 from workloads.services.phases import Situation, derive_phase
 from workloads.statuses import ENDED, STATUSES, status_of
@@ -161,6 +168,7 @@ def _shown(
         "gpus_in_use": 0 if is_over else _gpus_in_use(attempt, replicas),
         "started_at": started_at,
         "ended_at": ended_at,
+        "ran_seconds": sortable_duration(started_at, ended_at),
     }
 
 

@@ -56,6 +56,8 @@ class Filter:
     column: str
     read: Callable[[str], Any] = text
     is_text: bool = True
+    where: Callable[[Any], Q] | None = None
+    """What holds for rows with the value, where it is more than a comparison with the column."""
 
 
 def number(column: str) -> Filter:
@@ -100,6 +102,11 @@ def _condition(part: str, fields: Mapping[str, Filter]) -> Iterator[Q]:
         wanted = known.read(value)
     except NotAValue as error:
         raise BadQuery(f"filterBy needs {error} for {name}, not {value[:60]!r}.") from error
+    if known.where is not None:
+        if operator not in ("==", "!="):
+            raise BadQuery(f"filterBy can compare {name} with == and != only.")
+        yield ~known.where(wanted) if operator == "!=" else known.where(wanted)
+        return
     lookup = _TEXT.get(operator) or _ORDERED.get(operator)
     condition = Q(**{f"{known.column}__{lookup}" if lookup else known.column: wanted})
     yield ~condition if operator.startswith("!") else condition

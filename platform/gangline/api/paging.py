@@ -36,11 +36,11 @@ class Page:
     cursor: str = ""
 
 
-def page_of(request: Asked, *, default_limit: int = DEFAULT_LIMIT) -> Page:
+def page_of(request: Asked, *, default_limit: int = DEFAULT_LIMIT, most: int = MAX_LIMIT) -> Page:
     """Offset, limit and cursor of the query."""
     query = request.query_params
     offset = whole_number(query.get("offset"), "offset", 0, 0, MAX_OFFSET)
-    limit = whole_number(query.get("limit"), "limit", default_limit, 1, MAX_LIMIT)
+    limit = whole_number(query.get("limit"), "limit", default_limit, 1, most)
     return Page(offset=offset, limit=limit, cursor=query.get("cursor", ""))
 
 

@@ -10,7 +10,7 @@ from django.db import DatabaseError, transaction
 from gangline.accounts.models import User
 from gangline.db.clock import db_now
 
-from .actions import ACTIONS
+from .actions import is_known
 from .models import AuditEntry
 
 log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ def record(
     at: datetime | None = None,
 ) -> AuditEntry:
     """Add one row. ``actor`` None: the system itself; ``at`` None: now."""
-    if action not in ACTIONS:
+    if not is_known(action):
         raise ValueError(f"{action!r} is not in gangline.audit.actions")
     return AuditEntry.objects.create(
         at=at or db_now(),

@@ -60,6 +60,8 @@ class Env(BaseSettings):
     """GPUs declared for trying things out on a machine without any."""
     local_roots: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split)] = ()
     """Folders in which a working directory may lie; empty: one's home on one's own machine."""
+    local_hidden: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split)] = ()
+    """Folders that workloads on this machine must not see, beside those of Gangline itself."""
     local_sandbox: Literal["auto", "off"] = "auto"
     """Whether trainings on this machine are kept from other files, where the machine can do so."""
     log_cap_bytes: Annotated[

@@ -14,6 +14,7 @@ from gangline.config.env import env
 from gangline.lib.program import program
 from gangline.organization import services as organization
 from gangline.organization.models import Project
+from gangline.resources.services import make
 from gangline.scopes.selectors import tenant_scope
 from gangline.scopes.services import found
 
@@ -142,9 +143,7 @@ def _in_department(
     known = cluster.departments.order_by("pk")
     department = known.filter(name=department_name).first() if department_name else known.first()
     if department is None:
-        department = organization.create_department(
-            actor=None, cluster=cluster, name=department_name or DEPARTMENT
-        )
+        department = make("department", cluster=cluster, name=department_name or DEPARTMENT)
         yield f"Department {department.name} on {cluster.name}."
     organization.create_project(
         actor=None, department=department, name=name, gpu_quota=gpu_quota, queue=queue

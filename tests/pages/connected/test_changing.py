@@ -18,6 +18,7 @@ from gangline.db.models import SystemNotice
 from gangline.drivers.facts import Health
 from gangline.organization import services
 from gangline.organization.models import Project
+from gangline.resources.services import make
 from gangline.scopes.models import Scope
 from tests.support.connected import Post, seen, wait
 from tests.support.world import World
@@ -114,7 +115,7 @@ def test_of_two_administrators_the_second_is_told_and_loses_nothing(
 def test_only_those_who_manage_the_cluster_change_it(
     world: World, post: Post, lab: Cluster
 ) -> None:
-    department = services.create_department(actor=None, cluster=lab, name="far")
+    department = make("department", cluster=lab, name="far")
     project = services.create_project(actor=None, department=department, name="away")
     give(actor=None, user=world.people["stranger"], role="researcher", scope=project.scope)
     for page in ("settings", "credential", "remove"):
@@ -285,7 +286,7 @@ def test_a_cluster_without_projects_goes_with_its_credential(
 def test_projects_and_trainings_are_forgotten_only_when_a_person_says_so(
     world: World, post: Post, lab: Cluster
 ) -> None:
-    department = services.create_department(actor=None, cluster=lab, name="far")
+    department = make("department", cluster=lab, name="far")
     project = services.create_project(actor=None, department=department, name="away")
     running = _workload(world, project, "runs", "Running")
     ended = _workload(world, project, "ended", "Completed")

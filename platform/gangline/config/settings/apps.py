@@ -35,6 +35,7 @@ INSTALLED_APPS = [
     "gangline.web",
     "gangline.live",
     "gangline.api",
+    "gangline.resources",
     "gangline.clusters",
     "gangline.organization",
     "gangline.access",
