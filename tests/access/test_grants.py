@@ -23,14 +23,9 @@ from gangline.organization.selectors import visible_projects
 from gangline.resources.services import make
 from gangline.scopes.models import Scope
 from gangline.scopes.services import NameRefused, found
-from tests.support.world import World, make_world
+from tests.support.world import World
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def world() -> World:
-    return make_world()
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 
 
 @pytest.fixture
