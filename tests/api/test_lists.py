@@ -83,6 +83,7 @@ def test_a_row_has_every_field_that_clients_need(world: World, many: list[str]) 
         ("distributedFramework==XGBoost,submittedBy==administrator,name==words-1", {"words-1"}),
     ],
 )
+@pytest.mark.postgres
 def test_filters(world: World, many: list[str], filter_by: str, expected: set[str]) -> None:
     client = ApiClient(world, "administrator")
     assert set(names_of(client.get("workloads", filterBy=filter_by))) == expected
@@ -149,6 +150,7 @@ def test_a_filter_on_another_project_finds_nothing(world: World, many: list[str]
 
 @pytest.mark.parametrize("sort", ["createdAt", "name", "projectName", "submittedBy", "gpus"])
 @pytest.mark.parametrize("order", ["asc", "desc"])
+@pytest.mark.postgres
 def test_pages_by_offset_and_by_cursor_hold_every_row_once(
     world: World, many: list[str], sort: str, order: str
 ) -> None:
@@ -211,6 +213,7 @@ def test_one_workload_with_pods_events_and_history(world: World, many: list[str]
     assert paged["next"] == 1
 
 
+@pytest.mark.postgres
 def test_events_come_newest_first(world: World, many: list[str]) -> None:
     workload = Workload.objects.get(name="digits-1")
     client = ApiClient(world, "viewer-vision")

@@ -14,6 +14,7 @@ from gangline.access.services import give
 from gangline.accounts.models import ApiToken
 from gangline.accounts.services import create_user, deactivate
 from gangline.db.clock import db_now
+from gangline.resources.registry import resources
 from tests.support.world import World, make_world
 from workloads.api.bodies import read
 from workloads.models import Attempt, Workload
@@ -58,7 +59,16 @@ API: dict[str, dict[str, Codes]] = {
     f"v1/workloads/{_WORKLOAD}/history": {"GET": SEEN},
     f"v1/workloads/{_WORKLOAD}/logs": {"GET": codes(200, 200, 404, viewer__vision=403)},
 }
-WITHOUT_RIGHTS = {"v1/token", "v1/openapi.json", "v1/openapi.yaml", r"^.*\Z"}
+OF_KEYS = {
+    f"v1/{path}{end}"
+    for path, ends in {
+        "apps": ("", "/<uuid:pk>", "/<uuid:pk>/secret"),
+        "administration/access-keys": ("", "/<uuid:pk>"),
+    }.items()
+    for end in ends
+}
+"""Service accounts and access keys at their older addresses: tests/programs."""
+WITHOUT_RIGHTS = OF_KEYS | {"v1/token", "v1/openapi.json", "v1/openapi.yaml", r"^.*\Z"}
 """The first takes credentials, the description names no data; the last one is the 404."""
 
 PUBLIC_PAGES = {"login", "logout", "enter/<str:secret>", "theme"}
@@ -77,7 +87,10 @@ def routes(patterns: list[Any] | None = None, prefix: str = "") -> Iterator[str]
 
 
 def api_routes() -> set[str]:
-    return {r.removeprefix("api/") for r in routes() if r.startswith("api/")}
+    """Without those of resources, which `tests/resources` has role by role."""
+    of_resources = tuple(f"v1/{one.wire.path}" for one in resources() if one.wire)
+    found = {r.removeprefix("api/") for r in routes() if r.startswith("api/")}
+    return {route for route in found if not route.startswith(of_resources)}
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from gangline.scopes.selectors import tenant_scope
 from gangline.supervisor import demo, doctor, first_start, schema
 from gangline.supervisor.management.commands import demo as demo_command
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 
 
 def _run(*arguments: Any) -> str:

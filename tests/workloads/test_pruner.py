@@ -19,6 +19,8 @@ from workloads.models import Draft, IdempotencyKey, Workload
 from workloads.watching import pruner
 from workloads.watching.pruner import Pruner, prune
 
+pytestmark = pytest.mark.postgres
+
 
 def _deleted(engine: Engine, name: str, *, days: float) -> Workload:
     workload = engine.workload(name)

@@ -274,6 +274,7 @@ class _Step:
         attempt.released = attempt.released or seen.state != ObservedState.HELD
         if not self._knows_less():
             attempt.observed_reason = printable(seen.reason, 400)
+            self._note_code()
         attempt.observed_state = seen.state
         attempt.is_moved = attempt.is_moved or seen.is_moved
         attempt.incomplete = seen.incomplete
@@ -295,6 +296,12 @@ class _Step:
         else:
             self.kept[attempt.pk] = attempt
         return True
+
+    def _note_code(self) -> None:
+        attempt, seen = self.attempt, self.seen
+        if attempt.reason_code != seen.reason_code:
+            attempt.reason_since = self.read_at if seen.reason_code else None
+        attempt.reason_code, attempt.reason_params = seen.reason_code, dict(seen.reason_params)
 
     def _knows_less(self) -> bool:
         """The pod that failed first is gone by now: what the operator says of it is no better."""
@@ -342,8 +349,11 @@ class _Step:
         return self.seen.state == ObservedState.TERMINATING
 
     def _lives_on(self) -> bool:
-        # What is on its way out is as it should be: its job makes room for the next attempt.
-        return not self._is_going_away and not is_over(self.seen, self.workload.cluster)
+        # What is on its way out is as it should be: its job makes room for the next attempt, or
+        # was given up.
+        if self._is_going_away or self.attempt.delete_sent_at is not None:
+            return False
+        return not is_over(self.seen, self.workload.cluster)
 
     def _anomaly(self) -> bool:
         """Something lives that has ended by our books: say so, once."""

@@ -71,7 +71,8 @@ class ResourceView(LoginRequiredMixin, View):
                 object_name=self.resource.name_of(obj),
                 scope=place,
             )
-            raise NotAllowed(permission, place, [u.username for u in who_can(permission, place)])
+            who = [user.username for user in who_can(permission, place)]
+            raise NotAllowed(permission, place, who, is_audited=True)
 
     def may_create(self) -> bool:
         if "create" not in self.resource.verbs:

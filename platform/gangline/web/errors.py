@@ -130,15 +130,16 @@ class AccessErrors:
         if isinstance(error, NotVisible):
             return error_page(request, 404)
         if isinstance(error, NotAllowed):
-            record_denied(
-                actor=actor_of(request, "form"),
-                action=actions.DENIED,
-                object_type="page",
-                object_id=request.method or "",
-                object_name=request.path,
-                scope=error.scope,
-                reason=error.sentence,
-            )
+            if not error.is_audited:
+                record_denied(
+                    actor=actor_of(request, "form"),
+                    action=actions.DENIED,
+                    object_type="page",
+                    object_id=request.method or "",
+                    object_name=request.path,
+                    scope=error.scope,
+                    reason=error.sentence,
+                )
             refusal = Refusal(missing=error.sentence, who_can_grant=", ".join(error.who))
             return error_page(request, 403, refusal=refusal)
         return None

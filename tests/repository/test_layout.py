@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 LINES_AT_MOST = 400
 SOURCE = ("platform", "workloads", "assets", "scripts", "tests", "bench", "examples")
 VENDORED = ("static/vendor/", "tests/support/vendor/")
