@@ -17,7 +17,6 @@ from gangline.access.grants import (
 from gangline.access.models import AccessRule, CustomRole, Group, GroupMember
 from gangline.access.permissions import ENTITIES, VERBS, Permission
 from gangline.access.roles import ROLES
-from gangline.access.services import give
 from gangline.accounts.models import User
 from gangline.accounts.services import create_user, deactivate
 from gangline.clusters.services import create_cluster
@@ -25,7 +24,7 @@ from gangline.db.clock import db_now
 from gangline.organization import services
 from gangline.organization.models import Project
 from gangline.organization.selectors import visible_projects
-from gangline.resources.services import make
+from gangline.people.services import give
 from gangline.resources.services import make
 from gangline.scopes.models import Scope
 from gangline.scopes.services import NameRefused, found

@@ -17,6 +17,7 @@ urlpatterns = [
     path("", include("gangline.web.urls")),
     path("", include("gangline.clusters.urls")),
     path("", include("gangline.policies.urls")),
+    path("", include("gangline.people.urls")),
     path("", include("gangline.resources.urls")),
     path("", include("assets.urls")),
     path("", include("workloads.urls")),

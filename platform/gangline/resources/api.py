@@ -22,12 +22,12 @@ from gangline.api import filtering
 from gangline.api.errors import Answer, answers
 from gangline.api.paging import answer, known_only, page_of, sorting
 from gangline.api.schema import errors
+from gangline.db.versioned import Versioned
 from gangline.lib.answers import error_body
 from gangline.lib.problems import Problem, Refused
 from gangline.lib.texts import camel
 
 from . import services
-from .models import Versioned
 from .registry import resources
 from .resource import Resource
 from .tables import Filter
@@ -251,9 +251,8 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
         return self.resource.serializer_class
 
     def filtered(self, request: Request) -> QuerySet[Any]:
-        fields = {one.name: _api_filter(one) for one in self.resource.table.filters}
         rows = self.queryset().filter(
-            filtering.conditions(request.query_params.getlist("filterBy"), fields)
+            filtering.conditions(request.query_params.getlist("filterBy"), self.fields())
         )
         search = "".join(c for c in request.query_params.get("search", "")[:100] if c.isprintable())
         if search:
@@ -262,6 +261,10 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
                 condition |= Q(**{f"{column}__icontains": search})
             rows = rows.filter(condition)
         return rows
+
+    def fields(self) -> dict[str, filtering.Filter]:
+        """What ``filterBy`` may name."""
+        return {one.name: _api_filter(one) for one in self.resource.table.filters}
 
     def sorts(self) -> dict[str, str]:
         return {one.name: one.column for one in self.resource.table.filters}
@@ -364,9 +367,9 @@ def urlpatterns_of(resource: Resource[Any]) -> Iterator[URLPattern]:
 
 def _converter(model: type[Model], lookup: str) -> str:
     field = model._meta.pk if lookup == "pk" else model._meta.get_field(lookup)
-    return {"UUIDField": "uuid", "BigAutoField": "int", "AutoField": "int"}.get(
-        field.get_internal_type() if field else "", "str"
-    )
+    kind = field.get_internal_type() if field else ""
+    whole = dict.fromkeys(("BigAutoField", "AutoField", "IntegerField"), "int")
+    return {"UUIDField": "uuid", **whole}.get(kind, "str")
 
 
 def _described(base: Any, resource: Resource[Any]) -> Any:
