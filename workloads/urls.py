@@ -17,6 +17,7 @@ urlpatterns = [
     path(f"{_ORPHAN}/ignore", clusters.orphan_ignore, name="orphan-ignore"),
     path(f"{_ORPHAN}/list", clusters.orphan_list, name="orphan-list"),
     path("workloads", listing.workload_list, name="workload-list"),
+    path("workloads/export.csv", listing.workload_export, name="workload-export"),
     path("workloads/changes", listing.workload_changes, name="workload-changes"),
     path("workloads/bulk", actions.bulk, name="workload-bulk"),
     path("", include("workloads.wizard.urls")),

@@ -17,17 +17,16 @@ from gangline.people.services import give, set_members
 from gangline.resources.registry import get
 from gangline.resources.services import delete, update
 from tests.support.people import make_group, make_role
-from tests.support.world import World, make_world
+from tests.support.world import World
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def world() -> World:
-    made = make_world()
+def world(world: World) -> World:
     User.objects.update(password="!")
     User.objects.filter(username="administrator").update(password="usable")
-    return made
+    return world
 
 
 def take(*, actor: Actor | None, rule: AccessRule) -> None:

@@ -29,14 +29,9 @@ from gangline.resources.services import make
 from gangline.scopes.models import Scope
 from gangline.scopes.services import NameRefused, found
 from tests.support.people import make_group, make_role
-from tests.support.world import World, make_world
+from tests.support.world import World
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def world() -> World:
-    return make_world()
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 
 
 @pytest.fixture

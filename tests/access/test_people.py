@@ -14,15 +14,10 @@ from gangline.accounts.models import SignInLink, User
 from gangline.db.clock import db_now
 from gangline.people.services import give
 from tests.support.people import make_group, make_role
-from tests.support.world import PASSWORD, World, make_world
+from tests.support.world import PASSWORD, World
 
 pytestmark = pytest.mark.django_db
 NEW = {"new_password1": PASSWORD, "new_password2": PASSWORD}
-
-
-@pytest.fixture
-def world() -> World:
-    return make_world()
 
 
 def browser(world: World, name: str) -> Client:

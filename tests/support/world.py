@@ -18,7 +18,7 @@ from gangline.db.clock import db_now
 from gangline.organization import services
 from gangline.organization.models import Department, Project
 from gangline.resources.services import make
-from gangline.scopes.models import Installation
+from gangline.scopes.models import Installation, Scope
 from gangline.scopes.services import found
 
 PASSWORD = "correct horse battery staple"
@@ -61,6 +61,8 @@ class World:
     vision: Project
     nlp: Project
     people: dict[str, User] = field(default_factory=dict)
+    roles: dict[str, tuple[str, Scope]] = field(default_factory=dict)
+    """Role and scope of each person who has one."""
     _tokens: dict[str, str] = field(default_factory=dict)
 
     def actor(self, name: str) -> Actor:
@@ -133,6 +135,7 @@ def make_world(*, capacity: Mapping[str, Any] | None = None) -> World:
     for project in (vision, nlp):
         for role in ("project_administrator", "researcher", "viewer"):
             roles[f"{role}-{project.name}"] = (role, project.scope)
+    world.roles = roles
     world.people = _people([*roles, "stranger"])
     AccessRule.objects.bulk_create(
         AccessRule(user=world.people[name], role=role, scope=scope, created_at=now)

@@ -3,9 +3,10 @@
 from .attempt import Attempt, CreateState, Outcome, Replica, Rest
 from .draft import Draft
 from .event import Event, IdempotencyKey, ScopeSeq
-from .workload import Desired, Workload
+from .workload import MOST_SEARCHED, Desired, Workload, WorkloadLabel, sortable_duration
 
 __all__ = [
+    "MOST_SEARCHED",
     "Attempt",
     "CreateState",
     "Desired",
@@ -17,4 +18,6 @@ __all__ = [
     "Rest",
     "ScopeSeq",
     "Workload",
+    "WorkloadLabel",
+    "sortable_duration",
 ]

@@ -17,7 +17,7 @@ from workloads.models import Draft, Workload
 from workloads.selectors import listing
 from workloads.selectors.first_steps import HIDDEN, first_steps
 from workloads.statuses import statuses_of
-from workloads.tables import pods_cell, status_cell
+from workloads.tables import WORKLOADS, pods_cell, status_cell
 
 RECENT = 5
 
@@ -51,11 +51,12 @@ def hide_first_steps(request: HttpRequest) -> HttpResponse:
     hides = "show" not in request.POST
     prefer(actor_of(request, "form").user, **{HIDDEN: hides})
     if hides:
-        messages.info(request, "The first steps are put away. Settings shows them again.")
+        messages.info(request, "First steps dismissed. Settings can bring them back.")
     return redirect("home")
 
 
 def _recent(visible: QuerySet[Workload], *pills: str) -> list[Drawn]:
     words = [word for pill in pills for word in statuses_of(pill)]
-    rows = listing.rows(visible.filter(status__in=words).order_by("-created_at")[:RECENT])
+    newest = visible.filter(status__in=words).order_by("-created_at")[:RECENT]
+    rows = WORKLOADS.fetch(newest, WORKLOADS.chosen(()))
     return [(row, str(status_cell(row)), str(pods_cell(row))) for row in rows]

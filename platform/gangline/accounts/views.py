@@ -16,9 +16,7 @@ from .models import SignInLink, User
 from .services import live_link, use_sign_in_link
 
 SESSION_ENDED = "You were signed out after a while without activity. What you had typed is saved."
-LINK_SPENT = (
-    "It was used already, has expired, was replaced by a newer one, or was not copied whole."
-)
+LINK_SPENT = "This link has expired or was already used."
 _MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 

@@ -3,7 +3,7 @@
 from django.urls import include, path
 
 from gangline.api import schema  # noqa: F401  teaches the OpenAPI generator our own classes
-from gangline.resources.api import all_urls
+from gangline.resources.api_urls import all_urls
 
 urlpatterns = [
     path("v1/", include("gangline.organization.api.urls")),

@@ -1,9 +1,9 @@
 """Departments and projects as resources."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db.models import Count, QuerySet
+from django.db.models import Count, F, QuerySet
 
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
@@ -11,9 +11,8 @@ from gangline.clusters.models import Cluster
 from gangline.clusters.selectors import visible_clusters
 from gangline.resources.registry import Uses, register, register_usage
 from gangline.resources.resource import Nav, Resource, Wire
-from gangline.resources.tables import Filter, name_link, table
-from gangline.tables.columns import Column
-from gangline.web import components
+from gangline.resources.tables import column, name_column, table, time_column
+from gangline.tables import filters
 
 from .models import Department
 from .selectors import visible_projects
@@ -21,10 +20,8 @@ from .selectors import visible_projects
 
 def cluster_choices(user: User) -> Sequence[tuple[str, str]]:
     """The clusters that a list can be narrowed to."""
-    return [
-        (str(pk), name)
-        for pk, name in visible_clusters(user).order_by("name").values_list("pk", "name")
-    ]
+    found = visible_clusters(user).order_by("name").values_list("pk", "name")
+    return [(str(pk), name) for pk, name in found]
 
 
 class Departments(Resource[Department]):
@@ -40,34 +37,17 @@ class Departments(Resource[Department]):
     can_copy = True
     table = table(
         "departments",
-        (
-            Column("name", "Department", lambda row: name_link(row, "department"), sort="name"),
-            Column("cluster", "Cluster", lambda row: row.cluster.name, sort="cluster__name"),
-            Column(
-                "projects",
-                "Projects",
-                lambda row: str(row.project_count),
-                sort="project_count",
-                right=True,
-            ),
-            Column(
-                "created",
-                "Created",
-                lambda row: components.time_ago(row.created_at),
-                sort="created_at",
-            ),
-        ),
+        name_column("department", "Department"),
+        column("cluster", "Cluster", "cluster_name", sort="cluster_name"),
+        column("projects", "Projects", "project_count", sort="project_count", right=True),
+        time_column("created", "Created", "created_at", sort="created_at"),
+        noun=("department", "departments"),
         search=("name", "description"),
         filters=(
-            Filter(name="name", column="name"),
-            Filter(
-                name="clusterId",
-                column="cluster_id",
-                label="Cluster",
-                kind="uuid",
-                choices=cluster_choices,
-            ),
-            Filter(name="createdAt", column="created_at", kind="time"),
+            filters.choice("cluster", "Cluster", "cluster_id"),
+            filters.dates("created", "Created", "created_at", wire="createdAt"),
+            filters.for_clients("name", "name"),
+            filters.for_clients("clusterId", "cluster_id", filters.Kind.ID),
         ),
     )
     wire = Wire(
@@ -78,7 +58,11 @@ class Departments(Resource[Department]):
     )
 
     def rows(self, user: User) -> QuerySet[Department]:
-        return super().rows(user).annotate(project_count=Count("projects"))
+        found = super().rows(user)
+        return found.annotate(project_count=Count("projects"), cluster_name=F("cluster__name"))
+
+    def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:
+        return {"cluster": cluster_choices(user)}
 
 
 register(Departments())

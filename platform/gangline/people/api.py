@@ -23,7 +23,6 @@ from gangline.access.permissions import Permission
 from gangline.access.roles import ROLES
 from gangline.accounts import services as accounts
 from gangline.accounts.models import User
-from gangline.api.filtering import Filter, number
 from gangline.api.paging import BadQuery, flag, known_only, page_of
 from gangline.api.schema import errors
 from gangline.lib.problems import Problem, Refused
@@ -93,7 +92,7 @@ class RoleViewSet(ResourceViewSet):
         known_only(request, LIST)
         if self.resource.permission("view") not in held_anywhere(self.user):
             return Response([])
-        rows = {row.pk: row for row in self.queryset()}
+        rows = {row.pk: row for row in self.base_rows()}
         return Response([wire_role(role, rows.get(role.id)) for role in all_roles()])
 
     def retrieve(self, request: Request, pk: Any, **kwargs: Any) -> Response:
@@ -129,7 +128,7 @@ class AccessRuleViewSet(ResourceViewSet):
         found = [*ordered[page.offset : page.offset + page.limit]]
         ids = wire_ids(rule.scope for rule in found)
         body = {
-            "totalRecords": self.queryset().count(),
+            "totalRecords": self.base_rows().count(),
             "displayRecords": rows.count(),
             "accessRules": [wire_rule(rule, ids) for rule in found],
         }
@@ -140,16 +139,13 @@ class AccessRuleViewSet(ResourceViewSet):
         return Response({"count": self.filtered(request).count()})
 
     def present(self, obj: AccessRule, saved: resources.Saved[Any] | None = None) -> dict[str, Any]:
-        row = self.queryset().filter(pk=obj.pk).first()
+        row = self.base_rows().filter(pk=obj.pk).first()
         if row is None:
             row = described(AccessRule.objects.filter(pk=obj.pk)).get()
         return wire_rule(row, wire_ids([row.scope]))
 
     def sorts(self) -> dict[str, str]:
-        return super().sorts() | {"roleId": "role_id", "roleName": "role_name", "id": "pk"}
-
-    def fields(self) -> dict[str, Filter]:
-        return super().fields() | {"roleId": number("role_id"), "roleName": Filter("role_name")}
+        return super().sorts() | {"scopeName": "scope__name", "id": "pk"}
 
     def _sorting(self, request: Request) -> tuple[str, bool]:
         from gangline.api.paging import sorting

@@ -1,10 +1,12 @@
 """Users, groups, roles and access rules as resources."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError
-from django.db.models import Count, Model, QuerySet
+from django.db.models import Count, Model, QuerySet, Value
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.text import slugify
@@ -31,6 +33,10 @@ from .selectors import matrix, place_words, role_labels
 from .services import set_groups, set_members
 
 M = TypeVar("M", bound=Model)
+
+
+NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+"""In place of the last sign-in of who has not come yet: the order needs a time."""
 
 
 class TenantWide(Resource[M]):
@@ -113,7 +119,13 @@ class Users(TenantWide[User]):
         return super().visible(user).filter(kind=User.Kind.PERSON)
 
     def rows(self, user: User) -> QuerySet[User]:
-        rows = super().rows(user).annotate(group_count=Count("memberships"))
+        rows = (
+            super()
+            .rows(user)
+            .annotate(
+                group_count=Count("memberships"), seen_at=Coalesce("last_login", Value(NEVER))
+            )
+        )
         return rows.prefetch_related("member_of")
 
     def allows(self, user: User, verb: str, obj: User) -> bool:
@@ -282,6 +294,9 @@ class AccessRules(Resource[AccessRule]):
 
     def name_of(self, obj: AccessRule) -> str:
         return tables.rule_name(obj)
+
+    def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:
+        return {"role": sorted(role_labels().items(), key=lambda one: one[1])}
 
     def rows(self, user: User) -> QuerySet[AccessRule]:
         return tables.described(super().rows(user))

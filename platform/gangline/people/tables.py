@@ -8,6 +8,7 @@ from django.db.models import (
     F,
     IntegerField,
     OuterRef,
+    Q,
     QuerySet,
     Subquery,
     Value,
@@ -21,19 +22,26 @@ from gangline.access.models import AccessRule, CustomRole
 from gangline.access.roles import ROLES
 from gangline.accounts.models import User
 from gangline.resources.registry import get
-from gangline.resources.tables import Filter, name_link, table
+from gangline.resources.tables import column, name_column, table, time_column
+from gangline.tables import filters
 from gangline.tables.columns import Column
+from gangline.tables.filters import Kind
 from gangline.web import components
 
 from .selectors import KINDS, place_words, role_labels
 
 
-def user_state(user: User) -> SafeString:
+def state_word(user: User) -> str:
+    """``Active``, ``Invited`` (has not come yet) or ``Deactivated``."""
     if not user.is_active:
-        return components.chip("Deactivated")
-    if not user.has_usable_password() and user.last_login is None:
-        return components.chip("Invited", "info")
-    return components.chip("Active", "good")
+        return "Deactivated"
+    is_new = not user.has_usable_password() and user.last_login is None
+    return "Invited" if is_new else "Active"
+
+
+def user_state(user: User) -> SafeString:
+    word = state_word(user)
+    return components.chip(word, {"Active": "good", "Invited": "info"}.get(word, ""))
 
 
 def user_cell(user: User) -> SafeString:
@@ -46,6 +54,7 @@ def described(rules: QuerySet[AccessRule]) -> QuerySet[AccessRule]:
     """With the subject's kind and name and the role's id and name as columns."""
     custom = CustomRole.objects.filter(key=OuterRef("role"))
     return rules.annotate(
+        scope_name=F("scope__name"),
         subject_name=Coalesce(F("user__username"), F("group__name")),
         subject_kind=Case(
             When(group__isnull=False, then=Value("group")),
@@ -96,125 +105,116 @@ def _delete_link(rule: AccessRule) -> SafeString:
     )
 
 
+def _seen(user: User) -> SafeString | str:
+    return components.time_ago(user.last_login) if user.last_login else "never"
+
+
 USERS = table(
     "users",
-    (
-        Column("username", "User", user_cell, sort="username"),
-        Column("state", "State", user_state),
-        Column("email", "Email", lambda row: row.email or "–", sort="email"),
-        Column(
-            "groups",
-            "Groups",
-            lambda row: str(row.group_count),
-            sort="group_count",
-            right=True,
-        ),
-        Column(
-            "seen",
-            "Last sign-in",
-            lambda row: components.time_ago(row.last_login) if row.last_login else "never",
-            sort="last_login",
-        ),
-        Column(
-            "created",
-            "Created",
-            lambda row: components.time_ago(row.created_at),
-            sort="created_at",
-        ),
+    Column(
+        "name", "User", user_cell, sort="username", text=lambda row: row.username, is_fixed=True
     ),
+    Column("state", "State", user_state, text=state_word, width="s"),
+    column("email", "Email", sort="email"),
+    column("groups", "Groups", "group_count", sort="group_count", right=True),
+    Column(
+        "seen",
+        "Last sign-in",
+        _seen,
+        sort="seen_at",
+        text=lambda row: row.last_login,
+        descends_first=True,
+        width="m",
+    ),
+    time_column("created", "Created", "created_at", sort="created_at"),
+    noun=("user", "users"),
     search=("username", "full_name", "email"),
+    search_hint="Name or email",
     filters=(
-        Filter(name="username", column="username"),
-        Filter(name="createdBy", column="created_by__username"),
-        Filter(name="lastLogin", column="last_login", kind="time"),
-        Filter(name="creationTime", column="created_at", kind="time"),
-        Filter(name="lastUpdated", column="updated_at", kind="time"),
-        Filter(
-            name="active",
-            column="is_active",
-            label="State",
-            kind="integer",
-            choices=lambda user: [("1", "Active"), ("0", "Deactivated")],
+        filters.choice(
+            "state",
+            "State",
+            choices=(("active", "Active"), ("deactivated", "Deactivated")),
+            where=lambda values, _: Q(is_active__in=[value == "active" for value in values]),
         ),
+        filters.dates("created", "Created", "created_at", wire="creationTime"),
+        filters.for_clients("username", "username"),
+        filters.for_clients("createdBy", "created_by__username"),
+        filters.for_clients("lastLogin", "last_login", Kind.DATES),
+        filters.for_clients("lastUpdated", "updated_at", Kind.DATES),
     ),
 )
-
 
 GROUPS = table(
     "groups",
-    (
-        Column("name", "Group", lambda row: name_link(row, "group"), sort="name"),
-        Column(
-            "members",
-            "Members",
-            lambda row: str(row.member_count),
-            sort="member_count",
-            right=True,
-        ),
-        Column("source", "From", lambda row: row.get_source_display(), sort="source"),
-        Column(
-            "created",
-            "Created",
-            lambda row: components.time_ago(row.created_at),
-            sort="created_at",
-        ),
-    ),
+    name_column("group", "Group"),
+    column("members", "Members", "member_count", sort="member_count", right=True),
+    column("source", "From", "get_source_display"),
+    time_column("created", "Created", "created_at", sort="created_at"),
+    noun=("group", "groups"),
     search=("name", "description"),
     filters=(
-        Filter(name="name", column="name"),
-        Filter(name="createdAt", column="created_at", kind="time"),
+        filters.dates("created", "Created", "created_at", wire="createdAt"),
+        filters.for_clients("name", "name"),
     ),
 )
-
 
 ROLE_TABLE = table(
     "roles",
-    (Column("name", "Role", lambda row: name_link(row, "role"), sort="name"),),
+    name_column("role", "Role"),
+    noun=("role", "roles"),
     search=("name", "description"),
 )
 
-
 ACCESS_RULES = table(
     "access-rules",
-    (
-        Column("subject", "Who", subject_cell, sort="subject_name"),
-        Column("role", "Role", lambda row: row.role_name, sort="role_name"),
-        Column("scope", "Where", lambda row: place_words(row.scope), sort="scope__name"),
-        Column(
-            "created",
-            "Given",
-            lambda row: components.time_ago(row.created_at),
-            sort="created_at",
-        ),
-        Column("by", "By", lambda row: str(row.created_by or "the system")),
-        Column("more", "Actions", _delete_link, hidden_label=True),
+    Column(
+        "subject",
+        "Who",
+        subject_cell,
+        sort="subject_name",
+        text=lambda row: row.subject,
+        is_fixed=True,
     ),
+    column("role", "Role", "role_name", sort="role_name"),
+    Column(
+        "scope",
+        "Where",
+        lambda row: place_words(row.scope),
+        sort="scope_name",
+        text=lambda row: place_words(row.scope),
+    ),
+    time_column("created", "Given", "created_at", sort="created_at"),
+    column("by", "By", "created_by", is_default=False),
+    Column("more", "Actions", _delete_link, hidden_label=True, is_fixed=True, width="s"),
+    noun=("access rule", "access rules"),
     search=("user__username", "user__full_name", "group__name", "scope__name"),
+    search_hint="User, group or place",
     filters=(
-        Filter(
-            name="role",
-            column="role",
-            label="Role",
-            kind="choice",
-            choices=lambda user: sorted(role_labels().items(), key=lambda one: one[1]),
+        filters.choice("role", "Role", "role"),
+        filters.choice(
+            "place",
+            "Where",
+            "scope__kind",
+            wire="scopeType",
+            choices=tuple((str(kind), word) for kind, word in KINDS.items()),
         ),
-        Filter(
-            name="scopeType",
-            column="scope__kind",
-            label="Where",
-            kind="choice",
-            choices=lambda user: [(str(kind), word) for kind, word in KINDS.items()],
+        filters.choice(
+            "who",
+            "Who",
+            "subject_kind",
+            wire="subjectType",
+            choices=(
+                ("user", "Users"),
+                ("group", "Groups"),
+                ("service-account", "Service accounts"),
+            ),
         ),
-        Filter(
-            name="subjectType",
-            column="subject_kind",
-            label="Who",
-            kind="choice",
-            choices=lambda user: [("user", "Users"), ("group", "Groups")],
-        ),
-        Filter(name="subjectId", column="subject_name"),
-        Filter(name="scopeName", column="scope__name"),
-        Filter(name="createdAt", column="created_at", kind="time"),
-        Filter(name="createdBy", column="created_by__username"),
+        filters.dates("created", "Given", "created_at", wire="createdAt", is_main=False),
+        filters.for_clients("subjectId", "subject_name"),
+        filters.for_clients("scopeName", "scope__name"),
+        filters.for_clients("createdBy", "created_by__username"),
+        filters.for_clients("roleId", "role_id", Kind.NUMBERS),
+        filters.for_clients("roleName", "role_name"),
     ),
 )

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
+from django.contrib.admin.utils import label_for_field
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
@@ -23,6 +24,7 @@ from gangline.scopes.models import Scope
 from gangline.scopes.selectors import tenant_scope
 
 from .models import TreeNode
+from .tables import ResourceTable
 
 M = TypeVar("M", bound=Model)
 VERBS = ("view", "create", "edit", "delete")
@@ -106,13 +108,14 @@ class Resource(Generic[M]):
     icon: str = "list-details"
     lede: str = ""
     """One sentence below the title of the list."""
+    list_template: str = "resources/list.html"
     empty_text: str = ""
     delete_text: str = ""
     """What deletion brings with it."""
     verbs: frozenset[str] = frozenset(VERBS)
     scope_path: str = "scope"
     """From a row to its scope; empty: everything belongs to the tenant."""
-    table: Any = None
+    table: ResourceTable
     form: str = ""
     """Dotted name of a `ResourceForm`."""
     wire: Wire | None = None
@@ -199,6 +202,10 @@ class Resource(Generic[M]):
         """The same with what the table draws."""
         return self.visible(user).select_related(*self.related)
 
+    def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:
+        """Choices of the table's filters that depend on who looks."""
+        return {}
+
     # Writing: called by `resources.services`, in its transaction
 
     def check(self, obj: M, *, actor: Actor | None, before: M | None) -> None:
@@ -244,8 +251,7 @@ class Resource(Generic[M]):
     def facts_of(self, request: HttpRequest, obj: M) -> Iterable[tuple[str, Any]]:
         """Label and value of what the detail page lists."""
         for name in self.facts:
-            one = self.model._meta.get_field(name)
-            yield capfirst(str(one.verbose_name)), getattr(obj, name)
+            yield capfirst(str(label_for_field(name, self.model))), getattr(obj, name)
 
 
 def _as_json(value: Any) -> Any:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from django.core.exceptions import ValidationError
+from django.core.exceptions import ObjectDoesNotExist, ValidationError
 from django.db import IntegrityError, transaction
 from django.db.models import Model
 
@@ -192,7 +192,9 @@ def _problem(path: str, error: ValidationError) -> Problem:
     params = error.params or {}
     known = {k: params[k] for k in ("value", "limit_value", "accepted", "field") if k in params}
     where = path or str(known.pop("field", ""))
-    plain = {k: v if isinstance(v, str | int | float) else str(v) for k, v in known.items()}
+    plain: dict[str, Any] = {
+        k: v if isinstance(v, str | int | float) else str(v) for k, v in known.items()
+    }
     return Problem(error.code or "invalid", where, {**plain, "raw": error.messages[0]})
 
 
@@ -205,7 +207,7 @@ def _above(resource: Resource[Any], obj: Model) -> Scope | None:
         return parent.scope if parent else None
     try:
         return resource.scope_of(obj)
-    except (AttributeError, Scope.DoesNotExist, obj.__class__.DoesNotExist):
+    except (AttributeError, ObjectDoesNotExist):
         return None
 
 
@@ -217,22 +219,15 @@ def _need(resource: Resource[Any], actor: Actor | None, verb: str, scope: Scope)
 
 
 def _judge(resource: Resource[M], obj: M, *, actor: Actor | None, before: M | None) -> None:
-    problems: list[Problem] = []
     own = [] if before is not None else ["scope"] if isinstance(obj, TreeNode) else []
     # What we fill in ourselves is not there yet.
     filled = ("created_at", "created_by", "updated_at", "updated_by")
     exclude = [*own, *(filled if isinstance(obj, Versioned) else ())]
-    for judge in (
-        lambda: obj.full_clean(exclude=exclude),
-        lambda: resource.check(obj, actor=actor, before=before),
-    ):
-        if not problems:
-            try:
-                judge()
-            except ValidationError as error:
-                problems += [_at_name(resource, one) for one in problems_of(error)]
-    if problems:
-        raise Refused(problems)
+    try:
+        obj.full_clean(exclude=exclude)
+        resource.check(obj, actor=actor, before=before)
+    except ValidationError as error:
+        raise Refused([_at_name(resource, one) for one in problems_of(error)]) from None
 
 
 @contextmanager

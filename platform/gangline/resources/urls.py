@@ -20,7 +20,7 @@ def _pages(resource: Resource[Any]) -> Iterator[URLPattern]:
     one = f"{at}/<str:pk>"
 
     def view(kind: type[views.ResourceView]) -> Any:
-        own = type(f"{kind.__name__}Of{resource.label}", (kind,), {"resource": resource})
+        own: Any = type(f"{kind.__name__}Of{resource.label}", (kind,), {"resource": resource})
         return own.as_view()
 
     yield path(at, view(views.ListView), name=f"{key}-list")

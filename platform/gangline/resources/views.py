@@ -5,10 +5,12 @@ from typing import Any, ClassVar
 from django.contrib import messages
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.core.exceptions import ValidationError
-from django.core.paginator import Paginator
 from django.forms.models import model_to_dict
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.views import View
 
 from gangline.access.actor import Actor, actor_of
@@ -19,15 +21,17 @@ from gangline.db.versioned import Versioned
 from gangline.forms.bound import summary
 from gangline.lib.problems import Refused
 from gangline.scopes.selectors import tenant_scope
+from gangline.tables.counts import capped
+from gangline.tables.export import csv_response
+from gangline.tables.pages import TablePage, with_address
+from gangline.tables.paging import BadCursor, page
+from gangline.tables.query import TableQuery, read
 
 from . import services
-from .export import csv_response
 from .forms import ResourceForm
 from .registry import panels, usages
 from .resource import Resource
-from .tables import headers, read
-
-PAGE_SIZE = 50
+from .tables import filtered
 
 
 class ResourceView(LoginRequiredMixin, View):
@@ -65,7 +69,8 @@ class ResourceView(LoginRequiredMixin, View):
                 object_name=self.resource.name_of(obj),
                 scope=place,
             )
-            raise NotAllowed(permission, place, [u.username for u in who_can(permission, place)])
+            who = [user.username for user in who_can(permission, place)]
+            raise NotAllowed(permission, place, who, is_audited=True)
 
     def may_create(self) -> bool:
         if "create" not in self.resource.verbs:
@@ -80,43 +85,57 @@ class ResourceView(LoginRequiredMixin, View):
 
 
 class ListView(ResourceView):
-    """The table: search, filters, sort and pages in the address."""
+    """The table: search, filters, order, columns and place in the address."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        resource = self.resource
-        listing = read(resource.table, resource.rows(self.actor.user), request.GET)
-        paginator = Paginator(listing.rows, PAGE_SIZE)
-        page = paginator.get_page(request.GET.get("page"))
-        context = self.context(
-            listing=listing,
-            headers=headers(resource.table, request, listing.sort),
-            rows=[(resource.id_of(row), resource.table.tds(row)) for row in page.object_list],
-            page=page,
-            filters=[
-                (one, [(v, w, v in listing.given.get(one.name, ())) for v, w in choices])
-                for one in resource.table.filters
-                if one.label and one.choices and (choices := one.choices(self.actor.user))
-            ],
-            may_create=self.may_create(),
-            state="ready" if page.object_list else "filtered" if listing.is_narrowed else "empty",
-            previous_url=self._page_url(page.previous_page_number()) if page.has_previous() else "",
-            next_url=self._page_url(page.next_page_number()) if page.has_next() else "",
-            csv_url=f"{resource.list_url()}.csv?{request.GET.urlencode()}",
+        resource, user = self.resource, self.actor.user
+        query = read(resource.table, request.GET, user)
+        choices = resource.choices(user)
+        rows = filtered(query, resource.rows(user), choices)
+        try:
+            found = page(
+                rows,
+                query.order,
+                size=query.size,
+                after=query.after,
+                before=query.before,
+                values=query.fetch,
+            )
+        except (BadCursor, ValidationError, ValueError):
+            return redirect(query.url(request.path))
+        table = TablePage(
+            query=query,
+            path=request.path,
+            found=found,
+            rows=[self._row(row, query) for row in found.rows],
+            total=capped({"all": rows})["all"],
+            choices=choices,
+            export_path=reverse(f"{resource.key}-csv"),
+            views_path=reverse("table-views", args=[resource.table.name]),
         )
-        return render(request, "resources/list.html", context)
+        context = self.context(
+            page=table,
+            may_create=bool(resource.form) and self.may_create(),
+            state="empty" if table.is_empty else "ready",
+        )
+        return with_address(request, table, render(request, resource.list_template, context))
 
-    def _page_url(self, number: int) -> str:
-        asked = self.request.GET.copy()
-        asked["page"] = str(number)
-        return f"?{asked.urlencode()}"
+    def _row(self, row: Any, query: TableQuery[Any]) -> SafeString:
+        return format_html(
+            '<tr data-id="{0}" data-testid="row-{0}">{1}</tr>',
+            self.resource.id_of(row),
+            self.resource.table.tds(row, query.columns),
+        )
 
 
 class CsvView(ResourceView):
     """All rows of the list, streamed."""
 
     def get(self, request: HttpRequest) -> HttpResponseBase:
-        listing = read(self.resource.table, self.resource.rows(self.actor.user), request.GET)
-        return csv_response(self.resource, listing.rows)
+        query = read(self.resource.table, request.GET, self.actor.user)
+        user, resource = self.actor.user, self.resource
+        rows = filtered(query, resource.rows(user), resource.choices(user))
+        return csv_response(request, query, rows)
 
 
 class DetailView(ResourceView):
@@ -258,8 +277,9 @@ class EditView(FormView):
             if bound.name in stored
             and str(stored.get(bound.name) or "") != str(bound.value() or "")
         ]
-        form.data = form.data.copy()
-        form.data["version"] = str(current.version) if isinstance(current, Versioned) else ""
+        posted = self.request.POST.copy()
+        posted["version"] = str(current.version) if isinstance(current, Versioned) else ""
+        form.data = posted
         return self.page(
             form, status=409, object=current, conflict=current, differences=differences
         )

@@ -75,7 +75,7 @@ def add_project(
     made += [_researcher(username, project) for username in researchers]
     if cluster.kind != "local":
         space = namespace_of(cluster, name)
-        made.append(f"It works in the namespace {space}, made with its first training.")
+        made.append(f"It works in the namespace {space}, made with its first workload.")
     return made
 
 
@@ -155,4 +155,4 @@ def _in_department(
 
 def _in_queue(queue: str) -> str:
     words = f"queue {queue}" if queue else "the default queue"
-    return f"its further trainings wait in {words} of the cluster's scheduler."
+    return f"its further workloads wait in {words} of the cluster's scheduler."
