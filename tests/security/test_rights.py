@@ -10,10 +10,10 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from gangline.access.services import give
 from gangline.accounts.models import ApiToken
 from gangline.accounts.services import create_user, deactivate
 from gangline.db.clock import db_now
+from gangline.people.services import give
 from gangline.resources.registry import resources
 from tests.support.world import World, make_world
 from workloads.api.bodies import read

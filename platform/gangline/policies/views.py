@@ -129,7 +129,7 @@ def policy_delete(request: HttpRequest, scope_id: int) -> HttpResponse:
     back = reverse("policy-edit", args=[scope_id])
     if policy is None:
         return redirect(back)
-    services.authorise(actor, scope, Permission.POLICY_DELETE)
+    services.authorise(actor, Permission.POLICY_DELETE, scope)
     if request.method != "POST":
         return ask(
             request,

@@ -11,13 +11,14 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 
 from gangline.access.actor import Actor
-from gangline.access.grants import roles_by_key, rules_of
+from gangline.access.grants import rules_of
 from gangline.access.services import need_to_act_for
 from gangline.accounts.models import ClientSecret, TokenSession, User
 from gangline.accounts.services import deactivate, reactivate
 from gangline.db.clock import db_now
+from gangline.people.resources import rules_panel
 from gangline.resources.registry import register
-from gangline.resources.resource import Action, Nav, Resource, Wire
+from gangline.resources.resource import Action, Nav, Panel, Resource, Wire
 from gangline.resources.tables import column, name_column, table, time_column
 from gangline.tables import filters
 from gangline.tables.columns import Column
@@ -106,6 +107,13 @@ class ServiceAccounts(ClientSecrets[ServiceAccount]):
     delete_text = "Programs that use it are signed out at once, and its access rules are removed."
     form = "gangline.programs.forms.ServiceAccountForm"
     nav = Nav(group="Access", icon="code", order=50)
+    panels = (
+        Panel(
+            title="What it may do",
+            template="people/rules.html",
+            context=lambda request, account: rules_panel(request, rules_of(account.user)),
+        ),
+    )
     table = table(
         "service_accounts",
         *_columns("service_account"),
@@ -145,9 +153,6 @@ class ServiceAccounts(ClientSecrets[ServiceAccount]):
     def facts_of(self, request: HttpRequest, obj: ServiceAccount) -> Iterator[tuple[str, Any]]:
         yield "Status", obj.status
         yield from super().facts_of(request, obj)
-        rules = list(rules_of(obj.user).select_related("scope"))
-        known = roles_by_key(rule.role for rule in rules)
-        yield "Roles", ", ".join(f"{known[rule.role].label} in {rule.scope}" for rule in rules)
 
 
 class AccessKeys(ClientSecrets[AccessKey]):

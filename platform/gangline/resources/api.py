@@ -19,13 +19,13 @@ from gangline.accounts.models import User
 from gangline.api import filtering
 from gangline.api.errors import Answer, answers
 from gangline.api.paging import answer, known_only, page_of, sorting
+from gangline.db.versioned import Versioned
 from gangline.lib.answers import error_body
 from gangline.lib.problems import Problem, Refused
 from gangline.lib.texts import camel
 from gangline.tables.query import MAX_SEARCH, printable, search_in
 
 from . import services
-from .models import Versioned
 from .resource import Resource
 
 LIST = frozenset({"filterBy", "sortBy", "sortOrder", "offset", "limit", "search", "verbosity"})
@@ -249,12 +249,15 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
         return self.resource.serializer_class
 
     def filtered(self, request: Request) -> QuerySet[Any]:
-        fields = self.resource.table.for_clients()
         rows = self.base_rows().filter(
-            filtering.conditions(request.query_params.getlist("filterBy"), fields)
+            filtering.conditions(request.query_params.getlist("filterBy"), self.fields())
         )
         search = printable(request.query_params.get("search", ""))[:MAX_SEARCH]
         return rows.filter(search_in(self.resource.table.search, search)) if search else rows
+
+    def fields(self) -> dict[str, filtering.Filter]:
+        """What ``filterBy`` may name."""
+        return self.resource.table.for_clients()
 
     def sorts(self) -> dict[str, str]:
         return {one.wire: one.column for one in self.resource.table.filters if one.wire}

@@ -136,6 +136,15 @@ class Resource(Generic[M]):
     confirm_by_name: bool = False
     """Deletion takes the name, typed."""
     can_copy: bool = False
+    lookup: str = "pk"
+    """What stands in the addresses of its pages."""
+    name_field: str = "name"
+    """Beside which it is told that the name is taken."""
+    form_template: str = "resources/form.html"
+    delete_word: str = "Delete"
+    deleted_word: str = "was deleted"
+    links: tuple[tuple[str, str, str], ...] = ()
+    """Label, name of the address and icon of what stands beside New above the list."""
 
     # Words
 
@@ -155,7 +164,7 @@ class Resource(Generic[M]):
         return str(obj)
 
     def id_of(self, obj: M) -> str:
-        return str(obj.pk)
+        return str(getattr(obj, self.lookup))
 
     # Addresses
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 from django.db import transaction
 
-from gangline.access.services import give
 from gangline.accounts.models import User
 from gangline.accounts.services import create_user
 from gangline.clusters.connections import host_id, namespace_of
@@ -14,6 +13,7 @@ from gangline.config.env import env
 from gangline.lib.program import program
 from gangline.organization import services as organization
 from gangline.organization.models import Project
+from gangline.people.services import give
 from gangline.resources.services import make
 from gangline.scopes.selectors import tenant_scope
 from gangline.scopes.services import found
