@@ -12,14 +12,20 @@ from django.test import Client
 from pytest_django import Settings
 
 from gangline.accounts import token_sessions
-from gangline.accounts.client_secrets import (
-    make_client_secret,
-    revoke_client_secret,
-    rotate_client_secret,
-)
 from gangline.accounts.models import ClientSecret, TokenSession, User
-from gangline.accounts.services import create_user, deactivate, rights_changed
+from gangline.accounts.services import (
+    create_user,
+    deactivate,
+    rights_changed,
+    sign_out,
+    temporary_password,
+)
 from gangline.audit.models import AuditEntry
+from gangline.programs.models import AccessKey
+from gangline.programs.services import renew_secret
+from gangline.resources.registry import get
+from gangline.resources.services import delete, make
+from gangline.scopes.services import found
 from tests.support.world import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -34,8 +40,9 @@ def user(settings: Settings) -> User:
 
 @pytest.fixture
 def secret(user: User) -> dict[str, str]:
-    client, secret = make_client_secret(user=user, name="ci")
-    return {"clientID": str(client.pk), "clientSecret": secret}
+    found(name="Test")
+    key = make("access_key", user=user, name="ci")
+    return {"clientID": str(key.pk), "clientSecret": key.secret}
 
 
 def ask(body: Any, **more: Any) -> Any:
@@ -87,6 +94,13 @@ def test_the_older_name_of_the_grant_and_any_case_of_a_field(secret: dict[str, s
 def test_a_person_signs_in_by_password(user: User) -> None:
     found = granted("password", username="ada", password=PASSWORD)
     assert knock(found["accessToken"]) == (200, "")
+
+
+def test_a_temporary_password_has_to_be_changed_first(user: User) -> None:
+    password = temporary_password(user)
+    response = ask({"grantType": "password", "username": "ada", "password": password})
+    assert problems(response) == [("password", "temporary")]
+    assert not TokenSession.objects.exists()
 
 
 UNREADABLE = [
@@ -159,11 +173,15 @@ def test_guessing_is_locked_out(secret: dict[str, str], kind: str) -> None:
 
 
 def rotate(user: User) -> None:
-    rotate_client_secret(user.client_secrets.get())
+    renew_secret(get("access_key"), actor=None, obj=AccessKey.objects.get(user=user))
 
 
 def revoke(user: User) -> None:
-    revoke_client_secret(user.client_secrets.get())
+    delete(get("access_key"), actor=None, obj=AccessKey.objects.get(user=user))
+
+
+def change_rights(user: User) -> None:
+    rights_changed(user.pk)
 
 
 def change_password(user: User) -> None:
@@ -174,7 +192,7 @@ def change_password(user: User) -> None:
 @pytest.mark.parametrize(
     ("event", "by_secret", "by_password"),
     [(deactivate, False, False), (rotate, False, True), (revoke, False, True),
-     (change_password, True, False), (rights_changed, True, True)],
+     (change_password, True, False), (sign_out, True, False), (change_rights, True, True)],
 )  # fmt: skip
 def test_what_ends_tokens_at_once(
     user: User, secret: dict[str, str], event: Callable[[User], None],
@@ -186,9 +204,9 @@ def test_what_ends_tokens_at_once(
         (granted("password", username="ada", password=PASSWORD), by_password),
     ]
     event(user)
-    for found, lives in pairs:
-        assert knock(found["accessToken"]) == ((200, "") if lives else (401, "revoked"))
-        again = ask({"grantType": "refresh_token", "refreshToken": found["refreshToken"]})
+    for made, lives in pairs:
+        assert knock(made["accessToken"]) == ((200, "") if lives else (401, "revoked"))
+        again = ask({"grantType": "refresh_token", "refreshToken": made["refreshToken"]})
         assert again.status_code == (200 if lives else 400)
     if not by_secret:
         assert ask({"grantType": "client_credentials", **secret}).status_code == 400

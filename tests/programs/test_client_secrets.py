@@ -6,10 +6,10 @@ import pytest
 from django.test import Client
 
 from gangline.access.models import AccessRule, CustomRole
-from gangline.access.services import give
 from gangline.accounts.models import ClientSecret, User
 from gangline.audit.models import AuditEntry
 from gangline.db.clock import db_now
+from gangline.people.services import give
 from gangline.programs.models import ServiceAccount
 from gangline.resources.services import make
 from tests.support.world import World, make_world
@@ -70,7 +70,7 @@ def test_nobody_gets_the_secret_of_who_may_do_more(world: World) -> None:
     now = db_now()
     permissions = ["service_account.edit", "service_account.view"]
     role = CustomRole.objects.create(
-        key="keeper", label="Keeper", permissions=permissions, created_at=now, updated_at=now
+        key="keeper", name="Keeper", permissions=permissions, created_at=now, updated_at=now
     )
     everywhere = world.installation.scope
     give(actor=None, user=world.people["stranger"], role=role.key, scope=everywhere)

@@ -38,6 +38,10 @@ class NotGranted(Exception):
     """The credentials are not right; which part of them is not said."""
 
 
+class TemporaryPassword(NotGranted):
+    """Somebody else knows it: the person has to choose another one first."""
+
+
 class TokenRefused(Exception):
     """``code``: ``invalid``, ``expired`` or ``revoked``."""
 
@@ -100,6 +104,8 @@ def sign_in_by_password(request: HttpRequest, username: str, password: str) -> T
     user = authenticate(request, username=username, password=password)
     if not isinstance(user, User):
         raise NotGranted
+    if user.password_is_temporary:
+        raise TemporaryPassword
     with transaction.atomic():
         return _open(request, user, None)
 

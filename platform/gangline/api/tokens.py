@@ -84,6 +84,9 @@ class Token(APIView):
         needed = GRANTS[grant]
         try:
             granted = _grant(request, grant, *(given[name] for name in needed))
+        except tokens.TemporaryPassword as error:
+            why = "is temporary: sign in with a browser and choose another one"
+            raise BadBody([_wrong("password", "temporary", why)]) from error
         except tokens.NotGranted as error:
             raise BadBody([_wrong(needed[-1], "credentials", _NOT_GRANTED[grant])]) from error
         return Response(
