@@ -28,7 +28,9 @@ def _name(row: ListRow) -> SafeString:
     below = FRAMEWORKS[row.framework].label
     if row.configuration != _USUAL[row.framework]:
         below = f"{below} · {CONFIGURATIONS[row.configuration]}"
-    link = format_html('<a class="name" href="/workloads/{0}" title="{1}">{1}</a>', row.id, row.name)
+    link = format_html(
+        '<a class="name" href="/workloads/{0}" title="{1}">{1}</a>', row.id, row.name
+    )
     return two_lines(link, below)
 
 
@@ -132,6 +134,7 @@ WORKLOADS: Table[ListRow] = Table(
     filters=(
         filters.choice(
             "status", "Status", "status", wire="status", where=listing.by_status,
+            expands=lambda values: tuple(listing.status_words(values)),
             choices=[(word, word) for word in STATUSES],
         ),
         filters.choice(listing.PROJECT, "Project", "project_name", wire="projectName"),

@@ -1,7 +1,6 @@
 """The log of a workload for the scripts of its page, and as a file."""
 
 import re
-from collections.abc import Iterator
 from typing import Any
 from uuid import UUID
 

@@ -1,6 +1,6 @@
 """Filters declared once on a table: the fields of its page and the API's ``filterBy`` read them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from enum import Enum
@@ -76,6 +76,8 @@ class Filter:
     """Checked row by row, so that SQLite follows the index of the order on long tables."""
     where: Where | None = None
     """The condition, where it is more than a comparison with ``column``."""
+    expands: Callable[[tuple[str, ...]], tuple[str, ...]] | None = None
+    """The choices that the values of an address stand for, where one may stand for several."""
     wire_where: Callable[[str], Q] | None = None
     """The same for one value of ``filterBy``."""
 
@@ -93,7 +95,8 @@ class Filter:
         """Its values in an address: several, or one per field; empty where there are none."""
         if self.kind is Kind.CHOICE:
             parts = ",".join(address.getlist(self.name)).split(",")
-            return tuple(dict.fromkeys(p for part in parts if (p := _clean(part))))[:MOST_VALUES]
+            found = tuple(dict.fromkeys(p for part in parts if (p := _clean(part))))[:MOST_VALUES]
+            return (self.expands(found) or found) if self.expands else found
         values = tuple(_clean(address.get(name, "")) for name in self.fields)
         return values if any(values) else ()
 
@@ -138,8 +141,8 @@ class Filter:
             return " ".join(f"{word} {value}" for word, value in words if value)
         if self.kind is not Kind.CHOICE or not choices:
             return ", ".join(values)
-        labels = {value.lower(): label for value, label in choices}
-        return ", ".join(labels.get(value.lower(), "unavailable") for value in values)
+        known = {key.lower(): label for choice in choices for key, label in _keys(choice)}
+        return ", ".join(known.get(value.lower(), "unavailable") for value in values)
 
     def for_clients(self) -> filtering.Filter:
         is_text = self.kind in (Kind.CHOICE, Kind.TEXT) and self.wire_where is None
@@ -172,6 +175,13 @@ def identifier(name: str, label: str, column: str, **more: Any) -> Filter:
 def for_clients(wire: str, column: str, kind: Kind = Kind.TEXT) -> Filter:
     """A field of ``filterBy`` that the page does not offer."""
     return Filter(wire, wire, column, kind, wire=wire, on_page=False)
+
+
+def _keys(choice: tuple[str, str]) -> Iterator[tuple[str, str]]:
+    """A choice is known by its value, and by its words as other pages and people write them."""
+    value, label = choice
+    yield label, label
+    yield value, label
 
 
 def _clean(text: str) -> str:

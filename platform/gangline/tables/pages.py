@@ -27,7 +27,7 @@ class Header:
     @property
     def css(self) -> str:
         width = self.column.width
-        return " ".join(filter(None, (self.column.css, f"col-{width}" if width else "")))
+        return " ".join(filter(None, (self.column.css, f"col-{width or 'free'}")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,13 +255,15 @@ class TablePage(Generic[Row]):
         values = self.query.values.get(one.name, ())
         chosen = {value.lower() for value in values}
         options = [
-            Option(value, label, value.lower() in chosen)
+            Option(value, label, bool({value.lower(), label.lower()} & chosen))
             for value, label in self.choices.get(one.name, one.choices)
         ]
         return Control(one, options, raw, self.query.problems.get(one.name, ""))
 
 
-def with_address(request: HttpRequest, page: TablePage[Any], response: HttpResponse) -> HttpResponse:
+def with_address(
+    request: HttpRequest, page: TablePage[Any], response: HttpResponse
+) -> HttpResponse:
     """``response`` of a filter that acts at once: what the address bar shows then.
 
     Typing on in the search replaces the step of the history that its first letters made.
