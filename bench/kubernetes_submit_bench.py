@@ -18,6 +18,7 @@ from bench.report import Row, Target
 from bench.servers import Place
 from gangline.drivers.kubernetes.client import Client, Unreachable
 from gangline.drivers.kubernetes.kinds import KINDS
+from gangline.resources.services import make
 from tests.beds.kubernetes import building
 from tests.beds.kubernetes.bed import Bed
 
@@ -59,7 +60,7 @@ def prepare(path: str) -> dict[str, str]:
     from gangline.organization import services
 
     cluster = organisation.connect(kubernetes_bed.access(path, "restricted"))
-    department = services.create_department(actor=None, cluster=cluster, name="research")
+    department = make("department", cluster=cluster, name="research")
     project = services.create_project(actor=None, department=department, name="vision")
     return {"cluster": str(cluster.pk), "project": str(project.pk)}
 

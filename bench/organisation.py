@@ -19,6 +19,7 @@ from gangline.drivers.kubernetes.access import Access
 from gangline.organization import services
 from gangline.organization.models import Project
 from gangline.policies.models import Policy
+from gangline.resources import services as resources
 from gangline.scopes.models import Installation
 from gangline.scopes.services import found
 
@@ -76,7 +77,7 @@ def make(access: Access | None = None) -> Organisation:
     installation = found(name="Bench")
     cluster = connect(access) if access else _elsewhere()
     departments = [
-        services.create_department(actor=None, cluster=cluster, name=f"department-{number}")
+        resources.make("department", cluster=cluster, name=f"department-{number}")
         for number in range(DEPARTMENTS)
     ]
     projects = [

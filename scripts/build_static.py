@@ -31,7 +31,9 @@ def js() -> str:
 
 def _bundle(page: str) -> str:
     """A page's module with the two it stands on; each in a scope of its own, as modules are."""
-    names = ("vendor/idiomorph.js", "js/live/connection.js", f"js/live/{page}.js")
+    names = ["vendor/idiomorph.js", "js/live/connection.js", f"js/live/{page}.js"]
+    if page == "page":
+        names.append("js/live/timeline.js")
     return "".join(_module((STATIC / name).read_text(encoding="utf-8")) for name in names)
 
 

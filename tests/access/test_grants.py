@@ -20,16 +20,12 @@ from gangline.db.clock import db_now
 from gangline.organization import services
 from gangline.organization.models import Project
 from gangline.organization.selectors import visible_projects
+from gangline.resources.services import make
 from gangline.scopes.models import Scope
 from gangline.scopes.services import NameRefused, found
-from tests.support.world import World, make_world
+from tests.support.world import World
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def world() -> World:
-    return make_world()
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 
 
 @pytest.fixture
@@ -39,7 +35,7 @@ def forest() -> list[Scope]:
     for c in ("north", "south"):
         cluster = create_cluster(actor=None, name=c, kind="local")
         for d in ("one", "two"):
-            department = services.create_department(actor=None, cluster=cluster, name=d)
+            department = make("department", cluster=cluster, name=d)
             for p in ("a", "b"):
                 services.create_project(actor=None, department=department, name=f"{d}-{p}")
     return list(Scope.objects.order_by("pk"))

@@ -179,6 +179,7 @@ def test_twenty_updates_leave_selection_focus_and_scroll_alone(
     expect(page.get_by_text("3 selected")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_a_change_touches_only_its_own_cells(page: Page, waiting: Waiting) -> None:
     """AC-T04."""
     # Nobody waits behind the last one: no other row has news of it.
@@ -241,6 +242,7 @@ def test_a_row_that_leaves_the_filter_stays(window: Windows, waiting: Waiting) -
     expect(row(page, left)).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_an_open_menu_stays_open(page: Page, waiting: Waiting) -> None:
     """AC-T07."""
     chosen = waiting.ids[8]
@@ -277,6 +279,7 @@ def test_updates_do_not_shift_the_page(page: Page, waiting: Waiting) -> None:
     assert page.evaluate("window.shift") <= 0.02
 
 
+@pytest.mark.thorough
 def test_stop_on_what_has_ended_meanwhile(window: Windows, waiting: Waiting) -> None:
     """AC-T13."""
     product = waiting.product
@@ -311,6 +314,7 @@ def test_pills_add_up(page: Page) -> None:
     assert counted() == (10, 10), "pills are counted without their own filter"
 
 
+@pytest.mark.thorough
 def test_a_screen_reader_hears_little(window: Windows, waiting: Waiting) -> None:
     """AC-T15: a minute of constant change, on the browser's own clock."""
     page = window()
@@ -347,6 +351,7 @@ def test_without_a_socket_the_table_asks(window: Windows, waiting: Waiting) -> N
     expect(page.get_by_test_id("live")).to_have_attribute("data-state", "live")
 
 
+@pytest.mark.thorough
 def test_pausing_stops_every_change(window: Windows, waiting: Waiting) -> None:
     """AC-G06, on the browser's own clock."""
     page = window()
@@ -364,6 +369,7 @@ def test_pausing_stops_every_change(window: Windows, waiting: Waiting) -> None:
         _wait_on_its_clock(page, status(page, workload_id), word)
 
 
+@pytest.mark.thorough
 def test_the_first_tab_leads_past_the_rail(page: Page) -> None:
     """AC-G02."""
     page.keyboard.press("Tab")

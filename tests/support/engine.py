@@ -21,6 +21,7 @@ from gangline.clusters.services import create_cluster, refresh
 from gangline.db.clock import db_now
 from gangline.organization import services
 from gangline.organization.models import Project
+from gangline.resources.services import make
 from gangline.scopes.services import found
 from tests.drivers.faulty import FaultyCluster, FaultyDriver
 from tests.support.world import World
@@ -81,7 +82,7 @@ def make_engine(path: Path, **cluster: Any) -> Engine:
     row.config = {"path": str(path)}
     row.save(update_fields=["config"])
     refresh(row)
-    department = services.create_department(actor=None, cluster=row, name="research")
+    department = make("department", cluster=row, name="research")
     project = services.create_project(actor=None, department=department, name="vision")
     return Engine(truth, row, project, create_user(username="researcher"))
 

@@ -25,6 +25,7 @@ from gangline.drivers.kubernetes.kinds import KINDS
 from gangline.drivers.kubernetes.resources import NAMESPACES, PODS
 from gangline.organization import services
 from gangline.organization.models import Project
+from gangline.resources import services as resources
 from gangline.scopes.services import found
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, WORKERS_ONLY
 from tests.beds.kubernetes.bed import Bed
@@ -163,7 +164,7 @@ def make(bed: Bed, owner: User, access: Access | None = None) -> KubernetesEngin
     credentials.store(cluster, access or bed.restricted, by=None)
     refresh(cluster)
     assert cluster.health == "Connected", cluster.health_reason
-    department = services.create_department(actor=None, cluster=cluster, name="research")
+    department = resources.make("department", cluster=cluster, name="research")
     project = services.create_project(actor=None, department=department, name="vision")
     give(actor=None, user=owner, role="researcher", scope=project.scope)
     return KubernetesEngine(bed, cluster, project, owner, refs.installation_id())

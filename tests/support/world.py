@@ -17,7 +17,8 @@ from gangline.clusters.services import create_cluster
 from gangline.db.clock import db_now
 from gangline.organization import services
 from gangline.organization.models import Department, Project
-from gangline.scopes.models import Installation
+from gangline.resources.services import make
+from gangline.scopes.models import Installation, Scope
 from gangline.scopes.services import found
 
 PASSWORD = "correct horse battery staple"
@@ -60,6 +61,8 @@ class World:
     vision: Project
     nlp: Project
     people: dict[str, User] = field(default_factory=dict)
+    roles: dict[str, tuple[str, Scope]] = field(default_factory=dict)
+    """Role and scope of each person who has one."""
     _tokens: dict[str, str] = field(default_factory=dict)
 
     def actor(self, name: str) -> Actor:
@@ -121,7 +124,7 @@ def make_world(*, capacity: Mapping[str, Any] | None = None) -> World:
         last_ok_at=now,
     )
     cluster.refresh_from_db()
-    department = services.create_department(actor=None, cluster=cluster, name="research")
+    department = make("department", cluster=cluster, name="research")
     vision = services.create_project(actor=None, department=department, name="vision", gpu_quota=2)
     nlp = services.create_project(actor=None, department=department, name="nlp")
     world = World(installation, cluster, department, vision, nlp)
@@ -132,6 +135,7 @@ def make_world(*, capacity: Mapping[str, Any] | None = None) -> World:
     for project in (vision, nlp):
         for role in ("project_administrator", "researcher", "viewer"):
             roles[f"{role}-{project.name}"] = (role, project.scope)
+    world.roles = roles
     world.people = _people([*roles, "stranger"])
     Grant.objects.bulk_create(
         Grant(user=world.people[name], role=role, scope=scope, created_at=now)

@@ -11,6 +11,7 @@ from gangline.audit.models import AuditEntry
 from gangline.clusters.services import create_cluster
 from gangline.organization import services
 from gangline.policies.services import save
+from gangline.resources.services import make
 from gangline.spec.problems import InvalidSpec
 from tests.support.api import ApiClient
 from tests.support.engine import new_workload
@@ -123,7 +124,7 @@ def test_copy_and_edit_opens_review_under_a_free_name(filler: Filler, world: Wor
     assert len(differing) == 1
     assert "Memory request" in differing[0]
     assert "was 256 MB" in differing[0]
-    assert copy.post("review", go="create").location == "/workloads"
+    assert copy.post("review", go="create").status == 303
     made = Workload.objects.get(name="digits-2")
     assert made.copied_from == original.pk
     (event,) = made.events.filter(kind="Submitted")
@@ -201,7 +202,7 @@ def test_a_template_begins_where_a_cluster_can_run_it_and_its_card_says_where(
     lab = create_cluster(actor=None, name="lab", kind="local", host_id="far")
     lab.facts = {"version": "v1", "frameworks": [offer], "runtimes": []}
     lab.save(update_fields=["facts"])
-    department = services.create_department(actor=None, cluster=lab, name="lab-research")
+    department = make("department", cluster=lab, name="lab-research")
     speech = services.create_project(actor=None, department=department, name="speech")
     person = world.people[filler.person]
     give(actor=None, user=person, role="researcher", scope=speech.scope)

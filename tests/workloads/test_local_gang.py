@@ -15,6 +15,7 @@ from gangline.clusters.services import create_cluster
 from gangline.drivers.local import capacity
 from gangline.organization import services
 from gangline.organization.models import Project
+from gangline.resources.services import make
 from gangline.scopes.services import found
 from tests.support.engine import current_attempt, new_workload
 from tests.support.local_cluster import processes_of
@@ -47,7 +48,7 @@ def project(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Project:
             "ports": [16000, 32000],
         }
     )
-    department = services.create_department(actor=None, cluster=cluster, name="research")
+    department = make("department", cluster=cluster, name="research")
     return services.create_project(actor=None, department=department, name="vision")
 
 

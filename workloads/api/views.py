@@ -21,7 +21,6 @@ from workloads.services.rehearsing import rehearse
 
 ALL = "All"
 """As Kubernetes calls a dry run that goes through everything but the write."""
-MAX_KEY = 100
 _REPLAYED = {"Idempotent-Replayed": "true"}
 
 
@@ -40,8 +39,8 @@ def user_of(request: Request) -> User:
 def idempotency_key(request: Request) -> str:
     """The header, or the empty string. Visible ASCII only, so that it can be logged."""
     key = request.headers.get("Idempotency-Key", "")
-    if len(key) > MAX_KEY or any(not "!" <= c <= "~" for c in key):
-        raise BadQuery(f"Idempotency-Key must have 1 to {MAX_KEY} visible ASCII characters.")
+    if len(key) > shapes.MAX_KEY or any(not "!" <= c <= "~" for c in key):
+        raise BadQuery(f"Idempotency-Key must have 1 to {shapes.MAX_KEY} visible ASCII characters.")
     return key
 
 

@@ -109,6 +109,9 @@ class Workload(models.Model):
     status = models.CharField(max_length=16, default="Creating")
     """R33's word for people, in a column so that pills and filters page by keyset."""
     reason = models.CharField(max_length=400, blank=True)
+    reason_code = models.CharField(max_length=40, blank=True)
+    """Of ``reason``, for programs: a code of `workloads.wording`; empty where it has none."""
+    reason_params = models.JSONField(default=dict)
     next_reason = models.CharField(max_length=400, blank=True)
     """What the system does next and when, in words."""
     cannot_start = models.BooleanField(default=False)

@@ -20,6 +20,7 @@ from gangline.db.locks import locked
 from workloads import work_bell
 from workloads.models import Attempt, CreateState, Desired, Workload
 from workloads.services import slots, status
+from workloads.wording import Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +88,10 @@ def _judge(
     placed = 0
     changed: list[Workload] = []
     for attempt, need, verdict in zip(queue, needs, verdicts, strict=True):
+        reason = _named(verdict, attempt, queue)
         values: dict[str, Any] = {
-            "wait_reason": verdict.reason,
+            "wait_code": reason.code,
+            "wait_params": reason.params,
             "impossible": verdict.impossible,
             "next_try_at": None,
             "needs": need.as_json(),
@@ -103,6 +106,16 @@ def _judge(
             changed.append(held[attempt.workload_id])
     # Rows are settled with what is stored, so they are read afresh there.
     return placed, sorted(changed, key=lambda workload: workload.pk)
+
+
+def _named(verdict: slots.Verdict, attempt: Attempt, queue: list[Attempt]) -> Reason:
+    """The reason, with the workload ahead by name where it is of the same project."""
+    reason = verdict.reason
+    if verdict.behind is None:
+        return reason
+    ahead, own = queue[verdict.behind].workload, attempt.workload
+    name = ahead.name if ahead.project_id == own.project_id else ""
+    return Reason(reason.code, {**reason.params, "name": name})
 
 
 def _waiting(cluster_id: UUID, now: datetime) -> list[Attempt]:

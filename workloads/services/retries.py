@@ -6,9 +6,10 @@ from typing import Any
 from django.db import transaction
 
 from gangline.drivers.base import ObservedState
+from workloads import wording
 from workloads.models import Attempt, CreateState, Desired, Outcome, Workload
 from workloads.services import admission, events
-from workloads.services.reasons import failure, seconds_in_words, times_in_words
+from workloads.services.reasons import failure
 
 FIRST_PAUSE = 10.0
 LONGEST_PAUSE = 300.0
@@ -92,8 +93,6 @@ def new_attempt(
     effective: dict[str, Any],
     rendered: Any,
     spec_hash: str,
-    next_try_at: datetime | None = None,
-    wait_reason: str = "",
 ) -> Attempt:
     """Add the next attempt and make it the current one; the caller saves ``attempt_no``."""
     workload.attempt_no += 1
@@ -104,8 +103,6 @@ def new_attempt(
         effective=effective,
         rendered=rendered,
         spec_hash=spec_hash,
-        next_try_at=next_try_at,
-        wait_reason=wait_reason,
         created_at=now,
     )
 
@@ -154,11 +151,9 @@ def _retry(workload: Workload, attempt: Attempt, tries: int, now: datetime) -> d
     pause = pause_seconds(tries - 1)
     following = again(workload=workload, attempt=attempt, cause="retry", now=now)
     following.next_try_at = now + timedelta(seconds=pause)
-    following.wait_reason = (
-        f"Failed {times_in_words(tries)}; attempt {tries + 1} of {workload.backoff_limit + 1} "
-        f"starts in {seconds_in_words(pause)}."
-    )
-    following.save(update_fields=["next_try_at", "wait_reason"])
+    following.wait_code = wording.RETRY
+    following.wait_params = {"failed": tries, "of": workload.backoff_limit + 1, "seconds": pause}
+    following.save(update_fields=["next_try_at", "wait_code", "wait_params"])
     return following.next_try_at
 
 
@@ -169,10 +164,8 @@ def _move(workload: Workload, attempt: Attempt, now: datetime) -> datetime:
     pause = pause_seconds(moves)
     following = again(workload=workload, attempt=attempt, cause=MOVED, now=now)
     following.next_try_at = now + timedelta(seconds=pause)
-    following.wait_reason = (
-        f"The cluster took its place away; it starts again in {seconds_in_words(pause)}."
-    )
-    following.save(update_fields=["next_try_at", "wait_reason"])
+    following.wait_code, following.wait_params = wording.MOVED, {"seconds": pause}
+    following.save(update_fields=["next_try_at", "wait_code", "wait_params"])
     return following.next_try_at
 
 

@@ -4,18 +4,26 @@ Nothing here knows rows: `admission` feeds it and stores what it decides.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from gangline.drivers.base import ReplicaPlacement
-from gangline.lib.sizes import bytes_in_words
 from gangline.spec.frameworks import FRAMEWORKS, has_gpus
 from gangline.spec.types import quantity_bytes
+from workloads.wording import (
+    CPUS,
+    GPUS,
+    MANY_AHEAD,
+    MEMORY,
+    NO_REASON,
+    SLOTS_BEHIND,
+    SLOTS_NEVER,
+    SLOTS_WAIT,
+    Reason,
+)
 
-CPUS, MEMORY, GPUS = "cpus", "memory", "gpus"
 RESOURCES = (GPUS, CPUS, MEMORY)
-MANY_AHEAD = 20
 PORTS = (16000, 32000)
 """First, and one after the last, of a cluster that names none."""
 _TINY = 1e-6
@@ -93,9 +101,12 @@ class Verdict:
 
     placement: tuple[ReplicaPlacement, ...] | None = None
     impossible: bool = False
-    reason: str = ""
+    reason: Reason = NO_REASON
+    """Why it was not placed."""
     ahead: int = 0
-    lacking: tuple[str, ...] = field(default=())
+    lacking: tuple[str, ...] = ()
+    behind: int | None = None
+    """Index of the first waiting gang that holds this one up, though it lacks nothing itself."""
 
 
 def need_of(
@@ -152,31 +163,29 @@ def walk(needs: Sequence[Need], room: Room, *, cluster: str) -> list[Verdict]:
     earlier one lacks. Gangs that can never start hold nobody up.
     """
     verdicts: list[Verdict] = []
-    blocked: set[str] = set()
+    blocked: dict[str, int] = {}
     ahead = 0
-    for need in needs:
+    for place, need in enumerate(needs):
         never = room.never(need)
         if never:
             verdicts.append(Verdict(impossible=True, reason=_never(need, room, never, cluster)))
             continue
         lacking = room.lacks(need)
-        behind = tuple(r for r in RESOURCES if r in blocked and need.total(r) > 0)
+        behind = [blocked[r] for r in RESOURCES if r in blocked and need.total(r) > 0]
         if not lacking and not behind:
             verdicts.append(Verdict(placement=room.take(need)))
             continue
-        reason = _waits(need, room, (lacking or behind)[0], ahead if behind else 0)
-        verdicts.append(Verdict(reason=reason, ahead=ahead, lacking=lacking))
-        blocked |= set(lacking)
+        first = min(behind) if behind and not lacking else None
+        reason = (
+            _waits(need, room, lacking, ahead if behind else 0)
+            if first is None
+            else _behind(needs[first], verdicts[first], ahead)
+        )
+        verdicts.append(Verdict(reason=reason, ahead=ahead, lacking=lacking, behind=first))
+        for resource in lacking:
+            blocked.setdefault(resource, place)
         ahead += 1
     return verdicts
-
-
-def amount(resource: str, value: float) -> str:
-    """``6 CPUs``, ``2 GB of memory``, ``1 GPU``."""
-    if resource == MEMORY:
-        return f"{bytes_in_words(int(value))} of memory"
-    word = "CPU" if resource == CPUS else "GPU"
-    return f"{_number(value)} {word}{'' if value == 1 else 's'}"
 
 
 def _role_need(
@@ -196,43 +205,19 @@ def _role_need(
     )
 
 
-def _never(need: Need, room: Room, never: Sequence[str], cluster: str) -> str:
-    first = never[0]
-    total = room.totals[first]
-    has = bytes_in_words(int(total)) if first == MEMORY else _number(total)
-    return f"Needs {amount(first, need.total(first))}; {cluster} has {has}."
+def _never(need: Need, room: Room, never: Sequence[str], cluster: str) -> Reason:
+    lacking = [[r, need.total(r), room.totals[r]] for r in never]
+    return Reason(SLOTS_NEVER, {"cluster": cluster, "lacking": lacking})
 
 
-def _waits(need: Need, room: Room, resource: str, ahead: int) -> str:
-    queue = ""
+def _waits(need: Need, room: Room, lacking: Sequence[str], ahead: int) -> Reason:
+    told = [[r, need.total(r), room.free[r], room.totals[r]] for r in lacking]
     if ahead > MANY_AHEAD:
-        queue = f"more than {MANY_AHEAD} workloads are ahead"
-    elif ahead:
-        queue = "1 workload is ahead" if ahead == 1 else f"{ahead} workloads are ahead"
-    if ahead > MANY_AHEAD:
-        # Exact figures so far back would change the row with every step of the queue.
-        return f"Needs {amount(resource, need.total(resource))}; {queue}."
-    return (
-        "; ".join(
-            part
-            for part in (
-                f"Needs {amount(resource, need.total(resource))}",
-                _free(resource, room),
-                queue,
-            )
-            if part
-        )
-        + "."
-    )
+        return Reason(SLOTS_BEHIND, {"ahead": MANY_AHEAD + 1, "needs": []})
+    return Reason(SLOTS_WAIT, {"lacking": told, "ahead": ahead})
 
 
-def _free(resource: str, room: Room) -> str:
-    free, total = max(0.0, room.free[resource]), room.totals[resource]
-    if resource == MEMORY:
-        return f"{bytes_in_words(int(free))} of {bytes_in_words(int(total))} are free"
-    verb = "is" if free == 1 else "are"
-    return f"{_number(free)} of {_number(total)} {verb} free"
-
-
-def _number(value: float) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".")
+def _behind(other: Need, its: Verdict, ahead: int) -> Reason:
+    needs = [[resource, other.total(resource)] for resource in its.lacking]
+    # An exact number far back would change every row with each step of the queue.
+    return Reason(SLOTS_BEHIND, {"ahead": min(ahead, MANY_AHEAD + 1), "needs": needs})

@@ -51,7 +51,7 @@ def hide_first_steps(request: HttpRequest) -> HttpResponse:
     hides = "show" not in request.POST
     prefer(actor_of(request, "form").user, **{HIDDEN: hides})
     if hides:
-        messages.info(request, "The first steps are put away. Settings shows them again.")
+        messages.info(request, "First steps dismissed. Settings can bring them back.")
     return redirect("home")
 
 

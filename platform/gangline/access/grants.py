@@ -45,6 +45,14 @@ def held_permissions(
     return frozenset(held | {p for role in roles if is_owner for p in role.own_only})
 
 
+def held_anywhere(user: User) -> frozenset[Permission]:
+    """Every permission that the person holds in any scope."""
+    if not user.is_active:
+        return frozenset()
+    names = Grant.objects.filter(user=user).values_list("role", flat=True).distinct()
+    return frozenset(p for name in names if name in ROLES for p in ROLES[name].permissions)
+
+
 def visible_scopes(user: User, permission: Permission) -> QuerySet[Scope]:
     """Every scope in which ``can(user, permission, scope)`` holds."""
     return Scope.objects.filter(_below("pk", "parent", _granted(user, permission)))

@@ -36,7 +36,13 @@ _BUILT_IN = (
     Role(
         "department_administrator",
         "Department administrator",
-        _LEAD | {Permission.POLICY_MANAGE, Permission.PROJECT_CREATE, Permission.CLUSTER_VIEW},
+        _LEAD
+        | {
+            Permission.POLICY_MANAGE,
+            Permission.PROJECT_CREATE,
+            Permission.CLUSTER_VIEW,
+            Permission.DEPARTMENT_VIEW,
+        },
     ),
     Role("project_administrator", "Project administrator", _LEAD),
     Role(

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from .models import User
 
 WRONG = "User name or password is not right."
-LOCKED = "Too many tries. Try again in 5 minutes or ask an administrator."
+LOCKED = "Too many tries. Try again in a few minutes or ask an administrator."
 
 
 class SignInForm(forms.Form):

@@ -1,5 +1,6 @@
 """Ends sessions that were idle for 8 hours or opened 24 hours ago."""
 
+import logging
 import time
 from importlib import import_module
 from typing import Any
@@ -7,9 +8,13 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY, logout
 from django.contrib.auth.signals import user_logged_in
+from django.contrib.sessions.backends.base import SessionBase, UpdateError
+from django.db import OperationalError
 from django.dispatch import receiver
 from django.http import HttpRequest
 from django.utils.deprecation import MiddlewareMixin
+
+log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 8 * 3600
 ABSOLUTE_SECONDS = 24 * 3600
@@ -36,6 +41,15 @@ class CurrentSession(MiddlewareMixin):
             request.META["gangline.session_ended"] = "1"
         elif now - seen > SEEN_EVERY:
             session[SEEN] = now
+            self._save(session)
+
+    def _save(self, session: SessionBase) -> None:
+        """A database that takes no writes can still be read."""
+        try:
+            session.save()
+        except (OperationalError, UpdateError) as error:
+            log.warning("the use of a session could not be noted: %r", error)
+        session.modified = False
 
 
 def is_session_alive(key: str | None) -> bool:

@@ -2,14 +2,19 @@
 
 import hashlib
 import hmac
+import logging
 import re
 import secrets
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cache
+from typing import Any
 
+from axes.handlers.database import AxesDatabaseHandler
+from axes.helpers import get_failure_limit
+from axes.models import AccessAttempt, AccessFailureLog
 from django.contrib.auth.password_validation import validate_password
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.db.models import F, Model, Q
 
 from gangline.db.clock import db_now
@@ -18,8 +23,12 @@ from gangline.db.prepared import Prepared, prepare
 from . import signals
 from .models import ApiToken, SignInLink, User
 
+log = logging.getLogger(__name__)
+
 TOKEN_DAYS_MAX = 90
 LINK_MINUTES = 15
+MOST_PER_ADDRESS = 50
+ADDRESS_WINDOW = timedelta(minutes=10)
 _TOKEN = re.compile(r"gangline_([a-z0-9]{12})_([A-Za-z0-9_-]{43})\Z")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._@-]{0,61}[A-Za-z0-9])?\Z")
 _KID_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -36,6 +45,25 @@ class NewToken:
 
     text: str
     token: ApiToken
+
+
+class SignInLimits(AxesDatabaseHandler):  # type: ignore[misc]
+    """Locks out a name at one address, and an address that tries many names."""
+
+    def get_failures(self, request: Any, credentials: dict[str, Any] | None = None) -> int:
+        recent = AccessFailureLog.objects.filter(
+            ip_address=request.axes_ip_address,
+            attempt_time__gt=request.axes_attempt_time - ADDRESS_WINDOW,
+        )
+        if recent.count() >= MOST_PER_ADDRESS:
+            return int(get_failure_limit(request, credentials))
+        return int(super().get_failures(request, credentials))
+
+
+def forget_failures(*, before: datetime) -> None:
+    """Remove failed sign-ins that no limit counts any more."""
+    for model in (AccessAttempt, AccessFailureLog):
+        model.objects.filter(attempt_time__lt=before).delete()
 
 
 def create_user(*, username: str, password: str | None = None, email: str = "") -> User:
@@ -104,8 +132,17 @@ def token_of(text: str) -> ApiToken | None:
     if token.revoked_at is not None or token.expires_at <= now or not token.user.is_active:
         return None
     if token.last_used_at is None or now - token.last_used_at > _USED_EVERY:
-        ApiToken.objects.filter(pk=kid).update(last_used_at=now)
+        _note_use(kid, now)
     return token
+
+
+def _note_use(kid: str, now: datetime) -> None:
+    """A database that takes no writes can still be read."""
+    try:
+        with transaction.atomic():
+            ApiToken.objects.filter(pk=kid).update(last_used_at=now)
+    except OperationalError as error:
+        log.warning("the use of a token could not be noted: %s", error)
 
 
 def _token(kid: str) -> ApiToken | None:

@@ -15,7 +15,7 @@ from .models import User
 from .services import link_owner, use_sign_in_link
 
 SESSION_ENDED = "You were signed out after a while without activity. What you had typed is saved."
-LINK_SPENT = "It was used already, is too old, or was not copied whole."
+LINK_SPENT = "This link has expired or was already used."
 _MODEL_BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 

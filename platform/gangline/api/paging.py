@@ -36,11 +36,11 @@ class Page:
     cursor: str = ""
 
 
-def page_of(request: Asked, *, default_limit: int = DEFAULT_LIMIT) -> Page:
+def page_of(request: Asked, *, default_limit: int = DEFAULT_LIMIT, most: int = MAX_LIMIT) -> Page:
     """Offset, limit and cursor of the query."""
     query = request.query_params
     offset = whole_number(query.get("offset"), "offset", 0, 0, MAX_OFFSET)
-    limit = whole_number(query.get("limit"), "limit", default_limit, 1, MAX_LIMIT)
+    limit = whole_number(query.get("limit"), "limit", default_limit, 1, most)
     return Page(offset=offset, limit=limit, cursor=query.get("cursor", ""))
 
 
@@ -90,8 +90,8 @@ def answer(key: str, rows: list[Any], page: Page, *, cursor: str = "") -> dict[s
 
 
 def whole_number(text: str | None, name: str, default: int, least: int, most: int) -> int:
-    """A parameter in ASCII digits between two bounds; ``default`` when it is absent or empty."""
-    if text is None or text == "":
+    """A parameter in ASCII digits between two bounds; ``default`` when it is absent."""
+    if text is None:
         return default
     if not (text.isascii() and text.isdigit()) or len(text) > 9 or not least <= int(text) <= most:
         raise BadQuery(f"{name} must be a whole number from {least} to {most}.")

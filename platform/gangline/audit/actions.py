@@ -1,4 +1,6 @@
-"""Every action that the audit log knows. A record names a constant of this module."""
+"""Every action that the audit log knows: constants of this module, and those of resources."""
+
+from collections.abc import Iterable
 
 WORKLOAD_CREATE = "workload.create"
 WORKLOAD_STOP = "workload.stop"
@@ -36,3 +38,14 @@ DENIED = "access.denied"
 ACTIONS = frozenset(
     value for name, value in list(globals().items()) if name.isupper() and isinstance(value, str)
 )
+
+_registered: set[str] = set()
+
+
+def register(names: Iterable[str]) -> None:
+    """Let the actions of a resource be recorded: ``department.create``."""
+    _registered.update(names)
+
+
+def is_known(action: str) -> bool:
+    return action in ACTIONS or action in _registered

@@ -17,16 +17,14 @@ from .services import record, record_denied
 
 @dataclass(frozen=True, slots=True)
 class _Visitor:
-    user: User
+    user: User | None
     channel: str = "form"
     token_kid: str = ""
     address: str = ""
     request_id: str = ""
 
 
-def _visitor(user: Any, request: HttpRequest | None) -> _Visitor | None:
-    if not isinstance(user, User):
-        return None
+def _visitor(user: User | None, request: HttpRequest | None) -> _Visitor:
     meta = request.META if request is not None else {}
     return _Visitor(
         user=user,
@@ -49,17 +47,22 @@ def _signed_out(sender: Any, request: HttpRequest | None, user: Any, **_: Any) -
 
 
 @receiver(user_login_failed)
-def _failed(sender: Any, credentials: dict[str, Any], **_: Any) -> None:
-    _kept_out(actions.SIGN_IN_FAILED, str(credentials.get("username") or ""))
+def _failed(
+    sender: Any, credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any
+) -> None:
+    _kept_out(actions.SIGN_IN_FAILED, str(credentials.get("username") or ""), request)
 
 
 @receiver(user_locked_out)
-def _locked(sender: Any, username: str | None = None, **_: Any) -> None:
-    _kept_out(actions.SIGN_IN_LOCKED, username or "")
+def _locked(
+    sender: Any, username: str | None = None, request: HttpRequest | None = None, **_: Any
+) -> None:
+    _kept_out(actions.SIGN_IN_LOCKED, username or "", request)
 
 
-def _kept_out(action: str, username: str) -> None:
-    record_denied(actor=None, action=action, object_type="user", object_name=username)
+def _kept_out(action: str, username: str, request: HttpRequest | None) -> None:
+    visitor = _visitor(None, request)
+    record_denied(actor=visitor, action=action, object_type="user", object_name=username)
 
 
 @receiver(signals.token_made)

@@ -163,6 +163,7 @@ def _local(cluster: Cluster) -> Driver:
             declared_gpus=known.local_gpus,
             examples_dir=RESOURCES / "examples",
             roots=_roots(cluster),
+            hidden=(known.sealing_keys, *known.local_hidden),
             use_sandbox=False if known.local_sandbox == "off" else None,
             log_limits=Limits(cap=known.log_cap_bytes),
         ),

@@ -182,22 +182,30 @@ class FieldView:
     unavailable: str = ""
     """Why this cluster cannot do it."""
     errors: tuple[str, ...] = ()
-    is_live: bool = False
-    """Scripts renew its errors after each save, not only when the step is left."""
+    input_type: str = "text"
+    autocomplete: str = "off"
+    maxlength: int = 0
+    rows: int = 4
+    checked: bool = False
+    readonly: bool = False
 
     @property
     def id(self) -> str:
         return dom_id(self.path)
 
     @property
+    def template(self) -> str:
+        return f"forms/controls/{self.control}.html"
+
+    @property
     def wide(self) -> bool:
         """Whether the field takes a line of its own."""
-        return self.control in ("cards", "rows")
+        return self.control in ("cards", "rows", "checks", "radios", "textarea", "matrix")
 
     @property
     def group(self) -> bool:
         """Whether the field is a group of controls, hence a fieldset with a legend."""
-        return self.wide
+        return self.wide and self.control != "textarea"
 
     @property
     def has_hint(self) -> bool:

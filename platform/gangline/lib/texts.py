@@ -32,3 +32,9 @@ def printable(text: str, longest: int) -> str:
     if not text.isprintable():
         text = "".join(c if c.isprintable() else " " for c in text[:longest])
     return text[:longest]
+
+
+def camel(name: str) -> str:
+    """``cluster_id`` → ``clusterId``: a field as the API calls it."""
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)

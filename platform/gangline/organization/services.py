@@ -28,17 +28,6 @@ class QueueRefused(ValueError):
     """The queue cannot be one of the cluster, in a sentence."""
 
 
-def create_department(*, actor: Actor | None, cluster: Cluster, name: str) -> Department:
-    """A department of a cluster."""
-    _check_name("department", name)
-    _need(actor, Permission.SETTINGS_MANAGE, cluster.scope)
-    taken = f"There is already a department {name} on {cluster.name}."
-    with new_scope(ScopeKind.DEPARTMENT, cluster.scope_id, name, taken) as scope:
-        department = Department.objects.create(cluster=cluster, name=name, scope=scope)
-        _record(actor, actions.DEPARTMENT_CREATE, department)
-    return department
-
-
 def create_project(
     *,
     actor: Actor | None,

@@ -15,6 +15,7 @@ from gangline.organization import services as organization
 from gangline.organization.models import Department, Project
 from gangline.policies import services as policies
 from gangline.policies.models import Policy
+from gangline.resources.services import make
 from gangline.scopes.selectors import tenant_scope
 from gangline.scopes.services import found
 from gangline.spec.frameworks import WORKERS_AND_MASTER
@@ -119,7 +120,7 @@ def _person(name: str) -> User:
 
 def _department(cluster: Cluster) -> Department:
     found = Department.objects.filter(cluster=cluster, name=DEPARTMENT).first()
-    return found or organization.create_department(actor=None, cluster=cluster, name=DEPARTMENT)
+    return found or make("department", cluster=cluster, name=DEPARTMENT)
 
 
 def _project(department: Department, name: str, *, gpu_quota: int | None = None) -> Project:

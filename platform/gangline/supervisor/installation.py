@@ -14,6 +14,7 @@ from gangline.config.env import env
 from gangline.lib.program import program
 from gangline.organization import services as organization
 from gangline.organization.models import Project
+from gangline.resources.services import make
 from gangline.scopes.selectors import tenant_scope
 from gangline.scopes.services import found
 
@@ -74,7 +75,7 @@ def add_project(
     made += [_researcher(username, project) for username in researchers]
     if cluster.kind != "local":
         space = namespace_of(cluster, name)
-        made.append(f"It works in the namespace {space}, made with its first training.")
+        made.append(f"It works in the namespace {space}, made with its first workload.")
     return made
 
 
@@ -142,9 +143,7 @@ def _in_department(
     known = cluster.departments.order_by("pk")
     department = known.filter(name=department_name).first() if department_name else known.first()
     if department is None:
-        department = organization.create_department(
-            actor=None, cluster=cluster, name=department_name or DEPARTMENT
-        )
+        department = make("department", cluster=cluster, name=department_name or DEPARTMENT)
         yield f"Department {department.name} on {cluster.name}."
     organization.create_project(
         actor=None, department=department, name=name, gpu_quota=gpu_quota, queue=queue
@@ -156,4 +155,4 @@ def _in_department(
 
 def _in_queue(queue: str) -> str:
     words = f"queue {queue}" if queue else "the default queue"
-    return f"its further trainings wait in {words} of the cluster's scheduler."
+    return f"its further workloads wait in {words} of the cluster's scheduler."

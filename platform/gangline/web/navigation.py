@@ -7,7 +7,10 @@ from django.urls import NoReverseMatch, reverse
 from django.utils.functional import SimpleLazyObject
 
 from gangline import __version__
+from gangline.access.grants import held_anywhere
 from gangline.access.notices import notices_for
+from gangline.access.permissions import Permission
+from gangline.accounts.models import User
 
 THEMES = ("light", "dark", "system")
 THEME_COOKIE = "gangline_theme"
@@ -21,6 +24,11 @@ class NavItem:
     url_name: str
     icon: str
     at_end: bool = False
+    group: str = ""
+    """Heading that it stands under; empty: none."""
+    order: int = 0
+    permission: Permission | None = None
+    """Shown to who holds it anywhere; None: to everyone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,29 +40,44 @@ class NavLink:
     icon: str
     is_current: bool
     at_end: bool
+    group: str = ""
 
 
-PLACES = (
+GROUPS = ("", "Organisation", "Infrastructure", "Access", "Settings")
+"""Headings of the navigation in their order."""
+_places = [
     NavItem("Home", "home", "home"),
-    NavItem("Workloads", "workload-list", "list-details"),
-    NavItem("Templates", "template-list", "template"),
-    NavItem("Policies", "policy-list", "shield-check"),
-    NavItem("Clusters", "cluster-list", "server"),
+    NavItem("Workloads", "workload-list", "list-details", order=1),
+    NavItem("Templates", "template-list", "template", order=2),
+    NavItem("Policies", "policy-list", "shield-check", group="Organisation", order=30),
+    NavItem("Clusters", "cluster-list", "server", group="Infrastructure", order=10),
     NavItem("Settings", "settings", "settings", at_end=True),
-)
+]
+
+
+def add(item: NavItem) -> None:
+    """Show one more place."""
+    _places.append(item)
+    _places.sort(key=lambda one: (one.at_end, GROUPS.index(one.group), one.order))
 
 
 def links(request: HttpRequest) -> list[NavLink]:
-    """The places in order; one without an address is left out."""
+    """The places that this person may see, in order; one without an address is left out."""
+    held = held_anywhere(request.user) if isinstance(request.user, User) else frozenset()
     found: list[tuple[NavItem, str]] = []
-    for item in PLACES:
+    for item in _places:
+        if item.permission is not None and item.permission not in held:
+            continue
         try:
             url = reverse(item.url_name)
         except NoReverseMatch:
             continue
         found.append((item, url))
     here = _current([url for _, url in found], request.path)
-    return [NavLink(item.label, url, item.icon, url == here, item.at_end) for item, url in found]
+    return [
+        NavLink(item.label, url, item.icon, url == here, item.at_end, item.group)
+        for item, url in found
+    ]
 
 
 def _current(urls: list[str], path: str) -> str:
@@ -78,7 +101,8 @@ def context(request: HttpRequest) -> dict[str, object]:
     user = getattr(request, "user", None)
     signed_in = bool(user is not None and user.is_authenticated)
     return {
-        "nav_items": links(request) if signed_in else [],
+        # Lazy: parts of pages have no navigation.
+        "nav_items": SimpleLazyObject(lambda: links(request)) if signed_in else [],
         # Lazy: parts of pages have no banners, and should not ask for them.
         "system_notices": SimpleLazyObject(lambda: notices_for(request)) if signed_in else [],
         "theme": theme_of(request),

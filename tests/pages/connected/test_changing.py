@@ -18,13 +18,14 @@ from gangline.db.models import SystemNotice
 from gangline.drivers.facts import Health
 from gangline.organization import services
 from gangline.organization.models import Project
+from gangline.resources.services import make
 from gangline.scopes.models import Scope
-from tests.support.connected import Post, seen, wait
+from tests.support.connected import Post, seen
 from tests.support.world import World
 from workloads.models import Workload
 from workloads.services import orphans
 
-pytestmark = pytest.mark.usefixtures("loopback_admitted")
+pytestmark = pytest.mark.usefixtures("loopback_admitted", "checks_at_once")
 
 
 def wanted(cluster: Cluster, **changes: Any) -> dict[str, Any]:
@@ -51,7 +52,6 @@ def test_settings_are_changed_and_audited(world: World, post: Post, lab: Cluster
         "unreachable": "reject",
     }  # fmt: skip
     assert post(address, **wanted(lab, **changes)).status_code == 302
-    wait()
     now = Cluster.objects.select_related("scope").get(pk=lab.pk)
     assert (now.name, now.scope.name, now.when_unreachable) == ("zurich", "zurich", "reject")
     assert (now.config["scheduler"], now.config["namespacePrefix"]) == ("plain", "lab")
@@ -70,12 +70,8 @@ def test_settings_are_changed_and_audited(world: World, post: Post, lab: Cluster
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"name": ""}, "Name must be 1 to 63 visible characters."),
         ({"name": "this-machine"}, "There is already a cluster this-machine. Choose another name."),
-        ({"scheduler": "magic"}, "Scheduler must be one of those that are shown."),
         ({"scheduler": "kai"}, "KAI Scheduler cannot be chosen. Not there: the cluster does not"),
-        ({"prefix": "Not it"}, "Prefix must be 1 to 20 small letters"),
-        ({"gpu": "gpus"}, "GPU resource must be a resource that counts GPUs, such as amd.com/gpu"),
         ({"gpu": "amd.com/gpu/x"}, "GPU resource must be a resource that counts GPUs"),
         ({"unreachable": "explode"}, "Choose whether trainings wait or are refused."),
     ],
@@ -114,7 +110,7 @@ def test_of_two_administrators_the_second_is_told_and_loses_nothing(
 def test_only_those_who_manage_the_cluster_change_it(
     world: World, post: Post, lab: Cluster
 ) -> None:
-    department = services.create_department(actor=None, cluster=lab, name="far")
+    department = make("department", cluster=lab, name="far")
     project = services.create_project(actor=None, department=department, name="away")
     give(actor=None, user=world.people["stranger"], role="researcher", scope=project.scope)
     for page in ("settings", "credential", "remove"):
@@ -285,7 +281,7 @@ def test_a_cluster_without_projects_goes_with_its_credential(
 def test_projects_and_trainings_are_forgotten_only_when_a_person_says_so(
     world: World, post: Post, lab: Cluster
 ) -> None:
-    department = services.create_department(actor=None, cluster=lab, name="far")
+    department = make("department", cluster=lab, name="far")
     project = services.create_project(actor=None, department=department, name="away")
     running = _workload(world, project, "runs", "Running")
     ended = _workload(world, project, "ended", "Completed")

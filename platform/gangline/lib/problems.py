@@ -1,0 +1,54 @@
+"""What is wrong with a value: a code, where, and what a sentence needs."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One reason why a value is refused, or deserves a look.
+
+    ``path`` names the field as the model calls it; rows of a part are counted
+    (``quotas.2.gpus``); empty: the whole object. ``params`` holds the ``value`` and what was
+    ``accepted``; ``raw`` is a whole sentence of another program or of Django, shown and never
+    parsed.
+    """
+
+    code: str
+    path: str = ""
+    params: Mapping[str, Any] = field(default_factory=dict)
+    severity: Severity = "error"
+    source: str = ""
+
+    @property
+    def message(self) -> str:
+        return str(self.params.get("raw", "")) or self.code
+
+    def as_dict(self, path: str | None = None) -> dict[str, Any]:
+        """The problem as JSON; ``path`` replaces the model's name by the wire's."""
+        found: dict[str, Any] = {
+            "path": self.path if path is None else path,
+            "rule": self.code,
+            "message": self.message,
+        }
+        if "value" in self.params:
+            found["value"] = self.params["value"]
+        return found | ({"source": self.source} if self.source else {})
+
+
+class Refused(Exception):
+    """Values that cannot be stored, with every reason."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__("; ".join(f"{p.path}: {p.message}" for p in problems))
+        self.problems = problems
+
+
+def under(prefix: str, problems: list[Problem]) -> Iterator[Problem]:
+    """The same problems one level deeper: ``gpus`` → ``quotas.2.gpus``."""
+    for one in problems:
+        path = f"{prefix}.{one.path}" if one.path else prefix
+        yield Problem(one.code, path, one.params, one.severity, one.source)

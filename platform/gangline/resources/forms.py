@@ -1,0 +1,85 @@
+"""The form of a resource: Django's ModelForm, drawn by the product's field template."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django import forms
+from django.db.models import QuerySet
+
+from gangline.access.actor import Actor
+from gangline.access.grants import holds, visible_scopes
+from gangline.forms.bound import field_view
+from gangline.forms.fields import SectionView
+from gangline.lib.problems import Problem
+
+from .models import Versioned
+from .resource import Resource
+
+
+class ResourceForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Reads what was typed. The rules run once, in `resources.services`."""
+
+    sections: ClassVar[tuple[tuple[str, tuple[str, ...]], ...]] = ()
+    """Title and fields of each part; empty: all in one."""
+    not_edited: ClassVar[frozenset[str]] = frozenset()
+    """Fields that are chosen once, when the object is made."""
+    version = forms.IntegerField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, resource: Resource[Any], actor: Actor, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.resource, self.actor = resource, actor
+        for name in self.not_edited if self.is_edit else ():
+            self.fields[name].disabled = True
+        if isinstance(self.instance, Versioned):
+            self.initial["version"] = self.instance.version
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Narrow choices to what the actor may choose; set what a new object begins with."""
+
+    @property
+    def is_edit(self) -> bool:
+        return not self.instance._state.adding
+
+    def places(self, rows: QuerySet[Any], *, within: str = "scope") -> QuerySet[Any]:
+        """Those of ``rows`` in whose scope the actor may do this; ``self``: rows are scopes."""
+        permission = self.resource.permission("edit" if self.is_edit else "create")
+        if within == "self":
+            return rows.filter(pk__in=visible_scopes(self.actor.user, permission))
+        return rows.filter(holds(self.actor.user, permission, within))
+
+    def _post_clean(self) -> None:
+        """ModelForm would judge the instance here; the service does, with everything else."""
+
+    def values(self) -> dict[str, Any]:
+        """Values of the model's own fields."""
+        own = {one.name for one in self._meta.model._meta.concrete_fields}
+        return {
+            name: value
+            for name, value in self.cleaned_data.items()
+            if name in own and name != "version"
+        }
+
+    def parts(self) -> Mapping[str, Any]:
+        """Rows that are stored with the object."""
+        return {}
+
+    def refuse(self, problems: list[Problem]) -> None:
+        """Put the problems that the service found beside their fields."""
+        for problem in problems:
+            name = problem.path if problem.path in self.fields else None
+            self.add_error(name, problem.message)
+
+    def views(self) -> list[SectionView]:
+        """What the page draws."""
+        visible = [name for name in self.fields if not self[name].is_hidden]
+        sections = self.sections or (("", tuple(visible)),)
+        named = {name for _, names in sections for name in names}
+        rest = tuple(name for name in visible if name not in named)
+        return [
+            SectionView(
+                f"s{number}", title, [field_view(self[n]) for n in names if n in self.fields]
+            )
+            for number, (title, names) in enumerate((*sections, ("", rest)))
+            if any(n in self.fields for n in names)
+        ]
