@@ -64,7 +64,7 @@ def begin(
 
 def _freeze(action: BulkAction, rows: QuerySet[Workload]) -> int:
     """One statement, however many there are."""
-    sql, parameters = rows.order_by().values("pk")[: MOST + 1].query.sql_with_params()
+    sql, parameters = rows.order_by().values("id")[: MOST + 1].query.sql_with_params()
     quote = connection.ops.quote_name
     key = BulkAction._meta.pk.get_db_prep_value(action.pk, connection)
     with connection.cursor() as cursor:

@@ -5,7 +5,7 @@ from uuid import UUID, uuid4
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -23,14 +23,23 @@ from workloads.models import BulkAction, ItemState, Workload
 from workloads.selectors import listing
 from workloads.services import bulk
 from workloads.tables import WORKLOADS
-from workloads.views.verbs import VERBS, Verb
+from workloads.views.actions import VERBS, act_on_checked, back_from, crumbs
 
 MOST_SHOWN = 200
 
 
-def act_on_all(request: HttpRequest, actor: Actor, action: str, back: str) -> HttpResponse:
-    """POST of a list with ``all``: every workload that its address showed by ``since``."""
-    verb, address = VERBS[action], request.POST.get("address", "")
+@login_required
+@require_POST
+def act_on_several(request: HttpRequest) -> HttpResponse:
+    """The form around a list: the checked rows at once, or all that match in the background."""
+    action = request.POST.get("action", "")
+    if "all" in request.POST and action in VERBS:
+        return _act_on_all(request, actor_of(request, "form"), action)
+    return act_on_checked(request)
+
+
+def _act_on_all(request: HttpRequest, actor: Actor, action: str) -> HttpResponse:
+    address, back = request.POST.get("address", ""), back_from(request, reverse("workload-list"))
     try:
         since = moment(request.POST.get("since", ""), zoned=True)
         key = UUID(request.POST["key"]) if "key" in request.POST else uuid4()
@@ -38,7 +47,7 @@ def act_on_all(request: HttpRequest, actor: Actor, action: str, back: str) -> Ht
         return HttpResponseBadRequest("since and key must be those of the page.")
     rows = _matching(actor.user, address, since)
     if "sure" not in request.POST:
-        return ask(request, _question(verb, action, rows.count(), request, back, key))
+        return ask(request, _question(request, action, rows.count(), back, key))
     try:
         made = bulk.begin(actor=actor, key=key, action=action, rows=rows, query=address)
     except bulk.TooMany:
@@ -52,11 +61,8 @@ def act_on_all(request: HttpRequest, actor: Actor, action: str, back: str) -> Ht
 def result(request: HttpRequest, action_id: UUID) -> HttpResponse:
     """How far it is, and what could not be done. Only for who asked for it."""
     made = get_object_or_404(BulkAction, pk=action_id, actor=actor_of(request, "form").user)
-    counted = dict(
-        made.items.order_by().values_list("state").annotate(count=Count("pk")).values_list()
-        if False
-        else made.items.order_by().values("state").annotate(n=Count("pk")).values_list("state", "n")
-    )
+    states = made.items.order_by().values("state").annotate(count=Count("pk"))
+    counted = dict(states.values_list("state", "count"))
     others = made.items.filter(state__in=[ItemState.REFUSED, ItemState.SKIPPED])
     context = {
         "made": made,
@@ -65,7 +71,7 @@ def result(request: HttpRequest, action_id: UUID) -> HttpResponse:
         "done": made.total - counted.get(ItemState.WAITING, 0),
         "others": others.select_related("workload").order_by("state", "id")[:MOST_SHOWN],
         "retry_key": uuid4(),
-        "back": f"{reverse('workload-list')}?{made.query}" if made.query else "/workloads",
+        "back": f"{reverse('workload-list')}?{made.query}",
     }
     return render(request, "workloads/bulk_result.html", context)
 
@@ -91,38 +97,28 @@ def retry(request: HttpRequest, action_id: UUID) -> HttpResponse:
     return redirect("workload-bulk-result", again.pk)
 
 
-def _matching(user: User, address: str, since: datetime) -> "listing.QuerySet[Workload]":
+def _matching(user: User, address: str, since: datetime) -> QuerySet[Workload]:
     query = read(WORKLOADS, QueryDict(address[:4000]), user)
     projects = visible_projects(user, Permission.WORKLOAD_VIEW).order_by()
     listed = listing.listed(projects.values_list("pk", flat=True), query)
     return listed.fitting.filter(created_at__lte=since)
 
 
-def _question(
-    verb: Verb, action: str, count: int, request: HttpRequest, back: str, key: UUID
-) -> Question:
+def _question(request: HttpRequest, action: str, count: int, back: str, key: UUID) -> Question:
+    verb = VERBS[action]
     what = f"{grouped(count)} workload{'' if count == 1 else 's'}"
-    fits = count <= bulk.MOST
-    hidden = {
-        "all": "1",
-        "action": action,
-        "address": request.POST.get("address", ""),
-        "since": request.POST.get("since", ""),
-        "key": str(key),
-        "next": back,
-    }
-    name = verb.verb or verb.label
+    fits = 0 < count <= bulk.MOST
+    kept = {name: request.POST.get(name, "") for name in ("all", "action", "address", "since")}
+    text = f"{verb.texts[1]} Each one is done in turn, in the background."
     return Question(
-        title=f"{name} all {what}?" if fits else f"{what} are too many",
-        text=f"{verb.text_for_several} They are taken one after another in the background.".strip()
-        if fits
-        else _too_many(),
-        verb=f"{name} {what}" if fits else "Back to the list",
-        action=reverse("workload-bulk"),
+        title=f"{verb.verb} all {what}?" if fits else f"{verb.verb} is not possible for {what}",
+        text=text.strip() if fits else _too_many(),
+        verb=f"{verb.verb} {what}" if fits else "Back",
+        action=reverse("workload-bulk") if fits else back,
         cancel_url=back,
         is_harmful=verb.is_harmful and fits,
-        hidden=hidden | ({"sure": "1"} if fits else {}),
-        crumbs=[("Workloads", reverse("workload-list")), (name, "")],
+        hidden=kept | {"key": str(key), "next": back, "sure": "1"},
+        crumbs=crumbs((verb.verb, "")),
     )
 
 

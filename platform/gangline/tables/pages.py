@@ -190,6 +190,11 @@ class TablePage(Generic[Row]):
         return self.found.last
 
     @property
+    def has_more(self) -> bool:
+        """Whether more rows fit than are on this page."""
+        return bool(self.found.previous or self.found.next)
+
+    @property
     def previous_url(self) -> str:
         return self._url(before=self.found.previous) if self.found.previous else ""
 
