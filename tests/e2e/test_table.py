@@ -98,9 +98,10 @@ def names(page: Page) -> list[str]:
 def test_the_address_is_the_state(window: Windows, page: Page) -> None:
     """AC-T01, AC-T02."""
     page.get_by_role("button", name="Project").click()
-    page.get_by_label("nlp").check()
+    project = page.get_by_role("checkbox", name="nlp", exact=True)
+    project.check()
     page.wait_for_url(re.compile(r"project=\d+$"))
-    expect(page.get_by_label("nlp")).to_be_focused()
+    expect(project).to_be_focused()
     search = page.get_by_label("Search workloads")
     search.press_sequentially("w-1", delay=400)
     page.wait_for_url(re.compile("q=w-1"))

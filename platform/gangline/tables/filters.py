@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import UUID
@@ -104,7 +104,7 @@ class Filter:
         """Raises BadValue for what cannot be compared."""
         if self.kind is Kind.DATES:
             _day(values[0])
-            _day(values[1])
+            _day(values[1], is_end=True)
         elif self.kind is Kind.NUMBERS:
             _number(values[0])
             _number(values[1])
@@ -204,7 +204,7 @@ def _day(text: str, *, is_end: bool = False) -> datetime | None:
         if len(text) > len("2026-01-31"):
             return texts.moment(text.replace(" ", "+"))
         day = date.fromisoformat(text) + timedelta(days=is_end)
-        return timezone.make_aware(datetime.combine(day, time()))
+        return timezone.make_aware(datetime.combine(day, time())).astimezone(UTC)
     except (ValueError, OverflowError):
         raise BadValue("a day such as 2026-01-31") from None
 

@@ -249,7 +249,7 @@ class TablePage(Generic[Row]):
     def swapped(self) -> str:
         """Ids of what a new filter changes beside the rows, for ``hx-select-oob``."""
         counted = [f"count-{one.filter.name}" for one in self.main_controls]
-        ids = ["table-above", "table-tools", "count-more", "count-filters", *counted]
+        ids = ["table-above", "table-tools", "table-kept", "count-more", "count-filters", *counted]
         return ",".join(f"#{one}" for one in ids)
 
     def _url(self, **changes: str | None) -> str:
