@@ -9,7 +9,7 @@ token_revoked = Signal()
 """Sent with ``token`` and ``by``."""
 
 link_made = Signal()
-"""Sent with ``user``: a sign-in link was printed for this person."""
+"""Sent with ``user`` and ``by`` (None for the command line): a link was made for ``user``."""
 
 link_used = Signal()
 """Sent with ``user`` and ``request``."""

@@ -87,8 +87,8 @@ def _about_token(action: str, token: ApiToken, by: User | None) -> None:
 
 
 @receiver(signals.link_made)
-def _link_made(sender: Any, user: User, **_: Any) -> None:
-    _about_user(actions.LINK_CREATE, user, None)
+def _link_made(sender: Any, user: User, by: User | None, **_: Any) -> None:
+    _about_user(actions.LINK_CREATE, user, _Visitor(user=by) if by else None)
 
 
 def _about_user(action: str, user: User, actor: _Visitor | None) -> None:

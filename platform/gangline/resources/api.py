@@ -17,14 +17,14 @@ from gangline.access.actor import Actor, actor_of
 from gangline.accounts.models import ApiToken, User
 from gangline.api import filtering
 from gangline.api.errors import Answer, answers
-from gangline.api.paging import answer, known_only, page_of, sorting
+from gangline.api.paging import DEFAULT_LIMIT, answer, known_only, page_of, sorting
+from gangline.db.versioned import Versioned
 from gangline.lib.answers import error_body
 from gangline.lib.problems import Problem, Refused
 from gangline.lib.texts import camel
 from gangline.tables.query import MAX_SEARCH, printable, search_in
 
 from . import services
-from .models import Versioned
 from .resource import Resource
 
 LIST = frozenset({"filterBy", "sortBy", "sortOrder", "offset", "limit", "search", "verbosity"})
@@ -129,7 +129,8 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
         if not wire.is_paged:
             found = [self.present(row) for row in rows[: MOST_ROWS * 20]]
             return Response({wire.envelope: found} if wire.envelope else found)
-        page = page_of(request, most=MOST_ROWS)
+        limit = DEFAULT_LIMIT if wire.envelope else MOST_ROWS
+        page = page_of(request, default_limit=limit, most=MOST_ROWS)
         found = [self.present(row) for row in rows[page.offset : page.offset + page.limit + 1]]
         if not wire.envelope:
             return Response(found[: page.limit])
@@ -238,12 +239,15 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
         return self.resource.serializer_class
 
     def filtered(self, request: Request) -> QuerySet[Any]:
-        fields = self.resource.table.for_clients()
         rows = self.base_rows().filter(
-            filtering.conditions(request.query_params.getlist("filterBy"), fields)
+            filtering.conditions(request.query_params.getlist("filterBy"), self.fields())
         )
         search = printable(request.query_params.get("search", ""))[:MAX_SEARCH]
         return rows.filter(search_in(self.resource.table.search, search)) if search else rows
+
+    def fields(self) -> dict[str, filtering.Filter]:
+        """What ``filterBy`` may name."""
+        return self.resource.table.for_clients()
 
     def sorts(self) -> dict[str, str]:
         return {one.wire: one.column for one in self.resource.table.filters if one.wire}

@@ -54,9 +54,8 @@ def urlpatterns_of(resource: Resource[Any]) -> Iterator[URLPattern]:
 
 def _converter(model: type[Model], lookup: str) -> str:
     field: Any = model._meta.pk if lookup == "pk" else model._meta.get_field(lookup)
-    return {"UUIDField": "uuid", "BigAutoField": "int", "AutoField": "int"}.get(
-        field.get_internal_type(), "str"
-    )
+    whole = dict.fromkeys(("BigAutoField", "AutoField", "IntegerField"), "int")
+    return {"UUIDField": "uuid", **whole}.get(field.get_internal_type(), "str")
 
 
 def _described(base: Any, resource: Resource[Any]) -> Any:

@@ -17,7 +17,7 @@ from django.utils.module_loading import import_string
 from django.utils.text import capfirst
 
 from gangline.access.actor import Actor
-from gangline.access.grants import can, holds
+from gangline.access.grants import can, held_anywhere, holds
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.scopes.models import Scope
@@ -115,6 +115,8 @@ class Resource(Generic[M]):
     verbs: frozenset[str] = frozenset(VERBS)
     scope_path: str = "scope"
     """From a row to its scope; empty: everything belongs to the tenant."""
+    seen_from_anywhere: bool = False
+    """Who may view such things in one place sees all of them: people, groups, roles."""
     table: ResourceTable
     form: str = ""
     """Dotted name of a `ResourceForm`."""
@@ -131,6 +133,15 @@ class Resource(Generic[M]):
     confirm_by_name: bool = False
     """Deletion takes the name, typed."""
     can_copy: bool = False
+    lookup: str = "pk"
+    """What stands in the addresses of its pages."""
+    name_field: str = "name"
+    """Beside which it is told that the name is taken."""
+    form_template: str = "resources/form.html"
+    delete_word: str = "Delete"
+    deleted_word: str = "was deleted"
+    links: tuple[tuple[str, str, str], ...] = ()
+    """Label, name of the address and icon of what stands beside New above the list."""
 
     # Words
 
@@ -150,7 +161,7 @@ class Resource(Generic[M]):
         return str(obj)
 
     def id_of(self, obj: M) -> str:
-        return str(obj.pk)
+        return str(getattr(obj, self.lookup))
 
     # Addresses
 
@@ -185,6 +196,8 @@ class Resource(Generic[M]):
     def visible(self, user: User) -> QuerySet[M]:
         """Every object that the person may see."""
         rows: QuerySet[M] = self.model._default_manager.all()
+        if self.seen_from_anywhere:
+            return rows if self.permission("view") in held_anywhere(user) else rows.none()
         if not self.scope_path:
             return rows if can(user, self.permission("view"), tenant_scope()) else rows.none()
         return rows.filter(holds(user, self.permission("view"), self.scope_path))

@@ -18,11 +18,12 @@ from gangline.access.refusals import NotAllowed
 from gangline.audit.services import record
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
+from gangline.db.versioned import Versioned
 from gangline.lib.problems import Problem, Refused
 from gangline.scopes.models import Scope
 from gangline.scopes.selectors import tenant_scope
 
-from .models import TreeNode, Versioned
+from .models import TreeNode
 from .registry import get, usages
 from .resource import Resource, Usage
 
@@ -181,10 +182,10 @@ def problems_of(error: ValidationError) -> list[Problem]:
     ]
 
 
-def _at_name(problem: Problem) -> Problem:
+def _at_name(resource: Resource[Any], problem: Problem) -> Problem:
     """A constraint over several fields is about the name, the one that a person chose."""
     is_taken = problem.code == "unique" and not problem.path
-    return replace(problem, path="name") if is_taken else problem
+    return replace(problem, path=resource.name_field) if is_taken else problem
 
 
 def _problem(path: str, error: ValidationError) -> Problem:
@@ -226,7 +227,7 @@ def _judge(resource: Resource[M], obj: M, *, actor: Actor | None, before: M | No
         obj.full_clean(exclude=exclude)
         resource.check(obj, actor=actor, before=before)
     except ValidationError as error:
-        raise Refused([_at_name(one) for one in problems_of(error)]) from None
+        raise Refused([_at_name(resource, one) for one in problems_of(error)]) from None
 
 
 @contextmanager
@@ -240,7 +241,7 @@ def _unique(resource: Resource[M], obj: M) -> Iterator[None]:
             obj.validate_constraints()
             obj.validate_unique()
         except ValidationError as error:
-            raise Refused([_at_name(one) for one in problems_of(error)]) from None
+            raise Refused([_at_name(resource, one) for one in problems_of(error)]) from None
         raise
 
 

@@ -39,6 +39,7 @@ INSTALLED_APPS = [
     "gangline.clusters",
     "gangline.organization",
     "gangline.access",
+    "gangline.people",
     "gangline.policies",
     "gangline.forms",
     "gangline.tables",
