@@ -80,12 +80,13 @@ class Context:
         if not self.resource.is_governed(verb):
             return owners
         place = self.resource.place(obj, verb)
+        anywhere = verb == "view" and self.resource.seen_from_anywhere
         above = {scope.pk for scope in scopes_to(Scope.objects.get(pk=place.pk))}
         permission = self.resource.permission(verb)
         return owners | {
             name
             for name, (role, scope) in self.world.roles.items()
-            if scope.pk in above and permission in ROLES[role].permissions
+            if (anywhere or scope.pk in above) and permission in ROLES[role].permissions
         }
 
 
@@ -201,7 +202,7 @@ def rights_to_write(c: Context) -> None:
 def invisible_is_absent(c: Context) -> None:
     """What one may not see answers exactly like what does not exist."""
     made = c.sample.make(c.world, "hidden")
-    kind = "int" if isinstance(made.pk, int) else "uuid"
+    kind = "int" if c.resource.id_of(made).isdigit() else "uuid"
     hidden = c.api("stranger", "GET", f"/{c.resource.id_of(made)}")
     absent = c.api("stranger", "GET", f"/{ABSENT[kind]}")
     assert (hidden.status_code, hidden.content) == (absent.status_code, absent.content)

@@ -6,9 +6,7 @@ from typing import Any, ClassVar
 
 from django.contrib.auth.hashers import make_password
 from django.db import transaction
-from django.db.models import (
-    QuerySet,
-)
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -23,7 +21,8 @@ from gangline.access.permissions import Permission
 from gangline.access.roles import ROLES
 from gangline.accounts import services as accounts
 from gangline.accounts.models import User
-from gangline.api.paging import BadQuery, flag, known_only, page_of
+from gangline.api import filtering
+from gangline.api.paging import BadQuery, flag, known_only, page_of, sorting
 from gangline.api.schema import errors
 from gangline.lib.problems import Problem, Refused
 from gangline.lib.texts import whole
@@ -85,6 +84,9 @@ class UserViewSet(ResourceViewSet):
         return Response({})
 
 
+ROLE_SORTS = ("id", "name", "createdAt", "updatedAt", "createdBy")
+
+
 class RoleViewSet(ResourceViewSet):
     """The built-in roles, and those that were made here."""
 
@@ -92,8 +94,18 @@ class RoleViewSet(ResourceViewSet):
         known_only(request, LIST)
         if self.resource.permission("view") not in held_anywhere(self.user):
             return Response([])
+        filtering.conditions(request.query_params.getlist("filterBy"), {})
+        column, descending = sorting(request, {name: name for name in ROLE_SORTS}, "id")
+        page = page_of(request, default_limit=MOST_ROWS, most=MOST_ROWS)
+        search = request.query_params.get("search", "").casefold()
         rows = {row.pk: row for row in self.base_rows()}
-        return Response([wire_role(role, rows.get(role.id)) for role in all_roles()])
+        found = [
+            wire_role(role, rows.get(role.id))
+            for role in all_roles()
+            if search in role.label.casefold()
+        ]
+        found.sort(key=lambda one: one[column], reverse=descending)
+        return Response(found[page.offset : page.offset + page.limit])
 
     def retrieve(self, request: Request, pk: Any, **kwargs: Any) -> Response:
         built_in = next((role for role in ROLES.values() if role.id == pk), None)
@@ -148,8 +160,6 @@ class AccessRuleViewSet(ResourceViewSet):
         return super().sorts() | {"scopeName": "scope__name", "id": "pk"}
 
     def _sorting(self, request: Request) -> tuple[str, bool]:
-        from gangline.api.paging import sorting
-
         return sorting(request, self.sorts(), "id")
 
     def _narrowed(self, request: Request, rows: QuerySet[Any]) -> QuerySet[Any]:

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.text import slugify
 
 from gangline.access.actor import Actor
-from gangline.access.grants import held_anywhere, roles_by_key, rules_of
+from gangline.access.grants import roles_by_key, rules_of
 from gangline.access.models import AccessRule, CustomRole, Group
 from gangline.access.roles import ROLES
 from gangline.access.services import (
@@ -40,14 +40,11 @@ NEVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class TenantWide(Resource[M]):
-    """Belongs to the installation: seen by who may see such things anywhere, changed from there."""
+    """Belongs to the installation: changed from there."""
 
     scope_path = ""
+    seen_from_anywhere = True
     related = ("created_by", "updated_by")
-
-    def visible(self, user: User) -> QuerySet[M]:
-        rows: QuerySet[M] = self.model._default_manager.all()
-        return rows if self.permission("view") in held_anywhere(user) else rows.none()
 
 
 def rules_panel(request: HttpRequest, rules: QuerySet[AccessRule]) -> dict[str, Any]:
@@ -274,7 +271,7 @@ class AccessRules(Resource[AccessRule]):
     key = "access_rule"
     path = "access-rules"
     icon = "key"
-    name_field = ""
+    name_field = "subject"
     lede = "Who has which role where. A rule holds in its place and everything below it."
     empty_text = "A rule gives a user or a group a role in a project, a department or everywhere."
     verbs = frozenset({"view", "create", "delete"})
@@ -290,6 +287,7 @@ class AccessRules(Resource[AccessRule]):
         serializer="gangline.people.serializers.AccessRuleSerializer",
         viewset="gangline.people.api.AccessRuleViewSet",
         methods=frozenset({"list", "count", "create", "get", "delete"}),
+        is_paged=False,
     )
 
     def name_of(self, obj: AccessRule) -> str:

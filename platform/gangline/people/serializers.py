@@ -6,6 +6,7 @@ from typing import Any
 from rest_framework import serializers
 
 from gangline.access.models import AccessRule, CustomRole, Group
+from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.resources.api import ResourceSerializer
 
@@ -71,7 +72,7 @@ class RoleSerializer(ResourceSerializer):
     """``allows`` has our own names of permissions; ``permissions`` the ones of the clients."""
 
     id = serializers.IntegerField(read_only=True)
-    allows = serializers.ListField(child=serializers.CharField(max_length=60), max_length=200)
+    allows = serializers.ListField(child=serializers.ChoiceField(choices=[*Permission]))
     allows_own = serializers.ListField(child=serializers.CharField(), read_only=True)
     permissions = serializers.ListField(child=serializers.DictField(), read_only=True)
     created_by = serializers.CharField(read_only=True)

@@ -139,9 +139,7 @@ def _link_page(request: HttpRequest, user: User) -> HttpResponse:
 def role_list(request: HttpRequest) -> HttpResponse:
     """The built-in roles and those that were made here, with how often each is given."""
     user = actor_user(request)
-    held = held_anywhere(user)
-    if Permission.ROLE_VIEW not in held:
-        raise Http404
+    may_see = Permission.ROLE_VIEW in held_anywhere(user)
     rules = get("access_rule").visible(user).order_by()
     counted = dict(rules.values_list("role").annotate(n=Count("pk")))
     rules_url = get("access_rule").list_url()
@@ -153,7 +151,10 @@ def role_list(request: HttpRequest) -> HttpResponse:
         for role in CustomRole.objects.order_by("name")
     ]
     context = {
-        "rows": [(*row[:4], counted.get(row[4], 0), f"{rules_url}?role={row[4]}") for row in rows],
+        "rows": [
+            (*row[:4], counted.get(row[4], 0), f"{rules_url}?role={row[4]}")
+            for row in (rows if may_see else ())
+        ],
         "may_create": visible_scopes(user, Permission.ROLE_CREATE).exists(),
     }
     return render(request, "people/roles.html", context)

@@ -18,7 +18,7 @@ from gangline.access.actor import Actor, actor_of
 from gangline.accounts.models import User
 from gangline.api import filtering
 from gangline.api.errors import Answer, answers
-from gangline.api.paging import answer, known_only, page_of, sorting
+from gangline.api.paging import DEFAULT_LIMIT, answer, known_only, page_of, sorting
 from gangline.db.versioned import Versioned
 from gangline.lib.answers import error_body
 from gangline.lib.problems import Problem, Refused
@@ -140,7 +140,8 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
         if not wire.is_paged:
             found = [self.present(row) for row in rows[: MOST_ROWS * 20]]
             return Response({wire.envelope: found} if wire.envelope else found)
-        page = page_of(request, most=MOST_ROWS)
+        limit = DEFAULT_LIMIT if wire.envelope else MOST_ROWS
+        page = page_of(request, default_limit=limit, most=MOST_ROWS)
         found = [self.present(row) for row in rows[page.offset : page.offset + page.limit + 1]]
         if not wire.envelope:
             return Response(found[: page.limit])

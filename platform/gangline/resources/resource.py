@@ -18,7 +18,7 @@ from django.utils.module_loading import import_string
 from django.utils.text import capfirst
 
 from gangline.access.actor import Actor
-from gangline.access.grants import can, holds
+from gangline.access.grants import can, held_anywhere, holds
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.scopes.models import Scope
@@ -116,6 +116,8 @@ class Resource(Generic[M]):
     verbs: frozenset[str] = frozenset(VERBS)
     scope_path: str = "scope"
     """From a row to its scope; empty: everything belongs to the tenant."""
+    seen_from_anywhere: bool = False
+    """Who may view such things in one place sees all of them: people, groups, roles."""
     own_path: str = ""
     """The field that names whose an object is: the owner needs no permission, others do."""
     table: ResourceTable
@@ -212,6 +214,8 @@ class Resource(Generic[M]):
     def visible(self, user: User) -> QuerySet[M]:
         """Every object that the person may see."""
         rows: QuerySet[M] = self.model._default_manager.all()
+        if self.seen_from_anywhere:
+            return rows if self.permission("view") in held_anywhere(user) else rows.none()
         if not self.scope_path:
             if self.is_governed("view") and can(user, self.permission("view"), tenant_scope()):
                 return rows
