@@ -34,6 +34,8 @@ class Sample:
     used: Callable[[World, Any], str] | None = None
     """Make something that uses the object; returns its name."""
     secret_field: str = ""
+    shows_secret: bool = False
+    """The answer to a new one is a page with its secret."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Checks that do not apply, each with the reason."""
 
@@ -46,7 +48,38 @@ def _shelf(world: World, name: str) -> Any:
     return make("shelf", scope=world.department.scope, name=name)
 
 
+def _access_key(world: World, name: str) -> Any:
+    """The administrator's, until they have enough."""
+    for person in world.people.values():
+        if person.client_secrets.count() < 10:
+            return make("access_key", user=person, name=name)
+    raise LookupError("nobody can have one more")
+
+
+_BAD_NAMES = ("", "a", "A", "1a", "a b", "a-", "é" * 5, "a" * 64, "-a")
+
 SAMPLES: dict[str, Sample] = {
+    "service_account": Sample(
+        make=lambda world, name: make("service_account", name=name),
+        form=lambda world, name: {"name": name, "enabled": "on"},
+        body=lambda world, name: {"name": name},
+        edit={"enabled": ""},
+        body_edit={"enabled": False},
+        bad=tuple(("name", name) for name in _BAD_NAMES),
+        bad_body=(("name", 7), ("name", "A"), ("nme", "x"), ("enabled", "no"), ("name", ["a"])),
+        shows_secret=True,
+        left_out={"in_use": "nothing uses it"},
+    ),
+    "access_key": Sample(
+        make=_access_key,
+        form=lambda world, name: {"name": name},
+        body=lambda world, name: {"name": name},
+        edit={"name": "renamed"},
+        bad=tuple(("name", name) for name in _BAD_NAMES),
+        bad_body=(("name", 7), ("name", "A"), ("nme", "x"), ("userId", 1)),
+        shows_secret=True,
+        left_out={"in_use": "nothing uses it"},
+    ),
     "shelf": Sample(
         make=_shelf,
         form=lambda world, name: {

@@ -69,8 +69,17 @@ API: dict[str, dict[str, Codes]] = {
     "v1/authorization/me/access-rules": {"GET": EVERYBODY},
     "v1/authorization/me/access-rules/count": {"GET": EVERYBODY},
 }
-WITHOUT_RIGHTS = {"v1/openapi.json", "v1/openapi.yaml", r"^.*\Z"}
-"""The description names no data; the last one is the 404 of the API."""
+OF_KEYS = {
+    f"v1/{path}{end}"
+    for path, ends in {
+        "apps": ("", "/<uuid:pk>", "/<uuid:pk>/secret"),
+        "administration/access-keys": ("", "/<uuid:pk>"),
+    }.items()
+    for end in ends
+}
+"""Service accounts and access keys at their older addresses: tests/programs."""
+WITHOUT_RIGHTS = OF_KEYS | {"v1/token", "v1/openapi.json", "v1/openapi.yaml", r"^.*\Z"}
+"""The first takes credentials, the description names no data; the last one is the 404."""
 
 PUBLIC_PAGES = {"login", "logout", "enter/<str:secret>", "theme"}
 FOR_DEVELOPERS = {"styleguide"}

@@ -1,6 +1,5 @@
 """Making people, tokens and sign-in links; secrets are shown once and only their hash is kept."""
 
-import hashlib
 import hmac
 import logging
 import re
@@ -22,7 +21,7 @@ from gangline.db.clock import db_now
 from gangline.db.prepared import Prepared, prepare
 
 from . import signals
-from .models import ApiToken, SignInLink, User
+from .models import ApiToken, SignInLink, TokenSession, User, hash_of
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +29,8 @@ TOKEN_DAYS_MAX = 90
 LINK_MINUTES = 15
 MOST_PER_ADDRESS = 50
 ADDRESS_WINDOW = timedelta(minutes=10)
-_TOKEN = re.compile(r"gangline_([a-z0-9]{12})_([A-Za-z0-9_-]{43})\Z")
+TOKEN_PREFIX = "gangline_"  # noqa: S105
+_TOKEN = re.compile(TOKEN_PREFIX + r"([a-z0-9]{12})_([A-Za-z0-9_-]{43})\Z")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._@-]{0,61}[A-Za-z0-9])?\Z")
 INVITE_MINUTES = 72 * 60
 _KID_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -102,12 +102,12 @@ def make_token(*, user: User, name: str, days: int, by: User | None = None) -> N
             kid=kid,
             user=user,
             name=name,
-            secret_hash=_hash(secret),
+            secret_hash=hash_of(secret),
             created_at=now,
             expires_at=now + timedelta(days=days),
         )
         signals.token_made.send(sender=ApiToken, token=token, by=by)
-    return NewToken(text=f"gangline_{kid}_{secret}", token=token)
+    return NewToken(text=f"{TOKEN_PREFIX}{kid}_{secret}", token=token)
 
 
 def revoke_token(*, token: ApiToken, by: User | None = None) -> None:
@@ -125,8 +125,8 @@ def token_of(text: str) -> ApiToken | None:
         return None
     kid, secret = match.groups()
     token = _token(kid)
-    expected = token.secret_hash if token else _hash("")
-    if not hmac.compare_digest(expected, _hash(secret)) or token is None:
+    expected = token.secret_hash if token else hash_of("")
+    if not hmac.compare_digest(expected, hash_of(secret)) or token is None:
         return None
     now = db_now()
     if token.revoked_at is not None or token.expires_at <= now or not token.user.is_active:
@@ -184,7 +184,7 @@ def make_sign_in_link(
             # The one that was shown before may be in the wrong hands.
             SignInLink.objects.filter(user=user, purpose=purpose).delete()
         SignInLink.objects.create(
-            secret_hash=_hash(secret),
+            secret_hash=hash_of(secret),
             user=user,
             purpose=purpose,
             expires_at=now + timedelta(minutes=minutes),
@@ -197,7 +197,7 @@ def live_link(secret: str) -> SignInLink | None:
     """The link while it works, with its user. Changes nothing."""
     links = SignInLink.objects.select_related("user")
     return links.filter(
-        pk=_hash(secret), used_at=None, expires_at__gt=db_now(), user__is_active=True
+        pk=hash_of(secret), used_at=None, expires_at__gt=db_now(), user__is_active=True
     ).first()
 
 
@@ -210,11 +210,11 @@ def use_sign_in_link(secret: str, password: str | None = None) -> User | None:
     with transaction.atomic():
         # One UPDATE decides between two clicks at the same moment.
         spent = SignInLink.objects.filter(
-            pk=_hash(secret), used_at=None, expires_at__gt=now, user__is_active=True
+            pk=hash_of(secret), used_at=None, expires_at__gt=now, user__is_active=True
         ).update(used_at=now)
         if not spent:
             return None
-        user = SignInLink.objects.select_related("user").get(pk=_hash(secret)).user
+        user = SignInLink.objects.select_related("user").get(pk=hash_of(secret)).user
         if password is not None:
             set_password(user, password)
     return user
@@ -257,7 +257,9 @@ def rights_changed(*users: int) -> None:
 
 def deactivate(user: User) -> None:
     """Sign the person out everywhere, at the next request of every session and token."""
-    _activate(user, is_active=False, deactivated_at=db_now())
+    with transaction.atomic():
+        _activate(user, is_active=False, deactivated_at=db_now())
+        TokenSession.objects.filter(user=user).delete()
 
 
 def reactivate(user: User) -> None:
@@ -268,10 +270,6 @@ def reactivate(user: User) -> None:
 
 def _activate(user: User, **values: Any) -> None:
     User.objects.filter(pk=user.pk).update(auth_version=F("auth_version") + 1, **values)
-
-
-def _hash(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def prefer(user: User, **choices: bool) -> None:

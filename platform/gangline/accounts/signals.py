@@ -13,3 +13,6 @@ link_made = Signal()
 
 link_used = Signal()
 """Sent with ``user`` and ``request``."""
+
+tokens_granted = Signal()
+"""Sent with ``session`` (a TokenSession) and ``request``: a program signed in."""

@@ -5,13 +5,15 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import login, logout
 from django.forms import BaseForm
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render, resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST
 
+from gangline.lib.answers import error_body
+
 from . import middleware, signals
-from .forms import NewPasswordForm, SignInForm
+from .forms import LOCKED, NewPasswordForm, SignInForm
 from .models import SignInLink, User
 from .services import live_link, use_sign_in_link
 
@@ -76,6 +78,8 @@ def locked_out(
     request: HttpRequest, response: HttpResponse | None, credentials: Any = None
 ) -> HttpResponse:
     """Answer of django-axes after too many tries: neutral, and the typed name is kept."""
+    if request.path.startswith("/api/"):
+        return JsonResponse(error_body(429, LOCKED), status=429)
     form = SignInForm(request, request.POST, locked=True)
     target = local_target(request, request.POST.get("next", ""))
     return _page(request, form, target, status=429)

@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Model
 
 from gangline.access.actor import Actor
-from gangline.access.grants import can, who_can
+from gangline.access.grants import who_can
 from gangline.access.refusals import NotAllowed
 from gangline.audit.services import record
 from gangline.db.clock import db_now
@@ -67,14 +67,16 @@ def create(
     Raises Refused with every problem, or NotAllowed; nothing is stored then.
     """
     obj = resource.model(**values)
+    if resource.own_path and actor is not None:
+        setattr(obj, resource.own_path, actor.user)
     with transaction.atomic():
         above = _above(resource, obj)
         if above is not None:
-            _need(resource, actor, "create", above)
+            _need(resource, actor, "create", obj, above)
         _judge(resource, obj, actor=actor, before=None)
         if above is None:
             above = _above(resource, obj) or tenant_scope()
-            _need(resource, actor, "create", above)
+            _need(resource, actor, "create", obj, above)
         now = db_now()
         if isinstance(obj, Versioned):
             obj.created_at = obj.updated_at = now
@@ -113,7 +115,7 @@ def update(
     """
     with transaction.atomic():
         row = locked(resource.model._default_manager.filter(pk=obj.pk)).get()
-        _need(resource, actor, "edit", resource.place(row, "edit"))
+        _need(resource, actor, "edit", row, resource.place(row, "edit"))
         if version is not None and isinstance(row, Versioned) and row.version != version:
             raise Conflict(row)
         original = resource.model._default_manager.get(pk=obj.pk)
@@ -122,7 +124,7 @@ def update(
             setattr(row, name, value)
         _judge(resource, row, actor=actor, before=original)
         # A new place must be one in which the person may do the same.
-        _need(resource, actor, "edit", resource.place(row, "edit"))
+        _need(resource, actor, "edit", row, resource.place(row, "edit"))
         with _unique(resource, row):
             resource.save_parts(row, parts or {}, actor=actor)
             after = resource.snapshot(row)
@@ -154,7 +156,7 @@ def delete(
         if row is None:
             return
         place = resource.place(row, "delete")
-        _need(resource, actor, "delete", place)
+        _need(resource, actor, "delete", row, place)
         if version is not None and isinstance(row, Versioned) and row.version != version:
             raise Conflict(row)
         if found := usages(row, actor.user if actor else None):
@@ -211,9 +213,9 @@ def _above(resource: Resource[Any], obj: Model) -> Scope | None:
         return None
 
 
-def _need(resource: Resource[Any], actor: Actor | None, verb: str, scope: Scope) -> None:
-    permission = resource.permission(verb)
-    if actor is not None and not can(actor.user, permission, scope):
+def _need(resource: Resource[M], actor: Actor | None, verb: str, obj: M, scope: Scope) -> None:
+    if actor is not None and not resource.permits(actor.user, verb, obj, scope):
+        permission = resource.permission(verb)
         who = [user.username for user in who_can(permission, scope)]
         raise NotAllowed(permission, scope, who)
 

@@ -60,6 +60,8 @@ class ResourceView(LoginRequiredMixin, View):
         if verb not in self.resource.verbs:
             raise Http404
         if not self.resource.allows(self.actor.user, verb, obj):
+            if not self.resource.is_governed(verb):
+                raise Http404
             permission, place = self.resource.permission(verb), self.resource.place(obj, verb)
             record_denied(
                 actor=self.actor,
@@ -75,6 +77,8 @@ class ResourceView(LoginRequiredMixin, View):
     def may_create(self) -> bool:
         if "create" not in self.resource.verbs:
             return False
+        if self.resource.own_path:
+            return True
         return visible_scopes(self.actor.user, self.resource.permission("create")).exists()
 
     def context(self, **more: Any) -> dict[str, Any]:
@@ -82,6 +86,16 @@ class ResourceView(LoginRequiredMixin, View):
         if obj := more.get("object"):
             found["object_url"] = self.resource.url(obj)
         return found
+
+
+def shown_once(
+    request: HttpRequest, resource: Resource[Any], obj: Any, secret: str
+) -> HttpResponse:
+    """The page of a secret that has just been made."""
+    context = {"resource": resource, "object": obj, "name": resource.name_of(obj)}
+    facts = list(resource.facts_of(request, obj))
+    context |= {"object_url": resource.url(obj), "secret": secret, "facts": facts}
+    return render(request, "resources/once.html", context)
 
 
 class ListView(ResourceView):
@@ -202,6 +216,8 @@ class FormView(ResourceView):
         return form
 
     def done(self, saved: services.Saved[Any], sentence: str) -> HttpResponse:
+        if secret := self.resource.shown_once(saved.obj):
+            return shown_once(self.request, self.resource, saved.obj, secret)
         messages.success(self.request, f"{sentence} {saved.notice}".strip())
         return redirect(self.resource.url(saved.obj))
 

@@ -40,6 +40,7 @@ INSTALLED_APPS = [
     "gangline.organization",
     "gangline.access",
     "gangline.people",
+    "gangline.programs",
     "gangline.policies",
     "gangline.forms",
     "gangline.tables",
