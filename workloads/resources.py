@@ -3,13 +3,11 @@
 from gangline.organization import usage as organization_usage
 from gangline.organization.models import Project
 from gangline.resources.registry import Uses, get, register_usage
-from gangline.tables.columns import Column
+from gangline.resources.tables import column
 from workloads.selectors import listing
 from workloads.services import usage
 
-_RUNNING = Column(
-    "running", "Running", lambda row: str(row.running or 0), sort="running", right=True
-)
+_RUNNING = column("running", "Running", "running", sort="running", right=True)
 
 organization_usage.register(usage.Source())
 for _key, _path in (("project", "project"), ("department", "project__department")):

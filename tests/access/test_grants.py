@@ -17,7 +17,6 @@ from gangline.access.grants import (
 from gangline.access.models import AccessRule, CustomRole, Group, GroupMember
 from gangline.access.permissions import ENTITIES, VERBS, Permission
 from gangline.access.roles import ROLES
-from gangline.access.services import give
 from gangline.accounts.models import User
 from gangline.accounts.services import create_user, deactivate
 from gangline.clusters.services import create_cluster
@@ -25,18 +24,14 @@ from gangline.db.clock import db_now
 from gangline.lib.problems import Refused
 from gangline.organization.models import Project
 from gangline.organization.selectors import visible_projects
+from gangline.people.services import give
 from gangline.resources.services import make
 from gangline.scopes.models import Scope
 from gangline.scopes.services import found
 from tests.support.people import make_group, make_role
-from tests.support.world import World, make_world
+from tests.support.world import World
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def world() -> World:
-    return make_world()
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 
 
 @pytest.fixture

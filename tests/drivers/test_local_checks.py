@@ -1,6 +1,7 @@
 """What this machine refuses before anything is stored, and what it offers."""
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from gangline.drivers.facts import Facts, FieldNote, Runtime
 from gangline.drivers.local import capacity, sandbox
 from gangline.drivers.local.driver import LocalDriver, Options
 from gangline.drivers.local.expansion import expand
+from gangline.drivers.local.rehearsing import rehearse
 from gangline.spec.problems import Problem, Role
 
 FACTS = Facts(
@@ -252,3 +254,18 @@ def test_bubblewrap_that_does_not_work_is_not_used(
         assert not sandbox.works()
     finally:
         sandbox.works.cache_clear()
+
+
+def test_a_dry_run_finds_the_programs_that_the_launch_finds(tmp_path: Path) -> None:
+    python = tmp_path / "bin" / "python3"
+    python.parent.mkdir()
+    python.symlink_to(sys.executable)
+
+    def wrong(program: str) -> list[str]:
+        half = {"runtime": "lab", "command": [program]}
+        native = {"framework": "PyTorch", "worker": half}
+        found = rehearse(native, tmp_path, {"lab": python})
+        return [problem.path for problem in found.problems]
+
+    assert wrong("python") == wrong("python3") == wrong("ls") == []
+    assert wrong("no-such-program") == ["command"]

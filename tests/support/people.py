@@ -16,7 +16,7 @@ def make_role(key: str, *permissions: str) -> CustomRole:
     now = db_now()
     return CustomRole.objects.create(
         key=key,
-        label=key,
+        name=key,
         permissions=sorted(map(str, permissions)),
         created_at=now,
         updated_at=now,

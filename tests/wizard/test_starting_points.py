@@ -6,9 +6,9 @@ import pytest
 
 from assets.models import Template
 from assets.services.templates import create_template
-from gangline.access.services import give
 from gangline.audit.models import AuditEntry
 from gangline.clusters.services import create_cluster
+from gangline.people.services import give
 from gangline.policies.services import save
 from gangline.resources.services import make
 from gangline.spec.problems import InvalidSpec
@@ -123,7 +123,7 @@ def test_copy_and_edit_opens_review_under_a_free_name(filler: Filler, world: Wor
     assert len(differing) == 1
     assert "Memory request" in differing[0]
     assert "was 256 MB" in differing[0]
-    assert copy.post("review", go="create").location == "/workloads"
+    assert copy.post("review", go="create").status == 303
     made = Workload.objects.get(name="digits-2")
     assert made.copied_from == original.pk
     (event,) = made.events.filter(kind="Submitted")

@@ -13,7 +13,7 @@ LAB = {"admission": "cluster", "cpus": 64.0, "memory": 2**38, "gpus": []}
 
 @pytest.mark.parametrize(
     ("there", "asked", "kind"),
-    [(32, 40, "waits"), (32, 32, "unknown"), (0, 8, "unknown"), (None, 8, "unknown")],
+    [(32, 40, "cannot"), (32, 32, "unknown"), (0, 8, "unknown"), (None, 8, "unknown")],
 )
 def test_only_what_exceeds_the_whole_cluster_is_certain(
     there: int | None, asked: int, kind: str
@@ -22,8 +22,3 @@ def test_only_what_exceeds_the_whole_cluster_is_certain(
     cluster = Cluster(name="lab", capacity=LAB | {"gpu_count": there})
     told = forecast(cluster, Project(name="vision"), Totals(pods=5, gpus=asked), Need(()))
     assert told.kind == kind
-    if kind == "waits":
-        assert told.sentence == (
-            "Would wait. It asks for 40 GPUs, and lab has 32 in all: it starts only if the cluster"
-            " grows."
-        )

@@ -22,6 +22,7 @@ from gangline.organization.models import Project
 from workloads import work_bell
 from workloads.models import Attempt, CreateState, Desired, Workload
 from workloads.services import quota, slots, status, walk
+from workloads.wording import Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +100,10 @@ def _judge(
     placed = 0
     changed: list[Workload] = []
     for attempt, gang, verdict in zip(queue, gangs, walked.verdicts, strict=True):
+        reason = _named(verdict, attempt, queue)
         values: dict[str, Any] = {
-            "wait_reason": verdict.reason[:400],
+            "wait_code": reason.code,
+            "wait_params": reason.params,
             "impossible": verdict.impossible,
             "next_try_at": None,
             "needs": gang.need.as_json(),
@@ -180,6 +183,16 @@ def holding(cluster: Cluster) -> list[Attempt]:
     return list(
         rows.select_related("workload").defer("rendered", "effective").order_by("placed_at", "pk")
     )
+
+
+def _named(verdict: walk.Verdict, attempt: Attempt, queue: list[Attempt]) -> Reason:
+    """The reason, with the workload ahead by name where it is of the same project."""
+    reason = verdict.reason
+    if verdict.behind is None:
+        return reason
+    ahead, own = queue[verdict.behind].workload, attempt.workload
+    name = ahead.name if ahead.project_id == own.project_id else ""
+    return Reason(reason.code, {**reason.params, "name": name})
 
 
 def _waiting(cluster_id: UUID, now: datetime) -> list[Attempt]:

@@ -58,7 +58,7 @@ def find_place(user: User, request: SubmissionRequest) -> Place:
     cluster_id = str(request.cluster_id or "")
     if cluster_id.lower() == str(project.cluster_id):
         return Place(project, project.cluster, (), may_create)
-    message = "must be given" if not cluster_id else f"is not the cluster of project {project.name}"
+    message = "is required" if not cluster_id else f"is not the cluster of project {project.name}"
     wrong = Problem(
         Role.WORKLOAD,
         "clusterId",
@@ -177,7 +177,7 @@ def _project(text: str | int) -> Project | None:
 
 def _unknown_project(value: str | int) -> Problem:
     blank = value in ("", None)
-    message = "must be given" if blank else "does not exist, or you may not see it"
+    message = "is required" if blank else "does not exist, or you may not see it"
     rule = "required" if blank else "options"
     return Problem(
         Role.WORKLOAD, "projectId", rule, message, value,

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gangline.drivers.base import ObservedState as Seen
+from workloads.models.attempt import PREEMPTED
 
 RUNNING, STOPPED, DELETED = "Running", "Stopped", "Deleted"
 NONE, SENT, SEEN, GONE = "none", "sent", "seen", "gone"
-PREEMPTED = "preempt"
-"""Cause of an attempt that waits again because the slots of the one before were claimed."""
 
 
 class Action(StrEnum):

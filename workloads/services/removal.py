@@ -64,7 +64,7 @@ def remove(*, actor: Actor, cluster: Cluster, forget: bool = False, leave: bool 
         if held.projects and not forget:
             raise CannotRemove(held.reason_to_stay)
         if held.unfinished and not leave:
-            raise CannotRemove(f"{held.unfinished} of its trainings have not ended.")
+            raise CannotRemove(f"{held.unfinished} of its workloads have not ended.")
         if held.projects and kubernetes.is_removable(cluster):
             gone = _forget_projects(cluster)
         kubernetes.remove(actor=actor, cluster=cluster)

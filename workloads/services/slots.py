@@ -1,4 +1,4 @@
-"""Arithmetic of slots: what a gang needs, what is free, and the walk over the waiting gangs (R7b).
+"""Arithmetic of slots: what a gang needs, and what is free (R7b).
 
 Nothing here knows rows: `admission` feeds it and stores what it decides.
 """
@@ -9,11 +9,10 @@ from itertools import chain
 from typing import Any
 
 from gangline.drivers.base import ReplicaPlacement
-from gangline.lib.sizes import bytes_in_words
 from gangline.spec.frameworks import FRAMEWORKS, has_gpus
 from gangline.spec.types import quantity_bytes
+from workloads.wording import CPUS, GPUS, MEMORY
 
-CPUS, MEMORY, GPUS = "cpus", "memory", "gpus"
 RESOURCES = (GPUS, CPUS, MEMORY)
 PORTS = (16000, 32000)
 """First, and one after the last, of a cluster that names none."""
@@ -133,14 +132,6 @@ def room_of(
     return Room(totals=totals, free=free, gpu_ids=gpu_ids, ports=ports)
 
 
-def amount(resource: str, value: float) -> str:
-    """``6 CPUs``, ``2 GB of memory``, ``1 GPU``."""
-    if resource == MEMORY:
-        return f"{bytes_in_words(int(value))} of memory"
-    word = "CPU" if resource == CPUS else "GPU"
-    return f"{plain(value)} {word}{'' if value == 1 else 's'}"
-
-
 def _role_need(
     framework: str, role: str, count: int, first_rank: int, values: Mapping[str, Any]
 ) -> RoleNeed:
@@ -156,7 +147,3 @@ def _role_need(
         gpus=int(value("gpuDevicesRequest") or 0) if has_gpus(framework, role) else 0,
         first_rank=first_rank,
     )
-
-
-def plain(value: float) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".")

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
 
 from gangline.organization import queues, quotas, usage
 from gangline.organization.models import RESOURCES, Department, Project, Quota
@@ -59,12 +60,12 @@ class Source:
         transaction.on_commit(lambda: admission.request(node.cluster_id))
 
 
-def gpus_used(path: str) -> Subquery:
+def gpus_used(path: str) -> Coalesce:
     """GPUs in use of a project or department; ``path``: from a workload to it."""
     return _sum(path, Sum("gpus_in_use"), Q())
 
 
-def running(path: str) -> Subquery:
+def running(path: str) -> Coalesce:
     return _sum(path, Count("pk"), Q(status__in=statuses_of("running")))
 
 
@@ -108,6 +109,7 @@ def _holding(condition: Q) -> QuerySet[Attempt]:
     )
 
 
-def _sum(path: str, total: Any, condition: Q) -> Subquery:
+def _sum(path: str, total: Any, condition: Q) -> Coalesce:
     rows = Workload.objects.filter(condition, deleted_at=None, **{path: OuterRef("pk")})
-    return Subquery(rows.order_by().values(path).annotate(total=total).values("total"))
+    found = rows.order_by().values(path).annotate(total=total).values("total")
+    return Coalesce(Subquery(found), 0)

@@ -10,10 +10,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gangline.drivers.base import ReplicaPlacement
-from gangline.lib.sizes import bytes_in_words
-from workloads.services.slots import MEMORY, RESOURCES, TINY, Need, Room, amount, plain
+from workloads.services.slots import RESOURCES, TINY, Need, Room
+from workloads.wording import (
+    MANY_AHEAD,
+    NO_REASON,
+    QUOTA_NEVER,
+    QUOTA_WAIT,
+    SLOTS_BEHIND,
+    SLOTS_NEVER,
+    SLOTS_WAIT,
+    Reason,
+)
 
-MANY_AHEAD = 20
 Amounts = Mapping[str, float]
 
 
@@ -103,9 +111,12 @@ class Verdict:
 
     placement: tuple[ReplicaPlacement, ...] | None = None
     impossible: bool = False
-    reason: str = ""
+    reason: Reason = NO_REASON
+    """Why it was not placed."""
     ahead: int = 0
     lacking: tuple[str, ...] = ()
+    behind: int | None = None
+    """Index of the first waiting gang that holds this one up, though it lacks nothing itself."""
     over_quota: bool = False
 
 
@@ -118,7 +129,8 @@ class Walk:
         self.room, self.cluster = room, cluster
         self.held = held
         self.reclaimed: list[Gang] = []
-        self._blocked: set[str] = set()
+        self._waiting = waiting
+        self._blocked: dict[str, int] = {}
         self._ahead = 0
         self._verdicts: dict[int, Verdict] = {}
         self._later = dict(room.free)
@@ -129,7 +141,7 @@ class Walk:
         rest = [number for number, gang in enumerate(waiting) if not self._first(number, gang)]
         for number in _by_share(rest, waiting, room.totals):
             waiting[number].over_quota = True
-            self._verdicts[number] = self._judge(waiting[number])
+            self._judge(number)
         self.verdicts = [self._verdicts[number] for number in range(len(waiting))]
 
     def _first(self, number: int, gang: Gang) -> bool:
@@ -140,32 +152,34 @@ class Walk:
         gang.over_quota = not gang.is_covered()
         if gang.over_quota:
             return False
-        self._verdicts[number] = self._judge(gang)
+        self._judge(number)
         return True
 
-    def _judge(self, gang: Gang) -> Verdict:
-        verdict = self._judged(gang)
+    def _judge(self, number: int) -> None:
+        gang = self._waiting[number]
+        verdict = self._verdicts[number] = self._below_ceiling(gang) or self._judged(gang)
+        for resource in verdict.lacking:
+            self._blocked.setdefault(resource, number)
         if verdict.placement is None and not gang.over_quota:
             for share in gang.shares:
                 _add(share.promised, gang.totals)
-        return verdict
 
     def _judged(self, gang: Gang) -> Verdict:
         over = gang.over_quota
-        if verdict := self._below_ceiling(gang):
-            return verdict
         lacking = self.room.lacks(gang.need)
-        behind = tuple(r for r in RESOURCES if r in self._blocked and gang.totals[r] > 0)
+        behind = [self._blocked[r] for r in RESOURCES if r in self._blocked and gang.totals[r] > 0]
         if not lacking and not behind:
             gang.hold()
             _add(self._later, gang.totals, -1)
             return Verdict(placement=self.room.take(gang.need), over_quota=over)
-        makes_room = not over and not behind and self._make_room(gang)
-        reason = self._waits(gang, (lacking or behind)[0], self._ahead if behind else 0)
-        if makes_room:
-            reason = f"{reason[:-1]}; workloads over their quota make room."
-        self._blocked |= set(lacking)
-        verdict = Verdict(reason=reason, ahead=self._ahead, lacking=lacking, over_quota=over)
+        first = min(behind) if behind and not lacking else None
+        if first is None:
+            reason = self._waits(gang, lacking, behind=bool(behind))
+        else:
+            reason = self._behind(first)
+        if not over and not behind and self._make_room(gang):
+            reason = Reason(reason.code, {**reason.params, "claims": True})
+        verdict = Verdict(reason=reason, ahead=self._ahead, lacking=lacking, behind=first)
         self._ahead += 1
         return verdict
 
@@ -219,24 +233,28 @@ class Walk:
                 return False
         return True
 
-    def _never(self, gang: Gang) -> str:
-        for one in self.room.never(gang.need):
-            total = self.room.totals[one]
-            has = bytes_in_words(int(total)) if one == MEMORY else plain(total)
-            return f"Needs {amount(one, gang.totals[one])}; {self.cluster} has {has}."
+    def _never(self, gang: Gang) -> Reason:
+        if never := self.room.never(gang.need):
+            lacking = [[r, gang.totals[r], self.room.totals[r]] for r in never]
+            return Reason(SLOTS_NEVER, {"cluster": self.cluster, "lacking": lacking})
         for share in gang.shares:
             if one := share.passes(gang.totals, _none()):
-                may = amount(one, share.ceiling[one])
-                return f"Needs {amount(one, gang.totals[one])}; {share.name} may use {may}."
-        return ""
+                lacking = [[one, gang.totals[one], share.ceiling[one]]]
+                return Reason(QUOTA_NEVER, {"of": share.name, "lacking": lacking})
+        return NO_REASON
 
-    def _waits(self, gang: Gang, resource: str, ahead: int) -> str:
-        needs = f"Needs {amount(resource, gang.totals[resource])}"
+    def _waits(self, gang: Gang, lacking: Sequence[str], *, behind: bool) -> Reason:
+        told = [[r, gang.totals[r], self.room.free[r], self.room.totals[r]] for r in lacking]
+        ahead = self._ahead if behind else 0
         if ahead > MANY_AHEAD:
-            # Exact figures so far back would change the row with every step of the queue.
-            return f"{needs}; more than {MANY_AHEAD} workloads are ahead."
-        queue = "1 workload is ahead" if ahead == 1 else f"{ahead} workloads are ahead"
-        return "; ".join((needs, _free(resource, self.room), *([queue] if ahead else []))) + "."
+            return Reason(SLOTS_BEHIND, {"ahead": MANY_AHEAD + 1, "needs": []})
+        return Reason(SLOTS_WAIT, {"lacking": told, "ahead": ahead})
+
+    def _behind(self, first: int) -> Reason:
+        other, its = self._waiting[first], self._verdicts[first]
+        needs = [[resource, other.totals[resource]] for resource in its.lacking]
+        # An exact number far back would change every row with each step of the queue.
+        return Reason(SLOTS_BEHIND, {"ahead": min(self._ahead, MANY_AHEAD + 1), "needs": needs})
 
 
 def cover(held: Sequence[Gang]) -> None:
@@ -282,18 +300,6 @@ def _add(to: dict[str, float], amounts: Amounts, sign: int = 1) -> None:
         to[one] += sign * value
 
 
-def _ceiling(gang: Gang, share: Share, resource: str) -> str:
-    used, may = share.used[resource], share.ceiling[resource]
-    if resource == MEMORY:
-        held = f"{bytes_in_words(int(used))} of {bytes_in_words(int(may))}"
-    else:
-        held = f"{plain(used)} of {plain(may)}"
-    return f"Needs {amount(resource, gang.totals[resource])}; {share.name} uses {held} it may have."
-
-
-def _free(resource: str, room: Room) -> str:
-    free, total = max(0.0, room.free[resource]), room.totals[resource]
-    if resource == MEMORY:
-        return f"{bytes_in_words(int(free))} of {bytes_in_words(int(total))} are free"
-    verb = "is" if free == 1 else "are"
-    return f"{plain(free)} of {plain(total)} {verb} free"
+def _ceiling(gang: Gang, share: Share, resource: str) -> Reason:
+    amounts = [resource, gang.totals[resource], share.used[resource], share.ceiling[resource]]
+    return Reason(QUOTA_WAIT, {"of": share.name, "lacking": [amounts]})

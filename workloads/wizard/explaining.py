@@ -67,6 +67,6 @@ def _with_frameworks(desk: Desk, told: Explanation) -> Explanation:
     where = f"on {cluster.name}" if cluster else "here"
     return replace(
         told,
-        title=f"Why are not all frameworks available {where}?",
+        title=f"Frameworks not available {where}",
         sentences=(*reasons, *told.sentences),
     )

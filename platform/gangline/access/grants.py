@@ -123,7 +123,7 @@ def roles_by_key(keys: Iterable[str]) -> dict[str, Role]:
 
 def custom_role(row: CustomRole) -> Role:
     """A custom role in the shape of the built-in ones."""
-    return Role(row.pk, row.key, row.label, row.description, _known(row.permissions))
+    return Role(row.pk, row.key, row.name, row.description, _known(row.permissions))
 
 
 def _subject(user_id: int) -> Q:

@@ -1,10 +1,17 @@
 """Who has which role where: access rules, groups of people, roles of one's own."""
 
 import uuid
+from typing import Any
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models.functions import Lower
+from django.utils import timezone
+
+from gangline.db.versioned import Versioned
+
+from .permissions import Permission
 
 FIRST_CUSTOM_ROLE = 100
 """Smaller numbers belong to the built-in roles."""
@@ -16,30 +23,37 @@ def next_role_id() -> int:
     return max(FIRST_CUSTOM_ROLE, (last or 0) + 1)
 
 
-class CustomRole(models.Model):
+def known_permissions(values: Any) -> None:
+    """At least one, each known and there once; raises ValidationError."""
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ValidationError("must be a list of permissions.", "type")
+    if unknown := sorted(set(values) - set(Permission)):
+        raise ValidationError(
+            "%(value)s is not a permission.", "unknown", {"value": ", ".join(unknown)[:200]}
+        )
+    if not values:
+        raise ValidationError("Choose at least one permission.", "required")
+    if len(set(values)) != len(values):
+        raise ValidationError("A permission stands in the list twice.", "unique")
+
+
+class CustomRole(Versioned):
     """A role that an administrator defined. `gangline.access.roles` has the built-in ones."""
 
     id = models.IntegerField(primary_key=True, default=next_role_id, editable=False)
-    key = models.SlugField(max_length=40, unique=True)
-    label = models.CharField("name", max_length=63)
-    description = models.CharField(max_length=250, blank=True)
-    permissions = models.JSONField(default=list)
+    key = models.SlugField(max_length=40, unique=True, blank=True, editable=False)
+    """What rules name it by: made of its first name."""
+    name = models.CharField(max_length=40)
+    permissions = models.JSONField(default=list, validators=[known_permissions])
     """Sorted values of `gangline.access.permissions.Permission`."""
-    version = models.PositiveIntegerField(default=1)
-    created_at = models.DateTimeField()
-    updated_at = models.DateTimeField()
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
-    )
-    updated_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
-    )
 
     class Meta:
+        verbose_name = "role"
         constraints = [
             models.UniqueConstraint(
-                Lower("label"),
+                Lower("name"),
                 name="one_role_of_a_name",
+                violation_error_code="unique",
                 violation_error_message="There is already a role of this name.",
             ),
             models.CheckConstraint(
@@ -48,10 +62,10 @@ class CustomRole(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.label
+        return self.name
 
 
-class Group(models.Model):
+class Group(Versioned):
     """People who get roles together."""
 
     class Source(models.TextChoices):
@@ -60,19 +74,11 @@ class Group(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=63)
-    description = models.CharField(max_length=250, blank=True)
-    source = models.CharField(max_length=5, choices=Source.choices, default=Source.LOCAL)
+    source = models.CharField(
+        max_length=5, choices=Source.choices, default=Source.LOCAL, editable=False
+    )
     members = models.ManyToManyField(
         settings.AUTH_USER_MODEL, through="GroupMember", related_name="member_of"
-    )
-    version = models.PositiveIntegerField(default=1)
-    created_at = models.DateTimeField()
-    updated_at = models.DateTimeField()
-    created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
-    )
-    updated_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
     )
 
     class Meta:
@@ -80,6 +86,7 @@ class Group(models.Model):
             models.UniqueConstraint(
                 Lower("name"),
                 name="one_group_of_a_name",
+                violation_error_code="unique",
                 violation_error_message="There is already a group of this name.",
             ),
             models.CheckConstraint(
@@ -102,29 +109,50 @@ class GroupMember(models.Model):
         return f"{self.user} in {self.group}"
 
 
+TWICE = "There is already such a rule."
+
+
 class AccessRule(models.Model):
     """A role of a user or a group, in a scope and everything below it. Never edited."""
 
     user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="access_rules"
+        settings.AUTH_USER_MODEL,
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="access_rules",
     )
-    group = models.ForeignKey(Group, models.CASCADE, null=True, related_name="access_rules")
+    group = models.ForeignKey(
+        Group, models.CASCADE, null=True, blank=True, related_name="access_rules"
+    )
     role = models.CharField(max_length=40)
     """Key of a built-in or a custom role."""
     scope = models.ForeignKey("scopes.Scope", models.CASCADE, related_name="access_rules")
-    created_at = models.DateTimeField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
     created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, editable=False, related_name="+"
     )
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["user", "role", "scope"], name="one_rule_of_a_user"),
-            models.UniqueConstraint(fields=["group", "role", "scope"], name="one_rule_of_a_group"),
+            models.UniqueConstraint(
+                fields=["user", "role", "scope"],
+                name="one_rule_of_a_user",
+                violation_error_code="unique",
+                violation_error_message=TWICE,
+            ),
+            models.UniqueConstraint(
+                fields=["group", "role", "scope"],
+                name="one_rule_of_a_group",
+                violation_error_code="unique",
+                violation_error_message=TWICE,
+            ),
             models.CheckConstraint(
                 condition=models.Q(user=None, group__isnull=False)
                 | models.Q(user__isnull=False, group=None),
                 name="one_subject",
+                violation_error_code="one_subject",
+                violation_error_message="A rule is for a user or for a group.",
             ),
         ]
 

@@ -14,11 +14,20 @@ class NotVisible(Exception):
 class NotAllowed(Exception):
     """Visible, but the action is not held there. ``who`` names people who hold it (403)."""
 
-    def __init__(self, permission: Permission, scope: Scope, who: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        permission: Permission,
+        scope: Scope,
+        who: Sequence[str] = (),
+        *,
+        is_audited: bool = False,
+    ) -> None:
         super().__init__(f"{permission} in {scope.label}")
         self.permission = permission
         self.scope = scope
         self.who = list(who)
+        self.is_audited = is_audited
+        """Recorded by the place that raised it, with more than a page knows of it."""
 
     @property
     def sentence(self) -> str:

@@ -1,4 +1,4 @@
-"""Giving and taking roles, directly, by groups and by roles of one's own.
+"""What giving and taking rights needs, directly, by groups and by roles of one's own.
 
 Nobody gives more than they hold, by whichever way, and one system administrator always stays.
 """
@@ -10,13 +10,9 @@ from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from gangline.accounts import services as accounts
 from gangline.accounts.models import User
-from gangline.accounts.services import rights_changed
-from gangline.audit import actions
-from gangline.audit.services import record
-from gangline.db.clock import db_now
 from gangline.db.locks import locked
+from gangline.lib.problems import Problem, Refused
 from gangline.scopes.models import Scope, ScopeKind
 
 from .actor import Actor
@@ -27,71 +23,20 @@ from .refusals import NotAllowed
 from .roles import SYSTEM_ADMINISTRATOR
 
 
-class LastAdministrator(Exception):
+class LastAdministrator(Refused):
     """Without this system administrator nobody could administer the installation."""
 
-
-class NotALocalGroup(Exception):
-    """The members of this group come from the identity provider."""
-
-
-def give(
-    *,
-    actor: Actor | None,
-    role: str,
-    scope: Scope,
-    user: User | None = None,
-    group: Group | None = None,
-) -> AccessRule:
-    """Give ``role`` in ``scope`` to a user or a group. ``actor`` None: the installation itself."""
-    need_to_give(actor, role, scope)
-    with transaction.atomic():
-        rule, made = AccessRule.objects.get_or_create(
-            user=user,
-            group=group,
-            role=role,
-            scope=scope,
-            defaults={"created_at": db_now(), "created_by": actor.user if actor else None},
-        )
-        if made:
-            rights_changed(*subjects([rule]))
-            _record_rule(actor, actions.ACCESS_RULE_CREATE, rule)
-    return rule
+    def __init__(self) -> None:
+        raw = "This is the last system administrator who can sign in."
+        super().__init__([Problem("last_administrator", "", {"raw": raw})])
 
 
-def take(*, actor: Actor, rule: AccessRule) -> None:
-    """Take a role back."""
-    need_to_give(actor, rule.role, rule.scope)
-    with an_administrator_stays():
-        _record_rule(actor, actions.ACCESS_RULE_DELETE, rule)
-        rights_changed(*subjects([rule]))
-        AccessRule.objects.filter(pk=rule.pk).delete()
+class NotALocalGroup(Refused):
+    """The members of a group of the identity provider are changed there."""
 
-
-def add_member(*, actor: Actor | None, group: Group, user: User) -> None:
-    """Give ``user`` everything that ``group`` has."""
-    need_to_change_members(actor, group)
-    with transaction.atomic():
-        _, made = GroupMember.objects.get_or_create(group=group, user=user)
-        if made:
-            rights_changed(user.pk)
-            _record_member(actor, actions.GROUP_MEMBER_ADD, group, user)
-
-
-def remove_member(*, actor: Actor | None, group: Group, user: User) -> None:
-    """Take from ``user`` everything that they have by ``group``."""
-    need_to_change_members(actor, group)
-    with an_administrator_stays():
-        gone, _ = GroupMember.objects.filter(group=group, user=user).delete()
-        if gone:
-            rights_changed(user.pk)
-            _record_member(actor, actions.GROUP_MEMBER_REMOVE, group, user)
-
-
-def deactivate(*, actor: Actor | None, user: User) -> None:
-    """Keep somebody out, unless nobody else could administer the installation."""
-    with an_administrator_stays():
-        accounts.deactivate(user)
+    def __init__(self) -> None:
+        raw = "The identity provider decides who is in this group."
+        super().__init__([Problem("idp", "members", {"raw": raw})])
 
 
 def need_to_give(actor: Actor | None, key: str, scope: Scope) -> None:
@@ -174,26 +119,3 @@ def administrators() -> QuerySet[User]:
 def _need_all(held: frozenset[Permission], wanted: frozenset[Permission], scope: Scope) -> None:
     if lacking := sorted(wanted - held):
         raise NotAllowed(lacking[0], scope)
-
-
-def _record_rule(actor: Actor | None, action: str, rule: AccessRule) -> None:
-    record(
-        actor=actor,
-        action=action,
-        object_type="access_rule",
-        object_id=str(rule.pk),
-        object_name=rule.subject,
-        scope=rule.scope,
-        detail={"role": rule.role, "subject": "group" if rule.group_id else "user"},
-    )
-
-
-def _record_member(actor: Actor | None, action: str, group: Group, user: User) -> None:
-    record(
-        actor=actor,
-        action=action,
-        object_type="group",
-        object_id=str(group.pk),
-        object_name=group.name,
-        detail={"user": user.username},
-    )

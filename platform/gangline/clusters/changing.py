@@ -23,7 +23,7 @@ from .intake import PREFIX, Wrong, check_prefix
 from .kubernetes import changed
 
 QUEUE, REJECT = "queue", "reject"
-UNREACHABLE = {QUEUE: "Trainings wait", REJECT: "Trainings are refused"}
+UNREACHABLE = {QUEUE: "Workloads wait", REJECT: "Workloads are refused"}
 """What becomes of a submission while the cluster does not answer."""
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _RESOURCE = re.compile(rf"(?=.{{1,253}}/){_LABEL}(?:\.{_LABEL})+/gpu")
@@ -133,7 +133,7 @@ def problems(cluster: Cluster, wanted: Settings) -> Iterator[Wrong]:
         says = "GPU resource must be a resource that counts GPUs, such as amd.com/gpu, or empty."
         yield Wrong("gpu", says)
     if wanted.unreachable not in UNREACHABLE:
-        yield Wrong("unreachable", "Choose whether trainings wait or are refused.")
+        yield Wrong("unreachable", "Choose whether workloads wait or are refused.")
 
 
 def change(*, actor: Actor, cluster: Cluster, revision: int, wanted: Settings) -> list[str]:

@@ -13,7 +13,7 @@ from gangline.api.schema import errors
 from gangline.clusters.connections import namespace_of
 from gangline.lib.problems import Problem, Refused
 from gangline.resources import services
-from gangline.resources.api import ResourceViewSet, Route, Rows
+from gangline.resources.api import ExtraRoute, ResourceViewSet, Rows
 
 from . import quotas, usage
 from .models import RESOURCES, Department, Quota
@@ -36,8 +36,8 @@ _QUOTA_PATHS = {
 class UnitViewSet(ResourceViewSet):
     """Departments, and projects below."""
 
-    extra_routes: ClassVar[tuple[Route, ...]] = (
-        Route("{id}/resources", {"put": "replace_resources", "patch": "change_resources"}),
+    extra_routes: ClassVar[tuple[ExtraRoute, ...]] = (
+        ExtraRoute("{id}/resources", {"put": "replace_resources", "patch": "change_resources"}),
     )
 
     @extend_schema(request=_LIST, responses={200: _LIST, **errors(400, 403, 404, 412)})

@@ -8,11 +8,6 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from gangline.access.grants import can, roles_by_key
-from gangline.access.models import AccessRule
-from gangline.access.permissions import Permission
-from gangline.access.roles import ROLES
-from gangline.accounts.models import User
 from gangline.lib.sizes import bytes_in_words
 from gangline.spec.words import plain_number
 from gangline.web import components
@@ -102,36 +97,3 @@ def _limit(found: list[Quota], resource: str) -> str:
 def _facts(quota: Quota) -> Iterator[tuple[str, str]]:
     for one in RESOURCES:
         yield LABELS[one], amount(one, getattr(quota, one))
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    rule: AccessRule
-    role: str
-    is_inherited: bool
-    can_take: bool
-
-
-def members_panel(request: HttpRequest, node: Department | Project) -> dict[str, Any] | None:
-    """Who has a role here, directly or from above; to who may see or manage members."""
-    user = request.user
-    if not isinstance(user, User):
-        return None
-    may = can(user, Permission.MEMBER_MANAGE, node.scope)
-    if not may and not can(user, Permission.ACCESS_RULE_VIEW, node.scope):
-        return None
-    rules = list(
-        AccessRule.objects.filter(scope=node.scope)
-        .select_related("user", "group", "scope")
-        .order_by("pk")
-    )
-    known = roles_by_key(rule.role for rule in rules)
-    return {
-        "members": [
-            Member(rule, known[rule.role].label if rule.role in known else rule.role, False, may)
-            for rule in rules
-        ],
-        "may": may,
-        "roles": ROLES.values(),
-        "node": node,
-    }

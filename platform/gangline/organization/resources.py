@@ -1,11 +1,14 @@
 """Departments and projects as resources."""
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
+from django.db.models import Count, F, OuterRef, QuerySet, Subquery, Sum, Value
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest
+from django.utils.html import format_html
 
 from gangline.access.actor import Actor
 from gangline.access.models import AccessRule
@@ -15,9 +18,8 @@ from gangline.clusters.models import Cluster
 from gangline.clusters.selectors import visible_clusters
 from gangline.resources.registry import Uses, get, register, register_usage
 from gangline.resources.resource import M, Nav, Panel, Resource, Wire
-from gangline.resources.tables import Filter, name_link, table
-from gangline.tables.columns import Column
-from gangline.web import components
+from gangline.resources.tables import column, name_column, table, time_column
+from gangline.tables import filters
 
 from . import panels, queues, quotas, usage
 from .models import Department, Project, Quota
@@ -42,28 +44,26 @@ def department_choices(user: User) -> Sequence[tuple[str, str]]:
     return [(str(pk), name) for pk, name in rows]
 
 
-_CLUSTER = Filter(
-    name="clusterId", column="cluster_id", label="Cluster", kind="uuid", choices=cluster_choices
+_CLUSTER = filters.choice("cluster", "Cluster", "cluster_id")
+_SHARED_FILTERS = (
+    filters.dates("created", "Created", "created_at", wire="createdAt"),
+    filters.for_clients("name", "name"),
+    filters.for_clients("clusterId", "cluster_id", filters.Kind.ID),
+    filters.for_clients("totalGpuQuota", "gpu_quota", filters.Kind.NUMBERS),
 )
-_NAME = Filter(name="name", column="name")
-_CREATED = Filter(name="createdAt", column="created_at", kind="time")
-_QUOTA = Filter(name="totalGpuQuota", column="gpu_quota", kind="number")
 _TAIL = (
-    Column("quota", "GPU quota", panels.gpu_cell, sort="gpu_quota"),
-    Column("members", "Members", lambda row: str(row.members or 0), sort="members", right=True),
-    Column(
-        "created", "Created", lambda row: components.time_ago(row.created_at), sort="created_at"
-    ),
+    column("quota", "GPU quota", "gpu_quota", cell=panels.gpu_cell, sort="quota_order"),
+    column("members", "Members", "members", sort="members", right=True),
+    time_column("created", "Created", "created_at", sort="created_at"),
 )
+UNLIMITED = Decimal(10**9)
+"""Where the order puts what has no quota."""
 
 
 class Units(Resource[M]):
     """What departments and projects share: quotas as parts, members, the cluster's queue."""
 
-    panels = (
-        Panel(title="Quota", template="organization/quota.html", context=panels.quota_panel),
-        Panel(title="Members", template="organization/members.html", context=panels.members_panel),
-    )
+    panels = (Panel(title="Quota", template="organization/quota.html", context=panels.quota_panel),)
     form_template = "organization/form.html"
 
     def rows(self, user: User) -> QuerySet[M]:
@@ -72,7 +72,9 @@ class Units(Resource[M]):
             .rows(user)
             .annotate(
                 gpu_quota=_of_scope(Quota.objects, Sum("gpus")),
-                members=_of_scope(AccessRule.objects, Count("pk")),
+                quota_order=Coalesce(_of_scope(Quota.objects, Sum("gpus")), Value(UNLIMITED)),
+                members=Coalesce(_of_scope(AccessRule.objects, Count("pk")), 0),
+                cluster_name=F("cluster__name"),
             )
         )
 
@@ -108,20 +110,13 @@ class Departments(Units[Department]):
     can_copy = True
     table = table(
         "departments",
-        (
-            Column("name", "Department", lambda row: name_link(row, "department"), sort="name"),
-            Column("cluster", "Cluster", lambda row: row.cluster.name, sort="cluster__name"),
-            Column(
-                "projects",
-                "Projects",
-                lambda row: str(row.project_count),
-                sort="project_count",
-                right=True,
-            ),
-            *_TAIL,
-        ),
+        name_column("department", "Department"),
+        column("cluster", "Cluster", "cluster_name", sort="cluster_name"),
+        column("projects", "Projects", "project_count", sort="project_count", right=True),
+        *_TAIL,
+        noun=("department", "departments"),
         search=("name", "description"),
-        filters=(_NAME, _CLUSTER, _QUOTA, _CREATED),
+        filters=(_CLUSTER, *_SHARED_FILTERS),
     )
     wire = Wire(
         path="org-unit/departments",
@@ -133,6 +128,9 @@ class Departments(Units[Department]):
 
     def rows(self, user: User) -> QuerySet[Department]:
         return super().rows(user).annotate(project_count=Count("projects"))
+
+    def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:
+        return {"cluster": cluster_choices(user)}
 
 
 class Projects(Units[Project]):
@@ -152,32 +150,19 @@ class Projects(Units[Project]):
     )
     table = table(
         "projects",
-        (
-            Column("name", "Project", lambda row: name_link(row, "project"), sort="name"),
-            Column(
-                "department",
-                "Department",
-                lambda row: row.department.name,
-                sort="department__name",
-            ),
-            Column("cluster", "Cluster", lambda row: row.cluster.name, sort="cluster__name"),
-            *_TAIL,
-        ),
+        name_column("project", "Project"),
+        column("department", "Department", "department_name", sort="department_name"),
+        column("cluster", "Cluster", "cluster_name", sort="cluster_name"),
+        *_TAIL,
+        noun=("project", "projects"),
         search=("name", "description"),
         filters=(
-            _NAME,
+            filters.choice("department", "Department", "department_id"),
             _CLUSTER,
-            Filter(
-                name="departmentId",
-                column="department_id",
-                label="Department",
-                kind="integer",
-                choices=department_choices,
-            ),
-            Filter(name="parentId", column="department_id", kind="integer"),
-            Filter(name="parentName", column="department__name"),
-            _QUOTA,
-            _CREATED,
+            *_SHARED_FILTERS,
+            filters.for_clients("departmentId", "department_id", filters.Kind.NUMBERS),
+            filters.for_clients("parentId", "department_id", filters.Kind.NUMBERS),
+            filters.for_clients("parentName", "department__name"),
         ),
     )
     wire = Wire(
@@ -187,6 +172,12 @@ class Projects(Units[Project]):
         viewset="gangline.organization.api.ProjectViewSet",
         in_use=400,
     )
+
+    def rows(self, user: User) -> QuerySet[Project]:
+        return super().rows(user).annotate(department_name=F("department__name"))
+
+    def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:
+        return {"cluster": cluster_choices(user), "department": department_choices(user)}
 
     def check(self, obj: Project, *, actor: Actor | None, before: Project | None) -> None:
         if before is not None and before.department_id != obj.department_id:
@@ -204,7 +195,9 @@ class Projects(Units[Project]):
             raise ValidationError({"default_pools": ValidationError(words, "pool")})
 
     def facts_of(self, request: HttpRequest, obj: Project) -> Any:
-        yield "Department", name_link(obj.department, "department")
+        department = obj.department
+        link = format_html('<a href="{}">{}</a>', get("department").url(department), department)
+        yield "Department", link
         yield "Cluster", obj.cluster.name
         yield "Namespace", namespace_of(obj.cluster, obj.name)
         if state := queues.state_of(obj):

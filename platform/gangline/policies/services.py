@@ -37,7 +37,7 @@ def save(*, actor: Actor | None, scope: Scope, text: str, version: int | None = 
     longer the newest. ``actor`` None: the installation itself, at its first start.
     """
     policy = locked(Policy.objects.filter(scope=scope)).first()
-    _need(actor, Permission.POLICY_EDIT if policy else Permission.POLICY_CREATE, scope)
+    authorise(actor, Permission.POLICY_EDIT if policy else Permission.POLICY_CREATE, scope)
     check(scope=scope, text=text)
     now, by = db_now(), actor.user if actor else None
     if version is not None and version != (policy.version if policy else 0):
@@ -65,7 +65,7 @@ def check(*, scope: Scope, text: str) -> None:
 @transaction.atomic
 def delete(*, actor: Actor, scope: Scope, version: int) -> None:
     """Remove the policy of ``scope``; raises PolicyChanged when ``version`` is not the newest."""
-    _need(actor, Permission.POLICY_DELETE, scope)
+    authorise(actor, Permission.POLICY_DELETE, scope)
     policy = locked(Policy.objects.filter(scope=scope)).first()
     if policy is None or policy.version != version:
         raise PolicyChanged(policy)
@@ -73,7 +73,8 @@ def delete(*, actor: Actor, scope: Scope, version: int) -> None:
     _log(actor, scope, actions.POLICY_DELETE, {"before": policy.text, "after": ""})
 
 
-def _need(actor: Actor | None, permission: Permission, scope: Scope) -> None:
+def authorise(actor: Actor | None, permission: Permission, scope: Scope) -> None:
+    """Raise NotAllowed unless ``actor`` may do this to the policy there."""
     if actor is not None and not can(actor.user, permission, scope):
         raise NotAllowed(permission, scope)
 

@@ -116,7 +116,7 @@ def policy_edit(request: HttpRequest, scope_id: int) -> HttpResponse:
         return _page(request, scope, policy, text, refusal.problems, is_new=policy is None)
     except services.PolicyChanged as conflict:
         return _page(request, scope, conflict.policy, text, conflict=True)
-    messages.success(request, f"The policy of {scope.label} holds from now on.")
+    messages.success(request, f"Policy saved. Applies to new workloads in {scope.label}.")
     return redirect("policy-edit", scope_id=scope_id)
 
 
@@ -129,6 +129,7 @@ def policy_delete(request: HttpRequest, scope_id: int) -> HttpResponse:
     back = reverse("policy-edit", args=[scope_id])
     if policy is None:
         return redirect(back)
+    services.authorise(actor, Permission.POLICY_DELETE, scope)
     if request.method != "POST":
         return ask(
             request,

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 from django.db import transaction
 
-from gangline.access.services import give
 from gangline.accounts.models import User
 from gangline.accounts.services import create_user
 from gangline.clusters.connections import host_id, namespace_of
@@ -14,6 +13,7 @@ from gangline.config.env import env
 from gangline.lib.program import program
 from gangline.organization.models import Project
 from gangline.organization.quotas import pools_of
+from gangline.people.services import give
 from gangline.resources.registry import get
 from gangline.resources.services import make, update
 from gangline.scopes.selectors import tenant_scope
@@ -76,7 +76,7 @@ def add_project(
     made += [_researcher(username, project) for username in researchers]
     if cluster.kind != "local":
         space = namespace_of(cluster, name)
-        made.append(f"It works in the namespace {space}, made with its first training.")
+        made.append(f"It works in the namespace {space}, made with its first workload.")
     return made
 
 
@@ -161,4 +161,4 @@ def _in_department(
 
 def _in_queue(queue: str) -> str:
     words = f"queue {queue}" if queue else "the default queue"
-    return f"its further trainings wait in {words} of the cluster's scheduler."
+    return f"its further workloads wait in {words} of the cluster's scheduler."

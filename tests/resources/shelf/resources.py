@@ -2,8 +2,8 @@
 
 from gangline.resources.registry import register
 from gangline.resources.resource import Nav, Resource, Wire
-from gangline.resources.tables import Filter, name_link, table
-from gangline.tables.columns import Column
+from gangline.resources.tables import column, name_column, table
+from gangline.tables import filters
 
 from .models import Shelf
 
@@ -21,13 +21,12 @@ class Shelves(Resource[Shelf]):
     can_copy = True
     table = table(
         "shelves",
-        (
-            Column("name", "Shelf", lambda row: name_link(row, "shelf"), sort="name"),
-            Column("width", "Width", lambda row: str(row.width), sort="width", right=True),
-        ),
+        name_column("shelf", "Shelf"),
+        column("width", "Width", sort="width", right=True),
+        noun=("shelf", "shelves"),
         filters=(
-            Filter(name="name", column="name"),
-            Filter(name="width", column="width", kind="integer"),
+            filters.text("named", "Name", "name", wire="name"),
+            filters.numbers("width", "Width", "width", wire="width"),
         ),
     )
     wire = Wire(

@@ -88,7 +88,7 @@ def _command(role: Role, values: Mapping[str, Any], framework: Framework) -> Ite
     example = LAUNCH_EXAMPLE if launches else "python train.py"
     if not said.strip():
         accepted = f"a program and its arguments, such as {example}"
-        yield _problem(role, "command", "required", "is required here", accepted=accepted)
+        yield _problem(role, "command", "required", "is required", accepted=accepted)
         return
     args = str(values.get("args") or "")
     if launches and (problem := launch_problem(role, framework, said, args)):

@@ -16,7 +16,7 @@ from .expansion import expand, expand_variables
 from .frameworks import MASTER, WORKER, hostfile_text, replica_environment
 from .rendering import FORM
 from .run_folder import RunFolder
-from .runtimes import RUNTIMES, search_path
+from .runtimes import RUNTIMES, launch_path
 from .shim.files import PLAN_VERSION
 from .shim.log import Limits
 
@@ -231,7 +231,7 @@ class _Gang:
             identifiers=self.native.get("identifiers", {}),
         )
         own = {
-            "PATH": f"{self.site.data_dir / 'bin' / runtime}:{search_path(python)}",
+            "PATH": launch_path(self.site.data_dir, runtime, python),
             "TMPDIR": scratch,
             "GANGLINE_ATTEMPT": str(self.ref.attempt),
             "GANGLINE_RUN_DIR": str(work),

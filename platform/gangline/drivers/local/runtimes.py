@@ -71,6 +71,11 @@ def search_path(python: Path) -> str:
     return ":".join([own, *(folder for folder in SYSTEM_PATH.split(":") if folder != own)])
 
 
+def launch_path(data_dir: Path, runtime: str, python: Path) -> str:
+    """Return the PATH of a replica: the folder in which ``python`` gets its name comes first."""
+    return f"{data_dir / 'bin' / runtime}:{search_path(python)}"
+
+
 def find_runtimes(data_folder: Path, configured: Mapping[str, Path]) -> dict[str, Path]:
     """Return the interpreter of every runtime by name, in the order to show them.
 

@@ -27,7 +27,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--queue",
             default=None,
-            help="queue of the cluster's scheduler in which its trainings wait (the default one);"
+            help="queue of the cluster's scheduler in which its workloads wait (the default one);"
             " also for a project that is there already",
         )
 
