@@ -11,12 +11,12 @@ from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from gangline.access.services import give
 from gangline.audit.models import AuditEntry
 from gangline.clusters import checks, connections, credentials
 from gangline.clusters.connecting import SHOW_CONFIG, SHOW_CONFIG_NARROW, as_pem
 from gangline.clusters.models import Cluster, ConnectionCheck, Credential
 from gangline.organization import services
+from gangline.people.services import give
 from gangline.resources.services import make
 from gangline.scopes.models import Scope
 from tests.support.api_server import Script, answering

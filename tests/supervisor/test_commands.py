@@ -38,7 +38,7 @@ def test_bootstrap_makes_an_administrator_who_may_work_in_the_project() -> None:
     assert "sign-in-link ada" in said
     user = User.objects.get()
     project = Project.objects.get()
-    assert can(user, Permission.SETTINGS_MANAGE, tenant_scope())
+    assert can(user, Permission.SETTING_EDIT, tenant_scope())
     assert can(user, Permission.WORKLOAD_CREATE, project.scope)
     assert Cluster.objects.get().capacity["cpus"] > 0
 

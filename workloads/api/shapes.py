@@ -18,7 +18,8 @@ from gangline.api.schema import (
 )
 from gangline.spec.frameworks import CONFIGURATIONS
 from gangline.spec.workload import SPEC, SpecModels
-from workloads.api.listing import FIELDS, MAX_SEARCH, SORTS
+from gangline.tables.query import MAX_SEARCH
+from workloads.api.listing import FIELDS, SORTS
 from workloads.statuses import STATUSES
 
 __all__ = ["errors"]

@@ -8,7 +8,6 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from gangline.access.services import give
 from gangline.audit.models import AuditEntry
 from gangline.clusters import connections
 from gangline.clusters.models import Cluster, ConnectionCheck, Credential, Orphan
@@ -18,6 +17,7 @@ from gangline.db.models import SystemNotice
 from gangline.drivers.facts import Health
 from gangline.organization import services
 from gangline.organization.models import Project
+from gangline.people.services import give
 from gangline.resources.services import make
 from gangline.scopes.models import Scope
 from tests.support.connected import Post, seen
