@@ -57,6 +57,7 @@ class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]
         self.fields["new_password1"].label = "New password"
         self.fields["new_password1"].help_text = "At least 12 characters."
         self.fields["new_password2"].label = "New password again"
+        self.fields["new_password2"].help_text = ""
         for name in ("new_password1", "new_password2"):
             self.fields[name].max_length = 256  # type: ignore[attr-defined]
             self.fields[name].validators.append(MaxLengthValidator(256))

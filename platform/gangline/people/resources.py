@@ -108,6 +108,21 @@ class Users(TenantWide[User]):
             label="New sign-in link",
             icon="link",
             url=lambda user: reverse("user-link", args=[user.uid]),
+            when=lambda user: user.is_active,
+            asks=True,
+        ),
+        Action(
+            label="Sign out",
+            icon="logout",
+            url=lambda user: reverse("user-sign-out", args=[user.uid]),
+            when=lambda user: user.is_active,
+            asks=True,
+        ),
+        Action(
+            label="Activate",
+            icon="check",
+            url=lambda user: reverse("user-activate", args=[user.uid]),
+            when=lambda user: not user.is_active,
             asks=True,
         ),
     )

@@ -33,6 +33,11 @@ def place_words(scope: Scope) -> str:
     return f"{kind} {scope.name}" if scope.kind != ScopeKind.TENANT else "Whole installation"
 
 
+def place_phrase(scope: Scope) -> str:
+    """``project vision``, within a sentence."""
+    return scope.label if scope.kind != ScopeKind.TENANT else "the whole installation"
+
+
 @dataclass(frozen=True, slots=True)
 class MatrixRow:
     """What a role allows with one kind of thing: a cell per verb of `MATRIX_VERBS`."""

@@ -169,7 +169,7 @@ ROLE_TABLE = table(
 ACCESS_RULES = table(
     "access-rules",
     Column(
-        "subject",
+        "name",
         "Who",
         subject_cell,
         sort="subject_name",

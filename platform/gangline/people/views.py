@@ -34,7 +34,7 @@ from gangline.web.confirm import Question, ask
 
 from . import services
 from .resources import Users, actor_user, rules_panel
-from .selectors import matrix, place_words
+from .selectors import matrix, place_phrase, place_words
 
 MOST_PEOPLE = 500
 
@@ -178,9 +178,11 @@ def role_detail(request: HttpRequest, key: str) -> HttpResponse:
 class CheckForm(forms.Form):
     """May somebody do something somewhere?"""
 
-    user = forms.ModelChoiceField(User.objects.none(), label="May", empty_label="Choose a user")
-    permission = forms.ChoiceField(label="do this")
-    scope = forms.ModelChoiceField(Scope.objects.none(), label="here", empty_label="Choose a place")
+    user = forms.ModelChoiceField(User.objects.none(), label="User", empty_label="Choose a user")
+    permission = forms.ChoiceField(label="May")
+    scope = forms.ModelChoiceField(
+        Scope.objects.none(), label="Where", empty_label="Choose a place"
+    )
 
     def __init__(self, asker: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -213,14 +215,14 @@ def access_check(request: HttpRequest) -> HttpResponse:
         context |= {
             "person": user,
             "action": permission.action,
-            "place": place_words(scope),
+            "place": place_phrase(scope),
             "allowed": any(not one.own_only for one in reasons),
             "own_only": bool(reasons),
             "reasons": [
                 {
                     "role": one.role.label,
                     "group": one.rule.group,
-                    "place": place_words(one.rule.scope),
+                    "place": place_phrase(one.rule.scope),
                     "own_only": one.own_only,
                     "url": get("access_rule").url(one.rule) if one.rule.pk in visible else "",
                 }

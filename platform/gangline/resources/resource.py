@@ -73,6 +73,8 @@ class Action:
     url: Any
     """Callable ``(obj) -> str``."""
     verb: str = "edit"
+    when: Any = None
+    """Callable ``(obj) -> bool``: whether it makes sense now; None: always."""
     asks: bool = False
     is_harmful: bool = False
 

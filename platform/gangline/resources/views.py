@@ -186,6 +186,7 @@ class DetailView(ResourceView):
                     (action, action.url(obj))
                     for action in resource.actions
                     if resource.allows(user, action.verb, obj)
+                    and (action.when is None or action.when(obj))
                 ],
                 edit_url=resource.url(obj, "edit") if "edit" in resource.verbs else "",
                 delete_url=resource.url(obj, "delete") if "delete" in resource.verbs else "",

@@ -154,7 +154,7 @@ def test_the_list_and_the_page_say_how_a_cluster_is(world: World, lab: Cluster) 
     for page in said():
         assert "Not connected" in page
         assert "Not reachable" not in page
-    assert "1 step failed; 8 were not looked at." in said()[1]
+    assert "1 step failed; 8 were not checked." in said()[1]
 
 
 def test_old_news_are_told_where_workloads_are_shown(world: World, lab: Cluster) -> None:
