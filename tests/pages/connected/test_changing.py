@@ -78,7 +78,7 @@ def test_settings_are_changed_and_audited(world: World, post: Post, lab: Cluster
         ({"prefix": "Not it"}, "Prefix must be 1 to 20 small letters"),
         ({"gpu": "gpus"}, "GPU resource must be a resource that counts GPUs, such as amd.com/gpu"),
         ({"gpu": "amd.com/gpu/x"}, "GPU resource must be a resource that counts GPUs"),
-        ({"unreachable": "explode"}, "Choose whether trainings wait or are refused."),
+        ({"unreachable": "explode"}, "Choose whether workloads wait or are refused."),
     ],
 )
 def test_what_is_wrong_is_said_and_changes_nothing(
@@ -295,7 +295,7 @@ def test_projects_and_trainings_are_forgotten_only_when_a_person_says_so(
     address = f"/clusters/{lab.pk}/remove"
     page = seen(world, address)
     assert "Forget 1 project and 2 workloads" in page
-    assert "Leave 1 training that has not ended" in page
+    assert "Leave 1 workload that has not ended" in page
     for ticked in ({}, {"forget": "1"}, {"leave": "1"}):
         answer = post(address, name="lab", **ticked)
         assert answer.status_code == 409
