@@ -8,7 +8,6 @@ from django.contrib.sessions.backends.db import SessionStore
 from django.http import HttpRequest
 
 from bench import rules
-from gangline.access.services import give
 from gangline.accounts.models import User
 from gangline.accounts.services import create_user, make_token
 from gangline.clusters import credentials
@@ -18,6 +17,7 @@ from gangline.db.clock import db_now
 from gangline.drivers.kubernetes.access import Access
 from gangline.organization import services
 from gangline.organization.models import Project
+from gangline.people.services import give
 from gangline.policies.models import Policy
 from gangline.resources import services as resources
 from gangline.scopes.models import Installation

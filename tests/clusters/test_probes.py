@@ -11,6 +11,8 @@ from gangline.clusters.services import create_cluster, store_health
 from gangline.drivers.facts import Facts, Health
 from gangline.scopes.services import found
 
+pytestmark = pytest.mark.postgres
+
 
 def test_a_probe_without_an_answer_leaves_what_another_learned(db: None) -> None:
     found(name="Test")

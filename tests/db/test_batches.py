@@ -14,7 +14,7 @@ from gangline.db.batches import update_rows
 from gangline.db.clock import db_now
 from tests.support.world import World, make_world
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 
 ODD = "naïve 'quoted' %s \\ line\nbreak"
 

@@ -156,6 +156,7 @@ def test_processes_that_fork_all_the_time_are_ended(cluster: LocalCluster) -> No
     assert cluster.driver.observe(ref).replicas == ()
 
 
+@pytest.mark.thorough
 def test_100_mb_of_log_arrive_whole(cluster: LocalCluster) -> None:
     """Takes seconds: 100 MB go through a pipe and are read back."""
     source = (

@@ -194,6 +194,7 @@ def test_a_supervisor_that_hangs_is_killed_after_the_grace(
     wait_for(lambda: not processes_of(ref), seconds=5)
 
 
+@pytest.mark.thorough
 def test_a_gang_that_never_becomes_whole_ends_with_the_count(cluster: LocalCluster) -> None:
     """Takes ten seconds: that is how long all processes have to start."""
     ref = cluster.ref("sleep 1000", replicas=3)

@@ -13,7 +13,6 @@ from django.db import connections as database_connections
 from pytest_django import Settings
 
 from gangline.access.actor import Actor
-from gangline.access.services import give
 from gangline.accounts.models import User
 from gangline.accounts.services import create_user
 from gangline.clusters import credentials
@@ -25,6 +24,7 @@ from gangline.drivers.kubernetes.kinds import KINDS
 from gangline.drivers.kubernetes.resources import NAMESPACES, PODS
 from gangline.organization import services
 from gangline.organization.models import Project
+from gangline.people.services import give
 from gangline.resources import services as resources
 from gangline.scopes.services import found
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, WORKERS_ONLY

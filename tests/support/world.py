@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib.auth.hashers import make_password
 
 from gangline.access.actor import Actor
-from gangline.access.models import Grant
+from gangline.access.models import AccessRule
 from gangline.accounts.models import User
 from gangline.accounts.services import make_token
 from gangline.clusters.connections import host_id
@@ -137,8 +137,8 @@ def make_world(*, capacity: Mapping[str, Any] | None = None) -> World:
             roles[f"{role}-{project.name}"] = (role, project.scope)
     world.roles = roles
     world.people = _people([*roles, "stranger"])
-    Grant.objects.bulk_create(
-        Grant(user=world.people[name], role=role, scope=scope, created_at=now)
+    AccessRule.objects.bulk_create(
+        AccessRule(user=world.people[name], role=role, scope=scope, created_at=now)
         for name, (role, scope) in roles.items()
     )
     return world

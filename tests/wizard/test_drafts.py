@@ -8,6 +8,8 @@ from tests.support.forms import Filler
 from tests.support.world import World
 from workloads.models import Draft, Workload
 
+pytestmark = pytest.mark.postgres
+
 
 def autosave(filler: Filler, step: str, changes: dict[str, str], **more: Any) -> Any:
     return filler.post(step, changes, go="autosave", **more).response

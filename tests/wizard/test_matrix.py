@@ -1,4 +1,4 @@
-"""The bad-input matrix through the form: refused where it stands, kept as typed, nothing stored."""
+"""Each field once through the form: refused where it stands, kept as typed, nothing stored."""
 
 import pytest
 

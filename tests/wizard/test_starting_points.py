@@ -6,10 +6,10 @@ import pytest
 
 from assets.models import Template
 from assets.services.templates import create_template
-from gangline.access.services import give
 from gangline.audit.models import AuditEntry
 from gangline.clusters.services import create_cluster
 from gangline.organization import services
+from gangline.people.services import give
 from gangline.policies.services import save
 from gangline.resources.services import make
 from gangline.spec.problems import InvalidSpec

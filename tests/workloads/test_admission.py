@@ -20,6 +20,8 @@ from workloads.services.asking import SubmissionRequest
 from workloads.services.reconcile import reconcile
 from workloads.wording import SLOTS_NEVER, SLOTS_WAIT
 
+pytestmark = pytest.mark.postgres
+
 GB = 10**9
 OURS = {
     "admission": "ours",

@@ -9,15 +9,12 @@ from django.http import QueryDict
 
 from gangline.tables.paging import page
 from gangline.tables.query import read
-from tests.support.world import World, make_world
+from tests.support.world import World
 from workloads.models import Workload
 from workloads.selectors import listing
 from workloads.tables import SORTS, WORKLOADS
 
-
-@pytest.fixture
-def world(db: None) -> World:
-    return make_world()
+pytestmark = pytest.mark.postgres
 
 
 def plan(rows: QuerySet[Any]) -> str:

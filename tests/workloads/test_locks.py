@@ -13,6 +13,8 @@ from tests.support.engine import Engine, new_workload
 from workloads.models import Workload
 from workloads.services import admission, slots, status
 
+pytestmark = pytest.mark.postgres
+
 CAPACITY = {"admission": "ours", "cpus": 1.0, "memory": 10**9, "gpus": [], "ports": [16000, 32000]}
 TOO_MUCH = {"command": "behave sleep", "compute.cpuCoreRequest": 64}
 

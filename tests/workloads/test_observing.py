@@ -10,6 +10,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from gangline.clusters.models import Cluster
+from gangline.db import clock
 from gangline.db.clock import db_now
 from gangline.db.leases import LeaseHolder, LeaseLost
 from gangline.drivers.base import (
@@ -27,6 +28,8 @@ from workloads.models import Attempt, Event, Replica, Workload
 from workloads.services import events, intents, observe, timing
 from workloads.services.observe import Stamped
 from workloads.services.reconcile import reconcile
+
+pytestmark = pytest.mark.postgres
 
 RUNNING, FAILED, SUCCEEDED, ABSENT, UNKNOWN = (
     ObservedState.RUNNING,
@@ -92,6 +95,16 @@ def test_an_older_read_is_dropped_and_named_as_stale(workload: Workload, see: Se
     stored = see(FAILED, ago=2)
     assert [s.state for s in stored.stale] == [FAILED]
     assert current_attempt(workload).observed_state == RUNNING
+
+
+def test_a_read_from_before_the_clock_was_put_back_is_no_newer(
+    workload: Workload, see: See
+) -> None:
+    clock.shift(timedelta(minutes=20))
+    see(RUNNING)
+    clock.shift(timedelta())
+    assert see(SUCCEEDED).stale == []
+    assert current_attempt(workload).observed_state == SUCCEEDED
 
 
 def test_of_reads_that_began_together_the_first_that_is_stored_stays(workload: Workload) -> None:

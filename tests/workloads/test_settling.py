@@ -14,6 +14,8 @@ from workloads.models import Event, ScopeSeq, Workload
 from workloads.services import intents, status
 from workloads.services.reconcile import reconcile
 
+pytestmark = pytest.mark.postgres
+
 
 def _settle(workload: Workload) -> None:
     with transaction.atomic():

@@ -20,6 +20,8 @@ from workloads.services import events, intents
 from workloads.services.reconcile import reconcile
 from workloads.services.retries import pause_seconds, tries_since_intent
 
+pytestmark = pytest.mark.postgres
+
 
 def _until(workload: Workload, *statuses: str, seconds: float = 10) -> None:
     def works() -> bool:

@@ -222,7 +222,7 @@ def find_template(user: User, template_id: str | UUID | None, project: Project) 
         key = UUID(str(template_id))
     except ValueError:
         return None
-    if not can(user, Permission.TEMPLATE_USE, project.scope):
+    if not can(user, Permission.TEMPLATE_VIEW, project.scope):
         return None
     line = []
     scope = project.scope

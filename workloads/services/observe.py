@@ -176,8 +176,9 @@ class _Step:
 
     @property
     def is_stale(self) -> bool:
+        """A read stored for a time to come is no newer: the clock has been put back since."""
         last = self.attempt.read_started_at
-        return last is not None and self.read_at <= last
+        return last is not None and self.read_at <= last <= self.now
 
     def take(self) -> bool:
         """Store it; False when it says nothing that may be stored."""
@@ -212,7 +213,7 @@ class _Step:
 
     def _unknown(self) -> bool:
         attempt = self.attempt
-        attempt.unknown_since = attempt.unknown_since or self.read_at
+        attempt.unknown_since = min(attempt.unknown_since or self.read_at, self.read_at)
         is_silent = self.seen.is_cut_off or not self.seen.reason
         attempt.trouble = "" if is_silent else printable(sentence(self.seen.reason), 400)
         waited = self.read_at - attempt.unknown_since
@@ -227,7 +228,7 @@ class _Step:
 
     def _absent(self) -> bool:
         attempt = self.attempt
-        if attempt.sent_at is not None and self.read_at < attempt.sent_at:
+        if attempt.sent_at is not None and self.read_at < attempt.sent_at <= self.now:
             return False
         last_seen = attempt.read_started_at
         if attempt.observed_state == ObservedState.SUSPENDED and self._is_current:
@@ -235,7 +236,7 @@ class _Step:
         self._heard()
         attempt.observed_state = ObservedState.ABSENT
         if attempt.create_state == CreateState.SENT:
-            attempt.absent_since = attempt.absent_since or self.read_at
+            attempt.absent_since = min(attempt.absent_since or self.read_at, self.read_at)
         elif attempt.create_state == CreateState.SEEN:
             attempt.create_state = CreateState.GONE
             outcome = self._stopped_or_lost()

@@ -30,7 +30,8 @@ def resync_at(now: datetime) -> datetime:
 
 def is_fresh(sent_at: datetime | None, now: datetime) -> bool:
     """Whether an ending was sent so lately that repeating it would not help."""
-    return sent_at is not None and now - sent_at < timedelta(seconds=REPEAT_SECONDS)
+    # A time to come was written before the clock was put back.
+    return sent_at is not None and sent_at <= now < sent_at + timedelta(seconds=REPEAT_SECONDS)
 
 
 def is_at_rest(workload: Workload, attempt: Attempt, now: datetime) -> bool:

@@ -1,5 +1,6 @@
 """``filterBy``: conditions on a fixed list of fields, never a lookup named by the caller."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +16,9 @@ from .paging import BadQuery
 MOST_CONDITIONS = 20
 LONGEST_VALUE = 200
 OPERATORS = ("==", "!=", "<=", ">=", "=@", "!@", "=^", "=$")
+_CONDITION = rf"\s*[A-Za-z]+(?:{'|'.join(map(re.escape, OPERATORS))})[^,]+"
+PATTERN = f"^(?:{_CONDITION})?(?:,(?:{_CONDITION})?)*$"
+"""Of ``filterBy``, for the description."""
 _TEXT = {"=@": "icontains", "!@": "icontains", "=^": "istartswith", "=$": "iendswith"}
 _ORDERED = {"<=": "lte", ">=": "gte"}
 

@@ -114,8 +114,8 @@ def create_cluster(
     if not name.strip() or len(name) > 63 or not name.isprintable():
         raise NameRefused("A cluster's name is 1 to 63 visible characters.")
     tenant = tenant_scope()
-    if actor is not None and not can(actor.user, Permission.CLUSTER_MANAGE, tenant):
-        raise NotAllowed(Permission.CLUSTER_MANAGE, tenant)
+    if actor is not None and not can(actor.user, Permission.CLUSTER_CREATE, tenant):
+        raise NotAllowed(Permission.CLUSTER_CREATE, tenant)
     taken = f"There is already a cluster {name}."
     with new_scope(ScopeKind.CLUSTER, tenant.pk, name, taken) as scope:
         cluster = Cluster.objects.create(

@@ -85,7 +85,7 @@ def cluster_list(request: HttpRequest) -> HttpResponse:
     context = {
         "rows": rows,
         "state": "ready" if rows else "empty",
-        "may_connect": visible_scopes(user, Permission.CLUSTER_MANAGE)
+        "may_connect": visible_scopes(user, Permission.CLUSTER_CREATE)
         .filter(kind=ScopeKind.TENANT)
         .exists(),
     }
@@ -108,7 +108,7 @@ def cluster_detail(request: HttpRequest, cluster_id: UUID) -> HttpResponse:
         "frameworks": [_labelled(one) for one in cluster.facts.get("frameworks", [])],
         "runtimes": cluster.facts.get("runtimes", []),
         "more_runtimes": cluster.facts.get("detail", {}).get("moreRuntimes", ""),
-        "may_manage": can(user, Permission.CLUSTER_MANAGE, cluster.scope),
+        "may_manage": can(user, Permission.CLUSTER_EDIT, cluster.scope),
         "may_see_details": may_see,
         "is_kubernetes": checks.is_for(cluster),
         "when_unreachable": UNREACHABLE[cluster.when_unreachable].lower(),
@@ -125,8 +125,8 @@ def cluster_check(request: HttpRequest, cluster_id: UUID) -> HttpResponse:
     """Look at the cluster again, now; a check of many steps goes on while its page is shown."""
     actor = actor_of(request, "form")
     cluster = one(actor.user, cluster_id)
-    if not can(actor.user, Permission.CLUSTER_MANAGE, cluster.scope):
-        raise NotAllowed(Permission.CLUSTER_MANAGE, cluster.scope)
+    if not can(actor.user, Permission.CLUSTER_EDIT, cluster.scope):
+        raise NotAllowed(Permission.CLUSTER_EDIT, cluster.scope)
     if checks.is_for(cluster):
         kubernetes.check(actor=actor, cluster=cluster)
         return redirect("cluster-detail", cluster_id=cluster_id)

@@ -7,6 +7,8 @@ from gangline.resources.api_urls import all_urls
 
 urlpatterns = [
     path("v1/", include("gangline.organization.api.urls")),
+    path("v1/", include("gangline.programs.api_urls")),
+    path("v1/", include("gangline.people.api_urls")),
     path("v1/", include("workloads.api.urls")),
     path("v1/", include(all_urls())),
     path("", include("gangline.api.urls")),

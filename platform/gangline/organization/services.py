@@ -63,7 +63,7 @@ def name_queue(*, actor: Actor | None, project: Project, queue: str) -> Project:
 
     Empty: in the scheduler's default one. Raises QueueRefused.
     """
-    _need(actor, Permission.PROJECT_CREATE, project.department.scope)
+    _need(actor, Permission.PROJECT_EDIT, project.department.scope)
     _check_queue(project.cluster, project.name, queue)
     with transaction.atomic():
         before, project.queue = project.queue, queue

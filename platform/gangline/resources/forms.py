@@ -8,11 +8,11 @@ from django.db.models import QuerySet
 
 from gangline.access.actor import Actor
 from gangline.access.grants import holds, visible_scopes
+from gangline.db.versioned import Versioned
 from gangline.forms.bound import field_view
 from gangline.forms.fields import SectionView
 from gangline.lib.problems import Problem
 
-from .models import Versioned
 from .resource import Resource
 
 

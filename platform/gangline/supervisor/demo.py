@@ -7,12 +7,12 @@ from django.db import transaction
 
 from assets.models import Template
 from assets.services.templates import create_template
-from gangline.access.services import give
 from gangline.accounts.models import User
 from gangline.accounts.services import create_user, deactivate, reactivate
 from gangline.clusters.models import Cluster
 from gangline.organization import services as organization
 from gangline.organization.models import Department, Project
+from gangline.people.services import give
 from gangline.policies import services as policies
 from gangline.policies.models import Policy
 from gangline.resources.services import make

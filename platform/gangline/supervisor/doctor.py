@@ -196,6 +196,17 @@ def _sqlite() -> Iterator[Finding]:
         )
     else:
         yield Finding("ok", "SQLite", "Write-ahead log, every commit on disk.")
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA quick_check(1)")
+        (damage,) = cursor.fetchone()
+    if damage != "ok":
+        file, copies = env().database_file, env().data_dir / "backups"
+        yield Finding(
+            "error",
+            "SQLite",
+            f"{file} is damaged: {' '.join(damage.split())}",
+            f"Stop Gangline and put a backup in its place; copies from before upgrades: {copies}",
+        )
 
 
 def _migrations() -> Iterator[Finding]:

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 
 from django.db import transaction
 
-from gangline.access.services import give
 from gangline.accounts.models import User
 from gangline.accounts.services import create_user
 from gangline.clusters.connections import host_id, namespace_of
@@ -14,6 +13,7 @@ from gangline.config.env import env
 from gangline.lib.program import program
 from gangline.organization import services as organization
 from gangline.organization.models import Project
+from gangline.people.services import give
 from gangline.resources.services import make
 from gangline.scopes.selectors import tenant_scope
 from gangline.scopes.services import found
@@ -104,7 +104,7 @@ def _administrator(name: str) -> Iterator[str]:
     elif not user.is_active:
         raise CannotBootstrap(f"{user.username} is deactivated. Name another administrator.")
     scope = tenant_scope()
-    held = user.grants.filter(role="system_administrator", scope=scope).exists()
+    held = user.access_rules.filter(role="system_administrator", scope=scope).exists()
     if not held:
         give(actor=None, user=user, role="system_administrator", scope=scope)
         yield f"Role system administrator for {user.username}."

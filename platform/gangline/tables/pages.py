@@ -27,7 +27,7 @@ class Header:
     @property
     def css(self) -> str:
         width = self.column.width
-        return " ".join(filter(None, (self.column.css, f"col-{width}" if width else "")))
+        return " ".join(filter(None, (self.column.css, f"col-{width or 'free'}")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +190,11 @@ class TablePage(Generic[Row]):
         return self.found.last
 
     @property
+    def has_more(self) -> bool:
+        """Whether more rows fit than are on this page."""
+        return bool(self.found.previous or self.found.next)
+
+    @property
     def previous_url(self) -> str:
         return self._url(before=self.found.previous) if self.found.previous else ""
 
@@ -244,7 +249,7 @@ class TablePage(Generic[Row]):
     def swapped(self) -> str:
         """Ids of what a new filter changes beside the rows, for ``hx-select-oob``."""
         counted = [f"count-{one.filter.name}" for one in self.main_controls]
-        ids = ["table-above", "table-tools", "count-more", "count-filters", *counted]
+        ids = ["table-above", "table-tools", "table-kept", "count-more", "count-filters", *counted]
         return ",".join(f"#{one}" for one in ids)
 
     def _url(self, **changes: str | None) -> str:
@@ -255,7 +260,7 @@ class TablePage(Generic[Row]):
         values = self.query.values.get(one.name, ())
         chosen = {value.lower() for value in values}
         options = [
-            Option(value, label, value.lower() in chosen)
+            Option(value, label, bool({value.lower(), label.lower()} & chosen))
             for value, label in self.choices.get(one.name, one.choices)
         ]
         return Control(one, options, raw, self.query.problems.get(one.name, ""))

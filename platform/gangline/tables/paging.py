@@ -1,14 +1,14 @@
 """Keyset paging: a page starts after a row, so the millionth costs what the first does."""
 
 import base64
-import binascii
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
-from django.db.models import Q, QuerySet
+from django.core.exceptions import ValidationError
+from django.db.models import DateTimeField, Q, QuerySet
 
 from gangline.lib.texts import moment
 
@@ -71,7 +71,7 @@ def ordered(
     """The rows to fetch for a page, one more than it holds; raises BadCursor."""
     descending = order.descending != bool(before)
     if cursor := before or after:
-        rows = rows.filter(_beyond(order, _decode(cursor, order)[0], descending))
+        rows = rows.filter(_beyond(order, _decode(cursor, order, rows)[0], descending))
     prefix = "-" if descending else ""
     return rows.order_by(*(prefix + name for name in order.columns))[: size + 1]
 
@@ -132,8 +132,8 @@ def _encode(values: list[Any]) -> str:
     return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
 
 
-def _decode(cursor: str, order: Order) -> tuple[list[Any], int]:
-    """The values of a row in the order, and its place in the list."""
+def _decode(cursor: str, order: Order, rows: QuerySet[Any] | None = None) -> tuple[list[Any], int]:
+    """The values of a row in the order, read as ``rows`` has them, and its place in the list."""
     try:
         values = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
         if not isinstance(values, list) or len(values) != len(order.columns) + 1:
@@ -141,21 +141,23 @@ def _decode(cursor: str, order: Order) -> tuple[list[Any], int]:
         *values, place = values
         if type(place) is not int or not 0 <= place < 2**53:
             raise BadCursor(cursor)
-        read = [_value(name, value) for name, value in zip(order.columns, values, strict=True)]
-        return read, place
-    except (binascii.Error, UnicodeError, RecursionError) as error:
-        raise BadCursor(cursor) from error
-    except ValueError as error:
+        if rows is not None:
+            # A column of the model or an annotation, such as a count.
+            fields = (rows.query.resolve_ref(name).output_field for name in order.columns)
+            values = [_value(one, value) for one, value in zip(fields, values, strict=True)]
+        return values, place
+    except (ValueError, RecursionError, ValidationError) as error:
         raise BadCursor(cursor) from error
 
 
-def _value(name: str, value: Any) -> Any:
+def _value(field: Any, value: Any) -> Any:
     if not isinstance(value, str | int) or isinstance(value, bool):
-        raise BadCursor(name)
-    if name.endswith("_at"):
+        raise BadCursor(str(value)[:40])
+    if isinstance(value, str) and ("\x00" in value or len(value.encode()) > 800):
+        raise BadCursor(str(value)[:40])
+    if isinstance(field, DateTimeField):
         return moment(str(value), zoned=True)
-    if isinstance(value, str) and ("\x00" in value or len(value) > 200):
-        raise BadCursor(name)
-    if isinstance(value, int) and abs(value) > 2**53:
-        raise BadCursor(name)
-    return value
+    read = field.to_python(value)
+    if isinstance(read, int) and abs(read) > 2**53:
+        raise BadCursor(str(value)[:40])
+    return read

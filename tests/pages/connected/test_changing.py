@@ -8,7 +8,6 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from gangline.access.services import give
 from gangline.audit.models import AuditEntry
 from gangline.clusters import connections
 from gangline.clusters.models import Cluster, ConnectionCheck, Credential, Orphan
@@ -18,14 +17,15 @@ from gangline.db.models import SystemNotice
 from gangline.drivers.facts import Health
 from gangline.organization import services
 from gangline.organization.models import Project
+from gangline.people.services import give
 from gangline.resources.services import make
 from gangline.scopes.models import Scope
-from tests.support.connected import Post, seen, wait
+from tests.support.connected import Post, seen
 from tests.support.world import World
 from workloads.models import Workload
 from workloads.services import orphans
 
-pytestmark = pytest.mark.usefixtures("loopback_admitted")
+pytestmark = pytest.mark.usefixtures("loopback_admitted", "checks_at_once")
 
 
 def wanted(cluster: Cluster, **changes: Any) -> dict[str, Any]:
@@ -52,7 +52,6 @@ def test_settings_are_changed_and_audited(world: World, post: Post, lab: Cluster
         "unreachable": "reject",
     }  # fmt: skip
     assert post(address, **wanted(lab, **changes)).status_code == 302
-    wait()
     now = Cluster.objects.select_related("scope").get(pk=lab.pk)
     assert (now.name, now.scope.name, now.when_unreachable) == ("zurich", "zurich", "reject")
     assert (now.config["scheduler"], now.config["namespacePrefix"]) == ("plain", "lab")
@@ -71,12 +70,8 @@ def test_settings_are_changed_and_audited(world: World, post: Post, lab: Cluster
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"name": ""}, "Name must be 1 to 63 visible characters."),
         ({"name": "this-machine"}, "There is already a cluster this-machine. Choose another name."),
-        ({"scheduler": "magic"}, "Scheduler must be one of those that are shown."),
         ({"scheduler": "kai"}, "KAI Scheduler cannot be chosen. Not there: the cluster does not"),
-        ({"prefix": "Not it"}, "Prefix must be 1 to 20 small letters"),
-        ({"gpu": "gpus"}, "GPU resource must be a resource that counts GPUs, such as amd.com/gpu"),
         ({"gpu": "amd.com/gpu/x"}, "GPU resource must be a resource that counts GPUs"),
         ({"unreachable": "explode"}, "Choose whether workloads wait or are refused."),
     ],

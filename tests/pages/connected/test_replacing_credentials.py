@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from gangline.audit.models import AuditEntry
 from gangline.clusters import credentials, twins
@@ -16,10 +15,10 @@ from gangline.drivers.kubernetes.steps import StepName
 from gangline.organization import services
 from gangline.resources.services import make
 from tests.support.api_server import Script, answering
-from tests.support.connected import GROUPS, SECRET, Post, by_token, seen, wait
+from tests.support.connected import GROUPS, SECRET, Post, by_token, seen
 from tests.support.world import World
 
-pytestmark = pytest.mark.usefixtures("loopback_admitted")
+pytestmark = pytest.mark.usefixtures("loopback_admitted", "checks_at_once")
 
 
 def test_a_credential_is_stored_only_after_the_check_found_it_good(
@@ -28,7 +27,6 @@ def test_a_credential_is_stored_only_after_the_check_found_it_good(
     before = Credential.objects.get(cluster=lab)
     address = f"/clusters/{lab.pk}/credential"
     assert post(address, **by_token(server, "another")).status_code == 302
-    wait()
     assert credentials.access_of(Cluster.objects.get(pk=lab.pk)).token == "another"
     assert Credential.objects.get().fingerprint != before.fingerprint
     page = seen(world, f"/clusters/{lab.pk}")
@@ -62,16 +60,14 @@ def test_the_old_credential_holds_where_the_new_one_fails(
     elif fault == "broken":
         monkeypatch.setattr(permissions, "judge", _breaks)
     else:
-        later = Script.answer
+        real = probing.probe
 
-        def change_meanwhile(self: Script, path: str) -> tuple[int, Any]:
+        def change_meanwhile(*arguments: Any, **named: Any) -> Any:
             Cluster.objects.filter(pk=lab.pk).update(revision=99)
-            connection.close()  # of a thread of the server, which nobody else ends
-            return later(self, path)
+            return real(*arguments, **named)
 
-        monkeypatch.setattr(Script, "answer", change_meanwhile)
+        monkeypatch.setattr(probing, "probe", change_meanwhile)
     assert post(f"/clusters/{lab.pk}/credential", **fields).status_code == 302
-    wait()
     assert Credential.objects.get().sealed == before.sealed
     now = Cluster.objects.get(pk=lab.pk)
     assert (now.health, now.config) == ("Connected", lab.config)
@@ -103,7 +99,6 @@ def test_half_a_look_stores_no_credential_even_where_rights_may_be_missing(
     else:
         monkeypatch.setattr(permissions, "judge", _breaks)
     post(f"/clusters/{lab.pk}/credential", anyway="1", **by_token(server, "another"))
-    wait()
     now = Cluster.objects.get(pk=lab.pk)
     assert credentials.access_of(now).token == SECRET
     assert now.facts == lab.facts
@@ -114,7 +109,6 @@ def test_a_credential_may_be_stored_although_rights_are_missing(
 ) -> None:
     script.allowed = False
     post(f"/clusters/{lab.pk}/credential", anyway="1", **by_token(server, "another"))
-    wait()
     assert credentials.access_of(Cluster.objects.get(pk=lab.pk)).token == "another"
 
 
@@ -126,7 +120,6 @@ def test_a_credential_that_leads_to_another_connected_cluster_is_refused(
 ) -> None:
     with answering(Script(groups=GROUPS, uid="two")) as elsewhere:
         post("/clusters/connect", name="second", **by_token(elsewhere))
-        wait()
     second = Cluster.objects.get(name="second")
     before = Credential.objects.get(cluster=second)
     answer = post(f"/clusters/{second.pk}/credential", **by_token(server, "another"))
@@ -143,12 +136,10 @@ def test_the_whole_check_refuses_a_twin_that_was_not_known_at_once(
 ) -> None:  # fmt: skip
     with answering(Script(groups=GROUPS, uid="two")) as elsewhere:
         post("/clusters/connect", name="second", **by_token(elsewhere))
-        wait()
     second = Cluster.objects.get(name="second")
     before = Credential.objects.get(cluster=second)
     monkeypatch.setattr(twins, "uid_at", lambda access: "")
     post(f"/clusters/{second.pk}/credential", **by_token(server, "another"))
-    wait()
     assert TWIN in seen(world, f"/clusters/{second.pk}")
     assert Credential.objects.get(cluster=second).sealed == before.sealed
 

@@ -3,7 +3,8 @@
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 
-from gangline.api.schema import Schema, component, errors, reference
+from gangline.api.paging import MAX_LIMIT, MAX_OFFSET
+from gangline.api.schema import Schema, between, component, errors, reference
 
 __all__ = ["errors"]
 
@@ -100,8 +101,8 @@ PROJECT_COUNT_PARAMETERS = [
 ]
 PROJECT_PARAMETERS = [
     *PROJECT_COUNT_PARAMETERS,
-    OpenApiParameter("offset", OpenApiTypes.INT, OpenApiParameter.QUERY),
-    OpenApiParameter("limit", OpenApiTypes.INT, OpenApiParameter.QUERY),
+    OpenApiParameter("offset", between(0, MAX_OFFSET), OpenApiParameter.QUERY),
+    OpenApiParameter("limit", between(1, MAX_LIMIT), OpenApiParameter.QUERY),
     _query("sortBy", "Field to sort by.", "name", "createdAt", "parentName"),
     _query("sortOrder", "asc or desc.", "asc", "desc"),
 ]
