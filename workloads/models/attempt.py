@@ -10,6 +10,10 @@ from django.db import models
 from gangline.spec.problems import Problem
 from workloads.wording import Reason
 
+USER_CAUSES = ("submit", "resume", "rerun")
+MOVED = "moved"
+"""Causes of an attempt: a person's, or the cluster's, which counts as no try."""
+
 
 class CreateState(models.TextChoices):
     """How far the creation of the native object is known to have come."""

@@ -19,7 +19,7 @@ from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.problems import Role
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
 from workloads.models import Attempt, Event, Replica, Workload
-from workloads.services.retries import MOVED, USER_CAUSES
+from workloads.models.attempt import MOVED, USER_CAUSES
 
 MAX_EVENTS = 500
 MAX_ATTEMPTS = 100

@@ -8,14 +8,12 @@ from django.db import transaction
 from gangline.drivers.base import ObservedState
 from workloads import wording
 from workloads.models import Attempt, CreateState, Desired, Outcome, Workload
+from workloads.models.attempt import MOVED, USER_CAUSES
 from workloads.services import admission, events
 from workloads.services.reasons import failure
 
 FIRST_PAUSE = 10.0
 LONGEST_PAUSE = 300.0
-USER_CAUSES = ("submit", "resume", "rerun")
-MOVED = "moved"
-"""Cause of an attempt that follows one which the cluster took away: it is no further try (R2a)."""
 
 
 def pause_seconds(retries: int) -> float:

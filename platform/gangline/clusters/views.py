@@ -161,11 +161,24 @@ def _connection(cluster: Cluster) -> dict[str, Any]:
     }
     if progress is None:
         return context
+    if _is_outdated(progress, cluster):
+        # A failure that stands under a green badge tells nothing but how it was once.
+        return context | {"progress": None}
     rows = [StepRow(step.name, *LOOKS[step.state], step) for step in progress.steps]
     if progress.is_running:
         context["health"] = CHECKING
         rows += [StepRow(name, "neutral", "clock", "To come") for name in progress.to_come]
     return context | {"steps": rows, "checking": progress.is_running, "said": _said(progress)}
+
+
+def _is_outdated(progress: checks.Progress, cluster: Cluster) -> bool:
+    """Whether the last check failed and the cluster has answered since."""
+    if progress.is_running or progress.is_trial or progress.ended_at is None:
+        return False
+    failed = any(step.state == State.FAILED for step in progress.steps)
+    since = cluster.health_since
+    is_well = cluster.health == "Connected" and since is not None
+    return failed and is_well and since > progress.ended_at
 
 
 def _orphans(cluster: Cluster) -> dict[str, Any]:
@@ -198,11 +211,11 @@ def _said(progress: checks.Progress) -> str:
     if failed:
         skipped = sum(step.state == State.SKIPPED for step in progress.steps)
         left = skipped + len(progress.to_come)
-        unseen = f"; {left} {'was' if left == 1 else 'were'} not looked at" if left else ""
+        unseen = f"; {left} {'was' if left == 1 else 'were'} not checked" if left else ""
         return f"{failed} step{'' if failed == 1 else 's'} failed{unseen}."
     if warned:
-        return f"It works; {warned} {'step is' if warned == 1 else 'steps are'} worth a look."
-    return "Everything is as it should be."
+        return f"Connected; {warned} {'step is' if warned == 1 else 'steps are'} worth a look."
+    return "All checks passed."
 
 
 def _facts(cluster: Cluster) -> dict[str, Any]:
