@@ -15,7 +15,7 @@ from django.test import Client
 
 from gangline.access.roles import ROLES
 from gangline.audit.models import AuditEntry
-from gangline.resources.models import Versioned
+from gangline.db.versioned import Versioned
 from gangline.resources.resource import Resource
 from gangline.scopes.models import Scope
 from gangline.scopes.selectors import scopes_to
