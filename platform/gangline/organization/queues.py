@@ -71,7 +71,7 @@ def keep(node: Node) -> None:
 
 
 def keep_all(cluster: Cluster) -> None:
-    """Every queue of a cluster: its scheduler or its size may be another than at the last change."""
+    """Every queue of a cluster, whose scheduler or size may have changed meanwhile."""
     for department in cluster.departments.select_related("cluster"):
         keep(department)
 
