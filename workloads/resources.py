@@ -7,7 +7,7 @@ from gangline.resources.tables import column
 from workloads.selectors import listing
 from workloads.services import usage
 
-_RUNNING = column("running", "Running", "running", sort="running", right=True)
+_RUNNING = column("running", "Running", "running", sort="running", right=True, width="s")
 
 organization_usage.register(usage.Source())
 for _key, _path in (("project", "project"), ("department", "project__department")):

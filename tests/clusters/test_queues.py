@@ -34,7 +34,7 @@ FOUND = {"scheduler": "volcano", "names": ["default", "team-a"]}
 
 def test_a_project_gets_its_queue_and_another_one_later(db: None) -> None:
     cluster(queues=FOUND)
-    words = "Project vision: its further trainings wait in queue team-a of the cluster's scheduler."
+    words = "Project vision: its further workloads wait in queue team-a of the cluster's scheduler."
     assert words in project("team-a").splitlines()
     assert Project.objects.get().own_queue == "team-a"
     assert "wait in queue default of" in project("default")

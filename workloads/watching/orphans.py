@@ -5,9 +5,11 @@ import threading
 
 from django.db import DatabaseError, close_old_connections
 
+from gangline.clusters import objects
 from gangline.clusters.connections import Unconnectable, acts_here, driver_for
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import CONNECTED
+from gangline.organization import queues
 from workloads.services import orphans
 
 log = logging.getLogger(__name__)
@@ -24,7 +26,9 @@ class OrphanSearch:
             try:
                 for cluster in Cluster.objects.filter(health=CONNECTED):
                     if not stop.is_set() and acts_here(cluster) and orphans.take_turn(cluster):
+                        queues.keep_all(cluster)
                         self._search(cluster)
+                objects.reconcile_due()
             except DatabaseError as error:
                 log.warning("the database did not answer the search for orphans: %s", error)
             close_old_connections()
