@@ -58,6 +58,10 @@ class Workload(models.Model):
     pods_total = models.PositiveIntegerField()
     gpus = models.PositiveIntegerField(default=0)
     """GPU devices requested in total."""
+    cpus = models.FloatField(default=0)
+    """CPU cores requested in total."""
+    memory = models.BigIntegerField(default=0)
+    """Bytes requested in total."""
     backoff_limit = models.PositiveSmallIntegerField(default=0)
     auto_delete_seconds = models.PositiveIntegerField(null=True)
 

@@ -50,7 +50,7 @@ def preview(*, cluster: Cluster, need: slots.Need) -> slots.Verdict:
 
 def name_in_words(cluster: Cluster) -> str:
     """``this machine`` for a local cluster: its name is a label, not a phrase."""
-    return "this machine" if cluster.kind == "local" else f"cluster {cluster.name}"
+    return cluster.engine.phrase(cluster.name)
 
 
 def admit(cluster_id: UUID) -> Admitted:

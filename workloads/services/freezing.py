@@ -29,6 +29,8 @@ def columns_of(judged: Preview) -> dict[str, Any]:
         "num_workers": judged.totals.workers,
         "pods_total": judged.totals.pods,
         "gpus": judged.totals.gpus,
+        "cpus": judged.totals.cpus,
+        "memory": judged.totals.memory_bytes,
         "backoff_limit": worker.get("backoffLimit") or 0,
         "auto_delete_seconds": worker.get("autoDeletionTimeAfterCompletionSeconds"),
     }

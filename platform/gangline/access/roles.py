@@ -41,6 +41,8 @@ _BUILT_IN = (
             Permission.POLICY_MANAGE,
             Permission.PROJECT_CREATE,
             Permission.CLUSTER_VIEW,
+            Permission.NODE_POOL_VIEW,
+            Permission.NODE_VIEW,
             Permission.DEPARTMENT_VIEW,
         },
     ),

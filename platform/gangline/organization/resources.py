@@ -1,6 +1,5 @@
 """Departments and projects as resources."""
 
-from collections.abc import Sequence
 from typing import Any
 
 from django.db.models import Count, QuerySet
@@ -8,7 +7,7 @@ from django.db.models import Count, QuerySet
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.clusters.models import Cluster
-from gangline.clusters.selectors import visible_clusters
+from gangline.clusters.resources import cluster_choices
 from gangline.resources.registry import Uses, register, register_usage
 from gangline.resources.resource import Nav, Resource, Wire
 from gangline.resources.tables import Filter, name_link, table
@@ -17,14 +16,6 @@ from gangline.web import components
 
 from .models import Department
 from .selectors import visible_projects
-
-
-def cluster_choices(user: User) -> Sequence[tuple[str, str]]:
-    """The clusters that a list can be narrowed to."""
-    return [
-        (str(pk), name)
-        for pk, name in visible_clusters(user).order_by("name").values_list("pk", "name")
-    ]
 
 
 class Departments(Resource[Department]):

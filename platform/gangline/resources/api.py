@@ -1,6 +1,7 @@
 """The REST API of every resource: one strict serializer, one viewset, the wire rules of `Wire`."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, ClassVar
 
@@ -121,6 +122,14 @@ def _check_type(field: Any, name: str, value: Any) -> None:
     if not isinstance(value, wanted) or (is_bool and wanted is not bool):
         params = {"raw": f"must be {word}.", "accepted": word}
         raise Refused([Problem("type", name, params)])
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One more address of a viewset; ``{id}`` stands for the object's."""
+
+    path: str
+    actions: Mapping[str, str]
 
 
 class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from gangline.access.actor import Actor
 from gangline.access.grants import holds
-from gangline.forms.bound import field_view
+from gangline.forms.bound import field_view, summary
 from gangline.forms.fields import SectionView
 from gangline.lib.problems import Problem
 
@@ -19,7 +19,7 @@ from .resource import Resource
 class ResourceForm(forms.ModelForm):  # type: ignore[type-arg]
     """Reads what was typed. The rules run once, in `resources.services`."""
 
-    sections: ClassVar[tuple[tuple[str, tuple[str, ...]], ...]] = ()
+    sections: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Title and fields of each part; empty: all in one."""
     not_edited: ClassVar[frozenset[str]] = frozenset()
     """Fields that are chosen once, when the object is made."""
@@ -67,6 +67,10 @@ class ResourceForm(forms.ModelForm):  # type: ignore[type-arg]
         for problem in problems:
             name = problem.path if problem.path in self.fields else None
             self.add_error(name, problem.message)
+
+    def problems(self) -> list[dict[str, str]]:
+        """Every error, for the list at the top of the page."""
+        return summary(self) if self.is_bound else []
 
     def views(self) -> list[SectionView]:
         """What the page draws."""

@@ -5,7 +5,7 @@ that an app registers in its `resources.py`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Generic, TypeVar
 
@@ -21,6 +21,7 @@ from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.scopes.models import Scope
 from gangline.scopes.selectors import tenant_scope
+from gangline.tables.columns import Column
 
 from .models import TreeNode
 
@@ -59,6 +60,8 @@ class Panel:
     """Callable ``(request, obj) -> dict | None``; None: the panel is not shown."""
     tab: str = ""
     """Name of the tab that it stands on; empty: Overview."""
+    allowed: Any = None
+    """Callable ``(user, obj) -> bool``: without it, neither panel nor its tab is there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +73,8 @@ class Action:
     url: Any
     """Callable ``(obj) -> str``."""
     verb: str = "edit"
+    shown: Any = None
+    """Callable ``(obj) -> bool``: whether the object has the action at all."""
     asks: bool = False
     is_harmful: bool = False
 
@@ -128,6 +133,18 @@ class Resource(Generic[M]):
     confirm_by_name: bool = False
     """Deletion takes the name, typed."""
     can_copy: bool = False
+    list_template: str = "resources/list.html"
+    detail_template: str = "resources/detail.html"
+    form_template: str = "resources/form.html"
+    delete_template: str = "resources/delete.html"
+
+    def __init__(self) -> None:
+        self.annotations: dict[str, Any] = {}
+
+    def extend(self, *columns: Column[Any], **annotations: Any) -> None:
+        """Let a higher app add columns to the list, and what of the database they draw."""
+        self.table = replace(self.table, columns=(*self.table.columns, *columns))
+        self.annotations |= annotations
 
     # Words
 
@@ -138,6 +155,10 @@ class Resource(Generic[M]):
     @property
     def labels(self) -> str:
         return capfirst(str(self.model._meta.verbose_name_plural))
+
+    @property
+    def create_label(self) -> str:
+        return f"New {self.label.lower()}"
 
     @property
     def empty_title(self) -> str:
@@ -188,7 +209,8 @@ class Resource(Generic[M]):
 
     def rows(self, user: User) -> QuerySet[M]:
         """The same with what the table draws."""
-        return self.visible(user).select_related(*self.related)
+        rows = self.visible(user).select_related(*self.related)
+        return rows.annotate(**self.annotations) if self.annotations else rows
 
     # Writing: called by `resources.services`, in its transaction
 
@@ -231,6 +253,10 @@ class Resource(Generic[M]):
         if self.wire is None:
             raise LookupError(f"{self.key} has no API")
         return import_string(self.wire.serializer)
+
+    def detail_context(self, request: HttpRequest, obj: M) -> dict[str, Any]:
+        """What a template of its own needs beside the usual."""
+        return {}
 
     def facts_of(self, request: HttpRequest, obj: M) -> Iterable[tuple[str, Any]]:
         """Label and value of what the detail page lists."""

@@ -41,7 +41,7 @@ def post(world: World) -> Post:
 @pytest.fixture
 def lab(world: World, post: Post, server: Access) -> Cluster:
     """A connected cluster that was looked at."""
-    assert post("/clusters/connect", name="lab", **by_token(server)).status_code == 302
+    assert post("/clusters/new", name="lab", **by_token(server)).status_code == 302
     wait()
     found = Cluster.objects.get(name="lab")
     assert found.health == "Connected"

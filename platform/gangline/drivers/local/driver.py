@@ -16,6 +16,8 @@ from gangline.drivers.base import (
     AttemptRef,
     Busy,
     Done,
+    Kept,
+    KeptObject,
     LogChunk,
     NotYet,
     Observation,
@@ -32,6 +34,7 @@ from gangline.drivers.base import (
     ignore_trouble,
 )
 from gangline.drivers.facts import Capacity, Facts, FieldNote, Health
+from gangline.lib.problems import Problem as Refusal
 from gangline.spec.problems import Advice, Problem, Role
 
 from . import (
@@ -115,7 +118,7 @@ class LocalDriver:
             runtimes=tuple(map(offered, probed)),
             detail=detail,
         )
-        return Health(reachable=True, facts=facts)
+        return Health(reachable=True, facts=facts, nodes=(capacity.node(room),))
 
     def capacity(self) -> Capacity:
         declared = self.options.declared_gpus
@@ -201,6 +204,13 @@ class LocalDriver:
 
     def delete_object(self, owned: OwnedObject) -> Result:
         return self.delete(owned.ref)
+
+    def apply(self, wanted: KeptObject) -> Kept:
+        says = "This machine keeps no such objects."
+        return Kept("failed", Refusal("unsupported", "", {"raw": says}))
+
+    def remove(self, wanted: KeptObject) -> Kept:
+        return Kept("gone")
 
     def watch(
         self,

@@ -1,4 +1,4 @@
-"""What the endpoints of clusters and projects give, for the published description."""
+"""What the endpoints of projects give, for the published description."""
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
@@ -20,37 +20,6 @@ def _object(required: tuple[str, ...], **fields: Schema) -> Schema:
     return {"type": "object", "required": list(required), "properties": fields}
 
 
-CLUSTER = component(
-    "Cluster",
-    _object(
-        ("uuid", "tenantId", "name", "kind", "createdAt"),
-        uuid=_UUID,
-        tenantId={"type": "integer"},
-        name=_TEXT,
-        kind=_TEXT,
-        createdAt=_TIME,
-        version=_TEXT,
-        lastLiveness=_MAYBE_TIME,
-        updatedAt=_TIME,
-        deletedAt=_MAYBE_TIME,
-        status=_object(
-            ("state",),
-            state={"type": "string", "enum": ["Connected", "Disconnected", "Unknown"]},
-            reason=_TEXT,
-            conditions={"type": "array", "items": _ANY},
-            frameworks={
-                "type": "array",
-                "items": _object(
-                    ("framework", "available"),
-                    framework=_TEXT,
-                    available={"type": "boolean"},
-                    reason=_TEXT,
-                ),
-            },
-        ),
-    ),
-)
-CLUSTERS: Schema = {"type": "array", "items": CLUSTER}
 PROJECT = component(
     "Project",
     _object(
@@ -93,7 +62,6 @@ def _query(name: str, description: str, *values: str) -> OpenApiParameter:
     )
 
 
-VERBOSITY = _query("verbosity", "metadata leaves the status out.", "full", "metadata")
 PROJECT_COUNT_PARAMETERS = [
     _query("filterBy", "Conditions joined by commas, such as name=^vis."),
     _query("search", "Text in the name."),

@@ -1,7 +1,6 @@
-"""Clusters and projects for clients: what one may see, and nothing of the rest."""
+"""Projects for clients: what one may see, and nothing of the rest."""
 
 from typing import Any
-from uuid import UUID
 
 from django.db.models import QuerySet
 from django.http import Http404
@@ -14,10 +13,8 @@ from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.api import filtering
 from gangline.api.filtering import Filter, identifier, number, time
-from gangline.api.paging import BadQuery, answer, known_only, page_of, sorting
+from gangline.api.paging import answer, known_only, page_of, sorting
 from gangline.clusters.connections import namespace_of
-from gangline.clusters.models import Cluster
-from gangline.clusters.selectors import visible_clusters
 from gangline.organization.models import Project
 from gangline.organization.selectors import visible_projects
 
@@ -33,40 +30,7 @@ FILTERS = {
     "createdAt": time("created_at"),
 }
 SORTS = {"name": "name", "createdAt": "created_at", "parentName": "department__name"}
-STATES = {"Connected": "Connected", "Unreachable": "Disconnected"}
 LIST = frozenset({"filterBy", "sortBy", "sortOrder", "offset", "limit", "search"})
-
-
-class Clusters(APIView):
-    """Clusters."""
-
-    @extend_schema(
-        operation_id="listClusters",
-        parameters=[shapes.VERBOSITY],
-        responses={200: shapes.CLUSTERS, **shapes.errors(400)},
-    )
-    def get(self, request: Request) -> Response:
-        """All clusters that the caller may use, as a bare array."""
-        full = _is_full(request)
-        clusters = visible_clusters(_user(request)).order_by("name")
-        return Response([_cluster(cluster, full=full) for cluster in clusters])
-
-
-class ClusterOne(APIView):
-    """One cluster."""
-
-    @extend_schema(
-        operation_id="getCluster",
-        parameters=[shapes.VERBOSITY],
-        responses={200: shapes.CLUSTER, **shapes.errors(400, 404)},
-    )
-    def get(self, request: Request, cluster_id: UUID) -> Response:
-        """One cluster with what it offers."""
-        full = _is_full(request)
-        cluster = visible_clusters(_user(request)).filter(pk=cluster_id).first()
-        if cluster is None:
-            raise Http404
-        return Response(_cluster(cluster, full=full))
 
 
 class Projects(APIView):
@@ -124,14 +88,6 @@ def _user(request: Request) -> User:
     return user
 
 
-def _is_full(request: Request) -> bool:
-    known_only(request, frozenset({"verbosity", "includeRequestedForDelete"}))
-    verbosity = request.query_params.get("verbosity", "full")
-    if verbosity not in ("full", "metadata"):
-        raise BadQuery("verbosity must be full or metadata.")
-    return verbosity == "full"
-
-
 def _projects(request: Request) -> QuerySet[Project]:
     rows = visible_projects(_user(request), Permission.PROJECT_VIEW)
     rows = rows.select_related("department", "cluster").filter(
@@ -139,35 +95,6 @@ def _projects(request: Request) -> QuerySet[Project]:
     )
     search = "".join(c for c in request.query_params.get("search", "")[:100] if c.isprintable())
     return rows.filter(name__icontains=search) if search else rows
-
-
-def _cluster(cluster: Cluster, *, full: bool) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "uuid": cluster.pk,
-        "tenantId": 1,
-        "name": cluster.name,
-        "kind": cluster.kind,
-        "createdAt": cluster.created_at,
-        "version": cluster.facts.get("version", ""),
-        "lastLiveness": cluster.last_ok_at,
-        "updatedAt": cluster.health_since or cluster.created_at,
-        "deletedAt": None,
-    }
-    if full:
-        body["status"] = {
-            "state": STATES.get(cluster.health, "Unknown"),
-            "reason": cluster.health_reason,
-            "conditions": [],
-            "frameworks": [
-                {
-                    "framework": offer["framework"],
-                    "available": offer["available"],
-                    "reason": offer.get("reason", ""),
-                }
-                for offer in cluster.facts.get("frameworks", ())
-            ],
-        }
-    return body
 
 
 def _project(project: Project) -> dict[str, Any]:
