@@ -7,23 +7,22 @@ SHELL := /bin/bash
 MAKEFLAGS += --no-print-directory
 
 BIN := .venv/bin
-# -I -S: nothing but the standard library, and the start costs 20 ms.
-BOOTSTRAP := command -v python3 >/dev/null || { echo "Gangline needs Python 3.11 or newer: please install it." >&2; exit 1; }; python3 -I -S scripts/bootstrap.py
+INSTALL := scripts/install.sh
 
 ##@ Use it
 .PHONY: run
 run: ## Install what is missing and serve the product on http://127.0.0.1:8000 (PORT, GANGLINE_DATA_DIR).
-	$(BOOTSTRAP) server examples
+	$(INSTALL) server examples
 	exec $(BIN)/gangline-manage run
 
 .PHONY: stack
 stack: ## Start production mode on this machine: PostgreSQL, Redis, two web processes, worker, watcher.
-	$(BOOTSTRAP) server examples
+	$(INSTALL) server examples
 	exec $(BIN)/python -m scripts.stack
 
 .PHONY: bed
 bed: ## Start a real Kubernetes with simulated nodes on this machine (WITH="native-gang").
-	$(BOOTSTRAP) server dev
+	$(INSTALL) server dev
 	exec $(BIN)/python -m tests.beds.kubernetes up
 
 .PHONY: bed-down
@@ -32,17 +31,21 @@ bed-down: ## Stop it.
 
 .PHONY: bed-build
 bed-build: ## Build its programs into the cache, unless they are there (ten minutes on two cores).
-	$(BOOTSTRAP) server dev
+	$(INSTALL) server dev
 	exec $(BIN)/python -m tests.beds.kubernetes build
 
 ##@ Work on it
 .PHONY: setup
 setup: ## Install everything for development: server, tests, runtime of the examples.
-	$(BOOTSTRAP) server dev examples
+	$(INSTALL) server dev examples
 
 .PHONY: test
-test: setup ## Install what the tests need and run them all; says what it had to leave out.
+test: setup ## Install what the tests need and run them; says what it had to leave out.
 	exec $(BIN)/python -m scripts.run_tests $(ARGS)
+
+.PHONY: test-all
+test-all: setup ## The same with the thorough ones, which take long and break seldom.
+	exec $(BIN)/python -m scripts.run_tests --all $(ARGS)
 
 .PHONY: unit
 unit: setup ## Run the tests that need no browser, on SQLite (ARGS="tests/spec -k name" narrows them).

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 # `platform/` is a source root. It must never hold an __init__.py: that would hide Python's own
-# `platform` module from every library (tests/test_layout.py checks it).
+# `platform` module from every library (tests/repository/test_layout.py checks it).
 sys.path.insert(0, str(Path(__file__).resolve().parent / "platform"))
 
 if __name__ == "__main__":

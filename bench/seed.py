@@ -14,7 +14,7 @@ from bench.organisation import ADMINISTRATOR, Organisation
 from gangline.access.actor import Actor
 from gangline.db.clock import db_now
 from workloads.api import bodies
-from workloads.models import Attempt, Event, Replica, ScopeSeq, Workload
+from workloads.models import Attempt, Event, Replica, ScopeSeq, Workload, sortable_duration
 from workloads.services import submission
 from workloads.statuses import ENDED
 
@@ -84,8 +84,11 @@ def _write(
     gpus = rng.choice((0, 0, 1, 2, 4, 8, 8, 16))
     key, attempt_id = uuid.UUID(int=rng.getrandbits(128), version=4), next(counters[0])
     phase = "Pending" if status == "Cannot start" else status
+    name = f"{rng.choice(WORDS)}-{number:06}"
     writer.add(
-        first, id=key, name=f"{rng.choice(WORDS)}-{number:06}", project_id=project.pk,
+        first, id=key, name=name, project_id=project.pk,
+        search_text=f"{name} {project.name} {owner.username} {first.image}",
+        ran_seconds=sortable_duration(started, ended),
         project_name=project.name, owner_id=owner.pk, owner_name=owner.username, gpus=gpus,
         framework=rng.choice(("PyTorch", "XGBoost", "MPI", "TF", "JAX")), phase=phase,
         status=status, reason=REASONS.get(status, ""), cannot_start=status == "Cannot start",

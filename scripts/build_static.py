@@ -31,7 +31,9 @@ def js() -> str:
 
 def _bundle(page: str) -> str:
     """A page's module with the two it stands on; each in a scope of its own, as modules are."""
-    names = ("vendor/idiomorph.js", "js/live/connection.js", f"js/live/{page}.js")
+    names = ["vendor/idiomorph.js", "js/live/connection.js", f"js/live/{page}.js"]
+    if page == "page":
+        names.append("js/live/timeline.js")
     return "".join(_module((STATIC / name).read_text(encoding="utf-8")) for name in names)
 
 
@@ -57,11 +59,16 @@ def live_page() -> str:
     return _bundle("page")
 
 
+def live_home() -> str:
+    return _bundle("home")
+
+
 TARGETS = {
     STATIC / "css" / "app.css": css,
     STATIC / "js" / "shell.js": js,
     STATIC / "js" / "live-table.js": live_table,
     STATIC / "js" / "live-page.js": live_page,
+    STATIC / "js" / "live-home.js": live_home,
 }
 
 

@@ -1,172 +1,150 @@
-"""Make one virtual environment and fill it from hashed lock files, with uv or else with pip."""
+"""Install Gangline's locked dependencies into `.venv`, and the runtime of the examples.
+
+Usage: `scripts/install.sh [server] [dev] [examples]`, which finds the Python for it (default:
+server). Only the standard library is used, and a call that has nothing to do ends within 0.2 s: a
+stamp in each environment holds the hash of what was installed.
+"""
 
 from __future__ import annotations
 
-import contextlib
+import ast
 import fcntl
-import importlib.util
+import hashlib
 import os
-import re
 import shutil
 import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from scripts import package_index
+ROOT = Path(__file__).resolve().parent.parent
+PRODUCT = ROOT / ".venv"
+PIP = PRODUCT / "bin" / "pip"
+UV = PRODUCT / "bin" / "uv"
+LOCKS = {
+    "server": ("build.txt", "server.txt"),
+    "dev": ("dev.txt",),
+    "examples": ("examples.txt",),
+}
+# What decides how the project itself is installed; its code is used where it lies.
+PROJECT = ("pyproject.toml", "platform/gangline/__init__.py")
+# uv does not read what pip is configured for.
+SETTINGS = {
+    "index-url": "UV_DEFAULT_INDEX",
+    "extra-index-url": "UV_INDEX",
+    "find-links": "UV_FIND_LINKS",
+    "trusted-host": "UV_INSECURE_HOST",
+    "cert": "SSL_CERT_FILE",
+}
 
-HEARTBEAT_SECONDS = 10
-COMPILE_SECONDS = 900
+
+def main(arguments: list[str]) -> None:
+    """Bring the environments that the arguments name up to date; the product's always."""
+    for name in arguments:
+        if name not in LOCKS:
+            sys.exit(f"There is no part named {name}; choose from {', '.join(LOCKS)}.")
+    # An environment that the tests were installed in keeps them when only the server is asked for.
+    dev = ["dev"] if "dev" in arguments or _stamp(PRODUCT).startswith("server dev ") else []
+    wanted = [(PRODUCT, ["server", *dev])]
+    if "examples" in arguments:
+        data = ROOT / Path(os.environ.get("GANGLINE_DATA_DIR") or "var").expanduser()
+        data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        wanted.append((data / "runtimes" / "examples", ["examples"]))
+    if all(_is_current(*one) for one in wanted):
+        return
+    lock = os.open(ROOT / "requirements", os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)  # a second installation waits, and finds the work done
+    for folder, parts in wanted:
+        if not _is_current(folder, parts):
+            _install(folder, parts)
 
 
-class CannotInstall(Exception):
-    """Why the dependencies cannot be installed, in a sentence that says what to do."""
+def _install(folder: Path, parts: list[str]) -> None:
+    """Make or mend one environment; its stamp is written last."""
+    if folder.is_symlink():
+        sys.exit(
+            f"{folder} is a link to {folder.resolve()}, which may be the environment of another"
+            " copy of Gangline. Remove the link; then one is made here."
+        )
+    locks = [ROOT / "requirements" / name for part in parts for name in LOCKS[part]]
+    if folder == PRODUCT:
+        _make_product()
+    elif not (folder / "bin" / "python").exists():
+        _run(UV, "venv", "--quiet", "--clear", "--python", sys.executable, folder)
+    print(f"Installing the packages of {folder}.", flush=True)
+    target = ("--python", folder / "bin" / "python")
+    # Compiled at once: where Python may not write beside them, each start would compile them anew.
+    quiet = () if sys.stderr.isatty() else ("--quiet",)  # a terminal is shown how far it is
+    _run(UV, "pip", "sync", *quiet, "--require-hashes", "--compile-bytecode", *target, *locks)
+    if folder == PRODUCT:
+        options = ("--quiet", "--no-build-isolation", "--no-deps", "--editable")
+        _run(UV, "pip", "install", *target, *options, ROOT)
+    (folder / ".stamp").write_text(_digest(parts))
 
 
-@contextlib.contextmanager
-def only_one_at_a_time(root: str) -> Iterator[None]:
-    """Let a second installation of the same checkout wait for the first."""
-    descriptor = os.open(Path(root) / "requirements", os.O_RDONLY)
+def _make_product() -> None:
+    """Make the product's environment, whose pip installs uv, unless both are there."""
+    if UV.exists() and (PRODUCT / "bin" / "python").exists():
+        return
+    print(f"Making {PRODUCT} with Python {sys.version.split()[0]}.", flush=True)
+    shutil.rmtree(PRODUCT, ignore_errors=True)
+    command = [sys.executable, "-I", "-m", "venv", str(PRODUCT)]
+    if (
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=False).returncode
+        or not PIP.exists()
+    ):
+        sys.exit(
+            "This Python cannot make a virtual environment with pip. Install the package that has "
+            "venv (Debian and Ubuntu: sudo apt-get install python3-venv), then try again."
+        )
+    _run(PIP, "install", "--quiet", "--require-hashes", "-r", ROOT / "requirements" / "build.txt")
+
+
+def _run(*command: str | Path) -> None:
+    # A machine that is busy with something else is slow, not broken.
+    variables = {"UV_COMPILE_BYTECODE_TIMEOUT": "900", "UV_PYTHON_DOWNLOADS": "never"}
+    if command[0] == UV:
+        variables |= _pip_settings()
+    environment = {**variables, **os.environ}
+    environment.pop("VIRTUAL_ENV", None)
+    if subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, check=False).returncode:
+        sys.exit(
+            "The installation failed; the lines above say why. Start the same command again once "
+            "that is mended: it goes on where it stopped."
+        )
+
+
+def _pip_settings() -> dict[str, str]:
+    """Return what pip is configured for, its variables included, as the variables of uv."""
+    command = [str(PRODUCT / "bin" / "python"), "-m", "pip", "config", "list"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    found = {}
+    for line in shown.splitlines():
+        name, _, value = line.partition("=")
+        if variable := SETTINGS.get(name.rpartition(".")[2]):
+            found[variable] = " ".join(ast.literal_eval(value).split())
+    return found
+
+
+def _is_current(folder: Path, parts: list[str]) -> bool:
+    return (folder / "bin" / "python").exists() and _stamp(folder) == _digest(parts)
+
+
+def _stamp(folder: Path) -> str:
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say("Another installation is running here; waiting for it.")
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def say(sentence: str) -> None:
-    """Print one line of progress."""
-    print(sentence, flush=True)
-
-
-class Environment:
-    """The virtual environment at `folder`; `shown` is how its path is written for people."""
-
-    def __init__(self, *, folder: str, shown: str, root: str) -> None:
-        self.folder = Path(folder)
-        self.shown = shown
-        self.root = Path(root)
-        self.python = self.folder / "bin" / "python"
-
-    def make(self) -> None:
-        """Make the environment without pip, unless a working one is there."""
-        if self.python.exists():
-            return
-        say(f"Making {self.shown} with Python {sys.version.split()[0]}.")
-        if self.folder.exists():
-            shutil.rmtree(self.folder)
-        self.folder.parent.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "-I", "-m", "venv", "--without-pip", str(self.folder)]
-        made = subprocess.run(command, capture_output=True, text=True, check=False)
-        if made.returncode != 0:
-            raise CannotInstall(
-                f"Python could not make {self.shown} ({_last_line(made.stderr or made.stdout)}). "
-                "On Debian and Ubuntu install the package python3-venv, then try again."
-            )
-
-    def install(self, locks: Sequence[str]) -> None:
-        """Make the environment hold exactly the packages of the lock files.
-
-        They are compiled at once: where Python may not write beside them, each start would else
-        compile them anew, which more than doubles its time.
-        """
-        names = " and ".join(os.path.relpath(lock, self.root) for lock in locks)
-        with tempfile.TemporaryDirectory(dir=self.folder, prefix=".uv-") as scratch:
-            uv = self._uv(Path(scratch))
-            say(f"Installing the packages of {names} in {self.shown}.")
-            began = time.monotonic()
-            if uv is None:
-                self._install_with_pip(locks)
-            else:
-                options = ["--quiet", "--require-hashes", "--compile-bytecode"]
-                sync = ["pip", "sync", *options, *locks]
-                self._run([str(uv), *sync, "--python", str(self.python)])
-        say(f"Installed in {time.monotonic() - began:.0f} s.")
-
-    def install_project(self) -> None:
-        """Install the checkout itself, used where it lies; needs no index."""
-        uv = self.folder / "bin" / "uv"
-        if _version(uv):
-            command = [str(uv), "pip", "install", "--python", str(self.python)]
-        else:
-            command = [str(self.python), "-I", "-m", "pip", "install"]
-        options = ["--no-build-isolation", "--no-deps", "--quiet"]
-        self._run([*command, *options, "--editable", str(self.root)])
-
-    def _uv(self, scratch: Path) -> Path | None:
-        """Return uv as the lock file pins it, fetched if need be; None if it cannot be had."""
-        version, hashes = _pinned_uv(self.root / "requirements" / "build.txt")
-        installed = self.root / ".venv" / "bin" / "uv"
-        if _version(installed) == version:
-            # A copy, because the installation may replace the program that runs it.
-            return Path(shutil.copy2(installed, scratch / "uv"))
-        say(f"Fetching uv {version}, which installs the packages.")
-        try:
-            content = package_index.fetch_wheel("uv", version, hashes)
-        except package_index.NotFetched as problem:
-            say(f"{problem} Trying pip instead.")
-            return None
-        package_index.extract(content, f"uv-{version}.data/scripts/uv", scratch / "uv")
-        return scratch / "uv"
-
-    def _install_with_pip(self, locks: Sequence[str]) -> None:
-        if importlib.util.find_spec("ensurepip") is None:
-            raise CannotInstall(
-                "Neither uv nor pip could be had to install the packages. Check the network and "
-                "the package index that pip is configured for; or, on Debian and Ubuntu, install "
-                "the package python3-venv. Then try again."
-            )
-        self._run([str(self.python), "-I", "-m", "ensurepip", "--default-pip"])
-        for lock in locks:
-            pip = [str(self.python), "-m", "pip", "install", "--quiet", "--require-hashes"]
-            self._run([*pip, "--requirement", lock])
-
-    def _run(self, command: list[str]) -> None:
-        # A machine that is busy with something else is slow, not broken.
-        patience = {"UV_COMPILE_BYTECODE_TIMEOUT": str(COMPILE_SECONDS)}
-        environment = {**patience, **os.environ, **package_index.settings_for_uv()}
-        environment.pop("VIRTUAL_ENV", None)
-        began = time.monotonic()
-        with subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL) as process:
-            while (status := _wait(process)) is None:
-                say(f"  … still at it after {time.monotonic() - began:.0f} s.")
-        if status != 0:
-            raise CannotInstall(
-                f"Installing into {self.shown} failed; the lines above say why. "
-                "Start the same command again once that is mended: it goes on where it stopped."
-            )
-
-
-def _wait(process: subprocess.Popen[bytes]) -> int | None:
-    try:
-        return process.wait(HEARTBEAT_SECONDS)
-    except subprocess.TimeoutExpired:
-        return None
-
-
-def _pinned_uv(lock: Path) -> tuple[str, set[str]]:
-    """Return version and allowed SHA-256 hashes of uv as the lock file states them."""
-    match = re.search(r"^uv==(\S+) \\\n((?: .*\n?)+)", lock.read_text(), re.MULTILINE)
-    if match is None:
-        raise CannotInstall(f"{lock.name} does not pin uv; run `make lock`.")
-    return match[1], set(re.findall(r"sha256:([0-9a-f]{64})", match[2]))
-
-
-def _version(program: Path) -> str:
-    if not program.exists():
+        return (folder / ".stamp").read_text()
+    except OSError:
         return ""
-    command = [str(program), "--version"]
-    answer = subprocess.run(command, capture_output=True, text=True, check=False)
-    words = answer.stdout.split()
-    return words[1] if answer.returncode == 0 and len(words) > 1 else ""
 
 
-def _last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "no reason given"
+def _digest(parts: list[str]) -> str:
+    """Return the parts and a hash of what decides what is installed for them."""
+    names = [f"requirements/{name}" for part in parts for name in LOCKS[part]]
+    # The path is part of it: scripts in an environment hold the path they were made for.
+    digest = hashlib.sha256(bytes(ROOT))
+    for name in (*names, *(PROJECT if "server" in parts else ())):
+        digest.update((ROOT / name).read_bytes())
+    return f"{' '.join(parts)} {digest.hexdigest()}"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -37,6 +37,7 @@ CHECKS = (
     Check("layers", lambda: ["lint-imports"]),
     Check("template style", lambda: ["djlint", "--lint", "--quiet", "templates"]),
     Check("template form", lambda: ["djade", "--check", "--target-version", "5.2", *_templates()]),
+    Check("repository", lambda: ["pytest", "-q", "-n", "0", "tests/repository"]),
     Check("static files", lambda: ["python", "-m", "scripts.build_static", "--check"]),
     Check("system check", lambda: ["gangline-manage", "check", "--fail-level", "WARNING"]),
     Check("migrations", lambda: ["gangline-manage", "makemigrations", "--check", "--dry-run"]),

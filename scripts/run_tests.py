@@ -1,10 +1,11 @@
 """Run the tests in the order and on the databases that Gangline promises.
 
-Usage: `python -m scripts.run_tests [--only=sqlite|postgres|browser|kubernetes] [pytest arguments]`.
-Four sessions: everything but the browser on SQLite, what touches the database again on PostgreSQL,
-the browser tests, and the tests on a real Kubernetes, which is built meanwhile where it is not yet.
+Usage: `python -m scripts.run_tests [--all] [--only=sqlite|postgres|browser|kubernetes] [pytest
+arguments]`. Four sessions: everything but the browser on SQLite, what is marked `postgres` again on
+PostgreSQL, the browser tests, and the tests on a real Kubernetes, which is built meanwhile where it
+is not yet. Tests marked `thorough` run with `--all` only. Each session ends with its slowest tests.
 What is not installed is installed, or named and left out; under `CI=true` that is a failure, and so
-is a session without a test.
+is a session without a test. `tests/repository` is a check of `make lint`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from scripts import builds, system_packages
 
 ROOT = Path(__file__).resolve().parent.parent
 NO_TEST = 5
-PARALLEL = ("-n", "2")
+OPTIONS = ("--ignore=tests/repository", "--durations=20", "--durations-min=1")
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,9 @@ class Session:
 
     name: str
     title: str
-    options: tuple[str, ...]
+    marks: str
+    """Which tests, as `-m` of pytest takes it."""
+    processes: int = 2
     database: str = "sqlite"
     part: str = ""
     """What no other session needs."""
@@ -41,20 +44,17 @@ class Session:
 
 _PLAIN = "not browser and not needs_kubernetes"
 SESSIONS = (
-    Session("sqlite", "everything but the browser, on SQLite", ("-m", _PLAIN, *PARALLEL)),
+    Session("sqlite", "everything but the browser, on SQLite", _PLAIN),
     Session(
         "postgres",
-        "what touches the database, on PostgreSQL",
-        ("-m", _PLAIN, *PARALLEL, "--touching-database"),
+        "what PostgreSQL could break, on PostgreSQL",
+        f"postgres and {_PLAIN}",
         database="postgres",
     ),
-    Session("browser", "the product in a browser", ("-m", "browser and not needs_kubernetes")),
+    Session("browser", "the product in a browser", "browser and not needs_kubernetes"),
+    # Most of these wait for a cluster, not for a processor.
     Session(
-        "kubernetes",
-        "on a real Kubernetes",
-        # Most of these wait for a cluster, not for a processor.
-        ("-m", "needs_kubernetes", "-n", "3"),
-        part="kubernetes",
+        "kubernetes", "on a real Kubernetes", "needs_kubernetes", processes=3, part="kubernetes"
     ),
 )
 
@@ -62,7 +62,8 @@ SESSIONS = (
 def main(arguments: list[str]) -> int:
     """Run the sessions; return the first exit code that is not 0."""
     only = [one.removeprefix("--only=") for one in arguments if one.startswith("--only=")]
-    given = [one for one in arguments if not one.startswith("--only=")]
+    given = [one for one in arguments if not one.startswith("--only=") and one != "--all"]
+    more = "" if "--all" in arguments else " and not thorough"
     chosen = [session for session in SESSIONS if not only or session.name in only]
     missing = system_packages.ensure(_needed(chosen), builds=False)
     with builds.started(missing) as running:
@@ -79,7 +80,8 @@ def main(arguments: list[str]) -> int:
                 print(f"\nLeft out: {session.title}.")
                 continue
             needed = _needed([session])
-            code, counts = _run(session, given, [name for name in missing if name in needed])
+            lacks = [name for name in missing if name in needed]
+            code, counts = _run(session, session.marks + more, given, lacks)
             totals.update(counts)
             codes.append(code)
     _say_totals(totals, missing)
@@ -92,7 +94,9 @@ def _needed(sessions: Collection[Session]) -> list[str]:
     return [name for name in system_packages.PARTS if name not in others]
 
 
-def _run(session: Session, given: list[str], missing: list[str]) -> tuple[int, dict[str, int]]:
+def _run(
+    session: Session, marks: str, given: list[str], missing: list[str]
+) -> tuple[int, dict[str, int]]:
     print(f"\nTests: {session.title}.", flush=True)
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="gangline-results-") as folder:
@@ -103,7 +107,8 @@ def _run(session: Session, given: list[str], missing: list[str]) -> tuple[int, d
             "GANGLINE_TEST_DATABASE": session.database,
             "GANGLINE_TEST_RESULTS": str(results),
         }
-        command = [sys.executable, "-m", "pytest", *session.options, *given]
+        options = ("-m", marks, "-n", str(session.processes), *OPTIONS)
+        command = [sys.executable, "-m", "pytest", *options, *given]
         done = subprocess.run(command, cwd=ROOT, env=environment, check=False)
         counts = json.loads(results.read_text()) if results.exists() else {}
     print(f"Took {time.monotonic() - began:.0f} s.", flush=True)

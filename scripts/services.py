@@ -254,13 +254,19 @@ def _as_user(command: list[str], user: str | None) -> list[str]:
     return ["setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", *command]
 
 
+def ending_with_us(command: list[str], *, ends_by: str, user: str | None = None) -> list[str]:
+    """The command line of what is told to end when this process dies, even by SIGKILL."""
+    if not shutil.which("setpriv"):
+        return command
+    change = [f"--reuid={user}", f"--regid={user}", "--init-groups"] if user else []
+    return ["setpriv", *change, f"--pdeathsig={ends_by}", *command]
+
+
 def _spawn(
     command: list[str], log: Path, *, ends_by: str, user: str | None = None
 ) -> subprocess.Popen[bytes]:
     """Start a service that also ends when this process is killed, where `setpriv` is there."""
-    if shutil.which("setpriv"):
-        change = [f"--reuid={user}", f"--regid={user}", "--init-groups"] if user else []
-        command = ["setpriv", *change, f"--pdeathsig={ends_by}", *command]
+    command = ending_with_us(command, ends_by=ends_by, user=user)
     with log.open("ab") as output:
         return subprocess.Popen(
             command,

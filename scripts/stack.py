@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import os
 import secrets
+import shlex
 import signal
 import socket
 import subprocess
@@ -45,6 +46,8 @@ PROCESSES = {
     "worker": WORKER,
     "watch": ("gangline-manage", "watch"),
 }
+DECLARED = ("GANGLINE_LOCAL_GPUS", "GANGLINE_LOCAL_HIDDEN")
+"""Settings of the caller that the processes keep."""
 
 
 class StackFailed(Exception):
@@ -78,7 +81,7 @@ class Stack:
         logs.mkdir(exist_ok=True)
         with (logs / f"{name}.log").open("ab") as output:
             process = subprocess.Popen(
-                [str(BIN / program), *arguments],
+                services.ending_with_us([str(BIN / program), *arguments], ends_by="TERM"),
                 cwd=self.folder,
                 env=self.environment | more,
                 stdin=subprocess.DEVNULL,
@@ -207,7 +210,7 @@ def _environment(
         for key, value in os.environ.items()
         if not key.startswith(("GANGLINE_", "DJANGO_")) and key != "PORT"
     }
-    declared = {key: os.environ[key] for key in ("GANGLINE_LOCAL_GPUS",) if key in os.environ}
+    declared = {key: os.environ[key] for key in DECLARED if key in os.environ}
     return {
         **kept,
         **declared,
@@ -258,10 +261,14 @@ def main() -> int:
         print(f"Production mode needs what is not installed here: {', '.join(lacking)}.")
         print(f"  sudo {' '.join(system_packages.install_command(lacking))}")
         return 1
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     data = ROOT / (os.environ.get("GANGLINE_DATA_DIR") or "var")
     folder = data / "stack"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Around it lies what `make run` keeps: another database, and the keys of its sessions.
+    hidden = os.environ.get("GANGLINE_LOCAL_HIDDEN", "")
+    os.environ["GANGLINE_LOCAL_HIDDEN"] = ",".join(filter(None, (hidden, str(data))))
     if not (folder / "runtimes").exists():
         (folder / "runtimes").symlink_to(data / "runtimes")
     try:
@@ -302,16 +309,19 @@ def _kept_environment(stack: Stack) -> Path:
     path = stack.folder / "environment"
     path.touch(mode=0o600)
     names = sorted(name for name in stack.environment if name.startswith("GANGLINE_"))
-    path.write_text("".join(f"{name}={stack.environment[name]}\n" for name in names))
+    path.write_text("".join(f"{n}={shlex.quote(stack.environment[n])}\n" for n in names))
     return path
 
 
 def _say_how_to_use(stack: Stack) -> None:
     link = stack.manage("sign-in-link", ADMINISTRATOR).strip()
-    command = f"env $(cat {_kept_environment(stack)}) {BIN / 'gangline-manage'} sign-in-link"
+    # Read by the shell itself: on a command line everybody would see the database's password.
+    settings = shlex.quote(str(_kept_environment(stack)))
+    manage = shlex.quote(str(BIN / "gangline-manage"))
+    command = f"(set -a; . {settings}; {manage} sign-in-link"
     print(f"Gangline in production mode\n  Open          {stack.url}")
     print(f"  Sign in as    {ADMINISTRATOR}  {link}   (once, 15 minutes)")
-    print(f"  Another link  {command} {ADMINISTRATOR}")
+    print(f"  Another link  {command} {ADMINISTRATOR})")
     print(f"  Logs          {stack.folder / 'logs'}")
     for name, process in stack.processes.items():
         print(f"  {name:13} pid {process.pid}")

@@ -95,6 +95,7 @@ PARTS = {
         Part("postgres", ("postgresql",), lambda: postgres_programs() is not None),
         Part("mpi", ("openmpi-bin",), _has("mpirun")),
         Part("torch", ("python3-torch", "python3-numpy"), _system_python_has_torch),
+        Part("cc", ("gcc", "libc6-dev"), _has("cc")),
         Part("bwrap", ("bubblewrap",), _bubblewrap_works),
         Part(
             "kubernetes",

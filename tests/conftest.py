@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from pytest_django import DjangoDbBlocker
 
 from tests.beds.kubernetes.fixtures import (
@@ -20,13 +21,15 @@ from tests.beds.kubernetes.fixtures import (
     turns_on_the_bed,
     volcano_bed,
 )
-from tests.support.connecting import loopback_admitted
+from tests.support.connecting import checks_at_once, loopback_admitted
 from tests.support.servers import browser_context, chromium, page, postgres_server, redis_server
+from tests.support.world import World, make_world
 
 __all__ = [
     "bed",
     "bed_with",
     "browser_context",
+    "checks_at_once",
     "chromium",
     "loopback_admitted",
     "namespace",
@@ -67,6 +70,25 @@ def django_db_setup(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                 " WHERE datname = current_database() AND pid <> pg_backend_pid()"
             )
+
+
+@pytest.fixture(scope="module")
+def _world_of_module(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[World]:
+    """One world for all tests of a module, in a transaction around theirs."""
+    whole = transaction.atomic()
+    with django_db_blocker.unblock():
+        whole.__enter__()
+        made = make_world()
+    yield made
+    with django_db_blocker.unblock():
+        transaction.set_rollback(True)
+        whole.__exit__(None, None, None)
+
+
+@pytest.fixture
+def world(_world_of_module: World, db: None) -> World:
+    """A copy for each test, whose changes are rolled back; for tests that commit, make one."""
+    return deepcopy(_world_of_module)
 
 
 @pytest.fixture(scope="session")

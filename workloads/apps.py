@@ -9,8 +9,10 @@ class WorkloadsConfig(AppConfig):
     def ready(self) -> None:
         # Late: feeds need the models, which are not there when this module is imported.
         from gangline.live import feeds
+        from gangline.tables import saved
         from workloads.live import WorkloadListFeed
         from workloads.parts import WorkloadFeed
 
         feeds.register("workloads", WorkloadListFeed())
         feeds.register("workload", WorkloadFeed())
+        saved.register("workloads", "workload-list")

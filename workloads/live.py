@@ -14,9 +14,10 @@ from gangline.lib.texts import moment
 from gangline.live.feeds import Delta, Heads, Refused, View
 from gangline.organization.selectors import visible_projects
 from gangline.tables.counts import in_words
+from gangline.tables.query import TableQuery, read
 from workloads.models import ScopeSeq, Workload
 from workloads.selectors import listing
-from workloads.tables import SORTS, WORKLOADS
+from workloads.tables import WORKLOADS
 
 MAX_QUERY = 4000
 
@@ -29,8 +30,7 @@ def heads_of(scopes: frozenset[int]) -> dict[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class _ListPage:
-    user: User
-    filters: listing.Filters
+    query: TableQuery[listing.ListRow]
     since: datetime
 
 
@@ -41,14 +41,14 @@ class WorkloadListFeed:
         query = hello.get("query")
         if not isinstance(query, str) or len(query) > MAX_QUERY:
             raise Refused("query: must be the text after the question mark.")
-        filters = listing.filters_from(QueryDict(query), SORTS)
+        page = _ListPage(read(WORKLOADS, QueryDict(query), user), _moment(hello.get("since")))
         projects = visible_projects(user, Permission.WORKLOAD_VIEW).order_by()
         return View(
             feed="workloads",
             key=f"{user.pk}:{user.auth_version}:{query}:{hello.get('since')}",
             scopes=frozenset(projects.values_list("pk", flat=True)),
             ids=_ids(hello.get("ids")),
-            data=_ListPage(user, filters, _moment(hello.get("since"))),
+            data=page,
         )
 
     def heads(self, scopes: frozenset[int]) -> dict[int, int]:
@@ -58,13 +58,14 @@ class WorkloadListFeed:
         # Heads first: whatever they count is then certain to be seen by the reads that follow.
         heads = heads_of(view.scopes)
         behind = [scope for scope in heads if heads[scope] > after.get(scope, 0)]
+        page: _ListPage = view.data
+        shown = Workload.objects.filter(pk__in=view.ids, project_id__in=behind)
         on_page = [
             row
-            for row in listing.rows(Workload.objects.filter(pk__in=view.ids, project_id__in=behind))
+            for row in WORKLOADS.fetch(shown, page.query.columns)
             if row.seq > after.get(row.project_id, 0)
         ]
-        page: _ListPage = view.data
-        listed = listing.listed(view.scopes, page.filters, page.user)
+        listed = listing.listed(view.scopes, page.query)
         fitting = listed.fitting
         kept = set(fitting.filter(pk__in=[row.id for row in on_page]).values_list("pk", flat=True))
         newcomers = fitting.filter(created_at__gt=page.since).exclude(pk__in=view.ids)
@@ -75,7 +76,7 @@ class WorkloadListFeed:
                     "id": str(row.id),
                     "seq": row.seq,
                     "status": row.status,
-                    "cells": WORKLOADS.cells(row),
+                    "cells": WORKLOADS.cells(row, page.query.columns),
                 }
                 for row in on_page
                 if row.deleted_at is None

@@ -4,24 +4,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.template.loader import render_to_string
 from django.utils import timezone
+from django.utils.safestring import SafeString
 
 from gangline.access.grants import held_permissions
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotVisible
 from gangline.accounts.models import User
 from gangline.live.feeds import Delta, Heads, Refused, View
+from gangline.tables.cells import NONE, running_for
 from gangline.web import formats
 from workloads.live import heads_of
 from workloads.models import Attempt, Event, Workload
 from workloads.pods import pod_grid
 from workloads.selectors import details
+from workloads.selectors.listing import ListRow
 from workloads.statuses import ENDED, STATUSES
 from workloads.tables import ROW_ACTIONS, duration_cell, pods_cell, status_cell
+from workloads.wording import Reason
 
 HEAD = ("title", "actions", "facts")
 TABS: Mapping[str, tuple[str, ...]] = {
@@ -38,6 +42,14 @@ GRID_FROM = 17
 """Gangs of so many pods are drawn as a grid."""
 PODS_PER_PAGE = 100
 _TRACK = 1000
+_SLIVER = 4
+_LEGEND = (
+    ("warn", "Waiting"),
+    ("info", "Starting"),
+    ("good", "Running"),
+    ("bad", "Failed"),
+    ("neutral", "Stopped"),
+)
 _NEEDED = {
     "stop": Permission.WORKLOAD_STOP,
     "resume": Permission.WORKLOAD_STOP,
@@ -49,21 +61,31 @@ _NEEDED = {
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch as a rectangle of the strip, and in words."""
+    """A stretch as a rectangle of the strip, and in words. ``ends`` None: it goes on."""
 
     x: int
     width: int
     tone: str
-    words: str
+    word: str
+    span: str
+    begins: datetime
+    ends: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class Strip:
     title: str
     segments: list[Segment]
+    outcome: str
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The time from the beginning of the oldest attempt shown, for all of them."""
+
     begins: datetime
     ends: datetime | None
-    outcome: str
+    """None: until now."""
 
 
 def permissions(user: User, workload: Workload) -> frozenset[Permission]:
@@ -76,14 +98,16 @@ def draw_parts(
 ) -> dict[str, str]:
     """HTML by name of every part that the page ``tab`` shows; ``first_pod`` is a rank."""
     parts = TABS[tab]
-    row = details.list_row(workload)
+    row = cast(ListRow, workload)
     status = STATUSES[workload.status]
     allowed = [a for a in ROW_ACTIONS if a.name in status.actions and _NEEDED[a.name] in may_act]
     context: dict[str, Any] = {
         "workload": workload,
         "status_html": status_cell(row),
         "pods_html": pods_cell(row),
-        "duration_html": duration_cell(row),
+        "duration_html": _duration(workload, row),
+        "tries": details.tries_in_words(workload),
+        "title": Reason(workload.reason_code, workload.reason_params).title,
         "is_over": workload.status in ENDED,
         "main_actions": [a for a in allowed if a.name not in ("copy", "delete")],
         "more_actions": [a for a in allowed if a.name in ("copy", "delete")],
@@ -93,13 +117,23 @@ def draw_parts(
         context["attempt"] = attempts[0]
         context |= _pods(workload, attempts[0], first_pod)
         if tab == "overview":
-            context["strips"] = [_strip(attempt) for attempt in attempts[:MAX_STRIPS]]
+            context |= _timeline(attempts[:MAX_STRIPS])
             context["earlier"] = len(attempts) - MAX_STRIPS
     if tab == "events":
         context["days"] = list(_by_day(details.events(workload)))
     return {
         name: render_to_string(f"workloads/parts/{name}.html", context).strip() for name in parts
     }
+
+
+def _duration(workload: Workload, row: ListRow) -> SafeString | str:
+    """How long it has run in all its tries; the pauses between them are no part of that."""
+    if workload.attempt_no == 1:
+        return duration_cell(row)
+    runs = details.runs(workload)
+    if workload.status in ENDED:
+        return formats.span(sum(((e - b) for b, e in runs if e), timedelta()))
+    return running_for(runs[-1][0]) if runs and runs[-1][1] is None else NONE
 
 
 def _pods(workload: Workload, attempt: Attempt, first: int) -> dict[str, Any]:
@@ -110,7 +144,6 @@ def _pods(workload: Workload, attempt: Attempt, first: int) -> dict[str, Any]:
         "pods_total": len(pods),
         "has_nodes": any(pod.node for pod in pods),
         "has_gpus": bool(workload.gpus),
-        "has_memory": any(pod.peak_memory for pod in pods),
         "has_restarts": any(pod.restarts for pod in pods),
         "is_large": len(pods) >= GRID_FROM,
         "grid": pod_grid(workload, pods) if len(pods) >= GRID_FROM else "",
@@ -129,21 +162,35 @@ def _by_day(events: Sequence[Event]) -> Iterator[tuple[str, list[Event]]]:
         yield words.get(day, f"{day.day} {day:%b %Y}"), list(members)
 
 
-def _strip(attempt: Attempt) -> Strip:
-    timeline = details.timeline(attempt)
+def _timeline(attempts: Sequence[Attempt]) -> dict[str, Any]:
+    """The strips of the attempts on one axis, and the tones that they use."""
+    lines = [details.timeline(attempt) for attempt in attempts]
+    begins = min(line.stretches[0].begins for line in lines)
+    last = [line.stretches[-1].ends for line in lines]
+    ends = None if None in last else max(at for at in last if at is not None)
+    axis = Axis(begins, ends)
     now = timezone.now()
-    begins = timeline.stretches[0].begins
-    total = max(((attempt.ended_at or now) - begins).total_seconds(), 0.001)
+    strips = [_strip(line, axis, now) for line in lines]
+    tones = {segment.tone for strip in strips for segment in strip.segments}
+    failed = any(strip.outcome == "Failed" for strip in strips)
+    legend = [(tone, word) for tone, word in _LEGEND if tone in tones or (failed and tone == "bad")]
+    return {"strips": strips, "axis": axis, "legend": legend}
+
+
+def _strip(timeline: details.Timeline, axis: Axis, now: datetime) -> Strip:
+    total = max(((axis.ends or now) - axis.begins).total_seconds(), 0.001)
     segments = []
     for stretch in timeline.stretches:
-        start = (stretch.begins - begins).total_seconds()
+        start = (stretch.begins - axis.begins).total_seconds()
         seconds = max(((stretch.ends or now) - stretch.begins).total_seconds(), 0.0)
-        x = round(min(start / total, 1) * _TRACK)
         # At least a sliver: what took no time still happened.
-        width = min(max(round(seconds / total * _TRACK), 6), max(_TRACK - x, 6))
-        words = f"{stretch.word} {formats.span(seconds)}"
-        segments.append(Segment(x, width, stretch.tone, words))
-    return Strip(timeline.title, segments, begins, attempt.ended_at, attempt.outcome)
+        width = min(max(round(seconds / total * _TRACK), _SLIVER), _TRACK)
+        x = min(round(start / total * _TRACK), _TRACK - width)
+        span = formats.span(seconds)
+        segments.append(
+            Segment(x, width, stretch.tone, stretch.word, span, stretch.begins, stretch.ends)
+        )
+    return Strip(timeline.title, segments, timeline.attempt.outcome)
 
 
 def first_pod(text: str) -> int:

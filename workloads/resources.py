@@ -1,20 +1,36 @@
-"""What workloads add to the pages of clusters: how busy each is, and what keeps it in use."""
+"""What workloads add to the resources of the organisation and to clusters."""
 
 from typing import Any
 
 from django.db.models import Count, FloatField, OuterRef, QuerySet, Subquery, Sum
 from django.db.models.functions import Coalesce
 
-from gangline.access.grants import holds
-from gangline.access.permissions import Permission
-from gangline.accounts.models import User
 from gangline.clusters.models import Cluster
 from gangline.clusters.resources import forgetting
+from gangline.organization import usage as organization_usage
+from gangline.organization.models import Project
 from gangline.resources.registry import Uses, get, register_usage
-from gangline.tables.columns import Column
+from gangline.resources.tables import column
 from workloads.models import Workload
+from workloads.selectors import listing
+from workloads.services import usage
 from workloads.services.removal import forget_all
 from workloads.statuses import ENDED
+
+_RUNNING = column("running", "Running", "running", sort="running", right=True)
+
+organization_usage.register(usage.Source())
+for _key, _path in (("project", "project"), ("department", "project__department")):
+    get(_key).extend(_RUNNING, gpus_used=usage.gpus_used(_path), running=usage.running(_path))
+register_usage(
+    Project,
+    lambda project: Uses(
+        "workload",
+        project.workloads.filter(deleted_at=None),
+        listing.visible,
+        lambda workload: f"/workloads/{workload.pk}",
+    ),
+)
 
 RUNNING = ("Running",)
 WAITING = ("Pending", "Creating")
@@ -37,8 +53,8 @@ def _of_cluster(statuses: tuple[str, ...]) -> QuerySet[Any]:
 
 
 get("cluster").extend(
-    Column("running", "Running", lambda row: str(row.running), sort="running", right=True),
-    Column("waiting", "Waiting", lambda row: str(row.waiting), sort="waiting", right=True),
+    column("running", "Running", sort="running", right=True, width="s"),
+    column("waiting", "Waiting", sort="waiting", right=True, width="s"),
     running=_count(RUNNING),
     waiting=_count(WAITING),
     used_cpus=_sum("cpus"),
@@ -49,11 +65,7 @@ get("cluster").extend(
 
 def _unfinished(cluster: Any) -> Uses:
     rows = Workload.objects.filter(cluster=cluster, deleted_at=None).exclude(status__in=ENDED)
-    return Uses("workload", rows, _visible, lambda row: f"/workloads/{row.pk}")
-
-
-def _visible(user: User) -> QuerySet[Any]:
-    return Workload.objects.filter(holds(user, Permission.WORKLOAD_VIEW, "project__scope"))
+    return Uses("workload", rows, listing.visible, lambda row: f"/workloads/{row.pk}")
 
 
 register_usage(Cluster, _unfinished)

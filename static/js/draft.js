@@ -4,8 +4,9 @@
  * tab and saving is tried again. Without scripts every button of the form saves as well.
  */
 import { mend } from "./draft/apply.js";
-import { refresh, show } from "./draft/drawing.js";
+import { refresh, show, showErrors } from "./draft/drawing.js";
 import { explain } from "./draft/explain.js";
+import { rehearse } from "./draft/rehearse.js";
 import { tab } from "./draft/tab.js";
 import { bringBack, forget, keep } from "./draft/unsaved.js";
 
@@ -19,12 +20,17 @@ class DraftAutosave extends HTMLElement {
   changed = false;
   stopped = false;
   failures = 0;
+  /** @type {Record<string, string>} */ errors = {};
   timer = 0;
 
   connectedCallback() {
     this.addEventListener("input", () => this.touch(WAIT_MS));
     this.addEventListener("change", (event) => this.onChange(/** @type {HTMLElement} */ (event.target)));
-    this.addEventListener("focusout", () => this.changed && this.touch(0));
+    this.addEventListener("focusout", () => {
+      if (this.changed) this.touch(0);
+      // The field that was left may show its error now; the next one has the focus by then.
+      else setTimeout(() => showErrors(this, this.errors));
+    });
     this.addEventListener("click", (event) => this.onClick(event));
     this.addEventListener("submit", (event) => this.onSubmit(/** @type {SubmitEvent} */ (event)));
     document.addEventListener("visibilitychange", () => document.hidden && this.flush());
@@ -36,10 +42,16 @@ class DraftAutosave extends HTMLElement {
       if (this.failures && this.changed) event.preventDefault();
     });
     // A page that answered a refused step: coming back to it asks for it anew instead of sending again.
-    if (this.form.hasAttribute("data-refused")) history.replaceState(null, "", location.href);
+    // It keeps what is wrong at the fields, also after a reload.
+    if (this.form.hasAttribute("data-refused")) {
+      const address = new URL(location.href);
+      address.searchParams.set("check", "1");
+      history.replaceState(null, "", address);
+    }
     this.stamp();
     this.focusOn(this.form.dataset.focus ?? "");
     bringBack(this.form);
+    if (this.querySelector("[data-rehearse]")) rehearse(this);
   }
 
   /** @returns {HTMLFormElement} */
@@ -85,6 +97,9 @@ class DraftAutosave extends HTMLElement {
       mend(this, button.value);
     } else if (button?.getAttribute("aria-disabled") === "true") {
       event.preventDefault();
+    } else if (button?.matches("[data-rehearse-now]")) {
+      event.preventDefault();
+      rehearse(this);
     } else if (this.saving) {
       // An older save must not reach the server after this one.
       event.preventDefault();
@@ -150,8 +165,9 @@ class DraftAutosave extends HTMLElement {
     }
   }
 
-  /** @param {{saved: string, version: number, summary: string, echoes: Record<string, string>, errors: Record<string, string>, chips: Record<string, string>}} data */
+  /** @param {{saved: string, version: number, summary: string, echoes: Record<string, string>, errors: Record<string, string>, problems: string, chips: Record<string, string>}} data */
   done(data) {
+    this.errors = data.errors;
     this.failures = 0;
     if (!this.changed) forget();
     this.show("saved", `Saved ${data.saved}`);

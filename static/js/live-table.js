@@ -273,13 +273,16 @@ return { Live, patch };
  */
 
 const SAY_MS = 20_000;
-const table = /** @type {HTMLTableElement} */ (document.querySelector("[data-live-table]"));
 const said = document.querySelector("[data-live-said]");
-const newcomers = /** @type {HTMLElement | null} */ (document.querySelector("[data-newcomers]"));
-const after = JSON.parse(document.getElementById("live-after")?.textContent ?? "{}");
+const findTable = () => /** @type {HTMLTableElement} */ (document.querySelector("[data-live-table]"));
+const findNewcomers = () => /** @type {HTMLElement | null} */ (document.querySelector("[data-newcomers]"));
+const readAfter = () => JSON.parse(document.getElementById("live-after")?.textContent ?? "{}");
+let table = findTable();
 /** @type {Map<string, HTMLTableRowElement>} */
 const rows = new Map();
+const recount = () => document.dispatchEvent(new CustomEvent("gangline:rows"));
 const readRows = () => {
+  table = findTable();
   rows.clear();
   for (const row of table.querySelectorAll("tr[data-id]")) {
     rows.set(/** @type {HTMLTableRowElement} */ (row).dataset.id ?? "", /** @type {HTMLTableRowElement} */ (row));
@@ -306,11 +309,15 @@ const finish = (row) => {
 
 /** The foot agrees with the pills: what is gone or left is not counted in either. */
 const tellShown = () => {
-  const shown = document.querySelector("[data-shown]");
-  if (!shown) return;
+  const shown = /** @type {HTMLElement | null} */ (document.querySelector("[data-shown]"));
+  const range = shown?.querySelector("[data-range]");
+  const total = shown?.querySelector("[data-total]");
+  const counted = document.querySelector('[data-pill][aria-current="true"] b')?.textContent;
+  if (!shown || !range || !total || !counted) return;
   const here = [...rows.values()].filter((row) => !row.matches("[data-gone], [data-left]")).length;
-  const total = document.querySelector('[data-pill][aria-current="true"] b')?.textContent;
-  if (total) shown.textContent = `${here} shown of ${total}`;
+  const first = Number(shown.dataset.first);
+  range.textContent = `${Math.min(first, first + here - 1)}–${first + here - 1}`;
+  total.textContent = counted;
 };
 
 /** Words for a screen reader, gathered: never row by row. */
@@ -372,6 +379,7 @@ const draw = (frame) => {
     }
     recount();
   }
+  const newcomers = findNewcomers();
   if (frame.new !== undefined && newcomers) {
     newcomers.hidden = frame.new === 0;
     const words = newcomers.querySelector("span");
@@ -392,14 +400,27 @@ const live = new Live({
   query: table.dataset.query ?? "",
   since: table.dataset.since ?? "",
   ids: () => [...rows.keys()],
-  after,
+  after: readAfter(),
   changesUrl: "/workloads/changes",
   draw,
 });
 
+/* A filter has replaced the rows: this page stands elsewhere now. */
+document.addEventListener("htmx:afterSettle", () => {
+  if (findTable() === table || !findTable()) return;
+  readRows();
+  recount();
+  live.page.query = table.dataset.query ?? "";
+  live.page.since = table.dataset.since ?? "";
+  live.after = live.page.after = readAfter();
+  live.hello();
+});
+
 /* Show: new rows take their places, those on the page stay the same elements. */
-newcomers?.querySelector("a")?.addEventListener("click", async (event) => {
-  const link = /** @type {HTMLAnchorElement} */ (event.currentTarget);
+document.addEventListener("click", async (event) => {
+  const newcomers = findNewcomers();
+  const link = event.target instanceof Element ? event.target.closest("[data-newcomers] a") : null;
+  if (!(link instanceof HTMLAnchorElement)) return;
   const body = table.tBodies?.[0];
   if (!body || event.ctrlKey || event.metaKey || /[?&](after|before)=/.test(location.search)) return;
   event.preventDefault();
@@ -440,36 +461,4 @@ newcomers?.querySelector("a")?.addEventListener("click", async (event) => {
   if (said) said.textContent = `${inWords(came.length)} shown.`;
   /** @type {HTMLElement | null} */ (came[0]?.querySelector("a.name"))?.focus();
 });
-
-/* Selection: the page's box, ranges with Shift, the count in the bar. */
-const boxes = () => /** @type {HTMLInputElement[]} */ ([...table.querySelectorAll('tbody [type="checkbox"]:not(:disabled)')]);
-const all = /** @type {HTMLInputElement | null} */ (document.querySelector("[data-select-page]"));
-const count = document.querySelector("[data-bulk-count]");
-/** @type {HTMLInputElement | null} */
-let last = null;
-function recount() {
-  const list = boxes();
-  const checked = list.filter((box) => box.checked).length;
-  if (count) count.textContent = `${checked} selected`;
-  if (all) {
-    all.checked = checked > 0 && checked === list.length;
-    all.indeterminate = checked > 0 && checked < list.length;
-  }
-}
-all?.addEventListener("change", () => {
-  for (const box of boxes()) box.checked = all.checked;
-  recount();
-});
-table.addEventListener("click", (event) => {
-  const box = event.target;
-  if (!(box instanceof HTMLInputElement) || box.type !== "checkbox" || box === all) return;
-  const list = boxes();
-  if (event.shiftKey && last) {
-    const [from, to] = [list.indexOf(last), list.indexOf(box)].sort((a, b) => a - b);
-    for (const between of list.slice(from, to + 1)) between.checked = box.checked;
-  }
-  last = box;
-  recount();
-});
-recount();
 }

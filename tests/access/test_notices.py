@@ -12,14 +12,9 @@ from gangline.db import leases
 from gangline.db.clock import db_now
 from gangline.db.models import Lease
 from gangline.web import navigation
-from tests.support.world import World, make_world
+from tests.support.world import World
 
-pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def world() -> World:
-    return make_world()
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 
 
 def _asked_by(world: World, name: str) -> HttpRequest:

@@ -1,16 +1,23 @@
 """Sign-in page, sign-in links, sessions: AC-S1-1 to AC-S1-3 and rows 115 to 122 of the matrix."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from axes.models import AccessFailureLog
 from django.conf import settings
+from django.contrib.sessions.models import Session
+from django.db import OperationalError, connection
 from django.test import Client
 
-from gangline.accounts import middleware
+from gangline.accounts import middleware, services
 from gangline.accounts.models import SignInLink, User
-from gangline.accounts.services import create_user, deactivate, make_sign_in_link
+from gangline.accounts.services import create_user, deactivate, make_sign_in_link, make_token
 from gangline.audit.models import AuditEntry
+from gangline.config.asgi import behind_proxies
+from gangline.config.env import Env
 from gangline.db import clock
+from gangline.db.clock import db_now
 from tests.support.world import PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -104,16 +111,94 @@ def test_a_lock_does_not_hold_elsewhere(client: Client, user: User) -> None:
     assert sign_in(elsewhere) == 302
 
 
-def test_the_session_key_changes_at_sign_in(client: Client, user: User) -> None:
+def test_an_address_that_tries_many_names_is_locked_out(
+    user: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services, "MOST_PER_ADDRESS", 3)
+    there, elsewhere = Client(REMOTE_ADDR="203.0.113.9"), Client(REMOTE_ADDR="198.51.100.7")
+
+    def attempt(name: str) -> int:
+        return there.post("/login", {"username": name, "password": "wrong"}).status_code
+
+    assert [attempt(f"name-{number}") for number in range(4)] == [422] * 3 + [429]
+    assert sign_in(there) == 429
+    assert sign_in(elsewhere) == 302
+    rows = AuditEntry.objects.filter(result="denied")
+    assert set(rows.values_list("action", flat=True)) == {
+        "session.sign_in_failed",
+        "session.locked_out",
+    }
+    assert set(rows.values_list("address", "actor_name")) == {("203.0.113.9", "anonymous")}
+    assert not rows.filter(request_id="").exists()
+    AccessFailureLog.objects.update(attempt_time=db_now() - services.ADDRESS_WINDOW)
+    assert sign_in(there) == 302
+
+
+@pytest.mark.parametrize(
+    ("is_behind", "peer", "seen"),
+    [
+        (True, "10.0.0.7", ("203.0.113.9", "https")),
+        (True, "192.0.2.66", ("192.0.2.66", "http")),
+        (False, "10.0.0.7", ("10.0.0.7", "http")),
+    ],
+    ids=["a trusted proxy", "somebody else", "no proxy"],
+)
+async def test_only_a_trusted_proxy_says_from_where_a_request_came(
+    is_behind: bool, peer: str, seen: tuple[str, str]
+) -> None:
+    heard: list[tuple[str, str]] = []
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        heard.append((scope["client"][0], scope["scheme"]))
+
+    known = Env(behind_proxy=is_behind, trusted_proxies="10.0.0.0/8")  # type: ignore[arg-type]
+    headers = [(b"x-forwarded-for", b"6.6.6.6, 203.0.113.9, 10.0.0.8")]
+    headers.append((b"x-forwarded-proto", b"https"))
+    scope = {"type": "http", "scheme": "http", "client": (peer, 1), "headers": headers}
+    await behind_proxies(application, known)(scope, None, None)
+    assert heard == [seen]
+
+
+def test_while_nothing_can_be_written_one_can_read(user: User) -> None:
+    token = make_token(user=user, name="t", days=1).text
+    by_session = Client(raise_request_exception=False)
+    by_session.force_login(user)
+    session = by_session.session
+    session[middleware.SEEN] -= middleware.SEEN_EVERY + 1
+    session.save()
+    visitor = Client(raise_request_exception=False, headers={"Accept": "text/html"})
+
+    def is_full(execute: Any, sql: str, *rest: Any) -> Any:
+        if sql.startswith(("INSERT", "UPDATE", "DELETE")):
+            raise OperationalError("database or disk is full")
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(is_full):
+        assert visitor.get("/login").status_code == 200
+        assert by_session.get("/workloads").status_code == 200
+        by_token = visitor.get("/api/v1/workloads", headers={"Authorization": f"Bearer {token}"})
+        assert by_token.status_code == 200
+        refused = visitor.post("/login", {"username": "ada", "password": PASSWORD})
+    assert refused.status_code == 503
+    assert "<h1>The disk of the database is full</h1>" in refused.content.decode()
+
+
+def test_a_visit_leaves_no_session(client: Client, user: User) -> None:
     client.get("/login")
-    before = client.session.session_key
+    client.get("/enter/x")
+    client.get("/nowhere")
+    sign_in(client, "wrong")
+    assert not Session.objects.exists()
     sign_in(client)
-    after = client.session.session_key
-    assert before
-    assert after != before
-    fixed = Client()
-    fixed.cookies[settings.SESSION_COOKIE_NAME] = before
-    assert fixed.get("/login").status_code == 200
+    assert Session.objects.count() == 1
+
+
+def test_the_csrf_token_changes_at_sign_in(user: User) -> None:
+    client = Client()
+    client.get("/login")
+    before = client.cookies[settings.CSRF_COOKIE_NAME].value
+    sign_in(client)
+    assert client.cookies[settings.CSRF_COOKIE_NAME].value != before
 
 
 def test_sign_in_and_out_need_the_csrf_token(user: User) -> None:

@@ -3,12 +3,7 @@
 import pytest
 
 from tests.support.api import ApiClient
-from tests.support.world import World, make_world
-
-
-@pytest.fixture
-def world(db: None) -> World:
-    return make_world()
+from tests.support.world import World
 
 
 @pytest.fixture

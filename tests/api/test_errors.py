@@ -1,8 +1,10 @@
 """Every refusal of the API has the one shape, whoever refuses (R32)."""
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from django.conf import settings
 from django.db import OperationalError
 from django.test import Client
 
@@ -72,6 +74,14 @@ def test_a_database_that_cannot_write_is_503_with_the_reason(
     assert_refused(response, 503)
     assert response.json()["message"] == told
     assert response["Retry-After"] == "2"
+
+
+@pytest.mark.parametrize("accepted", ["text/html", "application/xml", "nonsense"])
+def test_every_answer_is_json_whatever_is_accepted(world: World, accepted: str) -> None:
+    client = Client(headers={**world.headers("researcher-vision"), "Accept": accepted})
+    for path, status in (("workloads", 200), (f"workloads/{uuid4()}/logs", 404)):
+        answer = client.get(f"/api/v1/{path}")
+        assert (answer.status_code, answer["Content-Type"]) == (status, "application/json")
 
 
 def test_a_compressed_body_is_415(world: World) -> None:
@@ -155,9 +165,7 @@ def test_the_session_needs_the_csrf_token_to_change_anything(world: World) -> No
     assert_refused(response, 403)
     assert "CSRF" in response.json()["message"]
     secret = "a" * 32
-    session = client.session
-    session["_csrftoken"] = secret
-    session.save()
+    client.cookies[settings.CSRF_COOKIE_NAME] = secret
     good = client.post(
         "/api/v1/workloads/distributed",
         data=world.body(),

@@ -9,7 +9,7 @@ from tests.support.api import ApiClient
 from tests.support.world import World
 from workloads.models import Attempt, IdempotencyKey, Workload
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 SUBMIT = "workloads/distributed"
 
 

@@ -9,7 +9,7 @@ from gangline.policies.services import save
 from tests.support.api import ApiClient
 from tests.support.world import World
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 REASON = "This machine cannot cap cores."
 
 

@@ -8,16 +8,11 @@ from assets.selectors.fitness import reason_against
 from assets.services.templates import create_template
 from gangline.clusters.models import Cluster
 from gangline.scopes.selectors import tenant_scope
-from tests.support.world import IMAGE, World, make_world
+from tests.support.world import IMAGE, World
 from workloads.selectors.room import room_in_words
 
 pytestmark = pytest.mark.django_db
 RUN, CANNOT = "Run now", "Cannot run now: "
-
-
-@pytest.fixture
-def world() -> World:
-    return make_world()
 
 
 def _template(framework: str, image: str) -> Template:

@@ -10,6 +10,9 @@ from gangline.drivers.kubernetes.resources import Resource
 from tests.beds.kubernetes.bed import Bed, running
 from tests.support.waiting import wait_for
 
+pytestmark = pytest.mark.thorough
+
+
 JOB_SETS = Resource("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet")
 
 

@@ -27,6 +27,9 @@ from tests.beds.kubernetes.readiness import is_ready
 from tests.support.waiting import wait_for
 
 PYTORCH, MPI = KINDS["PyTorch"].resource, KINDS["MPI"].resource
+pytestmark = pytest.mark.thorough
+
+
 THREE = {"Master": 1, "Worker": 2}
 
 

@@ -12,7 +12,7 @@ from tests.beds.kubernetes import bed as beds
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.fixtures import KUBECONFIG, RESTRICTED, RUNNING_BED
 
-pytestmark = pytest.mark.needs_kubernetes
+pytestmark = [pytest.mark.needs_kubernetes, pytest.mark.thorough]
 SECONDS = 300
 OUTSIDE = ("GANGLINE_TEST_SESSION", RUNNING_BED)
 

@@ -21,6 +21,9 @@ from tests.beds.kubernetes.processes import Identity, listener_on
 from tests.beds.kubernetes.state import State
 from tests.support.waiting import wait_for
 
+pytestmark = pytest.mark.thorough
+
+
 MAIN = 'package main\n\nfunc main() { println("hello") }\n'
 HELLO = Component("hello", {"hello": "example.test/hello"})
 

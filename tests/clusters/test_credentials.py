@@ -210,7 +210,7 @@ def test_a_project_can_be_made_on_a_cluster(db: None) -> None:
     assert out.getvalue().splitlines() == [
         "Department research on lab.",
         "Project vision in department research.",
-        "It works in the namespace gangline-vision, made with its first training.",
+        "It works in the namespace gangline-vision, made with its first workload.",
     ]
     assert lab.projects.get().department.name == "research"
     with pytest.raises(CommandError, match=r"There is no cluster nowhere\. There is: lab"):
@@ -227,7 +227,7 @@ def test_a_project_is_made_with_those_who_work_in_it(db: None) -> None:
     assert not lab.projects.exists()
     call_command("project", "vision", "--cluster", "lab", "--researcher", "lena", stdout=out)
     assert "Role researcher for lena in project vision." in out.getvalue().splitlines()
-    assert [(one.role, one.scope) for one in lena.grants.all()] == [
+    assert [(one.role, one.scope) for one in lena.access_rules.all()] == [
         ("researcher", lab.projects.get().scope)
     ]
 

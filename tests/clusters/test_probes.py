@@ -13,6 +13,8 @@ from gangline.resources.services import make
 from gangline.scopes.services import found
 from tests.support.kinds import declare
 
+pytestmark = pytest.mark.postgres
+
 
 def test_a_probe_without_an_answer_leaves_what_another_learned(db: None) -> None:
     found(name="Test")

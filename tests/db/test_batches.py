@@ -14,7 +14,7 @@ from gangline.db.clock import db_now
 from gangline.resources.services import make
 from tests.support.world import World, make_world
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 
 ODD = "naïve 'quoted' %s \\ line\nbreak"
 

@@ -7,6 +7,8 @@ import pytest
 from gangline.accounts.models import User
 from gangline.db.prepared import prepare
 
+pytestmark = pytest.mark.postgres
+
 NAMES = ("username", "uid", "is_active", "date_joined", "preferences")
 
 

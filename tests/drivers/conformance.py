@@ -4,7 +4,7 @@ import json
 import shlex
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from enum import Enum
 
@@ -157,19 +157,6 @@ class DriverConformance:
 
     # What the cluster is
 
-    def test_a_probe_finds_the_cluster_and_what_it_can_run(self, driver: Driver) -> None:
-        health = driver.probe()
-        assert health.reachable
-        assert health.facts is not None
-        assert {offer.framework for offer in health.facts.frameworks} >= {"PyTorch", "MPI"}
-        assert all(offer.available or offer.reason for offer in health.facts.frameworks)
-
-    def test_capacity_is_positive(self, driver: Driver) -> None:
-        capacity = driver.capacity()
-        assert capacity is not None
-        assert capacity.cpus > 0
-        assert capacity.memory > 0
-
     def test_rendering_is_json_and_gives_the_same_each_time(self, driver: Driver) -> None:
         submission = self.ref(driver, Script.SUCCEED).submission
         assert submission is not None
@@ -177,11 +164,6 @@ class DriverConformance:
         assert json.loads(json.dumps(first)) == driver.render(submission)
 
     # Create
-
-    def test_an_attempt_nobody_created_is_absent(self, driver: Driver) -> None:
-        seen = driver.observe(self.ref(driver, Script.SLEEP))
-        assert seen.state is ObservedState.ABSENT
-        assert seen.replicas == ()
 
     def test_a_created_gang_runs_whole(self, driver: Driver) -> None:
         ref = self.created(driver, Script.SLEEP, replicas=3)
@@ -210,32 +192,6 @@ class DriverConformance:
             thread.join()
         assert self.over(driver, ref).state is ObservedState.SUCCEEDED
         assert self.whole_log(driver, ref).count(b"line 0\n") == 1
-
-    def test_creating_again_after_the_end_runs_nothing(self, driver: Driver) -> None:
-        ref = self.created(driver, Script.TALK)
-        first = self.over(driver, ref)
-        driver.create(ref)
-        second = driver.observe(ref)
-        assert second.state is ObservedState.SUCCEEDED
-        assert self.identities(second) == self.identities(first)
-        assert self.whole_log(driver, ref).count(b"line 0\n") == 1
-
-    def test_commit_may_come_any_time(self, driver: Driver) -> None:
-        ref = self.ref(driver, Script.SLEEP)
-        driver.create(ref)
-        assert isinstance(driver.commit(ref), NotYet | Done)
-        self.running(driver, ref)
-        assert isinstance(driver.commit(ref), NotYet | Done)
-
-    def test_a_name_of_greatest_length_works(self, driver: Driver) -> None:
-        ref = self.ref(driver, Script.SLEEP, name="n" * 51)
-        driver.create(ref)
-        assert self.running(driver, ref).state is ObservedState.RUNNING
-
-    def test_two_workloads_may_have_the_same_name(self, driver: Driver) -> None:
-        one, two = (self.created(driver, Script.SLEEP) for _ in range(2))
-        identities = [self.identities(self.running(driver, ref)) for ref in (one, two)]
-        assert identities[0] != identities[1]
 
     # The end
 
@@ -270,12 +226,6 @@ class DriverConformance:
             "Never started, because worker-1 failed.",
         )
 
-    def test_times_of_a_replica_are_in_order(self, driver: Driver) -> None:
-        replica = self.over(driver, self.created(driver, Script.TALK)).replicas[0]
-        assert replica.started_at is not None
-        assert replica.ended_at is not None
-        assert replica.started_at <= replica.ended_at
-
     # Suspend
 
     def test_suspending_ends_the_processes(self, driver: Driver) -> None:
@@ -285,30 +235,6 @@ class DriverConformance:
         seen = self.over(driver, ref)
         assert seen.state is ObservedState.SUSPENDED
         assert {r.state for r in seen.replicas} == {ReplicaState.STOPPED}
-
-    def test_suspending_while_it_starts_ends_it_as_well(self, driver: Driver) -> None:
-        ref = self.created(driver, Script.SLEEP, replicas=3)
-        driver.suspend(ref)
-        assert self.over(driver, ref).state is ObservedState.SUSPENDED
-
-    def test_suspending_twice_is_harmless(self, driver: Driver) -> None:
-        ref = self.created(driver, Script.SLEEP)
-        self.running(driver, ref)
-        driver.suspend(ref)
-        driver.suspend(ref)
-        assert self.over(driver, ref).state is ObservedState.SUSPENDED
-        assert isinstance(driver.suspend(ref), Done)
-
-    def test_suspending_what_does_not_exist_is_done(self, driver: Driver) -> None:
-        ref = self.ref(driver, Script.SLEEP)
-        assert isinstance(driver.suspend(ref), Done)
-        assert driver.observe(ref).state is ObservedState.ABSENT
-
-    def test_suspending_after_the_end_keeps_the_result(self, driver: Driver) -> None:
-        ref = self.created(driver, Script.SUCCEED)
-        self.over(driver, ref)
-        assert isinstance(driver.suspend(ref), Done)
-        assert driver.observe(ref).state is ObservedState.SUCCEEDED
 
     def test_who_ignores_the_request_is_killed_after_the_grace_period(self, driver: Driver) -> None:
         ref = self.created(driver, Script.STUBBORN, grace=1)
@@ -329,32 +255,6 @@ class DriverConformance:
         assert isinstance(driver.delete(ref), NotYet | Done)
         self.until(driver, ref, ObservedState.ABSENT)
 
-    def test_deleting_twice_is_harmless(self, driver: Driver) -> None:
-        ref = self.created(driver, Script.SLEEP)
-        self.running(driver, ref)
-        driver.delete(ref)
-        driver.delete(ref)
-        self.until(driver, ref, ObservedState.ABSENT)
-        assert isinstance(driver.delete(ref), Done)
-
-    def test_deleting_what_does_not_exist_is_done(self, driver: Driver) -> None:
-        ref = self.ref(driver, Script.SLEEP)
-        assert isinstance(driver.delete(ref), Done)
-        assert driver.observe(ref).state is ObservedState.ABSENT
-
-    def test_deleting_while_it_starts_leaves_nothing(self, driver: Driver) -> None:
-        ref = self.created(driver, Script.SLEEP, replicas=3)
-        driver.delete(ref)
-        self.until(driver, ref, ObservedState.ABSENT)
-        assert isinstance(driver.delete(ref), Done)
-        assert ref.workload not in [owned.workload for owned in self.owned(driver)]
-
-    def test_deleting_a_finished_one_makes_it_absent(self, driver: Driver) -> None:
-        ref = self.created(driver, Script.SUCCEED)
-        self.over(driver, ref)
-        assert isinstance(driver.delete(ref), Done)
-        assert driver.observe(ref).state is ObservedState.ABSENT
-
     def test_deleting_one_attempt_leaves_the_next_alone(self, driver: Driver) -> None:
         first = self.created(driver, Script.SLEEP)
         self.running(driver, first)
@@ -364,6 +264,46 @@ class DriverConformance:
         driver.create(second)
         self.until(driver, first, ObservedState.ABSENT)
         assert self.running(driver, second).attempt == 2
+
+    # Restart of the dashboard, watch, log
+
+    def test_another_driver_object_sees_and_ends_what_the_first_made(self, driver: Driver) -> None:
+        ref = self.created(driver, Script.SLEEP, replicas=2)
+        first = self.running(driver, ref)
+        other = self.again(driver)
+        assert self.identities(other.observe(ref)) == self.identities(first)
+        other.suspend(ref)
+        assert self.over(driver, ref).state is ObservedState.SUSPENDED
+
+    def test_what_is_owned_is_listed_with_its_slots(self, driver: Driver) -> None:
+        ref = self.created(driver, Script.SLEEP, replicas=2)
+        self.running(driver, ref)
+        (owned,) = self.owned(self.again(driver))
+        assert (owned.install, owned.workload, owned.attempt) == (self.install, ref.workload, 1)
+        assert owned.name == ref.name
+        assert owned.namespace == ref.namespace
+        assert owned.placement == ref.placement
+
+    def test_another_installation_owns_nothing_here(self, driver: Driver) -> None:
+        self.running(driver, self.created(driver, Script.SLEEP))
+        assert self.owned(driver, "install-b") == []
+
+    def test_watching_tells_start_and_end(self, driver: Driver) -> None:
+        told: list[ObservedState] = []
+        with Watching(driver, self.install, lambda seen: told.append(seen.state)):
+            ref = self.created(driver, Script.SLEEP)
+            wait_for(lambda: ObservedState.RUNNING in told, seconds=self.seconds)
+            driver.suspend(ref)
+            wait_for(lambda: ObservedState.SUSPENDED in told, seconds=self.seconds)
+        assert told.index(ObservedState.RUNNING) < told.index(ObservedState.SUSPENDED)
+
+    def test_a_log_is_read_in_pieces_without_loss_or_repetition(self, driver: Driver) -> None:
+        ref = self.created(driver, Script.TALK)
+        self.over(driver, ref)
+        whole = self.whole_log(driver, ref)
+        texts = [line.split(b" ", 3)[3] for line in whole.splitlines()]
+        assert texts == [b"line %d" % i for i in range(200)]
+        assert self.whole_log(driver, ref, limit=100) == whole
 
     @staticmethod
     def identities(seen: Observation) -> list[str]:
@@ -381,6 +321,39 @@ class RemembersDeletes(DriverConformance):
         assert isinstance(driver.create(ref), Refused)
         assert driver.observe(ref).state is ObservedState.ABSENT
         assert driver.read_log(ref, "worker-0", 0, 1000).data == b""
+
+
+class Watching:
+    """Follow a driver in a thread for a while."""
+
+    def __init__(self, driver: Driver, install: str, tell: Callable[[Observation], None]) -> None:
+        self.driver, self.install, self.tell = driver, install, tell
+        self.over = threading.Event()
+        self.began = threading.Event()
+
+    def __enter__(self) -> None:
+        self.thread = threading.Thread(target=self._follow)
+        self.thread.start()
+        assert self.began.wait(10)
+
+    def __exit__(self, *_: object) -> None:
+        self.over.set()
+        self.thread.join(10)
+        assert not self.thread.is_alive()
+
+    def _follow(self) -> None:
+        batches = self.driver.watch(self.install, "")
+        for batch in batches:
+            self.began.set()
+            for seen in batch:
+                self.tell(seen)
+            if self.over.is_set():
+                break
+        close(batches)
+
+
+def close(batches: Iterator[Sequence[Observation]]) -> None:
+    batches.close()  # type: ignore[attr-defined]
 
 
 def shell(script: Script) -> str:

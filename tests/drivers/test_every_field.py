@@ -20,7 +20,7 @@ from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.kinds import KINDS as JOB_KINDS
 from gangline.drivers.kubernetes.options import Options
 from gangline.drivers.kubernetes.schedulers import ADAPTERS, PLAIN
-from gangline.drivers.local import planning, rendering
+from gangline.drivers.local import planning, rendering, sandbox
 from gangline.drivers.local.driver import LocalDriver
 from gangline.drivers.local.shim.log import Limits
 from gangline.drivers.mapping import OURS, To
@@ -50,7 +50,7 @@ SAMPLES: dict[Kind, tuple[Any, Any]] = {
     Kind.NUMBER: (1, 2),
     Kind.QUANTITY: ("64M", "128M"),
     Kind.DURATION: (10, 20),
-    Kind.STRING: ("/one", "/two"),
+    Kind.STRING: ("/usr/bin", "/usr/lib"),
     Kind.COMMAND: ("one", "two"),
     Kind.ITEMIZED: ([{"name": "A", "value": "1"}], [{"name": "A", "value": "2"}]),
 }
@@ -151,7 +151,8 @@ def _planned(path: str, value: Any, folder: Path) -> str:
         grace_seconds=value if path == "terminationGracePeriodSeconds" else 30,
     )
     runtimes = {name: Path(f"/opt/{name}/bin/python") for name in ("one", "two")}
-    site = planning.Site(folder, runtimes, None, sandboxed=False, limits=Limits())
+    places = sandbox.Places(folder, roots=(Path("/usr"),))
+    site = planning.Site(places, runtimes, Limits())
     native = json.loads(json.dumps(LocalDriver(folder, "host-a").render(submission)))
     return json.dumps(planning.build(site, ref, native), sort_keys=True)
 

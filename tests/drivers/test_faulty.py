@@ -24,6 +24,8 @@ from tests.drivers.faulty import FaultyCluster
 from tests.drivers.faulty_objects import refusal
 from tests.support.waiting import wait_for
 
+pytestmark = pytest.mark.thorough
+
 REF = AttemptRef("install-a", "w-1", 1, "gang", rendered={"command": "behave sleep"})
 
 

@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 from gangline.drivers.base import Driver
-from tests.drivers.conformance import Script
-from tests.drivers.conformance_reading import ReadingConformance
+from tests.drivers.conformance import DriverConformance, Script
 from tests.drivers.faulty import FaultyCluster, FaultyDriver
 
+pytestmark = pytest.mark.thorough
 
-class TestFaulty(ReadingConformance):
+
+class TestFaulty(DriverConformance):
     @pytest.fixture
     def driver(self, tmp_path: Path) -> Driver:
         return FaultyCluster(tmp_path / "cluster.db", idempotent=True).driver()

@@ -1,6 +1,7 @@
 """What this machine refuses before anything is stored, and what it offers."""
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from gangline.drivers.facts import Facts, FieldNote, Runtime
 from gangline.drivers.local import capacity, sandbox
 from gangline.drivers.local.driver import LocalDriver, Options
 from gangline.drivers.local.expansion import expand
+from gangline.drivers.local.rehearsing import rehearse
 from gangline.spec.problems import Problem, Role
 
 FACTS = Facts(
@@ -127,6 +129,26 @@ def test_a_working_directory_must_be_allowed(tmp_path: Path) -> None:
     assert problem.message == "must be a folder that exists"
 
 
+@pytest.mark.parametrize("below", ["a" * 300, "loop/x", "../proc/self/root", "\ud800"])
+def test_a_folder_that_cannot_be_looked_at_is_a_problem_of_the_field(
+    tmp_path: Path, below: str
+) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/loop").symlink_to("loop")
+    (problem,) = check(tmp_path, workingDir=str(tmp_path / "home" / below))
+    assert problem.field_id == "worker.workingDir"
+
+
+@pytest.mark.parametrize("folder", ["/proc/self/root{}", "/proc/1/root/x", "/proc/self/cwd"])
+def test_the_kernel_s_links_are_no_way_to_a_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    (tmp_path / "home").mkdir()
+    monkeypatch.chdir(tmp_path / "home")
+    (problem,) = check(tmp_path, workingDir=folder.format(tmp_path / "home"))
+    assert problem.field_id == "worker.workingDir"
+
+
 def test_a_folder_in_tmp_is_refused_with_what_tmp_is(tmp_path: Path) -> None:
     options = Options(roots=(tmp_path / "home",), use_sandbox=True)
     driver = LocalDriver(tmp_path / "data", "host-a", options)
@@ -232,3 +254,18 @@ def test_bubblewrap_that_does_not_work_is_not_used(
         assert not sandbox.works()
     finally:
         sandbox.works.cache_clear()
+
+
+def test_a_dry_run_finds_the_programs_that_the_launch_finds(tmp_path: Path) -> None:
+    python = tmp_path / "bin" / "python3"
+    python.parent.mkdir()
+    python.symlink_to(sys.executable)
+
+    def wrong(program: str) -> list[str]:
+        half = {"runtime": "lab", "command": [program]}
+        native = {"framework": "PyTorch", "worker": half}
+        found = rehearse(native, tmp_path, {"lab": python})
+        return [problem.path for problem in found.problems]
+
+    assert wrong("python") == wrong("python3") == wrong("ls") == []
+    assert wrong("no-such-program") == ["command"]

@@ -6,11 +6,11 @@ import pytest
 
 from gangline.drivers.base import Driver
 from gangline.drivers.local.driver import LocalDriver, Options
-from tests.drivers.conformance import RemembersDeletes, Script, shell
-from tests.drivers.conformance_reading import ReadingConformance
+from tests.drivers.conformance import DriverConformance, RemembersDeletes, Script, shell
+from tests.drivers.conformance_thorough import ThoroughConformance
 
 
-class LocalConformance(ReadingConformance, RemembersDeletes):
+class LocalConformance(DriverConformance):
     use_sandbox = False
 
     @pytest.fixture
@@ -25,7 +25,7 @@ class LocalConformance(ReadingConformance, RemembersDeletes):
         return {"image": "local://system", "command": shell(script)}
 
 
-class TestPlain(LocalConformance):
+class TestPlain(LocalConformance, RemembersDeletes, ThoroughConformance):
     use_sandbox = False
 
 

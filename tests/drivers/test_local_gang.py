@@ -109,8 +109,10 @@ def test_a_working_directory_of_the_spec_is_used(cluster: LocalCluster) -> None:
 
 
 def test_a_working_directory_that_vanished_is_named(cluster: LocalCluster) -> None:
-    seen = cluster.run("pwd", workingDir="/no/such/folder")
-    assert seen.reason == "The working directory '/no/such/folder' does not exist."
+    gone = cluster.driver.options.roots[0] / "gone"
+    told = cluster.driver.create(cluster.ref("pwd", workingDir=str(gone)))
+    assert isinstance(told, Refused)
+    assert told.reason == f"The working directory '{gone}' must be a folder that exists."
 
 
 def test_gpus_of_the_placement_are_the_only_ones_seen(cluster: LocalCluster) -> None:

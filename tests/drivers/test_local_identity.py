@@ -21,6 +21,7 @@ from gangline.drivers.base import (
     ReplicaState,
     Result,
 )
+from gangline.drivers.local import driver as driver_module
 from gangline.drivers.local.driver import LAUNCHER, LocalDriver, Options
 from gangline.drivers.local.run_folder import RunFolder
 from gangline.drivers.local.shim import tree
@@ -173,6 +174,27 @@ def test_a_shim_that_vanishes_ends_the_gang_and_is_named(cluster: LocalCluster) 
     wait_for(lambda: not processes_of(ref), seconds=5)
 
 
+@pytest.mark.parametrize("cause", ["stop", "failure"])
+def test_a_supervisor_that_hangs_is_killed_after_the_grace(
+    cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch, cause: str
+) -> None:
+    """Nobody acts on an attempt that ends: looking at it must be enough."""
+    monkeypatch.setattr(driver_module, "STUBBORN", 0.5)
+    ref = cluster.start("sleep 1000", replicas=2, grace=1)
+    cluster.running(ref)
+    os.kill(cluster.claim(ref, "worker-0")["pid"], signal.SIGSTOP)
+    if cause == "stop":
+        cluster.driver.suspend(ref)
+    else:
+        started = json.loads((cluster.ctl(ref) / "started/worker-1").read_text())
+        os.kill(started["pid"], signal.SIGKILL)
+    seen = cluster.over(ref, seconds=15)
+    expected = ObservedState.SUSPENDED if cause == "stop" else ObservedState.FAILED
+    assert seen.state is expected
+    wait_for(lambda: not processes_of(ref), seconds=5)
+
+
+@pytest.mark.thorough
 def test_a_gang_that_never_becomes_whole_ends_with_the_count(cluster: LocalCluster) -> None:
     """Takes ten seconds: that is how long all processes have to start."""
     ref = cluster.ref("sleep 1000", replicas=3)

@@ -99,7 +99,7 @@ def test_a_rendered_form_of_another_version_is_refused(cluster: LocalCluster) ->
 )
 def test_a_fault_before_the_command_runs_is_told(change: dict[str, Any], said: str) -> None:
     replica = {"argv": ["true"], "env": {"PATH": "/usr/bin:/bin"}, "cwd": "/", "cores": []}
-    started = command.start(replica | {"runtime": "system", "sandbox": []} | change)
+    started = command.start(replica | {"runtime": "system", "sandbox": [], "opened": []} | change)
     assert isinstance(started, command.Refusal)
     assert started.code == 126
     assert started.reason.startswith(f"The command 'true' could not be started: {said}")

@@ -10,6 +10,7 @@ from django.conf import settings
 from gangline.clusters.connections import driver_for
 from gangline.clusters.models import Cluster
 from gangline.config.env import Env
+from gangline.drivers.local.driver import LocalDriver
 from gangline.lib.paths import RESOURCES
 from gangline.spec.problems import Role
 
@@ -42,3 +43,15 @@ def test_where_others_come_in_it_is_only_what_was_named(
 ) -> None:
     monkeypatch.setattr(settings, "GANGLINE", settings.GANGLINE.model_copy(update=change))
     assert f"Where the command starts: a folder in {RESOURCES}/examples." in told({})
+
+
+def test_keys_and_named_folders_are_kept_from_workloads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GANGLINE_KEYS_FILE", str(tmp_path / "sealing.keys"))
+    monkeypatch.setenv("GANGLINE_LOCAL_HIDDEN", f"{tmp_path}/a,{tmp_path}/b")
+    monkeypatch.setattr(settings, "GANGLINE", Env())
+    driver = driver_for(Cluster(name="here", kind="local"))
+    assert isinstance(driver, LocalDriver)
+    named = {tmp_path / name for name in ("sealing.keys", "a", "b")}
+    assert named <= {*driver.options.hidden}

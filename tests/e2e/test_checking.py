@@ -89,7 +89,7 @@ def check(page: Page) -> None:
     page.wait_for_url("**/review?check=cluster*")
 
 
-@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("width", [pytest.param(390, marks=pytest.mark.thorough), 1440])
 def test_an_objection_leads_to_its_field_and_goes_once_it_is_mended(
     open_page: Opener, ground: Ground, width: int
 ) -> None:
@@ -120,6 +120,7 @@ def test_an_objection_leads_to_its_field_and_goes_once_it_is_mended(
     assert not Workload.objects.exists()
 
 
+@pytest.mark.thorough
 def test_without_scripts(open_page: Opener, ground: Ground) -> None:
     page = open_page(java_script_enabled=False)
     fill(page)

@@ -23,7 +23,7 @@ def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LocalDriver, "unsupported", {})
 
 
-@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("width", [390, pytest.param(1440, marks=pytest.mark.thorough)])
 def test_a_toleration_is_added_and_kept(open_page: Opener, width: int) -> None:
     page = open_page(viewport={"width": width, "height": 900})
     page.goto("/workloads/new")
@@ -50,7 +50,7 @@ def test_a_toleration_is_added_and_kept(open_page: Opener, width: int) -> None:
     expect(page.locator("[name='worker.imagePullPolicy']")).to_have_value("Always")
 
 
-@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("width", [390, pytest.param(1440, marks=pytest.mark.thorough)])
 def test_a_source_is_chosen_and_nothing_typed_is_lost(open_page: Opener, width: int) -> None:
     page = open_page(viewport={"width": width, "height": 900})
     page.goto("/workloads/new")
@@ -93,7 +93,7 @@ def test_without_scripts_every_source_can_be_filled_in(open_page: Opener) -> Non
     )
 
 
-@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("width", [390, pytest.param(1440, marks=pytest.mark.thorough)])
 def test_a_topology_and_a_part_of_a_gpu_are_kept(
     open_page: Opener, world: World, width: int
 ) -> None:
@@ -123,7 +123,7 @@ def test_a_topology_and_a_part_of_a_gpu_are_kept(
     expect(page.locator("[name='worker.compute.gpuPortionRequest']")).to_have_value("0.5")
 
 
-@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("width", [390, pytest.param(1440, marks=pytest.mark.thorough)])
 def test_a_volume_is_described_kept_and_reviewed(open_page: Opener, width: int) -> None:
     page = open_page(viewport={"width": width, "height": 900})
     page.goto("/workloads/new")

@@ -66,6 +66,7 @@ def test_a_cluster_is_connected_and_its_steps_are_seen(open_page: Opener, bed: B
     expect(page.get_by_text("lab is removed.")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_without_scripts(open_page: Opener, bed: Bed) -> None:
     page = open_page(ADMIN, java_script_enabled=False)
     page.goto("/clusters/new")

@@ -126,6 +126,7 @@ def test_the_whole_form_without_scripts(open_page: Opener, world: World) -> None
     assert workload.said["master.args"]["value"] == "--lead"
 
 
+@pytest.mark.thorough
 def test_without_scripts_another_framework_is_applied_by_a_button(open_page: Opener) -> None:
     page = open_page(java_script_enabled=False)
     page.goto("/workloads/new")
@@ -135,6 +136,7 @@ def test_without_scripts_another_framework_is_applied_by_a_button(open_page: Ope
     expect(page.locator('[value="MPI"]')).to_be_checked()
 
 
+@pytest.mark.thorough
 def test_enter_in_every_field_means_continue_without_scripts(open_page: Opener) -> None:
     """R27."""
     page = open_page(java_script_enabled=False)
@@ -152,6 +154,7 @@ def test_enter_in_every_field_means_continue_without_scripts(open_page: Opener) 
         page.wait_for_url("**/workers*")
 
 
+@pytest.mark.thorough
 def test_typing_survives_a_reload(open_page: Opener) -> None:
     """AC-F09, first half."""
     page = open_page()
@@ -203,6 +206,7 @@ def test_back_and_forward_keep_every_value(open_page: Opener) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text("Review")
 
 
+@pytest.mark.thorough
 def test_back_to_a_step_that_was_refused_shows_what_was_mended(open_page: Opener) -> None:
     page = open_page()
     start(page)
@@ -218,6 +222,7 @@ def test_back_to_a_step_that_was_refused_shows_what_was_mended(open_page: Opener
     expect(workers).to_have_value("2")
 
 
+@pytest.mark.thorough
 def test_a_double_click_on_create_makes_one_workload(open_page: Opener) -> None:
     """AC-F19."""
     page = open_page()
@@ -230,6 +235,7 @@ def test_a_double_click_on_create_makes_one_workload(open_page: Opener) -> None:
     assert Workload.objects.count() == 1
 
 
+@pytest.mark.thorough
 def test_summary_review_and_workload_agree(open_page: Opener) -> None:
     """AC-F15."""
     page = open_page()
@@ -287,6 +293,7 @@ def test_rows_keep_the_focus_and_can_be_brought_back(open_page: Opener) -> None:
     expect(page.get_by_label("Name, environment variable 1")).to_have_value("SEED")
 
 
+@pytest.mark.thorough
 def test_a_failed_continue_puts_the_focus_on_the_summary(open_page: Opener) -> None:
     """AC-F07."""
     page = open_page()
@@ -302,6 +309,7 @@ def test_a_failed_continue_puts_the_focus_on_the_summary(open_page: Opener) -> N
     expect(page.locator(WORKERS)).to_have_value("many")
 
 
+@pytest.mark.thorough
 def test_why_opens_a_dialog_and_gives_the_focus_back(open_page: Opener, world: World) -> None:
     save(actor=world.actor("administrator"), scope=world.vision.scope, text=POLICY)
     page = open_page()
@@ -315,29 +323,13 @@ def test_why_opens_a_dialog_and_gives_the_focus_back(open_page: Opener, world: W
     expect(lock).to_be_focused()
 
 
-@pytest.mark.parametrize("width", [320, 390])
-def test_no_step_scrolls_sideways(open_page: Opener, width: int) -> None:
-    """AC-F24, with a name that cannot be broken."""
-    page = open_page(viewport={"width": width, "height": 700})
-    start(page, "a" * 51)
-    page.locator(WORKERS).fill("x" * 80)
-    page.get_by_role("button", name="Add environment variable").click()
-    page.get_by_role("button", name="Continue to master").click()
-    expect(page.get_by_test_id("problem-summary")).to_be_visible()
-    for step in ("setup", "workers?check=1", "master", "review?check=1"):
-        page.goto(page.url.rsplit("/", 1)[0] + f"/{step}")
-        wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        assert wide <= 0, f"{step} is {wide} px too wide"
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(open_page: Opener, world: World, scheme: str) -> None:
-    """AC-F23: each step, the error state, the dialog, the page of templates."""
+def test_axe_finds_nothing(open_page: Opener, world: World) -> None:
+    """AC-F23, F24: each step, the error state, the dialog, the page of templates, none too wide."""
     save(actor=world.actor("administrator"), scope=world.vision.scope, text=POLICY)
-    page = open_page(color_scheme=scheme, reduced_motion="reduce")
+    page = open_page(color_scheme="dark", reduced_motion="reduce")
     page.goto("/workloads/new")
     assert violations(page) == []
-    start(page)
+    start(page, "a" * 51)  # a name that cannot be broken
     page.get_by_role("button", name="Add environment variable").click()
     page.get_by_label("Name, environment variable 1").fill("1A")
     page.get_by_role("button", name="Continue to master").click()
@@ -350,6 +342,10 @@ def test_axe_finds_nothing(open_page: Opener, world: World, scheme: str) -> None
     for address in (f"{base}/master", f"{base}/review?check=1", "/templates"):
         page.goto(address)
         assert violations(page) == [], address
+        page.set_viewport_size({"width": 320, "height": 700})
+        wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert wide <= 0, f"{address} is {wide} px too wide"
+        page.set_viewport_size({"width": 1440, "height": 900})
 
 
 def test_what_is_typed_while_the_form_changes_is_kept(open_page: Opener) -> None:

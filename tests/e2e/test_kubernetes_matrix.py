@@ -116,7 +116,17 @@ def test_the_cells_are_those_that_the_frameworks_have() -> None:
     }
 
 
-@pytest.mark.parametrize("cell", CELLS, ids=lambda cell: cell.id)
+@pytest.mark.parametrize(
+    "cell",
+    [
+        pytest.param(
+            cell,
+            id=cell.id,
+            marks=() if cell.id in ("pytorch-same", "mpi-different") else pytest.mark.thorough,
+        )
+        for cell in CELLS
+    ],
+)
 def test_from_the_form_to_the_operator_and_back(page: Page, lab: Lab, cell: Cell) -> None:
     is_mpi = cell.framework == "MPI"
     worker, master = (MPI_WORKER, MPI_MASTER) if is_mpi else (WORKER, MASTER)

@@ -1,5 +1,6 @@
 """What was typed a moment before the page of a step is left, loaded again or closed."""
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.test_form import ARGS, NAME, WORKERS, Opener, start
@@ -20,6 +21,7 @@ def _type(page: Page) -> None:
     page.locator(ARGS).fill("--the-very-last")
 
 
+@pytest.mark.thorough
 def test_a_reload_right_after_typing_shows_it(open_page: Opener) -> None:
     page = open_page()
     start(page)
@@ -67,6 +69,7 @@ def test_what_could_not_be_sent_is_brought_back_and_saved(open_page: Opener) -> 
     assert "--kept in the tab" in _stored()
 
 
+@pytest.mark.thorough
 def test_another_tab_is_not_overwritten_by_what_is_brought_back(open_page: Opener) -> None:
     first, second = open_page(), open_page()
     start(first)
@@ -82,6 +85,7 @@ def test_another_tab_is_not_overwritten_by_what_is_brought_back(open_page: Opene
     assert "--second" in _stored()
 
 
+@pytest.mark.thorough
 def test_old_texts_of_a_tab_are_left_alone(open_page: Opener) -> None:
     page = open_page()
     start(page)

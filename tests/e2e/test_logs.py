@@ -165,6 +165,7 @@ def test_l04_new_lines_do_not_move_what_is_read_by_a_pixel(show: Open, gang: Gan
     expect(page.get_by_role("button", name="Follow")).to_have_attribute("aria-pressed", "true")
 
 
+@pytest.mark.thorough
 def test_older_lines_come_in_above_without_moving_the_view(show: Open, gang: Gang) -> None:
     written = gang.print(0, 1500)
     gang.end()
@@ -181,6 +182,7 @@ def test_older_lines_come_in_above_without_moving_the_view(show: Open, gang: Gan
     assert texts(page) == written[500:]
 
 
+@pytest.mark.thorough
 def test_many_new_lines_while_reading_are_there_when_scrolled_to(show: Open, gang: Gang) -> None:
     written = gang.print(0, 600)
     page = show()
@@ -246,6 +248,7 @@ def _assert_centred(page: Page) -> None:
     assert page.locator("[data-log-view]").evaluate(script) < 30
 
 
+@pytest.mark.thorough
 def test_next_and_previous_go_through_the_hits(show: Open, gang: Gang) -> None:
     gang.print(0, 4000)
     gang.end()
@@ -263,14 +266,6 @@ def test_next_and_previous_go_through_the_hits(show: Open, gang: Gang) -> None:
     page.get_by_role("button", name="List").click()
     page.locator("[data-log-found] button").nth(4).click()
     expect(row).to_contain_text("line 001004")
-
-
-def test_a_search_without_hits_says_so(show: Open, gang: Gang) -> None:
-    gang.print(0, 10)
-    page = show()
-    page.get_by_role("searchbox").fill("no such text")
-    page.keyboard.press("Enter")
-    expect(page.get_by_text("No line has “no such text”.")).to_be_visible()
 
 
 def test_l07_what_a_process_prints_is_text(show: Open, gang: Gang) -> None:
@@ -299,6 +294,7 @@ def test_l07_what_a_process_prints_is_text(show: Open, gang: Gang) -> None:
     assert page.locator("[data-log-rows] .fg1").count() == 2
 
 
+@pytest.mark.thorough
 def test_a_progress_bar_is_one_row_that_changes(show: Open, gang: Gang) -> None:
     bar = gang.pods[0]
     bar.print("\r 1%")
@@ -313,6 +309,7 @@ def test_a_progress_bar_is_one_row_that_changes(show: Open, gang: Gang) -> None:
     wait_for(lambda: texts(page) == ["99% done", "next"])
 
 
+@pytest.mark.thorough
 def test_a_long_line_is_cut_and_shown_whole_on_request(show: Open, gang: Gang) -> None:
     gang.pods[0].print("a" * 20_000 + "\n")
     page = show()
@@ -321,6 +318,7 @@ def test_a_long_line_is_cut_and_shown_whole_on_request(show: Open, gang: Gang) -
     wait_for(lambda: len(texts(page)[0]) == 20_000)
 
 
+@pytest.mark.thorough
 def test_a_pod_is_chosen_and_the_choice_is_in_the_address(show: Open, gang: Gang) -> None:
     gang.print(0, 90)
     page = show()
@@ -333,6 +331,7 @@ def test_a_pod_is_chosen_and_the_choice_is_in_the_address(show: Open, gang: Gang
     assert len(texts(page)) == 31
 
 
+@pytest.mark.thorough
 def test_wrapping_and_times_are_kept_for_the_next_log(show: Open, gang: Gang) -> None:
     gang.print(0, 30)
     page = show()
@@ -343,6 +342,7 @@ def test_wrapping_and_times_are_kept_for_the_next_log(show: Open, gang: Gang) ->
     expect(page.locator("[data-log-view] time").first).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_the_end_of_the_log_is_told(show: Open, gang: Gang) -> None:
     gang.print(0, 5)
     page = show()
@@ -351,6 +351,7 @@ def test_the_end_of_the_log_is_told(show: Open, gang: Gang) -> None:
     expect(page.get_by_role("button", name="Follow")).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_error_lines_are_spoken_and_only_now_and_then(show: Open, gang: Gang) -> None:
     gang.print(0, 5)
     page = show()
@@ -362,6 +363,7 @@ def test_error_lines_are_spoken_and_only_now_and_then(show: Open, gang: Gang) ->
     expect(said).to_have_text("ERROR: first")
 
 
+@pytest.mark.thorough
 def test_a_new_attempt_is_offered(show: Open, gang: Gang) -> None:
     gang.print(0, 5)
     page = show()

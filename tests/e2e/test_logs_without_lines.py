@@ -17,7 +17,7 @@ from workloads.models import Attempt
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-@pytest.mark.parametrize("tab", ["", "/logs"])
+@pytest.mark.parametrize("tab", ["/logs", pytest.param("", marks=pytest.mark.thorough)])
 def test_an_open_page_says_that_nothing_was_printed_once_that_is_sure(
     open_page: Any, world: World, tab: str
 ) -> None:

@@ -42,8 +42,7 @@ def gangs(world: World) -> None:
 
 
 @pytest.mark.usefixtures("gangs")
-@pytest.mark.parametrize("width", [1440, 1024, 390])
-@pytest.mark.parametrize("address", ["/workloads", "/"])
+@pytest.mark.parametrize(("address", "width"), [("/workloads", 1024), ("/", 390)])
 def test_the_badge_covers_nothing(open_page: Opener, address: str, width: int) -> None:
     page = open_page(viewport={"width": width, "height": 900})
     page.goto(address)

@@ -112,7 +112,13 @@ def test_home_and_list_with_workloads(window: Windows, gallery: Gallery) -> None
 
 
 @pytest.mark.parametrize(
-    "state", ["completed", "failed", "running", "pending", "cannot_start", "stopped"]
+    "state",
+    [
+        "failed",
+        "running",
+        "cannot_start",
+        *(pytest.param(s, marks=pytest.mark.thorough) for s in ("completed", "pending", "stopped")),
+    ],
 )
 def test_details(window: Windows, gallery: Gallery, state: str) -> None:
     """The overview of each state, and all five tabs of one."""

@@ -139,12 +139,10 @@ async def test_a_workload_of_another_project_cannot_be_followed(place: Place) ->
     "origin",
     [
         "https://evil.example.org",
-        "null",
         None,
         "https://127.0.0.1:8000",
-        "http://127.0.0.1:30080",
-        "http://127.0.0.1",
         "http://127.0.0.1:8000.evil.example.org",
+        "http://[::1",
     ],
 )
 async def test_pages_of_other_origins_are_refused(place: Place, origin: str | None) -> None:
@@ -189,6 +187,7 @@ async def test_a_page_that_never_draws_is_closed(
         assert await page.close_code() == consumers.SLOW
 
 
+@pytest.mark.thorough
 async def test_f48_of_fifty_pages_one_never_draws_and_the_others_hear_everything(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,22 +11,17 @@ from gangline.drivers.kubernetes import probing
 from gangline.drivers.kubernetes.access import Access
 from gangline.resources.services import make
 from tests.support.api_server import TOKEN, Script, answering
-from tests.support.world import World, make_world
+from tests.support.world import World
 
-pytestmark = pytest.mark.usefixtures("loopback_admitted")
+pytestmark = pytest.mark.usefixtures("loopback_admitted", "checks_at_once")
 NODE = {"metadata": {"name": "n"}, "status": {"conditions": "Ready", "allocatable": {"cpu": "1"}}}
 
 
-@pytest.fixture
-def world(transactional_db: None) -> World:
-    return make_world()
-
-
 def looked_at(access: Access) -> Cluster:
-    """A cluster after its check, or after half a minute."""
+    """A cluster after its check."""
     cluster = make("cluster", actor=None, name="lab", kind="kubernetes")
     credentials.store(cluster, access, by=None)
-    checks.start(cluster).join(30)
+    checks.start(cluster)
     cluster.refresh_from_db()
     return cluster
 

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,28 +11,22 @@ from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from gangline.access.services import give
 from gangline.audit.models import AuditEntry
 from gangline.clusters import checks, connections, credentials
 from gangline.clusters.models import Cluster, ConnectionCheck, Credential
 from gangline.drivers.kubernetes import intake
 from gangline.drivers.kubernetes.intake import SHOW_CONFIG, SHOW_CONFIG_NARROW, as_pem
-from gangline.organization import services
+from gangline.people.services import give
 from gangline.resources.services import make
 from gangline.scopes.models import Scope
 from tests.support.api_server import Script, answering
 from tests.support.certificates import data, kubeconfig, pair
-from tests.support.world import World, make_world
+from tests.support.world import World
 
 SECRET = "s3cr3t-CANARY-t0ken"
 CONNECT = "/clusters/new"
-pytestmark = pytest.mark.usefixtures("loopback_admitted")
+pytestmark = pytest.mark.usefixtures("loopback_admitted", "checks_at_once")
 Post = Callable[..., Any]
-
-
-@pytest.fixture
-def world(transactional_db: None) -> World:
-    return make_world()
 
 
 @pytest.fixture
@@ -82,7 +75,6 @@ def test_a_cluster_is_connected_looked_at_and_shown(world: World, post: Post) ->
         lab = Cluster.objects.get(name="lab")
         assert answer.status_code == 302
         assert answer["Location"] == f"/clusters/{lab.pk}"
-        wait()
     page = " ".join(
         " ".join(seen(world, f"/clusters/{lab.pk}{tab}").split())
         for tab in ("", "/checks", "/frameworks")
@@ -109,7 +101,6 @@ def test_a_cluster_is_connected_looked_at_and_shown(world: World, post: Post) ->
 
 def test_a_cluster_that_does_not_answer_is_stored_with_the_reason(world: World, post: Post) -> None:
     post(**by_token())
-    wait()
     lab = Cluster.objects.get(name="lab")
     assert lab.health == "Unreachable"
     assert lab.health_reason == "127.0.0.1 port 9 refuses connections: nothing listens there."
@@ -245,7 +236,6 @@ def test_a_file_may_be_sent_in_place_of_a_text(world: World, post: Post) -> None
     text = json.dumps(kubeconfig({"server": "https://127.0.0.1:9"}, {"token": SECRET}))
     file = SimpleUploadedFile("config", text.encode())
     assert post(name="lab", way="kubeconfig", file=file).status_code == 302
-    wait()
     assert credentials.access_of(Cluster.objects.get(name="lab")).token == SECRET
     file = SimpleUploadedFile("config", b"x" * 200_000)
     page = post(name="two", way="kubeconfig", file=file).content.decode()
@@ -276,7 +266,6 @@ def test_of_several_contexts_one_is_chosen_and_named(world: World, post: Post) -
     page = post(**typed(config)).content.decode()
     assert "The file has work, play." in page
     assert post(**typed(config), context="play").status_code == 302
-    wait()
 
 
 def test_without_a_key_file_nothing_is_stored(
@@ -298,10 +287,9 @@ def test_only_those_who_manage_clusters_may_connect(world: World, post: Post, pe
 
 def test_others_see_the_cluster_and_not_how_gangline_signs_in(world: World, post: Post) -> None:
     post(**by_token())
-    wait()
     lab = Cluster.objects.get(name="lab")
     department = make("department", cluster=lab, name="research")
-    project = services.create_project(actor=None, department=department, name="far")
+    project = make("project", department=department, name="far")
     person = world.people["stranger"]
     give(actor=None, user=person, role="researcher", scope=project.scope)
     page = seen(world, f"/clusters/{lab.pk}", "stranger")
@@ -315,7 +303,6 @@ def test_others_see_the_cluster_and_not_how_gangline_signs_in(world: World, post
 
 def test_a_check_that_was_overtaken_writes_nothing(world: World, post: Post) -> None:
     post(**by_token())
-    wait()
     lab = Cluster.objects.get(name="lab")
     row = ConnectionCheck.objects.get(cluster=lab)
     ConnectionCheck.objects.filter(pk=row.pk).update(steps=[], ended_at=None)
@@ -332,14 +319,6 @@ def test_the_role_is_there_to_be_taken(world: World) -> None:
     assert "attachment" in answer["Content-Disposition"]
 
 
-def wait() -> None:
-    """Let every check that goes on come to its end."""
-    for thread in threading.enumerate():
-        if thread.name.startswith("check-"):
-            thread.join(30)
-            assert not thread.is_alive()
-
-
 def test_in_a_pod_its_own_account_may_be_used(
     world: World, post: Post, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -352,7 +331,6 @@ def test_in_a_pod_its_own_account_may_be_used(
         monkeypatch.setattr(intake, "API_SERVER", access.server)
         assert 'value="in-cluster"' in seen(world, CONNECT)
         assert post(name="lab", way="in-cluster").status_code == 302
-        wait()
     lab = Cluster.objects.get(name="lab")
     assert lab.health == "Connected"
     assert Credential.objects.get(cluster=lab).identity == "in-cluster"

@@ -6,9 +6,11 @@ from html import unescape
 import pytest
 from django.test import Client
 
+from gangline.audit.models import AuditEntry
 from gangline.policies.document import RULES_BY_KIND
 from gangline.policies.models import Policy
 from gangline.policies.selectors import effective_for
+from gangline.policies.services import save
 from gangline.spec.catalogue import catalogue
 from gangline.spec.problems import Role
 from gangline.spec.workload import SPEC
@@ -44,6 +46,22 @@ def test_a_version_that_is_none_changes_nothing(world: World, version: str) -> N
     assert client.post(address, {"text": fits + "0", "version": version}).status_code == 422
     assert client.post(f"{address}/delete", {"version": version}).status_code == 302
     assert Policy.objects.get(scope=world.vision.scope_id).text == fits
+
+
+def test_who_may_not_write_policies_is_refused_and_that_is_audited(world: World) -> None:
+    save(actor=world.actor("administrator"), scope=world.vision.scope, text="rules: {}\n")
+    client = Client()
+    client.force_login(world.people["project_administrator-vision"])
+    AuditEntry.objects.all().delete()
+    address = f"/policies/{world.vision.scope_id}"
+    assert client.get(f"{address}/delete").status_code == 403
+    assert client.post(f"{address}/delete", {"version": "1"}).status_code == 403
+    assert client.post(address, {"text": "rules: {}", "version": "1"}).status_code == 403
+    rows = AuditEntry.objects.values_list("action", "result", "object_name", "scope")
+    assert list(rows) == [
+        ("access.denied", "denied", path, world.vision.scope_id)
+        for path in (f"{address}/delete", f"{address}/delete", address)
+    ]
 
 
 def test_a_text_that_fits_has_no_such_lines(world: World) -> None:

@@ -117,6 +117,7 @@ def test_after_redis_forgot_everything_workers_are_told_again(
     assert stack.postgres.run_sql(find, database="gangline") == ""
 
 
+@pytest.mark.thorough
 def test_thirty_submissions_while_redis_is_dead(
     stack: stacks.Stack, production: Installation, whole: None
 ) -> None:

@@ -15,6 +15,7 @@ PEOPLE, ROUNDS = 6, 12
 COMMANDS = ("true", "sh -c 'sleep 0.3'", "sleep 30", "false")
 
 
+@pytest.mark.thorough
 def test_six_people_create_stop_run_again_and_delete_at_once(
     stack: stacks.Stack, production: Installation
 ) -> None:

@@ -141,6 +141,7 @@ async def test_a_page_made_deaf_by_flushall_converges_by_polling(
     assert caplog.records == []
 
 
+@pytest.mark.thorough
 async def test_after_flushall_the_hub_joins_again(
     monkeypatch: pytest.MonkeyPatch, rows: Rows, over_redis: None, broker: services.Redis
 ) -> None:
@@ -158,6 +159,7 @@ async def test_after_flushall_the_hub_joins_again(
     await elsewhere.close()
 
 
+@pytest.mark.thorough
 async def test_without_redis_nobody_waits_and_pages_poll(
     page: Page, broker: services.Redis, rows: Rows, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -188,6 +190,7 @@ async def test_a_redis_that_never_answers_holds_nobody_up(
     await page.shows(3, within=6)
 
 
+@pytest.mark.thorough
 def test_a_broken_layer_never_fails_the_request_that_rang(
     rows: Rows, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,8 +1,8 @@
-"""The bad-input matrix as data: what each field is given, and what must be said about it.
+"""The bad-input matrix as data: what each field is given, and where the problem must be.
 
-One row is one field with one bad value. The API test sends it as JSON, the form test types it; both
-expect a problem at ``role`` and ``path``, nothing stored, and no 5xx. Numbers are those of the
-design's matrix, so that a gap is seen.
+One row is one field with one bad value. `tests/spec/test_bad_values.py` gives all that the spec
+judges to the spec, as a worker's and as a master's; the tests of the API and of the form send some
+of them. Numbers are those of the design's matrix, so that a gap is seen.
 """
 
 from dataclasses import dataclass
@@ -146,9 +146,9 @@ COMMANDS = [
     *_values(27, "worker", "command", ["python", "x.py"], 1, True),
     *_texts(
         30, "worker", "image", "alpine; id", "../x", "http://169.254.169.254/x", "a b", "local://",
-        "local://../x", "local://Nope", SCRIPT, "x" * 4097, "registry.evil.io/x", "local://absent",
+        "local://../x", "local://Nope", SCRIPT, "x" * 4097,
     ),
-    *_texts(26, "worker", "workingDir", "relative", "../..", "/does/not/exist", "/etc"),
+    *_texts(26, "worker", "workingDir", "relative", "../.."),
     *_texts(41, "worker", "command", f"a{NUL}b"),
 ]  # fmt: skip
 STRUCTURE = [
@@ -175,12 +175,29 @@ STRUCTURE = [
     *_values(107, "workload", "clusterId", "", "x", 1, None, ["a"]),
     *_values(107, "workload", "projectId", "", "x", "1_0", "١", -1, 1.5, True, None, ["1"], {}),
 ]
-ROWS = [*NAMES, *METADATA, *NUMBERS, *COMMANDS, *STRUCTURE]
-TYPED = [row for row in ROWS if row.typed is not None]
-"""Rows that a person can type into the form."""
+OF_CLUSTER = [
+    *_texts(30, "worker", "image", "registry.evil.io/x", "local://absent"),
+    *_texts(26, "worker", "workingDir", "/does/not/exist", "/etc"),
+]
+"""What only the cluster can judge."""
+OF_SPEC = [
+    row for row in (*METADATA, *NUMBERS, *COMMANDS, *STRUCTURE)
+    if row.role == "worker" and not row.unreadable
+]  # fmt: skip
 
-NUMBERS_COVERED = {row.number for row in ROWS} | {40, 43, 44, 45, 62, 64, 65, 66, 71}
-"""The rest is sent by `tests/security/test_requests.py` and the policy tests."""
+
+def _first(rows: list[Row]) -> list[Row]:
+    """One row of each field."""
+    return list({row.path: row for row in reversed(rows)}.values())
+
+
+SENT = [
+    *_first(NAMES), NAMES[-1], *_first(OF_SPEC), *OF_CLUSTER,
+    *(row for row in (*COMMANDS, *STRUCTURE) if row.role == "workload" or row.unreadable),
+]  # fmt: skip
+"""Each field once, and what is judged outside the spec."""
+TYPED = [row for row in SENT if row.typed is not None]
+"""Rows that a person can type into the form."""
 
 HARMLESS = [
     ("worker", "environmentVariables", [{"name": "A", "value": "$(curl evil)"}]),

@@ -11,17 +11,12 @@ from gangline.db.clock import db_now
 from gangline.policies.models import Policy
 from gangline.policies.services import save
 from tests.support.api import ApiClient
-from tests.support.world import IMAGE, World, make_world
+from tests.support.world import IMAGE, World
 from workloads.models import Workload
 from workloads.services import judging
 
 pytestmark = pytest.mark.django_db
 SUBMIT = "workloads/distributed"
-
-
-@pytest.fixture
-def world() -> World:
-    return make_world()
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ The cluster was checked once and is not there: what judges a value asks nobody.
 
 import json
 from collections.abc import Iterator, Mapping
-from itertools import product
+from itertools import cycle, product
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,8 @@ from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.lib.sealing import KeyFile
 from gangline.spec.catalogue import Kind, catalogue
 from gangline.spec.problems import Role
-from gangline.spec.values import validate
-from gangline.spec.workload import SPEC, WorkerSpec
+from gangline.spec.values import flatten, validate
+from gangline.spec.workload import SPEC, ReplicaSpec, WorkerSpec
 from tests.support.api import ApiClient
 from tests.support.certificates import jwt
 from tests.support.forms import Filler
@@ -103,44 +103,46 @@ def placed(base: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
     return half
 
 
-def wrong_items(path: str) -> Iterator[list[Any]]:
-    """Lists whose one item has a wrong value at one attribute, and another item beside it."""
-    for attribute, value in product(FIELDS[path].items, WRONG_INSIDE):
-        yield [placed({"name": "one"}, attribute.path, value), {"name": "two"}]
+def wrong_values() -> Iterator[tuple[str, Any]]:
+    """Each field with some of the wrong values, and each wrong value at several fields."""
+    wrong, wrong_inside = cycle(WRONG), cycle(WRONG_INSIDE)
+    for path, field in FIELDS.items():
+        yield path, next(wrong)
+        yield path, next(wrong)
+        for attribute in field.items if field.kind is Kind.ITEMIZED else ():
+            yield (
+                path,
+                [placed({"name": "one"}, attribute.path, next(wrong_inside)), {"name": "two"}],
+            )
 
 
-def values_of(path: str) -> list[Any]:
-    return [*WRONG, *(wrong_items(path) if FIELDS[path].kind is Kind.ITEMIZED else ())]
+def test_every_field_judges_every_wrong_value() -> None:
+    """What the spec lets pass is all that a driver may have to judge."""
+    for path, value in product(FIELDS, WRONG):
+        values, problems = flatten(WorkerSpec, placed({}, path, value), Role.WORKER)
+        for problem in (*problems, *validate(SPEC.worker, Role.WORKER, values, is_whole=False)):
+            assert problem.rule, (path, value)
+            assert problem.path.startswith(path), (path, value)
 
 
-@pytest.mark.parametrize("path", FIELDS)
-def test_no_value_of_a_field_breaks_the_api(
-    world: World, seen: list[Submission], path: str
-) -> None:
+def test_no_value_of_a_field_breaks_the_api(world: World, seen: list[Submission]) -> None:
     researcher = ApiClient(world, "researcher-vision")
     researcher._client.raise_request_exception = False
-    for value in values_of(path):
-        shared = body(world)
-        own = json.loads(json.dumps(shared))
-        kept = {k: v for k, v in own["spec"].items() if k not in ("distributedFramework",
-                "numWorkers")}  # fmt: skip
-        own |= {"masterSpec": placed(kept, path, value), "masterSpecSameAsWorker": False}
-        shared["spec"] = placed(shared["spec"], path, value)
-        alone = shared | {"configuration": "workersOnly"}
-        for sent in (shared, alone, own):
-            answer = researcher.post(DRY_RUN, sent)
-            assert answer.status_code in (200, 400), (path, str(value)[:60], answer.content[:300])
+    shared = body(world)
+    own = {k: v for k, v in shared["spec"].items() if k in catalogue(ReplicaSpec)}
+    for path, value in wrong_values():
+        sent = shared | {"spec": placed(shared["spec"], path, value)}
+        sent |= {"masterSpec": placed(own, path, value), "masterSpecSameAsWorker": False}
+        answer = researcher.post(DRY_RUN, sent)
+        assert answer.status_code in (200, 400), (path, str(value)[:60], answer.content[:300])
         assert_sound(seen)
 
 
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        ("compute.cpuMemoryRequest", "-5"),
         ("compute.cpuMemoryRequest", "16 GB"),
-        ("compute.cpuCoreRequest", "1"),
         ("compute.cpuCoreRequest", [1]),
-        ("compute.gpuDevicesRequest", "x"),
         ("storage.pvc", 5),
         ("environmentVariables", [None]),
     ],
@@ -157,10 +159,7 @@ def test_a_wrong_value_that_the_master_has_from_the_workers_is_told_once(
     assert problem["path"].startswith(path)
 
 
-@pytest.mark.parametrize("path", [p for p, f in FIELDS.items() if f.kind is not Kind.ITEMIZED])
-def test_no_text_in_the_form_destroys_the_draft(
-    world: World, seen: list[Submission], path: str
-) -> None:
+def test_no_text_in_the_form_destroys_the_draft(world: World, seen: list[Submission]) -> None:
     filler = Filler(world, tab="tab-1")
     filler.client.raise_request_exception = False
     setup = {
@@ -172,10 +171,12 @@ def test_no_text_in_the_form_destroys_the_draft(
     workers = {"worker.image": "busybox:1", "worker.command": "python train.py"}
     assert filler.post("workers", workers).status == 303
     page = filler.get("workers").page
-    for text in TYPED:
+    plain = [path for path, field in FIELDS.items() if field.kind is not Kind.ITEMIZED]
+    for path, text in zip(plain, cycle(TYPED), strict=False):
         kept = [pair for pair in page.fields() if pair[0] not in (f"worker.{path}", "_tab")]
         sent = [*kept, (f"worker.{path}", text), ("_tab", "tab-1"), ("_go", "autosave")]
-        assert filler.send("workers", sent).status == 200, text
-        for step in ("workers", "master", "review"):
-            assert filler.get(step).status == 200, (step, text)
+        assert filler.send("workers", sent).status == 200, (path, text)
+        assert filler.get("review").status == 200, (path, text)
+    for step in ("workers", "master"):
+        assert filler.get(step).status == 200
     assert_sound(seen)

@@ -1,13 +1,15 @@
 """The commands of a new installation: each may be repeated, and says what to do when refused."""
 
 import io
+import sqlite3
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import connection, connections
+from django.db.backends.sqlite3.base import DatabaseWrapper
 from django.test import override_settings
 
 from assets.models import Template
@@ -22,7 +24,7 @@ from gangline.scopes.selectors import tenant_scope
 from gangline.supervisor import demo, doctor, first_start, schema
 from gangline.supervisor.management.commands import demo as demo_command
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
 
 
 def _run(*arguments: Any) -> str:
@@ -36,7 +38,7 @@ def test_bootstrap_makes_an_administrator_who_may_work_in_the_project() -> None:
     assert "sign-in-link ada" in said
     user = User.objects.get()
     project = Project.objects.get()
-    assert can(user, Permission.SETTINGS_MANAGE, tenant_scope())
+    assert can(user, Permission.SETTING_EDIT, tenant_scope())
     assert can(user, Permission.WORKLOAD_CREATE, project.scope)
     assert Cluster.objects.get().capacity["cpus"] > 0
 
@@ -56,7 +58,7 @@ def test_a_project_without_a_cluster_is_refused_whole() -> None:
 
 
 def test_a_bad_name_is_refused_whole() -> None:
-    with pytest.raises(CommandError, match="The project's name must"):
+    with pytest.raises(CommandError, match="Must have 1 to 51"):
         _run("bootstrap", "--admin", "ada", "--project", "No Such", "--local-cluster")
     assert not User.objects.exists()
 
@@ -99,6 +101,26 @@ def test_the_doctor_finds_nothing_on_a_sound_installation() -> None:
     graded.pop("PostgreSQL", None)
     assert "error" not in graded.values(), graded
     assert {"Python", "Data folder", "Disk", "Schema", "Clock"} <= set(graded)
+
+
+def test_the_doctor_finds_damage_in_the_middle_of_the_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "damaged.db"
+    with sqlite3.connect(file) as made:
+        made.execute("CREATE TABLE t (x TEXT)")
+        made.executemany("INSERT INTO t VALUES (?)", [("x" * 100,)] * 1000)
+    made.close()
+    with file.open("r+b") as raw:
+        raw.seek(file.stat().st_size // 2 // 4096 * 4096)
+        raw.write(b"\xff" * 4096)
+    damaged = DatabaseWrapper({**connections.settings["default"], "NAME": str(file)})
+    monkeypatch.setattr(doctor, "connection", damaged)
+    try:
+        errors = [finding for finding in doctor._sqlite() if finding.grade == "error"]
+    finally:
+        damaged.connection.close()
+    assert "is damaged" in errors[-1].says
 
 
 @pytest.fixture

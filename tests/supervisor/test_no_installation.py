@@ -57,6 +57,15 @@ def test_a_folder_with_other_things_stays_as_it_is(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
 
 
+def test_a_damaged_database_is_told_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "gangline.db").write_text("no database " * 1000)
+    done = _run(tmp_path, "token", "ada")
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"The database {tmp_path / 'gangline.db'} cannot be used: ")
+    assert line.endswith("gangline-manage doctor")
+
+
 @pytest.mark.parametrize("kind", ["empty file", "database without tables"])
 def test_a_stray_database_is_no_gangline(tmp_path: Path, kind: str) -> None:
     file = tmp_path / "gangline.db"

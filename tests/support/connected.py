@@ -1,6 +1,5 @@
 """A cluster that was connected by its page, and what people do with it there."""
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -28,14 +27,6 @@ def by_token(access: Access, token: str = SECRET) -> dict[str, str]:
         "way": "token", "server": access.server, "authority": access.certificate_authority,
         "token": token,
     }  # fmt: skip
-
-
-def wait() -> None:
-    """Let every check that goes on come to its end."""
-    for thread in threading.enumerate():
-        if thread.name.startswith("check-"):
-            thread.join(30)
-            assert not thread.is_alive()
 
 
 def seen(world: World, address: str, person: str = "administrator") -> str:

@@ -34,25 +34,18 @@ _PART_OF_FIXTURE = {
     "postgres_server": "postgres",
     "redis_server": "redis",
 }
-_ONE_STACK = (
-    "tests/production/",
+_ONE_STACK = "tests/production/"
+"""A folder whose tests share servers."""
+_BY_FILE = (
     "tests/drivers/kubernetes/test_goldens_live.py",
-    "tests/e2e/test_kubernetes_matrix.py",
+    "tests/e2e/",
     "tests/workloads/test_kubernetes_scheduling.py",
 )
-"""Folders and files whose tests share servers or take turns on them."""
+"""Files, and a folder of them, whose tests share servers or take turns on them."""
 _cleanup = ExitStack()
 # Also when the settings cannot be loaded, and pytest never gets as far as its own cleaning.
 atexit.register(_cleanup.close)
 _left_out: Counter[str] = Counter()
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption(
-        "--touching-database",
-        action="store_true",
-        help="run only tests that use the database (they are run again on PostgreSQL)",
-    )
 
 
 @pytest.hookimpl(wrapper=True)
@@ -102,6 +95,8 @@ def _missing() -> list[str]:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(_cleanup.close)
+    # Programs that tests start are the product alone, without the tests' own app.
+    os.environ["DJANGO_SETTINGS_MODULE"] = "gangline.config.settings"
     if _missing() and os.environ.get("CI") == "true":
         raise pytest.UsageError(
             f"CI must run every test, and these are not installed: {', '.join(_missing())}. "
@@ -119,8 +114,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         lacking = sorted(_needs(item) & missing)
         if lacking:
             _left_out.update(lacking[:1])
-        off_topic = config.getoption("touching_database") and not _touches_database(item)
-        (dropped if lacking or off_topic else kept).append(item)
+        (dropped if lacking else kept).append(item)
     if dropped:
         config.hook.pytest_deselected(items=dropped)
     # While nothing long runs beside them: each waits until all others have left the bed.
@@ -144,19 +138,14 @@ def _needs(item: pytest.Item) -> set[str]:
     return {mark.name.removeprefix("needs_") for mark in item.iter_markers()}
 
 
-def _touches_database(item: pytest.Item) -> bool:
-    fixtures = set(_fixtures(item))
-    return item.get_closest_marker("django_db") is not None or bool(
-        fixtures & {"db", "transactional_db", "django_db_setup", "live_server"}
-    )
-
-
 class Grouped(LoadScopeScheduling):  # type: ignore[misc]
     """Spreads tests over processes, but keeps together what shares a large set of servers."""
 
     def _split_scope(self, nodeid: str) -> str:
         path = nodeid.partition("::")[0]
-        return next((group for group in _ONE_STACK if path.startswith(group)), nodeid)
+        if path.startswith(_ONE_STACK):
+            return _ONE_STACK
+        return path if path.startswith(_BY_FILE) else nodeid
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -8,16 +8,15 @@ from django.conf import settings
 from django.contrib.auth.hashers import make_password
 
 from gangline.access.actor import Actor
-from gangline.access.models import Grant
+from gangline.access.models import AccessRule
 from gangline.accounts.models import User
 from gangline.accounts.services import make_token
 from gangline.clusters.connections import host_id
 from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
-from gangline.organization import services
 from gangline.organization.models import Department, Project
 from gangline.resources.services import make
-from gangline.scopes.models import Installation
+from gangline.scopes.models import Installation, Scope
 from gangline.scopes.services import found
 
 PASSWORD = "correct horse battery staple"
@@ -60,6 +59,8 @@ class World:
     vision: Project
     nlp: Project
     people: dict[str, User] = field(default_factory=dict)
+    roles: dict[str, tuple[str, Scope]] = field(default_factory=dict)
+    """Role and scope of each person who has one."""
     _tokens: dict[str, str] = field(default_factory=dict)
 
     def actor(self, name: str) -> Actor:
@@ -123,8 +124,13 @@ def make_world(*, capacity: Mapping[str, Any] | None = None) -> World:
     )
     cluster.refresh_from_db()
     department = make("department", cluster=cluster, name="research")
-    vision = services.create_project(actor=None, department=department, name="vision", gpu_quota=2)
-    nlp = services.create_project(actor=None, department=department, name="nlp")
+    vision = make(
+        "project",
+        department=department,
+        name="vision",
+        parts={"quotas": [{"node_pool": cluster.pools.get(), "gpus": 2}]},
+    )
+    nlp = make("project", department=department, name="nlp")
     world = World(installation, cluster, department, vision, nlp)
     roles = {
         "administrator": ("system_administrator", installation.scope),
@@ -133,9 +139,10 @@ def make_world(*, capacity: Mapping[str, Any] | None = None) -> World:
     for project in (vision, nlp):
         for role in ("project_administrator", "researcher", "viewer"):
             roles[f"{role}-{project.name}"] = (role, project.scope)
+    world.roles = roles
     world.people = _people([*roles, "stranger"])
-    Grant.objects.bulk_create(
-        Grant(user=world.people[name], role=role, scope=scope, created_at=now)
+    AccessRule.objects.bulk_create(
+        AccessRule(user=world.people[name], role=role, scope=scope, created_at=now)
         for name, (role, scope) in roles.items()
     )
     return world

@@ -7,6 +7,8 @@ import pytest
 
 from scripts import system_packages
 
+pytestmark = pytest.mark.thorough
+
 
 def imports(runtime: Path, code: str) -> str:
     """What a line of Python prints in the runtime, with nothing of ours on its path."""

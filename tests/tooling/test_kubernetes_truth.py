@@ -8,6 +8,8 @@ from tests.support.fault_proxy import FaultProxy
 from tests.support.kubernetes_engine import KubernetesEngine
 from tests.support.kubernetes_truth import assert_world
 
+pytestmark = pytest.mark.thorough
+
 
 class Unused:
     """A proxy that nothing went through."""

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,9 +20,6 @@ import pytest
 
 @pytest.mark.needs_redis
 def test_with_redis(): raise AssertionError("Redis is missing, so this must not run.")
-
-@pytest.mark.django_db
-def test_with_a_database(): pass
 
 def test_with_nothing(): pass
 """
@@ -48,31 +46,23 @@ def run_pytest(
     return done, json.loads(results.read_text()) if results.exists() else {}
 
 
+@pytest.mark.thorough
 def test_a_test_whose_part_is_missing_is_left_out_and_named(tmp_path: Path) -> None:
     """Slow, because it starts another session, with a parallel worker as `make test` has."""
     done, results = run_pytest(tmp_path, "-n", "1")
     assert done.returncode == 0, done.stdout
     assert "redis: 1 left out; install redis-server." in done.stdout
     assert results["left_out"] == {"redis": 1}
-    assert (results["passed"], results["failed"], results["skipped"]) == (2, 0, 0)
+    assert (results["passed"], results["failed"], results["skipped"]) == (1, 0, 0)
 
 
+@pytest.mark.thorough
 def test_in_ci_a_missing_part_stops_the_session(tmp_path: Path) -> None:
     """Slow, because it starts another session."""
     done, results = run_pytest(tmp_path, CI="true")
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     assert "CI must run every test, and these are not installed: redis." in done.stderr
     assert results == {}
-
-
-@pytest.mark.needs_postgres
-def test_only_tests_that_touch_the_database_run_again_on_postgresql(tmp_path: Path) -> None:
-    """Slow, because it starts another session."""
-    done, results = run_pytest(
-        tmp_path, "--touching-database", GANGLINE_TEST_DATABASE="postgres", GANGLINE_MISSING=""
-    )
-    assert done.returncode == 0, done.stdout
-    assert results["passed"] == 1
 
 
 def test_without_root_the_exact_command_is_printed(
@@ -139,7 +129,7 @@ class Sessions:
         monkeypatch.setattr(shutil, "which", lambda name: name)  # the packages are installed
 
     def _run(
-        self, session: run_tests.Session, given: list[str], missing: list[str]
+        self, session: run_tests.Session, marks: str, given: list[str], missing: list[str]
     ) -> tuple[int, dict[str, int]]:
         self.ran.append((session.name, missing))
         return 0, {"passed": 1}
@@ -162,7 +152,7 @@ def test_what_the_last_session_needs_is_built_beside_the_others(
     sessions = Sessions(monkeypatch, part_built_by(built, waits, f"touch {built}"))
     record = sessions._run
 
-    def run(session: run_tests.Session, *rest: list[str]) -> tuple[int, dict[str, int]]:
+    def run(session: run_tests.Session, *rest: Any) -> tuple[int, dict[str, int]]:
         if session.name == "browser":
             others_over.touch()
         return record(session, *rest)
@@ -195,6 +185,23 @@ def test_a_build_ends_with_the_tests(tmp_path: Path) -> None:
             wait_for(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
     pid = int((tmp_path / "pid").read_text())
     wait_for(lambda: not Path(f"/proc/{pid}").exists())
+
+
+def test_thorough_tests_run_only_when_wanted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wanted: list[str] = []
+
+    def run(session: Any, marks: str, given: Any, missing: Any) -> tuple[int, dict[str, int]]:
+        assert given == []
+        wanted.append(marks)
+        return 0, {}
+
+    monkeypatch.setattr(system_packages, "ensure", lambda names, builds: [])
+    monkeypatch.setattr(run_tests, "_run", run)
+    run_tests.main(["--only=browser"])
+    run_tests.main(["--all", "--only=browser"])
+    assert [marks.endswith(" and not thorough") for marks in wanted] == [True, False]
 
 
 def test_every_part_has_a_mark() -> None:

@@ -9,6 +9,8 @@ from playwright.sync_api import Page, Route
 from scripts import services
 from tests.support.screens import assert_screen
 
+pytestmark = pytest.mark.thorough
+
 PAGE = """<!doctype html><html lang="en"><head><title>Slow – Gangline</title>
 <script>setTimeout(() => fetch("/now"), 2000);</script>
 <link rel="stylesheet" href="/slow.css"></head>

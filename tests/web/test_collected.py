@@ -27,7 +27,9 @@ def test_collected_files_refer_to_each_other_by_hashed_names(tmp_path: Path) -> 
     imports = [
         (module.parent / target).resolve()
         for module in modules
-        for target in re.findall(r'from\s*"([^"]+)"', module.read_text("utf-8"))
+        for target in re.findall(
+            r'^(?:import|export)\b[^;]*?\bfrom\s*"([^"]+)"', module.read_text("utf-8"), re.M
+        )
     ]
     assert imports
     for target in imports:

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -41,7 +41,17 @@ def endless(request: HttpRequest) -> StreamingHttpResponse:
     return StreamingHttpResponse(lines())
 
 
-urlpatterns = [path("where", where), path("broken", broken), path("endless", endless)]
+def size(request: HttpRequest) -> HttpResponse:
+    """How much came, by the header that the REST framework goes by."""
+    return HttpResponse(request.META.get("CONTENT_LENGTH", "none"))
+
+
+urlpatterns = [
+    path("size", size),
+    path("where", where),
+    path("broken", broken),
+    path("endless", endless),
+]
 
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -58,15 +68,25 @@ def http(monkeypatch: pytest.MonkeyPatch) -> Iterator[HttpHandler]:
 
 
 async def ask(
-    http: HttpHandler, address: str, *, leave_after: int | None = None
+    http: HttpHandler,
+    address: str,
+    *,
+    leave_after: int | None = None,
+    headers: Sequence[tuple[bytes, bytes]] = (),
+    body: list[bytes] | None = None,
+    is_half: bool = False,
 ) -> tuple[int, dict[str, str], bytes]:
-    """One request; the client leaves after so many messages, or stays until the end."""
+    """One request; the client leaves after so many messages, or stays until the end.
+
+    Parts of ``body`` leave the list when they are read; of half a request the end never comes.
+    """
     gone, sent = asyncio.Event(), []
-    given = [{"type": "http.request", "body": b"", "more_body": False}]
+    given = body if body is not None else [b""]
 
     async def receive() -> dict[str, Any]:
         if given:
-            return given.pop()
+            part = given.pop(0)
+            return {"type": "http.request", "body": part, "more_body": bool(given) or is_half}
         await gone.wait()
         return {"type": "http.disconnect"}
 
@@ -77,11 +97,11 @@ async def ask(
 
     scope = {
         "type": "http", "method": "GET", "path": address, "query_string": b"",
-        "headers": [(b"host", b"127.0.0.1")], "client": ("127.0.0.1", 1),
+        "headers": [(b"host", b"127.0.0.1"), *headers], "client": ("127.0.0.1", 1),
     }  # fmt: skip
     await asyncio.wait_for(http(scope, receive, send), 30)
-    headers = {name.decode().lower(): value.decode() for name, value in sent[0]["headers"]}
-    return sent[0]["status"], headers, b"".join(m.get("body", b"") for m in sent[1:])
+    answered = {name.decode().lower(): value.decode() for name, value in sent[0]["headers"]}
+    return sent[0]["status"], answered, b"".join(m.get("body", b"") for m in sent[1:])
 
 
 async def test_requests_after_each_other_share_a_thread_and_what_it_keeps(
@@ -138,3 +158,38 @@ async def test_a_file_that_is_not_there_gets_the_page_that_says_so(http: HttpHan
     assert status == 404
     assert headers["content-type"].startswith("text/html")
     assert "page" in body.decode().lower()
+
+
+MIB = 1 << 20
+CHUNKED = (b"transfer-encoding", b"chunked")
+
+
+@pytest.mark.parametrize(
+    ("header", "read"),
+    [((b"content-length", b"%d" % (300 * MIB)), 0), (CHUNKED, 3)],
+    ids=["by its length", "chunked"],
+)
+async def test_of_too_large_a_body_no_more_is_read_than_may_be_sent(
+    http: HttpHandler, header: tuple[bytes, bytes], read: int
+) -> None:
+    body = [b"x" * (MIB // 2)] * 600
+    status, headers, _ = await ask(http, "/size", headers=[header], body=body)
+    assert status == 413
+    assert "content-security-policy" in headers
+    assert len(body) == 600 - read
+    status, _, _ = await ask(http, "/static/css/app.css", headers=[header], body=body)
+    assert status == 413
+
+
+async def test_a_chunked_body_has_a_length(http: HttpHandler) -> None:
+    status, _, body = await ask(http, "/size", headers=[CHUNKED], body=[b"ab", b"cde"])
+    assert (status, body) == (200, b"5")
+
+
+async def test_a_request_that_stays_half_is_refused(
+    http: HttpHandler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handlers, "BODY_SECONDS", 0.05)
+    half = [(b"content-length", b"9")]
+    status, headers, _ = await ask(http, "/size", headers=half, body=[b"ab"], is_half=True)
+    assert (status, headers["connection"]) == (408, "close")

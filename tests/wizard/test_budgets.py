@@ -29,7 +29,7 @@ def test_saving_keeps_its_query_budget(filler: Filler) -> None:
 
 
 def test_the_page_of_templates_keeps_its_query_budget(filler: Filler) -> None:
-    filler.client.get("/templates")  # the session keeps its CSRF secret from the first page on
+    filler.client.get("/templates")  # what a process reads once
     with query_budget("templates"):
         assert filler.client.get("/templates").status_code == 200
 

@@ -14,6 +14,8 @@ from workloads.models import Workload
 from workloads.wizard import creation
 from workloads.wizard.drafts import AlreadySubmitted
 
+pytestmark = pytest.mark.postgres
+
 PRESSES = 6
 
 

@@ -8,6 +8,8 @@ from tests.support.forms import Filler
 from tests.support.world import World
 from workloads.models import Draft, Workload
 
+pytestmark = pytest.mark.postgres
+
 
 def autosave(filler: Filler, step: str, changes: dict[str, str], **more: Any) -> Any:
     return filler.post(step, changes, go="autosave", **more).response
@@ -149,7 +151,7 @@ def test_a_draft_is_thrown_away_after_a_question(filler: Filler, world: World) -
     assert address in filler.get("workers").page.html
     other = Filler(world, person=filler.person)
     assert address in other.get("setup").page.html
-    assert "Throw away the draft digits?" in filler.client.get(address).content.decode()
+    assert "Discard the draft digits?" in filler.client.get(address).content.decode()
     assert Draft.objects.exists(), "a question throws nothing away"
     assert filler.client.post(address).headers["Location"] == "/"
     assert not Draft.objects.exists()

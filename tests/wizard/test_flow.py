@@ -47,7 +47,7 @@ def test_create_makes_exactly_what_review_shows(filler: Filler) -> None:
     review = filler.get("review").page
     pods = review.one(data_testid="summary-pods").text
     created = filler.post("review", go="create")
-    assert (created.status, created.location) == (303, "/workloads")
+    assert (created.status, created.location) == (303, f"/workloads/{Workload.objects.get().pk}")
     workload = Workload.objects.get()
     assert workload.name == "digits"
     assert pods == "1 worker + 1 master"
@@ -240,7 +240,7 @@ def test_no_start_is_promised_while_something_is_to_mend(filler: Filler) -> None
     bad = filler.get("review", check="1").page
     assert "Starts at once" not in bad.html
     verdict = bad.one(data_testid="verdict").text
-    assert verdict == "Not ready to start. Still to fill in: Command."
+    assert verdict == "Not ready. Still to fill in: Command."
 
 
 @pytest.mark.parametrize("step", ["setup", "workers", "master", "review"])
@@ -263,7 +263,7 @@ def test_where_room_is_not_known_the_summary_says_what_is_missing(
     world.cluster.capacity = {**world.cluster.capacity, "admission": "theirs"}
     world.cluster.save(update_fields=["capacity"])
     said = filler.get("setup").page.one(data_testid="verdict").text
-    assert "Not ready to start. Still to fill in: Name" in said
+    assert "Not ready. Still to fill in: Name" in said
 
 
 def test_what_both_halves_lack_is_told_by_half(filler: Filler) -> None:

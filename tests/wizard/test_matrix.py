@@ -1,4 +1,4 @@
-"""The bad-input matrix through the form: refused where it stands, kept as typed, nothing stored."""
+"""Each field once through the form: refused where it stands, kept as typed, nothing stored."""
 
 import pytest
 
@@ -48,7 +48,7 @@ def test_what_is_harmless_arrives_literally(
     filler.ready()
     step = "setup" if role == "workload" else "workers"
     assert filler.post(step, {f"{role}.{path}": text}).status == 303
-    assert filler.post("review", go="create").location == "/workloads"
+    assert filler.post("review", go="create").status == 303
     workload = Workload.objects.get()
     kept = workload.name if path == "name" else workload.said[f"{role}.{path}"]["value"]
     assert kept == text

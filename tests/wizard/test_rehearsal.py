@@ -49,16 +49,16 @@ def test_what_the_cluster_would_accept_is_said_with_the_time_and_what_was_asked(
     filler: Filler, truth: FaultyCluster
 ) -> None:
     filler.ready()
-    assert "was not asked yet" in told(filler.get("review"))
+    assert "Not tested yet" in told(filler.get("review"))
     answer = check(filler)
-    assert "The cluster would accept it" in told(answer)
-    assert "about the whole training" in told(answer)
+    assert "would accept this workload" in told(answer)
+    assert "the whole training" in told(answer)
     assert answer.page.one(id="wizard-form").attributes["data-focus"] == "check-cluster"
     assert [c.op for c in truth.calls("rehearse")] == ["rehearse"]
     assert truth.objects() == 0
     assert not Workload.objects.exists()
     # Nothing is lost on reload, and nobody is asked again for it.
-    assert "The cluster would accept it" in told(filler.get("review"))
+    assert "would accept this workload" in told(filler.get("review"))
     assert len(truth.calls("rehearse")) == 1
 
 
@@ -68,7 +68,7 @@ def test_an_objection_stands_in_review_and_at_its_field(
     filler.ready()
     truth.plan("rehearse", Fault.REFUSED, text=f"{MEMORY}: {WORDS}")
     answer = check(filler)
-    assert "The cluster would not accept it" in told(answer)
+    assert "rejected this workload" in told(answer)
     (link,) = [e for e in answer.page.all(**{"class": "errors-link"}) if WORDS in e.text][:1]
     assert link.attributes["href"] == f"{filler.url('workers')}?check=1#{FIELD}"
     assert "Memory request is not accepted by the cluster" in link.text
@@ -91,8 +91,8 @@ def test_an_objection_holds_nobody_back_and_goes_once_its_field_is_changed(
     assert "before your last changes" in told(filler.get("review"))
     filler.post("workers", {MEMORY: "300"})
     assert error_at(filler.get("workers")) == ""
-    assert "has to be asked again" in told(filler.get("review"))
-    assert "would accept it" in told(check(filler))
+    assert "Changed since" in told(filler.get("review"))
+    assert "would accept this workload" in told(check(filler))
     assert filler.post("review", go="create").status == 303
 
 
@@ -112,7 +112,7 @@ def test_doubt_is_never_shown_as_consent(filler: Filler, truth: FaultyCluster) -
     filler.ready()
     truth.set_unreachable(True)
     answer = check(filler)
-    assert "The cluster could not check it yet" in told(answer)
+    assert "could not be made" in told(answer)
     assert "Not checked: The cluster does not answer." in told(answer)
     assert "would accept" not in answer.page.html
 
@@ -122,7 +122,7 @@ def test_our_own_checks_come_first(filler: Filler, truth: FaultyCluster) -> None
     filler.post("workers", {"worker.numWorkers": "0"}, go="step:review")
     answer = check(filler)
     assert truth.calls("rehearse") == []
-    assert "was not asked yet" in told(answer)
+    assert "Not tested yet" in told(answer)
     assert answer.page.has(data_testid="problem-summary")
 
 
@@ -132,7 +132,7 @@ def test_check_saves_what_was_typed_as_every_button_does(
     filler.ready()
     assert filler.post("workers", {MEMORY: "777"}, go="check").status == 303
     assert Draft.objects.get(pk=filler.draft).inputs["workers"]["compute.cpuMemoryRequest"]
-    assert "would accept it" in told(filler.get("review"))
+    assert "would accept this workload" in told(filler.get("review"))
 
 
 def test_a_copy_of_what_was_refused_begins_with_the_refusal_at_its_field(
@@ -150,7 +150,7 @@ def test_a_copy_of_what_was_refused_begins_with_the_refusal_at_its_field(
     answer = filler.client.post("/workloads/drafts", {"from": str(workload.pk)})
     filler.draft = Draft.objects.exclude(pk=filler.draft).get().pk
     assert answer.status_code == 303
-    assert "The cluster would not accept it" in told(filler.get("review"))
+    assert "rejected this workload" in told(filler.get("review"))
     assert WORDS in error_at(filler.get("workers"))
     filler.post("workers", {MEMORY: "300"})
     assert error_at(filler.get("workers")) == ""

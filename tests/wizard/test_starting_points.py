@@ -6,9 +6,8 @@ import pytest
 
 from assets.models import Template
 from assets.services.templates import create_template
-from gangline.access.services import give
 from gangline.audit.models import AuditEntry
-from gangline.organization import services
+from gangline.people.services import give
 from gangline.policies.services import save
 from gangline.resources.services import make
 from gangline.spec.problems import InvalidSpec
@@ -123,7 +122,7 @@ def test_copy_and_edit_opens_review_under_a_free_name(filler: Filler, world: Wor
     assert len(differing) == 1
     assert "Memory request" in differing[0]
     assert "was 256 MB" in differing[0]
-    assert copy.post("review", go="create").location == "/workloads"
+    assert copy.post("review", go="create").status == 303
     made = Workload.objects.get(name="digits-2")
     assert made.copied_from == original.pk
     (event,) = made.events.filter(kind="Submitted")
@@ -202,7 +201,7 @@ def test_a_template_begins_where_a_cluster_can_run_it_and_its_card_says_where(
     lab.facts = {"version": "v1", "frameworks": [offer], "runtimes": []}
     lab.save(update_fields=["facts"])
     department = make("department", cluster=lab, name="lab-research")
-    speech = services.create_project(actor=None, department=department, name="speech")
+    speech = make("project", department=department, name="speech")
     person = world.people[filler.person]
     give(actor=None, user=person, role="researcher", scope=speech.scope)
     new_workload(name="last", project=speech, owner=person, values={"command": "x"})

@@ -18,6 +18,9 @@ from workloads.models import Attempt, Workload
 from workloads.services import admission, intents, slots, submission
 from workloads.services.asking import SubmissionRequest
 from workloads.services.reconcile import reconcile
+from workloads.wording import SLOTS_NEVER, SLOTS_WAIT
+
+pytestmark = pytest.mark.postgres
 
 GB = 10**9
 OURS = {
@@ -58,7 +61,7 @@ def _admit(engine: Engine) -> None:
 
 def _shown(workload: Workload) -> tuple[str, str]:
     workload.refresh_from_db()
-    return workload.status, workload.reason
+    return workload.status, workload.reason_code
 
 
 def test_nothing_is_created_before_it_has_its_slots(ours: Engine) -> None:
@@ -76,15 +79,14 @@ def test_a_gang_that_has_to_wait_is_pending_with_the_reason(ours: Engine) -> Non
     first, second, third = (_asks(ours, name, 3) for name in ("one", "two", "three"))
     _admit(ours)
     assert current_attempt(first).placement is not None
-    assert _shown(second) == ("Pending", "Needs 3 CPUs; 1 of 4 is free.")
-    assert _shown(third) == ("Pending", "Needs 3 CPUs; 1 of 4 is free; 1 workload is ahead.")
-    assert second.next_reason == "It starts as soon as the slots are free."
+    assert _shown(second) == ("Pending", SLOTS_WAIT)
+    assert _shown(third) == ("Pending", SLOTS_WAIT)
 
 
 def test_what_can_never_start_cannot_start(ours: Engine) -> None:
     workload = _asks(ours, "huge", 1, gpus=3)
     _admit(ours)
-    assert _shown(workload) == ("Cannot start", "Needs 3 GPUs; cluster faulty-one has 2.")
+    assert _shown(workload) == ("Cannot start", SLOTS_NEVER)
     assert workload.cannot_start
     Cluster.objects.filter(pk=ours.cluster.pk).update(capacity=OURS | {"gpus": ["0", "1", "2"]})
     _admit(ours)
@@ -118,8 +120,8 @@ def test_priority_goes_before_age(ours: Engine) -> None:
     old = _asks(ours, "old", 4)
     urgent = _asks(ours, "urgent", 4, priority=90)
     _admit(ours)
-    assert _shown(urgent)[1] == "Needs 4 CPUs; 0 of 4 are free."
-    assert _shown(old)[1] == "Needs 4 CPUs; 0 of 4 are free; 1 workload is ahead."
+    assert current_attempt(urgent).wait_params["ahead"] == 0
+    assert current_attempt(old).wait_params["ahead"] == 1
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2", "0.0.0.0"])
@@ -163,7 +165,7 @@ def test_a_stopped_waiting_gang_leaves_the_queue(ours: Engine) -> None:
     _admit(ours)
     intents.stop(workload_id=second.pk, by="researcher")
     _admit(ours)
-    assert _shown(third)[1] == "Needs 4 CPUs; 0 of 4 are free."
+    assert _shown(third)[1] == SLOTS_WAIT
 
 
 def test_a_retry_asks_for_slots_only_when_its_pause_is_over(ours: Engine) -> None:
@@ -187,8 +189,8 @@ def test_a_forecast_changes_nothing(ours: Engine) -> None:
     _admit(ours)
     cluster = Cluster.objects.get(pk=ours.cluster.pk)
     need = slots.Need((slots.RoleNeed("worker", 1, 2.0, 0, 0, 0),))
-    verdict = admission.preview(cluster=cluster, need=need)
-    assert verdict.reason == "Needs 2 CPUs; 1 of 4 is free."
+    verdict = admission.preview(cluster=cluster, project=ours.project, need=need)
+    assert verdict.reason.code == SLOTS_WAIT
     assert Attempt.objects.filter(placement__isnull=False).count() == 1
 
 

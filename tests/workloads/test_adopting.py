@@ -25,6 +25,8 @@ from workloads.models import Attempt
 from workloads.watching import watcher as watching
 from workloads.watching.watcher import Watcher, lease_name
 
+pytestmark = pytest.mark.postgres
+
 
 class Slow:
     """A cluster whose first news were all overtaken; a strong look at it takes long."""

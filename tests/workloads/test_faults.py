@@ -23,6 +23,8 @@ from workloads.services import events, intents
 from workloads.services.claims import LEASE_SECONDS
 from workloads.services.reconcile import Pass, reconcile
 
+pytestmark = pytest.mark.postgres
+
 PAST_THE_LEASE = LEASE_SECONDS + 1
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from gangline.clusters.models import Cluster
+from gangline.organization.models import Project
 from workloads.services.asking import Totals
 from workloads.services.forecast import forecast
 from workloads.services.slots import Need
@@ -12,17 +13,12 @@ LAB = {"admission": "cluster", "cpus": 64.0, "memory": 2**38, "gpus": []}
 
 @pytest.mark.parametrize(
     ("there", "asked", "kind"),
-    [(32, 40, "waits"), (32, 32, "unknown"), (0, 8, "unknown"), (None, 8, "unknown")],
+    [(32, 40, "cannot"), (32, 32, "unknown"), (0, 8, "unknown"), (None, 8, "unknown")],
 )
 def test_only_what_exceeds_the_whole_cluster_is_certain(
     there: int | None, asked: int, kind: str
 ) -> None:
     """Nobody may have counted its GPUs; whether others hold some, its scheduler knows."""
     cluster = Cluster(name="lab", capacity=LAB | {"gpu_count": there})
-    told = forecast(cluster, Totals(pods=5, gpus=asked), Need(()))
+    told = forecast(cluster, Project(name="vision"), Totals(pods=5, gpus=asked), Need(()))
     assert told.kind == kind
-    if kind == "waits":
-        assert told.sentence == (
-            "Would wait. It asks for 40 GPUs, and lab has 32 in all: it starts only if the cluster"
-            " grows."
-        )

@@ -63,6 +63,7 @@ def test_a_copy_of_what_lives_is_one_and_hinders_nothing(engine: KubernetesEngin
     assert api.get(PODS, place, "dbg").ok
 
 
+@pytest.mark.thorough
 def test_ours_stays_ours_without_its_labels(engine: KubernetesEngine) -> None:
     """Known by its uid: it goes on to be followed, and is deleted when that is asked for."""
     workload = engine.submit("digits")

@@ -35,7 +35,13 @@ JOBS = "/pytorchjobs$"
 PER_NAME = "/pytorchjobs/"
 
 
-@pytest.mark.parametrize("fault", [answers_after(500), loses_the_answer], ids=["500", "cut"])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        pytest.param(answers_after(500), id="500", marks=pytest.mark.thorough),
+        pytest.param(loses_the_answer, id="cut"),
+    ],
+)
 def test_f10_an_answer_that_is_lost_is_never_shown_as_a_failure(
     engine_by_proxy: KubernetesEngine, proxy: FaultProxy, fault: Action
 ) -> None:
@@ -60,6 +66,7 @@ def test_f11_a_create_that_lands_late_is_not_sent_twice(
     assert_world(engine_by_proxy, proxy)
 
 
+@pytest.mark.thorough
 def test_f11_a_create_that_lands_after_the_second_one_makes_no_second_object(
     engine_by_proxy: KubernetesEngine, proxy: FaultProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,6 +81,7 @@ def test_f11_a_create_that_lands_after_the_second_one_makes_no_second_object(
     assert_world(engine_by_proxy, proxy)
 
 
+@pytest.mark.thorough
 def test_f14_what_the_cluster_refuses_is_told_in_its_words_and_not_tried_again(
     engine_by_proxy: KubernetesEngine, proxy: FaultProxy
 ) -> None:
@@ -93,6 +101,7 @@ def test_f14_what_the_cluster_refuses_is_told_in_its_words_and_not_tried_again(
     assert_world(engine_by_proxy, proxy)
 
 
+@pytest.mark.thorough
 def test_f29_what_is_deleted_out_of_band_is_not_made_again_within_the_hour(
     engine_by_proxy: KubernetesEngine, proxy: FaultProxy
 ) -> None:
@@ -128,6 +137,7 @@ def test_f30_what_somebody_made_again_under_our_name_is_neither_adopted_nor_remo
     assert current_attempt(workload).ext_uid == ours["metadata"]["uid"]
 
 
+@pytest.mark.thorough
 def test_f31_two_installations_in_one_namespace_leave_each_other_alone(
     engine_by_proxy: KubernetesEngine, proxy: FaultProxy
 ) -> None:
@@ -160,7 +170,13 @@ def test_f31_two_installations_in_one_namespace_leave_each_other_alone(
     driver.delete(theirs)
 
 
-@pytest.mark.parametrize("intent", [intents.stop, intents.delete], ids=["stop", "delete"])
+@pytest.mark.parametrize(
+    "intent",
+    [
+        pytest.param(intents.stop, id="stop", marks=pytest.mark.thorough),
+        pytest.param(intents.delete, id="delete"),
+    ],
+)
 def test_f34_a_create_that_lands_after_the_wish_to_end_it_starts_nothing(
     engine_by_proxy: KubernetesEngine, proxy: FaultProxy, intent: Any
 ) -> None:

@@ -195,6 +195,7 @@ def test_a_deletion_leaves_nothing_and_the_name_is_free(engine: KubernetesEngine
     engine.until(again, "Running")
 
 
+@pytest.mark.thorough
 def test_the_launcher_and_the_workers_of_mpi(engine: KubernetesEngine) -> None:
     workload = engine.submit(
         "mpi",
@@ -270,6 +271,7 @@ def test_an_object_of_others_with_its_name_is_left_alone(engine: KubernetesEngin
     assert after["spec"] == before["spec"]
 
 
+@pytest.mark.thorough
 def test_what_was_made_by_the_same_process_is_not_adopted(engine: KubernetesEngine) -> None:
     workload = engine.submit("refused")
     engine.until(workload, "Running")

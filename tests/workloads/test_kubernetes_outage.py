@@ -22,7 +22,7 @@ from workloads.models import Workload
 from workloads.services import intents
 from workloads.watching import watcher
 
-pytestmark = pytest.mark.needs_kubernetes
+pytestmark = [pytest.mark.needs_kubernetes, pytest.mark.thorough]
 
 STOPS, QUEUED = 50, 200
 RETURN_SECONDS, SPAN = 300.0, 5.0

@@ -16,7 +16,9 @@ from gangline.clusters.services import refresh
 from gangline.drivers.kubernetes import pending, watching
 from gangline.drivers.kubernetes.resources import NODES, PODS
 from gangline.drivers.kubernetes.schedulers.volcano import QUEUES
-from gangline.organization import services
+from gangline.lib.problems import Refused
+from gangline.resources.registry import get
+from gangline.resources.services import update
 from gangline.spec.frameworks import WORKERS_AND_MASTER
 from gangline.spec.problems import InvalidSpec
 from tests.beds.kubernetes.bed import Bed
@@ -98,7 +100,11 @@ def nodes_of(engine: KubernetesEngine, workload: Workload) -> list[str]:
 
 @pytest.mark.parametrize(
     ("framework", "configuration", "pods"),
-    [("PyTorch", "", 2), ("PyTorch", WORKERS_AND_MASTER, 3), ("MPI", WORKERS_AND_MASTER, 3)],
+    [
+        ("PyTorch", WORKERS_AND_MASTER, 3),
+        pytest.param("PyTorch", "", 2, marks=pytest.mark.thorough),
+        pytest.param("MPI", WORKERS_AND_MASTER, 3, marks=pytest.mark.thorough),
+    ],
 )
 def test_a_gang_waits_whole_for_room_in_volcano_and_starts_when_it_is_there(
     volcano: KubernetesEngine, framework: str, configuration: str, pods: int
@@ -134,13 +140,14 @@ def test_a_queue_at_its_limit_is_named_and_lets_in_when_there_is_room(
         told(other, f"Queue {name} is limited to 16 GPUs, and this needs 24 GPUs.")
 
 
+@pytest.mark.thorough
 def test_a_project_whose_queue_is_not_there_is_refused_at_once(volcano: KubernetesEngine) -> None:
     with queue(volcano, {}) as name:
         pass
-    with pytest.raises(services.QueueRefused) as refused:
-        services.name_queue(actor=None, project=volcano.project, queue="team-b")
+    with pytest.raises(Refused) as refused:
+        update(get("project"), actor=None, obj=volcano.project, values={"own_queue": "team-b"})
     assert str(refused.value).startswith("Volcano has no queue team-b on the cluster; there is ")
-    services.name_queue(actor=None, project=volcano.project, queue=name)
+    update(get("project"), actor=None, obj=volcano.project, values={"own_queue": name})
     refresh(volcano.cluster)  # sees that it was removed
     with pytest.raises(InvalidSpec) as wrong:
         volcano.submit("lost")
@@ -149,6 +156,7 @@ def test_a_project_whose_queue_is_not_there_is_refused_at_once(volcano: Kubernet
     assert f"Volcano has no queue {name} on the cluster" in problem.message
 
 
+@pytest.mark.thorough
 def test_a_queue_that_goes_while_a_gang_waits_is_told_in_its_row(
     volcano: KubernetesEngine,
 ) -> None:
@@ -158,6 +166,7 @@ def test_a_queue_that_goes_while_a_gang_waits_is_told_in_its_row(
     told(waits, f"Queue {name} does not exist.")
 
 
+@pytest.mark.thorough
 def test_what_the_whole_cluster_cannot_hold_cannot_start_until_it_grows(
     volcano: KubernetesEngine,
 ) -> None:
@@ -169,6 +178,7 @@ def test_what_the_whole_cluster_cannot_hold_cannot_start_until_it_grows(
         volcano.until(workload, "Running", seconds=60)
 
 
+@pytest.mark.thorough
 def test_a_gang_of_volcano_stops_and_goes_on(volcano: KubernetesEngine) -> None:
     _stops_and_goes_on(volcano)
 
@@ -196,6 +206,7 @@ def test_a_gang_waits_whole_for_room_in_kubernetes_and_starts_when_it_is_there(
     assert len(nodes_of(native, second)) == 3
 
 
+@pytest.mark.thorough
 def test_a_gang_of_one_zone_waits_until_a_zone_has_room_for_all_of_it(
     native: KubernetesEngine,
 ) -> None:
@@ -212,12 +223,14 @@ def test_a_gang_of_one_zone_waits_until_a_zone_has_room_for_all_of_it(
     assert nodes_of(native, workload) == ["gpu-node-3", "gpu-node-4"]
 
 
+@pytest.mark.thorough
 def test_what_no_zone_could_ever_hold_cannot_start(native: KubernetesEngine) -> None:
     workload = native.submit("bound", workers=3, said={GPUS: 8, **ONE_ZONE})
     words = "It asks for 24 GPUs in one zone, and zone-a has the most, 16 in all."
     told(workload, words, status="Cannot start")
 
 
+@pytest.mark.thorough
 def test_a_gang_of_kubernetes_stops_and_goes_on(native: KubernetesEngine) -> None:
     _stops_and_goes_on(native)
 
@@ -268,7 +281,7 @@ def queue(engine: KubernetesEngine, capability: dict[str, str]) -> Iterator[str]
     assert made.ok, made.message
     wait_for(lambda: client.get(QUEUES, "", name).body.get("status", {}).get("state") == "Open")
     refresh(engine.cluster)
-    services.name_queue(actor=None, project=engine.project, queue=name)
+    update(get("project"), actor=None, obj=engine.project, values={"own_queue": name})
     try:
         yield name
     finally:

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.needs_kubernetes
 JOBS = "/pytorchjobs$"
 
 
-@pytest.mark.parametrize("method", ["POST", "GET"])
+@pytest.mark.parametrize("method", ["POST", pytest.param("GET", marks=pytest.mark.thorough)])
 def test_f12_a_cluster_that_asks_for_a_rest_hears_nothing_until_it_is_over(
     engine_by_proxy: KubernetesEngine, proxy: FaultProxy, method: str
 ) -> None:
@@ -47,6 +47,7 @@ def test_f12_a_cluster_that_asks_for_a_rest_hears_nothing_until_it_is_over(
     assert_world(engine_by_proxy, proxy)
 
 
+@pytest.mark.thorough
 def test_f12_the_rest_is_told_with_its_end(
     engine_by_proxy: KubernetesEngine, proxy: FaultProxy
 ) -> None:
@@ -60,6 +61,7 @@ def test_f12_the_rest_is_told_with_its_end(
     assert workload.attempts.count() == 1
 
 
+@pytest.mark.thorough
 def test_f58_a_login_that_is_refused_is_one_alert_and_is_over_with_another_one(
     engine_by_proxy: KubernetesEngine,
     proxy: FaultProxy,

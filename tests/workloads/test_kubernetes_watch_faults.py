@@ -44,7 +44,9 @@ EVERYWHERE = r"^/(api/v1|apis/kubeflow.org/\w+)/(pods|\w+jobs)$"
 EXPIRED = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}
 
 
-@pytest.mark.parametrize("how", ["by the server", "in the middle"])
+@pytest.mark.parametrize(
+    "how", ["in the middle", pytest.param("by the server", marks=pytest.mark.thorough)]
+)
 def test_f25_streams_that_end_every_two_seconds_lose_nothing(
     engine_by_proxy: KubernetesEngine, proxy: FaultProxy, how: str
 ) -> None:
@@ -71,8 +73,10 @@ def test_f25_streams_that_end_every_two_seconds_lose_nothing(
 
 @pytest.mark.parametrize(
     "gone",
-    [answers(410, "too old"), streams({"type": "ERROR", "object": EXPIRED})],
-    ids=["status", "event"],
+    [
+        pytest.param(answers(410, "too old"), id="status", marks=pytest.mark.thorough),
+        pytest.param(streams({"type": "ERROR", "object": EXPIRED}), id="event"),
+    ],
 )
 def test_f26_a_deletion_in_a_gap_that_the_server_forgot_is_noticed(
     engine_by_proxy: KubernetesEngine, proxy: FaultProxy, gone: Action
@@ -89,6 +93,7 @@ def test_f26_a_deletion_in_a_gap_that_the_server_forgot_is_noticed(
 
 
 @pytest.mark.parametrize("silence", [8.0, SILENCE_SECONDS])
+@pytest.mark.thorough
 def test_f27_streams_that_are_half_open_are_noticed_and_so_is_what_they_kept(
     engine_by_proxy: KubernetesEngine,
     proxy: FaultProxy,
@@ -119,6 +124,7 @@ def _shown(cluster: Cluster) -> str:
     return told.word if told else ""
 
 
+@pytest.mark.thorough
 def test_a_watch_ends_at_once_whatever_it_waits_for(
     submitting: KubernetesEngine, proxy: FaultProxy
 ) -> None:
@@ -164,6 +170,7 @@ def test_f28_what_a_leader_stores_after_its_lease_is_rejected(
     assert_world(engine, proxy)
 
 
+@pytest.mark.thorough
 def test_f48_a_burst_leaves_the_right_end_and_few_traces(
     engine_by_proxy: KubernetesEngine, proxy: FaultProxy
 ) -> None:
@@ -225,6 +232,7 @@ def test_f57_an_object_that_is_poison_is_stored_cleaned_and_the_watch_goes_on(
     engine.until(calm, "Completed", seconds=120)
 
 
+@pytest.mark.thorough
 def test_where_only_namespaces_may_be_followed_they_are(
     submitting: KubernetesEngine, proxy: FaultProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -244,6 +252,7 @@ def test_where_only_namespaces_may_be_followed_they_are(
     assert_world(engine, proxy)
 
 
+@pytest.mark.thorough
 def test_a_right_that_is_taken_away_is_told_and_its_return_too(
     engine_by_proxy: KubernetesEngine, proxy: FaultProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

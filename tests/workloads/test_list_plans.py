@@ -8,15 +8,13 @@ from django.db.models import QuerySet
 from django.http import QueryDict
 
 from gangline.tables.paging import page
-from tests.support.world import World, make_world
+from gangline.tables.query import read
+from tests.support.world import World
 from workloads.models import Workload
 from workloads.selectors import listing
-from workloads.tables import SORTS
+from workloads.tables import SORTS, WORKLOADS
 
-
-@pytest.fixture
-def world(db: None) -> World:
-    return make_world()
+pytestmark = pytest.mark.postgres
 
 
 def plan(rows: QuerySet[Any]) -> str:
@@ -30,21 +28,21 @@ def plan(rows: QuerySet[Any]) -> str:
 
 def page_plan(address: str, projects: list[int], world: World) -> str:
     """The plan of the page at ``address``."""
-    filters = listing.filters_from(QueryDict(address), SORTS)
+    query = read(WORKLOADS, QueryDict(address), world.people["administrator"])
     plans: list[str] = []
 
     def note(rows: QuerySet[Workload]) -> list[Any]:
         plans.append(plan(rows))
         return []
 
-    listed = listing.listed(projects, filters, world.people["administrator"])
-    page(listed.fitting, listing.order(filters, SORTS), size=50, values=note)
+    page(listing.listed(projects, query).fitting, query.order, size=50, values=note)
     return plans[0]
 
 
 @pytest.mark.parametrize(
     "address",
     ["", "status=running", "status=attention", "q=bert", "framework=XGBoost",
+     "created_from=2026-01-01&sort=name", "gpus_min=4", "label=team=nlp",
      *(f"sort={sign}{name}" for name in SORTS for sign in ("", "-"))],
 )  # fmt: skip
 def test_a_page_of_several_projects_is_read_in_the_order_of_an_index(

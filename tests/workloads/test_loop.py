@@ -28,6 +28,8 @@ from workloads.services.reconcile import reconcile
 from workloads.watching.ticker import Ticker
 from workloads.watching.watcher import Watchers, lease_name
 
+pytestmark = pytest.mark.postgres
+
 
 class Gate(FaultyDriver):
     """Its next ``observe`` can be held between the look and the answer."""

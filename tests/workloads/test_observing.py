@@ -10,9 +10,11 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from gangline.clusters.models import Cluster
+from gangline.db import clock
 from gangline.db.clock import db_now
 from gangline.db.leases import LeaseHolder, LeaseLost
 from gangline.drivers.base import (
+    IMAGE_PULL,
     AttemptRef,
     Done,
     Observation,
@@ -23,9 +25,11 @@ from gangline.drivers.base import (
 from tests.drivers.faulty import FaultyDriver
 from tests.support.engine import Engine, See, current_attempt
 from workloads.models import Attempt, Event, Replica, Workload
-from workloads.services import events, intents, observe
+from workloads.services import events, intents, observe, timing
 from workloads.services.observe import Stamped
 from workloads.services.reconcile import reconcile
+
+pytestmark = pytest.mark.postgres
 
 RUNNING, FAILED, SUCCEEDED, ABSENT, UNKNOWN = (
     ObservedState.RUNNING,
@@ -93,6 +97,16 @@ def test_an_older_read_is_dropped_and_named_as_stale(workload: Workload, see: Se
     assert current_attempt(workload).observed_state == RUNNING
 
 
+def test_a_read_from_before_the_clock_was_put_back_is_no_newer(
+    workload: Workload, see: See
+) -> None:
+    clock.shift(timedelta(minutes=20))
+    see(RUNNING)
+    clock.shift(timedelta())
+    assert see(SUCCEEDED).stale == []
+    assert current_attempt(workload).observed_state == SUCCEEDED
+
+
 def test_of_reads_that_began_together_the_first_that_is_stored_stays(workload: Workload) -> None:
     seen = Observation(str(workload.pk), 1, RUNNING)
     read_at = db_now()
@@ -151,7 +165,7 @@ def test_what_somebody_removed_is_lost_and_stays_so(workload: Workload, see: See
     see(ABSENT, ago=1)
     attempt = current_attempt(workload)
     assert attempt.outcome == "LostExternally"
-    assert (workload.status, workload.reason) == ("Failed", "Removed outside the dashboard.")
+    assert (workload.status, workload.reason) == ("Failed", "Removed outside Gangline.")
     assert workload.attempt_no == 1
     see(RUNNING)
     assert current_attempt(workload).outcome == "LostExternally"
@@ -197,7 +211,7 @@ def test_a_foreign_object_with_the_name_is_a_failure_without_retry(
     see(ObservedState.CONFLICT)
     workload.refresh_from_db()
     assert workload.status == "Failed"
-    assert "not ours" in workload.reason
+    assert "Another object" in workload.reason
     assert workload.attempt_no == 1
 
 
@@ -349,3 +363,40 @@ def _give_out_slots(workload: Workload) -> None:
 
 def _seconds_ago(at: datetime) -> float:
     return (db_now() - at).total_seconds()
+
+
+def test_an_image_that_cannot_be_pulled_fails_after_a_while_without_a_retry(
+    workload: Workload, see: See, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Workload.objects.filter(pk=workload.pk).update(backoff_limit=3)
+    reconcile(workload.pk)
+    deleted: list[AttemptRef] = []
+
+    def look(driver: FaultyDriver, ref: AttemptRef) -> Observation:
+        stuck = _replica(0, ReplicaState.STARTING)
+        return Observation(
+            ref.workload, ref.attempt, ObservedState.STARTING, replicas=(stuck,),
+            reason_code=IMAGE_PULL, reason_params={"pod": "worker-0", "image": "no/such"},
+        )  # fmt: skip
+
+    def delete(driver: FaultyDriver, ref: AttemptRef) -> Done:
+        deleted.append(ref)
+        return Done()
+
+    monkeypatch.setattr(FaultyDriver, "observe", look)
+    monkeypatch.setattr(FaultyDriver, "delete", delete)
+
+    def look_again() -> Attempt:
+        Workload.objects.filter(pk=workload.pk).update(due_at=db_now())
+        reconcile(workload.pk)
+        return current_attempt(workload)
+
+    attempt = look_again()
+    assert (attempt.outcome, workload.status, deleted) == ("", "Initializing", [])
+    past = db_now() - timedelta(minutes=timing.IMAGE_PULL_MINUTES)
+    Attempt.objects.filter(pk=attempt.pk).update(reason_since=past)
+    attempt = look_again()
+    assert (attempt.no, attempt.outcome, len(deleted)) == (1, "Failed", 1)
+    assert (workload.status, workload.reason_code) == ("Failed", IMAGE_PULL)
+    assert workload.reason_params["image"] == "no/such"
+    assert not Event.objects.filter(kind=events.ANOMALY).exists()

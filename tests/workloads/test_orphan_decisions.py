@@ -13,6 +13,8 @@ from gangline.resources.services import make
 from gangline.scopes.services import found
 from workloads.services import orphans
 
+pytestmark = pytest.mark.postgres
+
 
 class Lab:
     """A cluster with one object of ours."""

@@ -11,7 +11,6 @@ from django.test import Client as Browser
 
 from gangline.access.actor import Actor
 from gangline.access.refusals import NotAllowed, NotVisible
-from gangline.access.services import give
 from gangline.accounts.services import create_user
 from gangline.audit.models import AuditEntry
 from gangline.clusters.connections import driver_for
@@ -21,6 +20,7 @@ from gangline.drivers.kubernetes import labels
 from gangline.drivers.kubernetes.client import Client
 from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.options import Options
+from gangline.people.services import give
 from gangline.scopes.selectors import tenant_scope
 from tests.beds.kubernetes.bed import Bed
 from tests.support import kubernetes_engine
@@ -101,6 +101,7 @@ def test_an_orphan_is_shown_after_two_looks_and_says_what_it_uses(
         assert engine.bed.client.get(JOBS, place, name).ok, "nothing is deleted by itself"
 
 
+@pytest.mark.thorough
 def test_the_pods_that_run_are_counted(engine: KubernetesEngine, place: str) -> None:
     lost = ours(engine, str(uuid.uuid4()))
     orphans_on_bed.put(engine.bed, place, "lost", lost, runs=True)
@@ -163,6 +164,7 @@ def test_what_took_its_name_is_not_touched(engine: KubernetesEngine, place: str)
     assert not Orphan.objects.filter(pk=orphan.pk).exists()
 
 
+@pytest.mark.thorough
 def test_what_belongs_to_a_workload_by_now_is_not_deleted(
     engine: KubernetesEngine, place: str
 ) -> None:
@@ -176,6 +178,7 @@ def test_what_belongs_to_a_workload_by_now_is_not_deleted(
     assert engine.bed.client.get(JOBS, place, "digits").ok
 
 
+@pytest.mark.thorough
 def test_an_ignored_one_is_put_away_and_brought_back(engine: KubernetesEngine, place: str) -> None:
     put(engine, "lost", **ours(engine, str(uuid.uuid4())))
     orphan = sure(engine)
@@ -195,6 +198,7 @@ def test_an_ignored_one_is_put_away_and_brought_back(engine: KubernetesEngine, p
         orphans.ignore(**{**given, "orphan_id": orphan.pk + 1})
 
 
+@pytest.mark.thorough
 def test_a_cluster_that_cannot_tell_changes_nothing(engine: KubernetesEngine, place: str) -> None:
     put(engine, "lost", **ours(engine, str(uuid.uuid4())))
     sure(engine)
@@ -213,6 +217,7 @@ def browser(engine: KubernetesEngine) -> Browser:
     return found
 
 
+@pytest.mark.thorough
 def test_one_process_at_a_time_looks_and_soon_again_where_one_is_not_sure(
     engine: KubernetesEngine, place: str
 ) -> None:

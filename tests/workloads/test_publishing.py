@@ -25,6 +25,8 @@ from workloads.watching import publishing
 from workloads.watching.publishing import CeleryPublisher
 from workloads.watching.ticker import RING_SECONDS, Ticker, queue_of
 
+pytestmark = pytest.mark.postgres
+
 Connect = Callable[[str], CeleryPublisher]
 ROWS = [(uuid4(), "gangline.v1"), (uuid4(), "local.here")]
 

@@ -43,7 +43,7 @@ def test_f14_what_a_cluster_refuses_is_kept_with_its_field_and_not_tried_again(
 @pytest.mark.parametrize(
     ("ask", "write", "doing"),
     [
-        (intents.stop, "suspend", "Stopped by researcher; 1 pod still to end. "),
+        (intents.stop, "suspend", "Stopped by researcher; waiting for 1 pod to end. "),
         (intents.delete, "delete", ""),
     ],
 )
@@ -68,7 +68,7 @@ def test_why_an_ending_was_refused_is_told_until_one_is_taken(
     monkeypatch.setattr(FaultyDriver, write, lambda driver, ref: NotYet())
     _step(workload)
     assert workload.reason == doing.strip()
-    assert current_attempt(workload).wait_reason == ""
+    assert current_attempt(workload).wait_code == ""
 
 
 def test_what_was_said_to_a_stop_is_no_answer_to_a_run(engine: Engine) -> None:

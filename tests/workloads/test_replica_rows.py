@@ -21,6 +21,8 @@ from workloads.services import intents, observe
 from workloads.services.observe import Stamped
 from workloads.services.replicas import GONE
 
+pytestmark = pytest.mark.postgres
+
 See = Callable[..., Replica]
 
 

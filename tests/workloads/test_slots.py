@@ -6,18 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.services.slots import (
-    MANY_AHEAD,
-    RESOURCES,
-    Need,
-    RoleNeed,
-    Room,
-    Verdict,
-    need_from,
-    need_of,
-    room_of,
-    walk,
-)
+from workloads.services.slots import RESOURCES, Need, RoleNeed, Room, need_from, need_of, room_of
+from workloads.services.walk import Gang, Verdict, Walk
+from workloads.wording import MANY_AHEAD, SLOTS_BEHIND, SLOTS_NEVER, SLOTS_WAIT
 
 GB = 10**9
 CAPACITY = {"cpus": 8, "memory": 16 * GB, "gpus": ["a", "b", "c", "d"], "ports": [16000, 32000]}
@@ -32,7 +23,8 @@ def _room(*taken: Mapping[str, object], **capacity: object) -> Room:
 
 
 def _walk(*needs: Need, room: Room | None = None) -> list[Verdict]:
-    return walk(needs, room or _room(), cluster="this machine")
+    gangs = [Gang(need) for need in needs]
+    return Walk(gangs, room or _room(), cluster="this machine").verdicts
 
 
 def _held(cpus: float = 0, memory: int = 0, gpus: tuple[str, ...] = ()) -> dict[str, object]:
@@ -70,43 +62,25 @@ def test_gangs_start_in_order() -> None:
 def test_waiting_says_what_is_needed_what_is_free_and_who_is_ahead() -> None:
     room = _room(_held(cpus=6))
     first, second = _walk(_need(cpus=7), _need(cpus=6), room=room)
-    assert first.reason == "Needs 7 CPUs; 2 of 8 are free."
-    assert second.reason == "Needs 6 CPUs; 2 of 8 are free; 1 workload is ahead."
+    told = {"lacking": [["cpus", 7.0, 2.0, 8.0]], "ahead": 0}
+    assert (first.reason.code, first.reason.params) == (SLOTS_WAIT, told)
+    assert (second.reason.code, second.reason.params["ahead"]) == (SLOTS_WAIT, 1)
 
 
 @pytest.mark.parametrize(
-    ("need", "held", "reason"),
+    ("need", "capacity", "lacking"),
     [
-        (_need(gpus=2), _held(gpus=("a", "b", "c")), "Needs 2 GPUs; 1 of 4 is free."),
-        (
-            _need(memory=12 * GB),
-            _held(memory=8 * GB),
-            "Needs 12 GB of memory; 8 GB of 16 GB are free.",
-        ),
-        (_need(cpus=1), _held(cpus=7.5), "Needs 1 CPU; 0.5 of 8 are free."),
-    ],
-)
-def test_the_reason_names_the_resource_that_lacks(
-    need: Need, held: Mapping[str, object], reason: str
-) -> None:
-    (verdict,) = _walk(need, room=_room(held))
-    assert verdict.reason == reason
-
-
-@pytest.mark.parametrize(
-    ("need", "capacity", "reason"),
-    [
-        (_need(gpus=3), {"gpus": []}, "Needs 3 GPUs; this machine has 0."),
-        (_need(cpus=9), {}, "Needs 9 CPUs; this machine has 8."),
-        (_need(cpus=3, count=3), {}, "Needs 9 CPUs; this machine has 8."),
-        (_need(memory=17 * GB), {}, "Needs 17 GB of memory; this machine has 16 GB."),
+        (_need(gpus=3, cpus=64), {"gpus": []}, [["gpus", 3, 0], ["cpus", 64, 8]]),
+        (_need(cpus=3, count=3), {}, [["cpus", 9, 8]]),
+        (_need(memory=17 * GB), {}, [["memory", 17 * GB, 16 * GB]]),
     ],
 )
 def test_what_can_never_start_is_said_and_holds_nobody_up(
-    need: Need, capacity: Mapping[str, object], reason: str
+    need: Need, capacity: Mapping[str, object], lacking: list[list[object]]
 ) -> None:
     never, behind = _walk(need, _need(cpus=1), room=_room(**capacity))
-    assert (never.impossible, never.reason) == (True, reason)
+    assert (never.impossible, never.reason.code) == (True, SLOTS_NEVER)
+    assert never.reason.params["lacking"] == lacking
     assert behind.placement is not None
 
 
@@ -122,16 +96,14 @@ def test_a_later_gang_that_would_fit_waits_when_it_asks_for_what_the_earlier_lac
     waits, behind = _walk(_need(cpus=4), _need(cpus=1), room=room)
     assert waits.placement is None
     assert behind.placement is None
-    assert behind.reason == "Needs 1 CPU; 2 of 8 are free; 1 workload is ahead."
+    assert (behind.reason.code, behind.behind) == (SLOTS_BEHIND, 0)
 
 
 def test_far_back_in_the_queue_the_words_do_not_change_with_every_step() -> None:
     room = _room(_held(cpus=8))
     verdicts = _walk(*[_need(cpus=1)] * (MANY_AHEAD + 5), room=room)
-    assert verdicts[MANY_AHEAD].reason.endswith(f"{MANY_AHEAD} workloads are ahead.")
-    assert {v.reason for v in verdicts[MANY_AHEAD + 1 :]} == {
-        f"Needs 1 CPU; more than {MANY_AHEAD} workloads are ahead."
-    }
+    assert verdicts[MANY_AHEAD].reason.params["ahead"] == MANY_AHEAD
+    assert len({v.reason.sentence for v in verdicts[MANY_AHEAD + 1 :]}) == 1
 
 
 def test_the_need_of_a_gang_counts_requests_of_every_role() -> None:

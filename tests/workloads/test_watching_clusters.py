@@ -25,6 +25,8 @@ from tests.support.waiting import wait_for
 from workloads.watching import watcher as watching
 from workloads.watching.watcher import Watcher
 
+pytestmark = pytest.mark.postgres
+
 KIND = "quiet"
 
 

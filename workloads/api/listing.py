@@ -6,14 +6,13 @@ from functools import cache, lru_cache
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import QueryDict
 from rest_framework.request import Request
 
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.api import filtering
-from gangline.api.filtering import Filter, identifier, number, time
 from gangline.api.paging import (
     MAX_OFFSET,
     Asked,
@@ -28,38 +27,19 @@ from gangline.clusters.models import Cluster
 from gangline.db.prepared import Prepared, prepare
 from gangline.organization.selectors import visible_projects
 from gangline.tables import paging
+from gangline.tables.query import MAX_SEARCH, printable, search_in
 from workloads import tables
 from workloads.api import presenting
 from workloads.api.presenting import LIST_COLUMNS, TYPE, Departments
 from workloads.models import Workload
 from workloads.selectors.listing import of_projects
 
-MAX_SEARCH = 100
 _ANYBODY = -1
 PARAMETERS = frozenset(
     {"deleted", "offset", "limit", "cursor", "sortOrder", "sortBy", "filterBy", "search"}
 )
 COUNT_PARAMETERS = frozenset({"deleted", "filterBy", "search"})
-FIELDS: Mapping[str, Filter] = {
-    "name": Filter("name"),
-    "status": Filter("status"),
-    "phase": Filter("phase"),
-    "projectName": Filter("project_name"),
-    "projectId": number("project_id"),
-    "departmentId": number("project__department_id"),
-    "departmentName": Filter("project__department__name"),
-    "clusterId": identifier("cluster_id"),
-    "submittedBy": Filter("owner_name"),
-    "distributedFramework": Filter("framework"),
-    "configuration": Filter("configuration"),
-    "createdAt": time("created_at"),
-    "completedAt": time("ended_at"),
-    "deletedAt": time("deleted_at"),
-    "phaseUpdatedAt": time("phase_since"),
-    "priority": number("priority"),
-    "allocatedGPU": number("gpus_in_use"),
-    "gpus": number("gpus"),
-}
+FIELDS = tables.WORKLOADS.for_clients()
 SORTS: Mapping[str, str] = {
     name: one.column for name, one in FIELDS.items() if one.column in tables.SORTS.values()
 }
@@ -156,15 +136,11 @@ def _matching(projects: Iterable[int], request: Asked) -> QuerySet[Workload]:
     rows = of_projects(rows, projects)
     if given := query.getlist("filterBy"):
         rows = rows.filter(filtering.conditions(_without_type(given), FIELDS))
-    search = "".join(c for c in query.get("search", "") if c.isprintable()).strip()
+    search = printable(query.get("search", ""))
     if len(search) > MAX_SEARCH:
         raise BadQuery(f"search must have at most {MAX_SEARCH} characters.")
     if search:
-        rows = rows.filter(
-            Q(name__icontains=search)
-            | Q(project_name__icontains=search)
-            | Q(owner_name__icontains=search)
-        )
+        rows = rows.filter(search_in(tables.WORKLOADS.search, search))
     return rows
 
 

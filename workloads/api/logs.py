@@ -58,8 +58,9 @@ class WorkloadLogs(APIView):
             (200, "application/json"): shapes.LOG,
             (200, "text/plain"): shapes.TEXT,
             **{
-                (code, "application/json"): body
+                (code, kind): shapes.TEXT if kind == "text/plain" else body
                 for code, body in shapes.errors(400, 403, 404, 409).items()
+                for kind in ("application/json", "text/plain")
             },
         },
     )

@@ -5,15 +5,26 @@ from typing import Any
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 
+from gangline.api import filtering
 from gangline.api.paging import MAX_LIMIT, MAX_OFFSET
-from gangline.api.schema import Schema, component, components_of, errors, family, reference
+from gangline.api.schema import (
+    Schema,
+    between,
+    component,
+    components_of,
+    errors,
+    family,
+    reference,
+)
 from gangline.spec.frameworks import CONFIGURATIONS
 from gangline.spec.workload import SPEC, SpecModels
+from gangline.tables.query import MAX_SEARCH
 from workloads.api.listing import FIELDS, SORTS
 from workloads.statuses import STATUSES
 
 __all__ = ["errors"]
 
+MAX_KEY = 100
 TEXT: Schema = {"type": "string"}
 TIME: Schema = {"type": "string", "format": "date-time"}
 MAYBE_TIME: Schema = {"type": ["string", "null"], "format": "date-time"}
@@ -119,7 +130,9 @@ _LISTED = {
     "runningPods": WHOLE, "requestedPods": _object(number=WHOLE),
     "workloadRequestedResources": _object(gpu=_REQUEST),
     "allocatedResources": _object(gpu={"type": "number"}),
-    "actionsSupport": _object(delete=YES_NO, suspend=YES_NO, resume=YES_NO), "seq": WHOLE,
+    "actionsSupport": _object(delete=YES_NO, suspend=YES_NO, resume=YES_NO)
+    | {"description": "What its state allows; whether one may is checked when it is asked for."},
+    "seq": WHOLE,
 }  # fmt: skip
 ROW = component("Workload", _object(tuple(_LISTED), **_LISTED))
 WORKLOADS = component(
@@ -180,15 +193,15 @@ def _query(name: str, kind: Any, description: str, **more: Any) -> OpenApiParame
 
 
 PAGE = [
-    _query("offset", OpenApiTypes.INT, f"First item, 0 to {MAX_OFFSET}."),
-    _query("limit", OpenApiTypes.INT, f"Items of a page, 1 to {MAX_LIMIT}; 50 by default."),
+    _query("offset", between(0, MAX_OFFSET), f"First item, 0 to {MAX_OFFSET}."),
+    _query("limit", between(1, MAX_LIMIT), f"Items of a page, 1 to {MAX_LIMIT}; 50 by default."),
 ]
-SEARCH = _query("search", OpenApiTypes.STR, "Text in the visible columns.")
+SEARCH = _query("search", TEXT | {"maxLength": MAX_SEARCH}, "Text in the visible columns.")
 DELETED = _query("deleted", OpenApiTypes.BOOL, "Deleted ones instead of those that are there.")
 SORT_ORDER = _query("sortOrder", OpenApiTypes.STR, "asc or desc.", enum=["asc", "desc"])
 FILTER_BY = _query(
     "filterBy",
-    OpenApiTypes.STR,
+    TEXT | {"pattern": filtering.PATTERN},
     "Conditions joined by commas, such as status==Running,name=^digits. Operators: == != <= >= =@ "
     f"!@ =^ =$. Fields: {', '.join(FIELDS)}, type.",
 )
@@ -226,8 +239,8 @@ LOG = component(
 )  # fmt: skip
 LOG_PARAMETERS = [
     _query("pod", OpenApiTypes.STR, "A role or one pod, such as worker-0; all without it."),
-    _query("attempt", OpenApiTypes.INT, "Number of the attempt; the newest without it."),
-    _query("limit", OpenApiTypes.INT, "Lines, 1 to 2000; 500 by default."),
+    _query("attempt", between(1, 999_999_999), "Number of the attempt; the newest without it."),
+    _query("limit", between(1, 2000), "Lines, 1 to 2000; 500 by default."),
     _query("after", OpenApiTypes.STR, "A place: the lines behind it."),
     _query("before", OpenApiTypes.STR, "A place: the lines before it."),
     _query("start", OpenApiTypes.BOOL, "The first lines instead of the newest."),
@@ -240,7 +253,7 @@ DRY_RUN = _query(
 )
 IDEMPOTENCY_KEY = OpenApiParameter(
     "Idempotency-Key",
-    OpenApiTypes.STR,
+    TEXT | {"minLength": 1, "maxLength": MAX_KEY, "pattern": "^[!-~]+$"},
     OpenApiParameter.HEADER,
     description="Makes repeating harmless for a day: the same key and body give the same workload.",
 )

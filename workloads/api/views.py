@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from gangline.access.actor import Actor, actor_of
-from gangline.accounts.models import ApiToken, User
+from gangline.accounts.models import User
 from gangline.api.paging import BadQuery, Page, answer, flag, known_only, page_of
 from gangline.spec.problems import InvalidSpec
 from workloads.api import bodies, listing, presenting, shapes
@@ -21,13 +21,12 @@ from workloads.services.rehearsing import rehearse
 
 ALL = "All"
 """As Kubernetes calls a dry run that goes through everything but the write."""
-MAX_KEY = 100
 _REPLAYED = {"Idempotent-Replayed": "true"}
 
 
 def acting(request: Request) -> Actor:
     """Who calls: by token as ``api``, from a page as ``form``."""
-    return actor_of(request, "api" if isinstance(request.auth, ApiToken) else "form")
+    return actor_of(request, "form" if request.auth is None else "api")
 
 
 def user_of(request: Request) -> User:
@@ -40,8 +39,8 @@ def user_of(request: Request) -> User:
 def idempotency_key(request: Request) -> str:
     """The header, or the empty string. Visible ASCII only, so that it can be logged."""
     key = request.headers.get("Idempotency-Key", "")
-    if len(key) > MAX_KEY or any(not "!" <= c <= "~" for c in key):
-        raise BadQuery(f"Idempotency-Key must have 1 to {MAX_KEY} visible ASCII characters.")
+    if len(key) > shapes.MAX_KEY or any(not "!" <= c <= "~" for c in key):
+        raise BadQuery(f"Idempotency-Key must have 1 to {shapes.MAX_KEY} visible ASCII characters.")
     return key
 
 

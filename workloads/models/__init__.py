@@ -1,20 +1,27 @@
 """Rows of workloads: intent, attempts, replicas, events, drafts."""
 
 from .attempt import Attempt, CreateState, Outcome, Replica, Rest
+from .bulk import BulkAction, BulkItem, ItemState
 from .draft import Draft
 from .event import Event, IdempotencyKey, ScopeSeq
-from .workload import Desired, Workload
+from .workload import MOST_SEARCHED, Desired, Workload, WorkloadLabel, sortable_duration
 
 __all__ = [
+    "MOST_SEARCHED",
     "Attempt",
+    "BulkAction",
+    "BulkItem",
     "CreateState",
     "Desired",
     "Draft",
     "Event",
     "IdempotencyKey",
+    "ItemState",
     "Outcome",
     "Replica",
     "Rest",
     "ScopeSeq",
     "Workload",
+    "WorkloadLabel",
+    "sortable_duration",
 ]

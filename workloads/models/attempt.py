@@ -8,6 +8,14 @@ from typing import Self
 from django.db import models
 
 from gangline.spec.problems import Problem
+from workloads.wording import Reason
+
+USER_CAUSES = ("submit", "resume", "rerun")
+MOVED = "moved"
+PREEMPTED = "preempt"
+NO_TRIES = (MOVED, PREEMPTED)
+"""Causes of attempts that go on with the try before them."""
+"""Causes of an attempt: a person's, or the cluster's, which counts as no try."""
 
 
 class CreateState(models.TextChoices):
@@ -55,7 +63,7 @@ class Attempt(models.Model):
     workload = models.ForeignKey("workloads.Workload", models.CASCADE, related_name="attempts")
     no = models.PositiveIntegerField()
     cause = models.CharField(max_length=8, default="submit")
-    """submit, retry, moved, resume or rerun."""
+    """submit, retry, moved, preempt, resume or rerun."""
     effective = models.JSONField(default=dict)
     """{qualified path: {"value", "source"}}, frozen when submit or rerun made the attempt."""
     rendered = models.JSONField(null=True)
@@ -64,8 +72,17 @@ class Attempt(models.Model):
     """Slots asked for, by role: {"count", "cpus", "memory", "gpus"}; filled by admission."""
     placement = models.JSONField(null=True)
     """Slots taken, as a list of `ReplicaPlacement` (R7); None: none yet."""
-    wait_reason = models.CharField(max_length=400, blank=True)
-    """Why admission has not placed it, in words."""
+    placed_at = models.DateTimeField(null=True)
+    """When admission gave it its slots."""
+    queued_at = models.DateTimeField(null=True)
+    """Since when it has its place in the queue, if another attempt had it before."""
+    over_quota = models.BooleanField(default=False)
+    """Placed, and its project's quota does not cover it: others may claim its slots."""
+    reclaimed_at = models.DateTimeField(null=True)
+    """When its slots were claimed for a workload within its quota: it ends to make room."""
+    wait_code = models.CharField(max_length=40, blank=True)
+    """Why it has no place yet, or waits for its next try: a code of `workloads.wording`."""
+    wait_params = models.JSONField(default=dict)
     impossible = models.BooleanField(default=False)
     """It asks for more than the cluster has in total."""
     create_state = models.CharField(max_length=4, default=CreateState.NONE)
@@ -79,6 +96,11 @@ class Attempt(models.Model):
     first_seen_at = models.DateTimeField(null=True)
     observed_state = models.CharField(max_length=12, default="Absent")
     observed_reason = models.CharField(max_length=400, blank=True)
+    reason_code = models.CharField(max_length=40, blank=True)
+    """Of ``observed_reason``: a constant of `drivers.base`, where the driver knows one."""
+    reason_params = models.JSONField(default=dict)
+    reason_since = models.DateTimeField(null=True)
+    """First of the reads in a row that saw this code."""
     incomplete = models.BooleanField(default=False)
     """Some replicas have not been started (R7a)."""
     read_started_at = models.DateTimeField(null=True)
@@ -114,6 +136,10 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"attempt {self.no} of {self.workload_id}"
+
+    @property
+    def waits_for(self) -> Reason:
+        return Reason(self.wait_code, self.wait_params)
 
     @property
     def rested(self) -> list[Rest]:

@@ -1,6 +1,7 @@
 """The workload: what a person asked for, who acts on it now, and the status people see."""
 
 import uuid
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -15,17 +16,34 @@ class Desired(models.TextChoices):
 
 # What a list is sorted by, then what it is filtered by: rows that do not fit cost no look at the
 # table. The last two indexes are for one project alone.
-_TEXTS = ("name", "owner_name", "project_name")
+_TEXTS = ("owner_name", "search_text")
 _LIST_ORDERS = {
     "created": ("created_at", "id", "deleted_at", "project", "status", "framework", *_TEXTS),
     "name": ("name", "created_at", "id", "project"),
     "gpus": ("gpus", "created_at", "id", "project"),
     "project": ("project_name", "created_at", "id", "project"),
     "owner": ("owner_name", "created_at", "id", "project"),
+    "duration": ("ran_seconds", "created_at", "id", "project"),
     "status": ("status", "created_at", "id", "deleted_at", "project", "framework", *_TEXTS),
     "project_created": ("project", "created_at", "id"),
     "project_status": ("project", "status", "created_at", "id", "deleted_at"),
 }
+
+
+MOST_SEARCHED = 400
+NOT_STARTED, RUNNING = -1, 10**11
+
+
+def sortable_duration(started_at: datetime | None, ended_at: datetime | None) -> int:
+    """Seconds that it ran, as an index can keep them: what runs is longer than all that ended.
+
+    Of two that run, the one that started earlier is longer.
+    """
+    if started_at is None:
+        return NOT_STARTED
+    if ended_at is None:
+        return RUNNING - int(started_at.timestamp())
+    return max(int((ended_at - started_at).total_seconds()), 0)
 
 
 class Workload(models.Model):
@@ -59,9 +77,14 @@ class Workload(models.Model):
     gpus = models.PositiveIntegerField(default=0)
     """GPU devices requested in total."""
     cpus = models.FloatField(default=0)
-    """CPU cores requested in total."""
     memory = models.BigIntegerField(default=0)
-    """Bytes requested in total."""
+    """CPU cores and bytes of memory requested in total."""
+    image = models.CharField(max_length=300, blank=True)
+    """Image of the workers."""
+    search_text = models.CharField(max_length=MOST_SEARCHED, blank=True)
+    """What the search of the list reads: names, image, command; written with the spec."""
+    labels_text = models.CharField(max_length=1000, blank=True)
+    """Labels as one reads them; `WorkloadLabel` has them for filters."""
     backoff_limit = models.PositiveSmallIntegerField(default=0)
     auto_delete_seconds = models.PositiveIntegerField(null=True)
 
@@ -86,6 +109,9 @@ class Workload(models.Model):
     status = models.CharField(max_length=16, default="Creating")
     """R33's word for people, in a column so that pills and filters page by keyset."""
     reason = models.CharField(max_length=400, blank=True)
+    reason_code = models.CharField(max_length=40, blank=True)
+    """Of ``reason``, for programs: a code of `workloads.wording`; empty where it has none."""
+    reason_params = models.JSONField(default=dict)
     next_reason = models.CharField(max_length=400, blank=True)
     """What the system does next and when, in words."""
     cannot_start = models.BooleanField(default=False)
@@ -97,6 +123,8 @@ class Workload(models.Model):
     started_at = models.DateTimeField(null=True)
     """First time Running."""
     ended_at = models.DateTimeField(null=True)
+    ran_seconds = models.BigIntegerField(default=NOT_STARTED)
+    """`sortable_duration`."""
     seq = models.BigIntegerField(default=0)
     """Sequence number in the project's scope of the last shown change."""
 
@@ -139,3 +167,20 @@ class Workload(models.Model):
             self.project_name = self.project.name
             self.owner_name = self.owner.get_username()
         super().save(*args, **kwargs)
+
+
+class WorkloadLabel(models.Model):
+    """A label of a workload's pods, as the list filters by it."""
+
+    workload = models.ForeignKey(Workload, models.CASCADE, related_name="labels")
+    key = models.CharField(max_length=317)
+    value = models.CharField(max_length=63, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["workload", "key"], name="workload_label_once")
+        ]
+        indexes = [models.Index(fields=["key", "value", "workload"], name="workload_label_found")]
+
+    def __str__(self) -> str:
+        return f"{self.key}={self.value}"

@@ -1,7 +1,7 @@
 """Everything that the pages of one workload show."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -19,7 +19,7 @@ from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.problems import Role
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
 from workloads.models import Attempt, Event, Replica, Workload
-from workloads.selectors import listing
+from workloads.models.attempt import NO_TRIES, USER_CAUSES
 
 MAX_EVENTS = 500
 MAX_ATTEMPTS = 100
@@ -38,11 +38,6 @@ def visible_workload(user: User, workload_id: UUID, *, even_deleted: bool = Fals
     return found
 
 
-def list_row(workload: Workload) -> listing.ListRow:
-    """The same facts as the row of the table, so that both draw the same strings."""
-    return listing.ListRow(**{name: getattr(workload, name) for name in listing.FIELDS})
-
-
 def attempts(workload: Workload) -> list[Attempt]:
     """The newest attempts, newest first; asked of the database once per workload object."""
     begun = Replica.objects.filter(attempt=OuterRef("pk"), started_at__isnull=False)
@@ -53,6 +48,33 @@ def attempts(workload: Workload) -> list[Attempt]:
     )
     prefetch_related_objects([workload], Prefetch("attempts", newest))
     return list(workload.attempts.all())
+
+
+def _this_run(workload: Workload) -> list[tuple[str, datetime | None, datetime | None]]:
+    """Cause, start and end of the attempts since a person last started it, oldest first."""
+    rows = Attempt.objects.filter(workload=workload).order_by("-no")
+    found: list[tuple[str, datetime | None, datetime | None]] = []
+    for row in rows.values_list("cause", "started_at", "ended_at")[:MAX_ATTEMPTS]:
+        found.insert(0, row)
+        if row[0] in USER_CAUSES:
+            break
+    return found
+
+
+def runs(workload: Workload) -> list[tuple[datetime, datetime | None]]:
+    """From start to end, of each of its tries that ran."""
+    return [(began, ended) for _, began, ended in _this_run(workload) if began]
+
+
+def tries_in_words(workload: Workload) -> str:
+    """``1``, ``4 of 4``; ``6 (2 of 4)`` of one that was started again by hand before."""
+    if not workload.backoff_limit:
+        return str(workload.attempt_no)
+    tries = 1
+    if workload.attempt_no > 1:
+        tries = sum(cause not in NO_TRIES for cause, _, _ in _this_run(workload))
+    of = f"{tries} of {workload.backoff_limit + 1}"
+    return of if tries == workload.attempt_no else f"{workload.attempt_no} ({of})"
 
 
 def attempt_of(workload: Workload, no: int) -> Attempt | None:
@@ -119,6 +141,7 @@ _CAUSES = {
     "submit": "",
     "retry": "retry",
     "moved": "moved",
+    "preempt": "stopped for another project",
     "resume": "started again",
     "rerun": "run again",
 }
@@ -140,10 +163,7 @@ def _stretches(attempt: Attempt) -> Iterator[Stretch]:
         asked_at = rest.resumed_at
     stopped_at = _at_rest_since(attempt)
     placed = _placed_at(attempt, asked_at)
-    *before, last = _run(asked_at, placed, attempt.started_at, attempt.ended_at or stopped_at)
-    yield from before
-    # A failed run is told in the colour of its end, in the stretch that failed.
-    yield replace(last, tone="bad") if attempt.outcome == "Failed" else last
+    yield from _run(asked_at, placed, attempt.started_at, attempt.ended_at or stopped_at)
     if stopped_at:
         yield Stretch("stopped", "neutral", stopped_at, None)
 

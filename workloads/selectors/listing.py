@@ -1,13 +1,13 @@
-"""The list of workloads: filters from the address, one page of rows, counts for the pills."""
+"""The list of workloads: what its filters mean, whose rows are seen, counts for the pills."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, Protocol
 from uuid import UUID
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.lookups import In
-from django.http import QueryDict
 
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
@@ -16,96 +16,44 @@ from gangline.organization.models import Project
 from gangline.organization.selectors import visible_projects
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.tables import counts
-from gangline.tables.paging import Order
-from workloads.models import Workload
-from workloads.statuses import PILLS, STATUSES
+from gangline.tables.filters import Condition
+from gangline.tables.query import TableQuery
+from workloads.models import Workload, WorkloadLabel
+from workloads.statuses import PILLS, STATUSES, statuses_of
 
-PAGE_SIZES = (25, 50, 100, 200)
-DEFAULT_PAGE = 50
-MAX_SEARCH = 100
+PROJECT = "project"
+"""The filter that narrows the scopes, not the rows."""
 
 
-@dataclass(frozen=True, slots=True)
-class ListRow:
-    """What one row of the table shows, and nothing more."""
+class ListRow(Protocol):
+    """One row of the list. It has the fields that the shown columns need, and no others."""
 
     id: UUID
     name: str
+    project_id: int
     project_name: str
-    owner_id: int
     owner_name: str
+    cluster_name: str
+    department_name: str
     framework: str
     configuration: str
+    image: str
+    priority: int
     status: str
     reason: str
-    next_reason: str
     contact_lost_at: datetime | None
     pods_ready: int
     pods_total: int
     gpus: int
     gpus_in_use: int
+    cpus: float
+    memory: int
+    labels_text: str
     created_at: datetime
     started_at: datetime | None
     ended_at: datetime | None
     seq: int
-    project_id: int
     deleted_at: datetime | None
-
-
-FIELDS = tuple(ListRow.__dataclass_fields__)
-
-
-def rows(workloads: QuerySet[Workload]) -> list[ListRow]:
-    """Fetch without models: a page of 50 costs half as much."""
-    return [ListRow(*values) for values in workloads.values_list(*FIELDS)]
-
-
-@dataclass(frozen=True, slots=True)
-class Filters:
-    """What the address asks for. Unknown parameters are ignored, unknown values match nothing."""
-
-    search: str = ""
-    projects: tuple[str, ...] = ()
-    statuses: tuple[str, ...] = ()
-    """Names of pills or lower-case statuses (``cannot-start``)."""
-    frameworks: tuple[str, ...] = ()
-    owners: tuple[str, ...] = ()
-    sort: str = "-created"
-    after: str = ""
-    before: str = ""
-    size: int = DEFAULT_PAGE
-    unknown: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def is_filtered(self) -> bool:
-        return bool(self.search or self.projects or self.statuses or self.frameworks or self.owners)
-
-
-def filters_from(query: QueryDict, sorts: Mapping[str, str]) -> Filters:
-    """Read the address; what makes no sense falls back to the default."""
-
-    def several(name: str) -> tuple[str, ...]:
-        parts = ",".join(query.getlist(name)).split(",")
-        return tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))[:50]
-
-    sort = query.get("sort", "")
-    size = query.get("size", "")
-    return Filters(
-        search=_clean(query.get("q", ""))[:MAX_SEARCH],
-        projects=several("project"),
-        statuses=several("status"),
-        frameworks=several("framework"),
-        owners=several("owner"),
-        sort=sort if sort.removeprefix("-") in sorts else "-created",
-        after=query.get("after", ""),
-        before=query.get("before", ""),
-        size=int(size) if size in map(str, PAGE_SIZES) else DEFAULT_PAGE,
-    )
-
-
-def order(filters: Filters, sorts: Mapping[str, str]) -> Order:
-    name = filters.sort.removeprefix("-")
-    return Order(sorts[name], descending=filters.sort.startswith("-"))
 
 
 def visible(user: User) -> QuerySet[Workload]:
@@ -135,67 +83,81 @@ class Listed:
     of_every_status: QuerySet[Workload]
 
 
-def listed(scopes: Iterable[int], filters: Filters, user: User) -> Listed:
+def listed(scopes: Iterable[int], query: TableQuery[Any]) -> Listed:
     """The workloads in the projects ``scopes`` that the filters let through."""
-    if filters.projects:
+    if chosen := query.values.get(PROJECT):
         # By key: a name would be looked for in the order of the whole list.
-        named = Project.objects.filter(pk__in=scopes, name__in=filters.projects)
+        ids = [int(one) for one in chosen if one.isascii() and one.isdigit() and len(one) < 16]
+        named = Project.objects.filter(Q(pk__in=ids) | Q(name__in=chosen), pk__in=scopes)
         scopes = named.values_list("pk", flat=True)
-    rows = _matching(in_projects(scopes), filters, user)
-    return Listed(_of_statuses(rows, filters), rows)
+    rows = query.filtered(in_projects(scopes), without=(PROJECT, "status"))
+    statuses = query.values.get("status")
+    return Listed(rows.filter(by_status(statuses, query)) if statuses else rows, rows)
 
 
-def _matching(workloads: QuerySet[Workload], filters: Filters, user: User) -> QuerySet[Workload]:
-    if filters.frameworks:
-        workloads = workloads.filter(framework__in=list(_framework_names(filters.frameworks)))
-    if filters.owners:
-        names = [user.get_username() if name == "me" else name for name in filters.owners]
-        workloads = workloads.filter(owner_name__in=names)
-    if filters.search:
-        workloads = workloads.filter(_search(filters.search))
-    return workloads
-
-
-def _of_statuses(workloads: QuerySet[Workload], filters: Filters) -> QuerySet[Workload]:
-    if not filters.statuses:
-        return workloads
-    words = list(status_words(filters.statuses))
+def by_status(values: tuple[str, ...], query: TableQuery[Any]) -> Condition:
+    words = list(status_words(values))
     # By date, several statuses are cheaper to pass over than to fetch whole and sort.
-    by_date = filters.sort.endswith("created") and len(words) > 1
-    status = Unindexed(F("status")) if by_date else F("status")
-    return workloads.filter(In(status, words))
+    by_date = query.order.column == "created_at" and len(words) > 1
+    return In(Unindexed(F("status")) if by_date else F("status"), words)
+
+
+def by_framework(values: tuple[str, ...], query: TableQuery[Any]) -> Condition:
+    wanted = {name.lower() for name in values}
+    known = FRAMEWORKS.values()
+    return Q(framework__in=[f.name for f in known if {f.name.lower(), f.label.lower()} & wanted])
+
+
+def by_owner(values: tuple[str, ...], query: TableQuery[Any]) -> Condition:
+    return Q(owner_name__in=[query.user.get_username() if v == "me" else v for v in values])
+
+
+def by_cluster(values: tuple[str, ...], query: TableQuery[Any]) -> Condition:
+    return In(Unindexed(F("cluster_id")), list(_uuids(values)))
+
+
+def by_label(values: tuple[str, ...], query: TableQuery[Any]) -> Condition:
+    return labelled(values[0])
+
+
+def labelled(text: str) -> Q:
+    """``key`` or ``key=value``; of several with spaces between, every one."""
+    found = Q()
+    for part in text.split():
+        key, _, value = part.partition("=")
+        rows = WorkloadLabel.objects.filter(workload=OuterRef("pk"), key=key)
+        found &= Q(Exists(rows.filter(value=value) if "=" in part else rows))
+    return found
 
 
 def pill_counts(workloads: QuerySet[Workload]) -> dict[str, int]:
     """Workloads per pill, each at most ``counts.CAP + 1``; ``all`` is their sum while exact."""
     parts: dict[str, QuerySet[Workload]] = {
-        pill: workloads.filter(status__in=list(status_words((pill,)))) for pill in PILLS
+        pill: workloads.filter(status__in=statuses_of(pill)) for pill in PILLS
     }
     found = counts.capped(parts)
     return {"all": min(sum(found.values()), counts.CAP + 1), **found}
 
 
-def status_words(names: tuple[str, ...]) -> Iterator[str]:
-    """Statuses by pill name or by their own name in lower case with hyphens."""
+def pills_of(values: Iterable[str]) -> tuple[str, ...]:
+    """The pills that hold exactly these statuses together; empty where none do."""
+    words = set(status_words(values))
+    pills = tuple(pill for pill in PILLS if words >= set(statuses_of(pill)))
+    return pills if words == {word for pill in pills for word in statuses_of(pill)} else ()
+
+
+def status_words(values: Iterable[str]) -> Iterator[str]:
+    """Statuses by their own word, by pill, or by their word in lower case with hyphens."""
+    wanted = set(values)
     for status in STATUSES.values():
-        if status.pill in names or status.word.lower().replace(" ", "-") in names:
+        slug = status.word.lower().replace(" ", "-")
+        if status.word in wanted or status.pill in wanted or (slug not in PILLS and slug in wanted):
             yield status.word
 
 
-def _framework_names(given: tuple[str, ...]) -> Iterator[str]:
-    wanted = {name.lower() for name in given}
-    for framework in FRAMEWORKS.values():
-        if {framework.name.lower(), framework.label.lower()} & wanted:
-            yield framework.name
-
-
-def _search(text: str) -> Q:
-    found = Q(name__icontains=text) | Q(owner_name__icontains=text)
-    try:
-        return found | Q(pk=UUID(text))
-    except ValueError:
-        return found
-
-
-def _clean(text: str) -> str:
-    return "".join(c for c in text if c.isprintable()).strip()
+def _uuids(values: Iterable[str]) -> Iterator[UUID]:
+    for value in values:
+        try:
+            yield UUID(value)
+        except ValueError:
+            continue

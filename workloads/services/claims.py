@@ -20,8 +20,8 @@ from django.db import transaction
 from django.db.models import Case, DateTimeField, F, Q, QuerySet, Value, When
 
 from gangline.db.clock import db_now
-from gangline.db.locks import locked
-from workloads.models import Desired, Workload
+from gangline.db.locks import locked, update_in_order
+from workloads.models import Attempt, Desired, Workload
 
 STOPPED = "Stopped"
 """The status of a workload that has nothing to end; it is only looked at now and then."""
@@ -129,6 +129,19 @@ def release(held: Claim, *, next_due: datetime | None, failed: bool | None = Non
         lease_until=None, lease_owner="", due_at=due_at, **columns
     )
     return bool(changed)
+
+
+def after_step_back(*, now: datetime) -> int:
+    """Make due what was written for a time to come before the clock was put back.
+
+    Its next look, its pause and its lease would last as long as the step.
+    """
+    until = now + timedelta(seconds=LEASE_SECONDS)
+    Workload.objects.filter(lease_until__gt=until).update(lease_until=until)
+    was_ahead = Q(observed_at__gt=now) | Q(phase_since__gt=now) | Q(rung_until__gt=until)
+    rows = Workload.objects.filter(was_ahead, due_at__isnull=False)
+    Attempt.objects.filter(workload__in=rows, next_try_at__gt=now).update(next_try_at=now)
+    return update_in_order(rows, due_at=now, rung_until=None)
 
 
 def forget_all(*, now: datetime) -> int:

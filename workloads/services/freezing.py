@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ from gangline.clusters.connections import driver_for
 from gangline.policies.engine import ItemOrigin, Resolution
 from gangline.spec.problems import Role
 from workloads import refs
-from workloads.models import Workload
+from workloads.models import MOST_SEARCHED, Workload, WorkloadLabel
 from workloads.services.asking import Preview
 
 
@@ -31,9 +32,34 @@ def columns_of(judged: Preview) -> dict[str, Any]:
         "gpus": judged.totals.gpus,
         "cpus": judged.totals.cpus,
         "memory": judged.totals.memory_bytes,
+        "labels_text": ", ".join(f"{k}={v}" for k, v in labels_of(judged).items())[:1000],
+        "image": (worker.get("image") or "")[:300],
         "backoff_limit": worker.get("backoffLimit") or 0,
         "auto_delete_seconds": worker.get("autoDeletionTimeAfterCompletionSeconds"),
     }
+
+
+def searched(workload: Workload, judged: Preview) -> str:
+    """What the list's search finds it by; ``workload`` has its names and `columns_of`."""
+    worker = judged.resolution.values(Role.WORKER)
+    names = (workload.name, workload.project.name, workload.owner.get_username(), workload.image)
+    parts = (*names, worker.get("command"), worker.get("args"))
+    return " ".join(" ".join(filter(None, parts)).split())[:MOST_SEARCHED]
+
+
+def labels_of(judged: Preview) -> dict[str, str]:
+    """The labels of its pods; where roles differ, those of the workers."""
+    return {
+        item["name"]: item.get("value") or ""
+        for role in (Role.MASTER, Role.WORKER)
+        for item in judged.resolution.values(role).get("labels") or ()
+    }
+
+
+def store_labels(workload: Workload, labels: Mapping[str, str]) -> None:
+    WorkloadLabel.objects.bulk_create(
+        WorkloadLabel(workload=workload, key=key, value=value) for key, value in labels.items()
+    )
 
 
 def freeze(workload: Workload, judged: Preview) -> Frozen:

@@ -51,7 +51,7 @@ def stop(*, workload_id: UUID, by: str, cause: str = "user") -> Workload:
         if attempt.outcome and attempt.outcome != Outcome.STOPPED:
             raise AlreadyEnded(workload.name, workload.status)
         _want(workload, Desired.STOPPED, by, cause, now)
-        _record(workload, events.STOP_REQUESTED, f"Stop asked for by {by}.", by, now)
+        _record(workload, events.STOP_REQUESTED, f"{by} stopped the workload.", by, now)
         if not attempt.outcome and retries.is_never_sent(attempt):
             # No pass can have sent it: that needs this row's lock and the older intent.
             retries.conclude(workload=workload, attempt=attempt, outcome=Outcome.STOPPED, now=now)
@@ -68,7 +68,7 @@ def resume(*, workload_id: UUID, by: str) -> Workload:
                 raise AlreadyEnded(workload.name, workload.status)
             return workload
         _want(workload, Desired.RUNNING, by, "", now)
-        _record(workload, events.RESUME_REQUESTED, f"Run asked for by {by}.", by, now)
+        _record(workload, events.RESUME_REQUESTED, f"{by} started the workload again.", by, now)
         if attempt.outcome:
             retries.again(workload=workload, attempt=attempt, cause="resume", now=now)
             workload.save(update_fields=["attempt_no"])
@@ -108,7 +108,7 @@ def rerun(
         )
         workload.save(update_fields=["attempt_no", *(columns or {})])
         _want(workload, Desired.RUNNING, by, "", now)
-        _record(workload, events.RERUN_REQUESTED, f"Another run asked for by {by}.", by, now)
+        _record(workload, events.RERUN_REQUESTED, f"{by} ran the workload again.", by, now)
         retries.free_slots_later(workload)
         status.settle(workload, now=now)
     return workload
@@ -121,7 +121,13 @@ def delete(*, workload_id: UUID, by: str, cause: str = "user") -> Workload:
         if workload.desired == Desired.DELETED:
             return workload
         _want(workload, Desired.DELETED, by, cause, now)
-        _record(workload, events.DELETE_REQUESTED, f"Deletion asked for by {by}.", by, now)
+        _record(
+            workload,
+            events.DELETE_REQUESTED,
+            f"{by} deleted the workload." if by else "Deleted automatically.",
+            by,
+            now,
+        )
         status.settle(workload, now=now)
     return workload
 
@@ -171,7 +177,7 @@ def _want(workload: Workload, desired: Desired, by: str, cause: str, now: dateti
     )
     # What the cluster said of the writes for the intent before is no answer to this one.
     rows = Attempt.objects.filter(workload=workload, no=workload.attempt_no)
-    rows.exclude(create_state=CreateState.NONE).update(wait_reason="")
+    rows.exclude(create_state=CreateState.NONE).update(wait_code="", wait_params={})
     transaction.on_commit(work_bell.ring)
 
 

@@ -21,7 +21,7 @@ from gangline.spec.problems import InvalidSpec
 from workloads.models import Workload
 from workloads.services import intents
 from workloads.services.asking import IdempotencyConflict, Preview, SubmissionRequest
-from workloads.services.freezing import columns_of, freeze
+from workloads.services.freezing import columns_of, freeze, labels_of, searched, store_labels
 from workloads.services.intents import AlreadyEnded, BeingDeleted, NotEnded
 from workloads.services.judging import judge
 from workloads.services.submission import remember, replayed
@@ -117,7 +117,12 @@ def _rerun(actor: Actor, workload: Workload, judged: Preview) -> Workload:
     columns = columns_of(judged)
     for name, value in columns.items():
         setattr(workload, name, value)
+    columns["search_text"] = searched(workload, judged)
     frozen = freeze(workload, judged)
+    labels = labels_of(judged)
+    if labels != dict(workload.labels.values_list("key", "value")):
+        workload.labels.all().delete()
+        store_labels(workload, labels)
     return intents.rerun(
         workload_id=workload.pk,
         by=actor.name,

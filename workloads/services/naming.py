@@ -12,7 +12,7 @@ from workloads.models import Desired, Workload
 def name_problems(name: str, project: Project | None) -> Iterator[Problem]:
     draft = Problem(Role.WORKLOAD, "name", "format", "", name, label="Name")
     if name == "":
-        yield draft.at(rule="required", message="must be given", accepted="a name such as digits-1")
+        yield draft.at(rule="required", message="is required", accepted="a name such as digits-1")
     elif (message := workload_name_problem(name)) is not None:
         yield draft.at(message=message, accepted="a name such as digits-1")
     elif (

@@ -176,8 +176,9 @@ class _Step:
 
     @property
     def is_stale(self) -> bool:
+        """A read stored for a time to come is no newer: the clock has been put back since."""
         last = self.attempt.read_started_at
-        return last is not None and self.read_at <= last
+        return last is not None and self.read_at <= last <= self.now
 
     def take(self) -> bool:
         """Store it; False when it says nothing that may be stored."""
@@ -212,7 +213,7 @@ class _Step:
 
     def _unknown(self) -> bool:
         attempt = self.attempt
-        attempt.unknown_since = attempt.unknown_since or self.read_at
+        attempt.unknown_since = min(attempt.unknown_since or self.read_at, self.read_at)
         is_silent = self.seen.is_cut_off or not self.seen.reason
         attempt.trouble = "" if is_silent else printable(sentence(self.seen.reason), 400)
         waited = self.read_at - attempt.unknown_since
@@ -227,7 +228,7 @@ class _Step:
 
     def _absent(self) -> bool:
         attempt = self.attempt
-        if attempt.sent_at is not None and self.read_at < attempt.sent_at:
+        if attempt.sent_at is not None and self.read_at < attempt.sent_at <= self.now:
             return False
         last_seen = attempt.read_started_at
         if attempt.observed_state == ObservedState.SUSPENDED and self._is_current:
@@ -235,7 +236,7 @@ class _Step:
         self._heard()
         attempt.observed_state = ObservedState.ABSENT
         if attempt.create_state == CreateState.SENT:
-            attempt.absent_since = attempt.absent_since or self.read_at
+            attempt.absent_since = min(attempt.absent_since or self.read_at, self.read_at)
         elif attempt.create_state == CreateState.SEEN:
             attempt.create_state = CreateState.GONE
             outcome = self._stopped_or_lost()
@@ -273,6 +274,7 @@ class _Step:
         attempt.released = attempt.released or seen.state != ObservedState.HELD
         if not self._knows_less():
             attempt.observed_reason = printable(seen.reason, 400)
+            self._note_code()
         attempt.observed_state = seen.state
         attempt.is_moved = attempt.is_moved or seen.is_moved
         attempt.incomplete = seen.incomplete
@@ -294,6 +296,12 @@ class _Step:
         else:
             self.kept[attempt.pk] = attempt
         return True
+
+    def _note_code(self) -> None:
+        attempt, seen = self.attempt, self.seen
+        if attempt.reason_code != seen.reason_code:
+            attempt.reason_since = self.read_at if seen.reason_code else None
+        attempt.reason_code, attempt.reason_params = seen.reason_code, dict(seen.reason_params)
 
     def _knows_less(self) -> bool:
         """The pod that failed first is gone by now: what the operator says of it is no better."""
@@ -341,8 +349,11 @@ class _Step:
         return self.seen.state == ObservedState.TERMINATING
 
     def _lives_on(self) -> bool:
-        # What is on its way out is as it should be: its job makes room for the next attempt.
-        return not self._is_going_away and not is_over(self.seen, self.workload.cluster)
+        # What is on its way out is as it should be: its job makes room for the next attempt, or
+        # was given up.
+        if self._is_going_away or self.attempt.delete_sent_at is not None:
+            return False
+        return not is_over(self.seen, self.workload.cluster)
 
     def _anomaly(self) -> bool:
         """Something lives that has ended by our books: say so, once."""

@@ -21,7 +21,7 @@ def before_create(workload: Workload, attempt: Attempt, fence: int, now: datetim
     attempt.create_answered = False
     attempt.absent_since = None
     attempt.next_try_at = None
-    attempt.wait_reason = ""
+    attempt.wait_code, attempt.wait_params = "", {}
     attempt.trouble = ""
     attempt.save()
 

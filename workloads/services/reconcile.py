@@ -27,13 +27,14 @@ from gangline.drivers.base import (
     Observation,
     ObservedState,
     Refused,
+    ReplicaState,
     Result,
     Unknown,
 )
 from gangline.drivers.kind import Unconnectable
 from gangline.lib.fail_points import fail_point
 from gangline.lib.sentences import sentence
-from workloads import refs
+from workloads import refs, wording
 from workloads.models import Attempt, CreateState, Desired, Outcome, Workload
 from workloads.services import (
     admission,
@@ -50,8 +51,9 @@ from workloads.services import (
 from workloads.services.claims import Claim, LostLease
 from workloads.services.contact import wake_waiting
 from workloads.services.phases import Action, plan
-from workloads.services.reasons import LONGEST, TOO_SLOW, seconds_in_words, slow_down
+from workloads.services.reasons import LONGEST, TOO_SLOW, slow_down
 from workloads.services.rehearsing import at_fields
+from workloads.wording import seconds_in_words
 
 log = logging.getLogger(__name__)
 
@@ -141,10 +143,17 @@ class _Work:
         self._note_contact(seen)
         if self.workload.attempt_no != self.attempt.no:
             return _After(db_now())
+        return self._next(driver, seen)
+
+    def _next(self, driver: Driver, seen: Observation) -> _After:
         if self._landed_late(seen):
             if timing.is_fresh(self.attempt.delete_sent_at, now := db_now()):
                 return self._wait(driver, now)
-            return self._effect(driver, Action.DELETE, preparing.before_removing_late)
+            is_given_up = self.attempt.delete_sent_at is not None
+            how = preparing.before_delete if is_given_up else preparing.before_removing_late
+            return self._effect(driver, Action.DELETE, how)
+        if timing.is_given_up(self.workload, self.attempt, db_now()):
+            return self._give_up(driver)
         return self._act(driver, seen)
 
     def bug(self, error: Exception) -> _After:
@@ -224,6 +233,31 @@ class _Work:
             return self._in_the_dark(seen, now)
         return _After(timing.rest_due(self.workload, self.attempt, now))
 
+    def _give_up(self, driver: Driver) -> _After:
+        """Its image cannot be pulled: the attempt has failed, and what is left of it goes.
+
+        The tombstone brings later passes back until the object is gone.
+        """
+        with claims.fenced(self.held, same_intent=True) as workload:
+            now = db_now()
+            attempt = locked(Attempt.objects.all()).get(pk=self.attempt.pk)
+            if workload.attempt_no != attempt.no:
+                raise LostLease
+            attempt.delete_sent_at = now
+            retries.bury(attempt, now)
+            retries.conclude(
+                workload=workload, attempt=attempt, outcome=Outcome.FAILED, now=now, may_retry=False
+            )
+            left = attempt.replicas.filter(ended_at=None)
+            left.update(state=ReplicaState.STOPPED, ended_at=now)
+            status.settle(workload, now=now)
+        self.workload, self.attempt = workload, attempt
+        result = driver.delete(refs.attempt_ref(workload, attempt))
+        self.effects += 1
+        if isinstance(result, Busy | Refused | Unknown):
+            return self._judge(Action.DELETE, result)
+        return _After(timing.rest_due(workload, attempt, db_now()))
+
     def _wait(self, driver: Driver, now: datetime) -> _After:
         return _After(timing.wait_due(self.attempt, now, in_flight_max=driver.in_flight_max))
 
@@ -255,10 +289,11 @@ class _Work:
                 return self._refused(action, result, now)
             case Unknown():
                 return self._in_doubt(result, now)
-        if self.attempt.wait_reason:
+        if self.attempt.wait_code:
             # Fenced: what the watch stores of the attempt meanwhile would bring the words back.
             with claims.fenced(self.held):
-                Attempt.objects.filter(pk=self.attempt.pk).update(wait_reason="", trouble="")
+                rows = Attempt.objects.filter(pk=self.attempt.pk)
+                rows.update(wait_code="", wait_params={}, trouble="")
         return _After(now, answered=action == Action.CREATE)
 
     def _rest(self, seconds: float, now: datetime) -> _After:
@@ -310,11 +345,12 @@ class _Work:
         return self._failed(now)
 
     def _tell_of_write(self, said: str, now: datetime) -> None:
-        """Looks clear ``trouble``, as contact there is; ``wait_reason`` stays until it succeeds."""
+        """Looks clear ``trouble``, as contact there is; the reason to wait stays until then."""
         with claims.fenced(self.held) as workload:
             rows = Attempt.objects.filter(pk=self.attempt.pk)
             rows.update(trouble=said)
-            rows.exclude(create_state=CreateState.NONE).update(wait_reason=said)
+            sent = rows.exclude(create_state=CreateState.NONE)
+            sent.update(wait_code=wording.CLUSTER, wait_params={"text": said})
             status.settle(workload, now=now)
 
     def _conclude(self, outcome: Outcome) -> _After:

@@ -1,24 +1,22 @@
-"""Arithmetic of slots: what a gang needs, what is free, and the walk over the waiting gangs (R7b).
+"""Arithmetic of slots: what a gang needs, and what is free (R7b).
 
 Nothing here knows rows: `admission` feeds it and stores what it decides.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 from gangline.drivers.base import ReplicaPlacement
-from gangline.lib.sizes import bytes_in_words
 from gangline.spec.frameworks import FRAMEWORKS, has_gpus
 from gangline.spec.types import quantity_bytes
+from workloads.wording import CPUS, GPUS, MEMORY
 
-CPUS, MEMORY, GPUS = "cpus", "memory", "gpus"
 RESOURCES = (GPUS, CPUS, MEMORY)
-MANY_AHEAD = 20
 PORTS = (16000, 32000)
 """First, and one after the last, of a cluster that names none."""
-_TINY = 1e-6
+TINY = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +56,11 @@ class Room:
 
     def lacks(self, need: Need) -> tuple[str, ...]:
         """Resources that ``need`` asks more of than is free."""
-        return tuple(r for r in RESOURCES if need.total(r) > self.free[r] + _TINY)
+        return tuple(r for r in RESOURCES if need.total(r) > self.free[r] + TINY)
 
     def never(self, need: Need) -> tuple[str, ...]:
         """Resources that ``need`` asks more of than the cluster has."""
-        return tuple(r for r in RESOURCES if need.total(r) > self.totals[r] + _TINY)
+        return tuple(r for r in RESOURCES if need.total(r) > self.totals[r] + TINY)
 
     def take(self, need: Need) -> tuple[ReplicaPlacement, ...]:
         """The whole gang's slots; the caller knows that it lacks nothing."""
@@ -85,17 +83,6 @@ class Room:
         for resource in RESOURCES:
             self.free[resource] -= need.total(resource)
         return tuple(placed)
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What admission decided about one waiting gang."""
-
-    placement: tuple[ReplicaPlacement, ...] | None = None
-    impossible: bool = False
-    reason: str = ""
-    ahead: int = 0
-    lacking: tuple[str, ...] = field(default=())
 
 
 def need_of(
@@ -145,40 +132,6 @@ def room_of(
     return Room(totals=totals, free=free, gpu_ids=gpu_ids, ports=ports)
 
 
-def walk(needs: Sequence[Need], room: Room, *, cluster: str) -> list[Verdict]:
-    """Judge the waiting gangs in order: each takes all its slots or none.
-
-    A later gang passes an earlier waiting one only if it asks nothing of any resource that the
-    earlier one lacks. Gangs that can never start hold nobody up.
-    """
-    verdicts: list[Verdict] = []
-    blocked: set[str] = set()
-    ahead = 0
-    for need in needs:
-        never = room.never(need)
-        if never:
-            verdicts.append(Verdict(impossible=True, reason=_never(need, room, never, cluster)))
-            continue
-        lacking = room.lacks(need)
-        behind = tuple(r for r in RESOURCES if r in blocked and need.total(r) > 0)
-        if not lacking and not behind:
-            verdicts.append(Verdict(placement=room.take(need)))
-            continue
-        reason = _waits(need, room, (lacking or behind)[0], ahead if behind else 0)
-        verdicts.append(Verdict(reason=reason, ahead=ahead, lacking=lacking))
-        blocked |= set(lacking)
-        ahead += 1
-    return verdicts
-
-
-def amount(resource: str, value: float) -> str:
-    """``6 CPUs``, ``2 GB of memory``, ``1 GPU``."""
-    if resource == MEMORY:
-        return f"{bytes_in_words(int(value))} of memory"
-    word = "CPU" if resource == CPUS else "GPU"
-    return f"{_number(value)} {word}{'' if value == 1 else 's'}"
-
-
 def _role_need(
     framework: str, role: str, count: int, first_rank: int, values: Mapping[str, Any]
 ) -> RoleNeed:
@@ -194,45 +147,3 @@ def _role_need(
         gpus=int(value("gpuDevicesRequest") or 0) if has_gpus(framework, role) else 0,
         first_rank=first_rank,
     )
-
-
-def _never(need: Need, room: Room, never: Sequence[str], cluster: str) -> str:
-    first = never[0]
-    total = room.totals[first]
-    has = bytes_in_words(int(total)) if first == MEMORY else _number(total)
-    return f"Needs {amount(first, need.total(first))}; {cluster} has {has}."
-
-
-def _waits(need: Need, room: Room, resource: str, ahead: int) -> str:
-    queue = ""
-    if ahead > MANY_AHEAD:
-        queue = f"more than {MANY_AHEAD} workloads are ahead"
-    elif ahead:
-        queue = "1 workload is ahead" if ahead == 1 else f"{ahead} workloads are ahead"
-    if ahead > MANY_AHEAD:
-        # Exact figures so far back would change the row with every step of the queue.
-        return f"Needs {amount(resource, need.total(resource))}; {queue}."
-    return (
-        "; ".join(
-            part
-            for part in (
-                f"Needs {amount(resource, need.total(resource))}",
-                _free(resource, room),
-                queue,
-            )
-            if part
-        )
-        + "."
-    )
-
-
-def _free(resource: str, room: Room) -> str:
-    free, total = max(0.0, room.free[resource]), room.totals[resource]
-    if resource == MEMORY:
-        return f"{bytes_in_words(int(free))} of {bytes_in_words(int(total))} are free"
-    verb = "is" if free == 1 else "are"
-    return f"{_number(free)} of {_number(total)} {verb} free"
-
-
-def _number(value: float) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".")

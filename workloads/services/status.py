@@ -12,13 +12,20 @@ from django.db import connection, transaction
 from gangline.db.batches import update_rows
 from gangline.drivers.base import ObservedState
 from gangline.live import bell
-from workloads.models import Attempt, CreateState, Replica, ScopeSeq, Workload
+from workloads.models import (
+    Attempt,
+    CreateState,
+    Replica,
+    ScopeSeq,
+    Workload,
+    sortable_duration,
+)
 from workloads.services import events, reasons
 from workloads.services.phases import Situation, derive_phase
 from workloads.statuses import ENDED, STATUSES, status_of
 
 _SEVERITY = {"Failed": "error", "Cannot start": "error", "Degraded": "warning"}
-_GOES_ON = ("retry", "moved")
+_GOES_ON = ("retry", "moved", "preempt")
 # These move without anything that a page shows having changed.
 _SILENT = frozenset({"observed_at"})
 
@@ -90,8 +97,9 @@ def situation(attempt: Attempt, workload: Workload, *, now: datetime, ill: int =
         create_answered=attempt.create_answered,
         placed=attempt.placement is not None,
         impossible=attempt.impossible,
-        waits=bool(attempt.wait_reason),
+        waits=bool(attempt.wait_code),
         pauses=attempt.next_try_at is not None and attempt.next_try_at > now,
+        reclaimed=attempt.reclaimed_at is not None,
         stop_sent=attempt.stop_sent_at is not None,
         is_deleted=workload.deleted_at is not None,
         ill=ill,
@@ -151,6 +159,8 @@ def _shown(
         "status": status,
         "reason": told.why,
         "next_reason": told.next_step,
+        "reason_code": told.reason.code,
+        "reason_params": dict(told.reason.params),
         "cannot_start": cannot_start,
         "contact_lost_at": attempt.unknown_since,
         "phase_since": workload.phase_since if workload.status == status and workload.seq else now,
@@ -159,6 +169,7 @@ def _shown(
         "gpus_in_use": 0 if is_over else _gpus_in_use(attempt, replicas),
         "started_at": started_at,
         "ended_at": ended_at,
+        "ran_seconds": sortable_duration(started_at, ended_at),
     }
 
 

@@ -30,7 +30,7 @@ from workloads.services.asking import (
     Totals,
     Verdict,
 )
-from workloads.services.freezing import columns_of, freeze
+from workloads.services.freezing import columns_of, freeze, labels_of, searched, store_labels
 from workloads.services.judging import Place, find_place, judge, not_allowed
 from workloads.services.naming import name_taken
 
@@ -210,6 +210,8 @@ def _store(
         now = db_now()
         workload.created_at = workload.due_at = now
         workload.save(force_insert=True)
+        if judged_labels := labels_of(judged):
+            store_labels(workload, judged_labels)
         attempt = Attempt.objects.create(
             workload=workload,
             no=1,
@@ -258,7 +260,7 @@ def _store(
 def _new_workload(
     actor: Actor, request: SubmissionRequest, judged: Preview, project: Project, cluster: Cluster
 ) -> Workload:
-    return Workload(
+    workload = Workload(
         name=request.name,
         project=project,
         cluster=cluster,
@@ -273,6 +275,8 @@ def _new_workload(
         desired_by=actor.name,
         **columns_of(judged),
     )
+    workload.search_text = searched(workload, judged)
+    return workload
 
 
 def _as_a_copy(workload: Workload) -> str:

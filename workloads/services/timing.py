@@ -3,11 +3,14 @@
 import random
 from datetime import datetime, timedelta
 
+from gangline.drivers.base import IMAGE_PULL
 from workloads.models import Attempt, CreateState, Desired, Workload
 from workloads.services import retries
 
 RESYNC_SECONDS = (300.0, 600.0)
 LONGEST_BACKOFF = 300.0
+IMAGE_PULL_MINUTES = 15
+"""The attempt fails after its image could not be pulled for so long."""
 REPEAT_SECONDS = 10.0
 """An ending that shows no effect is sent again after so long."""
 _SHORTEST = 0.2
@@ -27,7 +30,8 @@ def resync_at(now: datetime) -> datetime:
 
 def is_fresh(sent_at: datetime | None, now: datetime) -> bool:
     """Whether an ending was sent so lately that repeating it would not help."""
-    return sent_at is not None and now - sent_at < timedelta(seconds=REPEAT_SECONDS)
+    # A time to come was written before the clock was put back.
+    return sent_at is not None and sent_at <= now < sent_at + timedelta(seconds=REPEAT_SECONDS)
 
 
 def is_at_rest(workload: Workload, attempt: Attempt, now: datetime) -> bool:
@@ -37,6 +41,14 @@ def is_at_rest(workload: Workload, attempt: Attempt, now: datetime) -> bool:
     is_watched = attempt.tombstone_until is not None and attempt.tombstone_until > now
     is_leaving = workload.desired == Desired.DELETED and workload.deleted_at is None
     return not is_watched and not is_leaving
+
+
+def is_given_up(workload: Workload, attempt: Attempt, now: datetime) -> bool:
+    """Whether an image could not be pulled for so long that waiting on is of no use."""
+    if attempt.outcome or attempt.reason_code != IMAGE_PULL or attempt.reason_since is None:
+        return False
+    is_wanted = workload.desired == Desired.RUNNING and attempt.stop_sent_at is None
+    return is_wanted and now - attempt.reason_since >= timedelta(minutes=IMAGE_PULL_MINUTES)
 
 
 def rest_due(workload: Workload, attempt: Attempt, now: datetime) -> datetime | None:

@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_POST
+from django.utils.translation import ngettext
 
 from gangline.access.actor import Actor, actor_of
 from gangline.access.permissions import Permission
@@ -22,6 +22,7 @@ from gangline.web.confirm import Question, ask
 from workloads.models import Workload
 from workloads.selectors.details import visible_workload
 from workloads.services import lifecycle
+from workloads.statuses import ENDED
 
 MAX_BULK = 200
 MOST_NAMED = 10
@@ -35,7 +36,8 @@ class Verb:
     done: str
     done_to_several: str
     question: str = ""
-    text: str = ""
+    texts: tuple[str, str] = ("", "")
+    """The consequence for one workload, and for several."""
     verb: str = ""
     is_harmful: bool = False
 
@@ -46,19 +48,26 @@ VERBS: Mapping[str, Verb] = {
         "{} is being stopped.",
         "{} are being stopped.",
         "Stop {}?",
-        "Its pods are told to end and its resources are released. Run starts it again from the"
-        " beginning, unless the program itself goes on from a checkpoint.",
+        (
+            "The pods stop and release their resources. Run starts the workload again, from its"
+            " last checkpoint if the program writes one.",
+            "The pods stop and release their resources. Run starts the workloads again, each from"
+            " its last checkpoint if the program writes one.",
+        ),
         "Stop",
+        is_harmful=True,
     ),
-    "resume": Verb(lifecycle.resume, "{} starts again.", "{} start again."),
-    "rerun": Verb(lifecycle.rerun, "{} runs again.", "{} run again."),
+    "resume": Verb(lifecycle.resume, "{} starts again.", "{} start again.", verb="Run"),
+    "rerun": Verb(lifecycle.rerun, "{} runs again.", "{} run again.", verb="Run again"),
     "delete": Verb(
         lifecycle.delete,
         "{} is being deleted.",
         "{} are being deleted.",
         "Delete {}?",
-        "It is stopped if it runs. Its history and logs disappear from every page and are erased"
-        " after 14 days.",
+        (
+            "The history and logs disappear from every page and are erased after 14 days.",
+            "Their history and logs disappear from every page and are erased after 14 days.",
+        ),
         "Delete",
         is_harmful=True,
     ),
@@ -70,7 +79,7 @@ def act(request: HttpRequest, workload_id: UUID, action: str) -> HttpResponse:
     """GET asks (for stop and delete), POST does it."""
     actor, verb = actor_of(request, "form"), VERBS[action]
     workload = visible_workload(actor.user, workload_id)
-    back = _back(request, reverse("workload-detail", args=[workload_id]))
+    back = back_from(request, reverse("workload-detail", args=[workload_id]))
     if request.method == "GET" and verb.question:
         return ask(request, _question(verb, workload, request.path, back))
     if request.method != "POST":
@@ -82,32 +91,28 @@ def act(request: HttpRequest, workload_id: UUID, action: str) -> HttpResponse:
     return redirect("workload-list" if is_leaving else back)
 
 
-@login_required
-@require_POST
-def bulk(request: HttpRequest) -> HttpResponse:
+def act_on_checked(request: HttpRequest) -> HttpResponse:
     """The same for the checked rows. What cannot be done is said row by row; the rest, at once."""
     actor = actor_of(request, "form")
-    back = _back(request, reverse("workload-list"))
+    back = back_from(request, reverse("workload-list"))
     action = request.POST.get("action", "")
     verb = VERBS.get(action)
     ids = [part for part in request.POST.getlist("id")[:MAX_BULK] if _is_uuid(part)]
     if verb is None or not ids:
-        messages.info(request, "Check the workloads that you mean first.")
+        messages.info(request, "Select workloads first.")
         return redirect(back)
     if verb.question and "sure" not in request.POST:
         what = f"{len(ids)} workload{'s' if len(ids) > 1 else ''}"
         hidden = {"id": ids, "action": action, "sure": "1", "next": back}
-        names, more = _named(actor, ids)
+        names, more, running = _named(actor, ids)
         return ask(
             request,
             Question(
                 items=names,
                 more=more,
-                crumbs=_crumbs((verb.verb, "")),
+                crumbs=crumbs((verb.verb, "")),
                 title=verb.question.format(what),
-                text=verb.text.replace("Its ", "Their ").replace(
-                    "It is stopped if it runs", "What runs is stopped"
-                ),
+                text=_consequence(verb, action, running, len(ids)),
                 verb=f"{verb.verb} {what}",
                 action=reverse("workload-bulk"),
                 cancel_url=back,
@@ -120,7 +125,7 @@ def bulk(request: HttpRequest) -> HttpResponse:
         try:
             workload = visible_workload(actor.user, UUID(workload_id))
         except NotVisible:
-            messages.error(request, "One of the workloads does not exist any more.")
+            messages.error(request, "One of the workloads no longer exists.")
             continue
         if _one(request, actor, verb, workload):
             done.append(workload)
@@ -131,16 +136,30 @@ def bulk(request: HttpRequest) -> HttpResponse:
     return redirect(back)
 
 
-def _crumbs(*further: tuple[str, str]) -> list[tuple[str, str]]:
+def crumbs(*further: tuple[str, str]) -> list[tuple[str, str]]:
     return [("Workloads", reverse("workload-list")), *further]
 
 
-def _named(actor: Actor, ids: list[str]) -> tuple[list[str], int]:
-    """The first few by name, as far as the person may see them, and how many more there are."""
+def _consequence(verb: Verb, action: str, running: int, count: int) -> str:
+    """What is lost; a deletion stops what runs."""
+    text = verb.texts[count > 1]
+    if action != "delete" or not running:
+        return text
+    if count == 1:
+        return f"The workload is running and will be stopped. {text}"
+    some = ngettext("%d running workload", "%d running workloads", running) % running
+    return f"{some} will be stopped. {text}"
+
+
+def _named(actor: Actor, ids: list[str]) -> tuple[list[str], int, int]:
+    """The first few by name, as far as the person may see them, how many more there are, and how
+    many of all of them are not over."""
     visible = visible_projects(actor.user, Permission.WORKLOAD_VIEW)
     rows = Workload.objects.filter(pk__in=ids, project__in=visible, deleted_at__isnull=True)
-    names = list(rows.order_by("name", "pk").values_list("name", flat=True))
-    return names[:MOST_NAMED], len(names[MOST_NAMED:])
+    found = list(rows.order_by("name", "pk").values_list("name", "status"))
+    names = [name for name, _ in found]
+    running = sum(status not in ENDED for _, status in found)
+    return names[:MOST_NAMED], len(names[MOST_NAMED:]), running
 
 
 def _one(request: HttpRequest, actor: Actor, verb: Verb, workload: Workload) -> bool:
@@ -151,14 +170,15 @@ def _one(request: HttpRequest, actor: Actor, verb: Verb, workload: Workload) -> 
         # The page was older than the workload: somebody else acted, or a double click.
         messages.info(request, str(late))
     except NotVisible:
-        messages.error(request, f"{workload.name} does not exist any more.")
+        messages.error(request, f"{workload.name} no longer exists.")
     except NotAllowed as refusal:
         messages.error(request, f"{workload.name}: {refusal.sentence}")
     except InvalidSpec as refusal:
         why = " ".join(problem.sentence for problem in refusal.problems)
         messages.error(
             request,
-            f"{workload.name} does not fit today’s policy: {why} Use Copy & edit to change it.",
+            f"{workload.name} does not comply with the current policy: {why}"
+            " Use Copy & edit to change it.",
         )
     else:
         return True
@@ -168,9 +188,9 @@ def _one(request: HttpRequest, actor: Actor, verb: Verb, workload: Workload) -> 
 def _question(verb: Verb, workload: Workload, action: str, back: str) -> Question:
     page = reverse("workload-detail", args=[workload.pk])
     return Question(
-        crumbs=_crumbs((workload.name, page), (verb.verb, "")),
+        crumbs=crumbs((workload.name, page), (verb.verb, "")),
         title=verb.question.format(workload.name),
-        text=verb.text,
+        text=_consequence(verb, verb.verb.lower(), int(workload.status not in ENDED), 1),
         verb=verb.verb,
         action=action,
         cancel_url=back,
@@ -179,7 +199,7 @@ def _question(verb: Verb, workload: Workload, action: str, back: str) -> Questio
     )
 
 
-def _back(request: HttpRequest, otherwise: str) -> str:
+def back_from(request: HttpRequest, otherwise: str) -> str:
     """Where the person came from: only paths of this installation."""
     wanted = request.POST.get("next") or request.GET.get("next") or _referring_page(request)
     is_local = wanted.startswith("/") and url_has_allowed_host_and_scheme(

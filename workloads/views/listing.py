@@ -1,34 +1,45 @@
 """`/workloads`: the table, and the polling fallback of its live cells."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse, HttpResponseNotModified, JsonResponse
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseNotModified,
+    JsonResponse,
+    StreamingHttpResponse,
+)
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.db.clock import db_now
 from gangline.live.feeds import Refused
+from gangline.organization.models import Project
 from gangline.organization.selectors import (
     late_clusters,
     may_create_somewhere,
     visible_projects,
     with_news,
 )
-from gangline.spec.frameworks import FRAMEWORKS
-from gangline.tables.columns import Header
-from gangline.tables.counts import in_words
+from gangline.tables.counts import CAP, capped, in_words
+from gangline.tables.export import csv_response
+from gangline.tables.filters import Choices
+from gangline.tables.pages import TablePage, with_address
 from gangline.tables.paging import BadCursor, page
+from gangline.tables.query import TableQuery, read
 from workloads.live import WorkloadListFeed, heads_of
 from workloads.selectors import listing
 from workloads.selectors.first_steps import sample_template
+from workloads.selectors.listing import ListRow
 from workloads.statuses import PILLS
-from workloads.tables import ORDERS, SORTS, WORKLOADS, table_row
+from workloads.tables import WORKLOADS, table_row
 
 PILL_TONES = {
     "running": "good",
@@ -49,64 +60,64 @@ class PillLink:
     is_current: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ActiveFilter:
-    """One filter in force, and the address without it."""
-
-    label: str
-    values: str
-    url: str
-
-
 @login_required
 @require_GET
 def workload_list(request: HttpRequest) -> HttpResponse:
     """The table. Everything it shows follows from the address."""
     user = _user(request)
-    filters = listing.filters_from(request.GET, SORTS)
+    query = read(WORKLOADS, request.GET, user)
     since = db_now()
     visible = visible_projects(user, Permission.WORKLOAD_VIEW).order_by("name")
     projects = list(with_news(visible))
     scopes = frozenset(project.pk for project in projects)
     heads = heads_of(scopes)
-    listed = listing.listed(scopes, filters, user)
+    listed = listing.listed(scopes, query)
     try:
         found = page(
             listed.fitting,
-            listing.order(filters, SORTS),
-            size=filters.size,
-            after=filters.after,
-            before=filters.before,
-            values=listing.rows,
+            query.order,
+            size=query.size,
+            after=query.after,
+            before=query.before,
+            values=query.fetch,
         )
     except BadCursor:
-        return redirect(_url(request, after=None, before=None))
+        return redirect(query.url(request.path))
     counts = listing.pill_counts(listed.of_every_status)
-    shown = sum(counts[name] for name in PILLS if name in filters.statuses)
+    table = TablePage(
+        query=query,
+        path=request.path,
+        found=found,
+        rows=[table_row(row, query) for row in found.rows],
+        total=_total(query, counts, listed),
+        choices=_choices(query, projects, found.rows),
+        export_path=reverse("workload-export"),
+        views_path=reverse("table-views", args=[WORKLOADS.name]),
+    )
     context = {
-        "rows": [table_row(row) for row in found.rows],
-        "headers": list(_headers(request, filters)),
-        "pills": list(_pills(request, filters, counts)),
-        "active_filters": list(_active(request, filters)),
-        "filters": filters,
-        "orders": ORDERS.items(),
-        "projects": [project.name for project in projects],
-        "frameworks": [(f.name, f.label) for f in FRAMEWORKS.values()],
-        "total": in_words(shown if filters.statuses and shown else counts["all"]),
-        "previous_url": _url(request, before=found.previous, after=None) if found.previous else "",
-        "next_url": _url(request, after=found.next, before=None) if found.next else "",
+        "page": table,
+        "pills": list(_pills(table, counts)),
         "live_query": request.GET.urlencode(),
         "live_since": since.isoformat(),
         "live_after": {str(scope): head for scope, head in heads.items()},
-        "state": "ready" if found.rows else "empty",
+        "state": "empty" if table.is_empty else "ready",
         "may_create": may_create_somewhere(user),
-        "clear_url": request.path,
-        "first_url": _url(request, after=None, before=None),
         "late": late_clusters(projects),
     }
-    if not found.rows and not filters.is_filtered:
+    if table.is_new:
         context |= {"sample": sample_template(user), "sample_key": uuid4()}
-    return render(request, "workloads/list.html", context)
+    return with_address(request, table, render(request, "workloads/list.html", context))
+
+
+@login_required
+@require_GET
+def workload_export(request: HttpRequest) -> StreamingHttpResponse:
+    """Every row of the list at this address, as CSV."""
+    user = _user(request)
+    query = read(WORKLOADS, request.GET, user)
+    projects = visible_projects(user, Permission.WORKLOAD_VIEW).order_by()
+    listed = listing.listed(projects.values_list("pk", flat=True), query)
+    return csv_response(request, query, listed.fitting)
 
 
 @login_required
@@ -131,56 +142,42 @@ def workload_changes(request: HttpRequest) -> HttpResponse:
     return JsonResponse(feed.delta(view, after).frame(after), headers={"ETag": tag})
 
 
-def _headers(request: HttpRequest, filters: listing.Filters) -> Iterator[Header]:
-    name, descending = filters.sort.removeprefix("-"), filters.sort.startswith("-")
-    for column in WORKLOADS.columns:
-        is_current = column.name == name
-        down = not descending if is_current else column.descends_first
-        url = (
-            _url(request, sort=("-" if down else "") + column.name, after=None, before=None)
-            if column.sort
-            else ""
-        )
-        order = ("descending" if descending else "ascending") if is_current else ""
-        yield Header(column, url, order)
-
-
-def _pills(
-    request: HttpRequest, filters: listing.Filters, counts: dict[str, int]
-) -> Iterator[PillLink]:
-    everything = _url(request, status=None, after=None, before=None)
-    yield PillLink("all", "All", "", everything, in_words(counts["all"]), not filters.statuses)
+def _pills(table: TablePage[ListRow], counts: dict[str, int]) -> Iterator[PillLink]:
+    query, chosen = table.query, table.query.values.get("status", ())
+    everything = query.url(table.path, status=None)
+    yield PillLink("all", "All", "", everything, in_words(counts["all"]), not chosen)
+    current = listing.pills_of(chosen)
     for name, label in PILLS.items():
-        url = _url(request, status=name, after=None, before=None)
-        is_current = filters.statuses == (name,)
-        yield PillLink(name, label, PILL_TONES[name], url, in_words(counts[name]), is_current)
+        url = query.url(table.path, status=name)
+        yield PillLink(
+            name, label, PILL_TONES[name], url, in_words(counts[name]), current == (name,)
+        )
 
 
-def _active(request: HttpRequest, filters: listing.Filters) -> Iterator[ActiveFilter]:
-    labels = {f.name.lower(): f.label for f in FRAMEWORKS.values()}
-    named = {
-        "q": ("Search", (filters.search,) if filters.search else ()),
-        "project": ("Project", filters.projects),
-        "framework": (
-            "Framework",
-            tuple(labels.get(name.lower(), name) for name in filters.frameworks),
-        ),
-        "owner": ("Owner", filters.owners),
+def _total(query: TableQuery[ListRow], counts: dict[str, int], listed: listing.Listed) -> int:
+    """Rows that fit: of whole pills their sum, else counted."""
+    chosen = query.values.get("status")
+    if not chosen:
+        return counts["all"]
+    if pills := listing.pills_of(chosen):
+        return min(sum(counts[pill] for pill in pills), CAP + 1)
+    return capped({"fitting": listed.fitting})["fitting"]
+
+
+def _choices(
+    query: TableQuery[ListRow], projects: Sequence[Project], rows: Sequence[ListRow]
+) -> dict[str, Choices]:
+    """What depends on who looks: projects and clusters one sees, owners that are met here."""
+    clusters = {one.cluster_id: one.cluster.name for one in projects}
+    me = query.user.get_username()
+    owners = {*query.values.get("owner", ()), *(row.owner_name for row in rows)} - {"me", me}
+    return {
+        listing.PROJECT: [(str(one.pk), one.name) for one in projects],
+        "owner": [("me", "Me"), *((name, name) for name in sorted(owners))],
+        "cluster": [
+            (str(pk), name) for pk, name in sorted(clusters.items(), key=lambda pair: pair[1])
+        ],
     }
-    for parameter, (label, values) in named.items():
-        if values:
-            url = _url(request, after=None, before=None, **{parameter: None})
-            yield ActiveFilter(label, ", ".join(values), url)
-
-
-def _url(request: HttpRequest, **changes: str | None) -> str:
-    """This address with some parameters changed; unknown ones are kept."""
-    query = request.GET.copy()
-    for name, value in changes.items():
-        query.pop(name, None)
-        if value:
-            query[name] = value
-    return f"{request.path}?{query.urlencode(safe=',')}" if query else request.path
 
 
 def _after(text: str, scopes: frozenset[int]) -> dict[int, int]:

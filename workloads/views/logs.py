@@ -1,19 +1,17 @@
 """The log of a workload for the scripts of its page, and as a file."""
 
 import re
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
 from uuid import UUID
 
-from asgiref.sync import sync_to_async
 from django.contrib.auth.decorators import login_required
-from django.core.handlers.asgi import ASGIRequest
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.views.decorators.http import require_GET
 
 from gangline.access.actor import actor_of
 from gangline.audit import actions
 from gangline.audit import services as audit
+from gangline.web.streaming import streamed
 from workloads.logs import searching
 from workloads.logs.cleaning import plain
 from workloads.logs.cursors import BadCursor
@@ -88,8 +86,9 @@ def download(request: HttpRequest, workload_id: UUID) -> HttpResponse | Streamin
     # Names of workloads and pods are letters, digits and hyphens: nothing ends the header early.
     name = f"{workload.name}-attempt{attempt.no}"
     name += (f"-{chosen}" if chosen else "") + ("-times" if with_prefix else "") + ".log"
-    return StreamingHttpResponse(
-        _in_thread(pieces) if isinstance(request, ASGIRequest) else pieces,
+    return streamed(
+        request,
+        pieces,
         content_type=TEXT,
         headers=_HARMLESS | {"Content-Disposition": f'attachment; filename="{name}"'},
     )
@@ -193,10 +192,3 @@ def _is_quiet(log: Log, page: Page, given: str) -> bool:
     window = page.window
     nothing = not window.lines and not window.grown and page.after == given
     return nothing and not log.has_ended(window) and log.attempt.no == log.workload.attempt_no
-
-
-async def _in_thread(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Each piece is read in a thread: a slow disk or a slow reader stops nobody else."""
-    following = sync_to_async(lambda: next(pieces, None), thread_sensitive=False)
-    while (piece := await following()) is not None:
-        yield piece

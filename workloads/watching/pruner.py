@@ -1,15 +1,17 @@
-"""Removes what is kept for a time only: deleted workloads, old drafts, request keys (R4)."""
+"""Removes what is kept for a time only: deleted workloads, drafts, request keys, sessions (R4)."""
 
 import logging
-import shutil
+import subprocess
 import threading
 from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
 from uuid import UUID
 
 from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
+from gangline.accounts.services import forget_failures
 from gangline.clusters.connections import acts_here
 from gangline.db.clock import db_now
 from gangline.db.leases import PRUNER, LeaseHolder
@@ -37,6 +39,9 @@ class Pruner:
             except DatabaseError as error:
                 log.warning("the database did not answer the pruner: %s", error)
                 pause = STANDBY_SECONDS
+            except Exception:
+                log.exception("the pruner broke off")
+                pause = EVERY_SECONDS
             close_old_connections()
             stop.wait(pause)
 
@@ -46,6 +51,8 @@ def prune(stop: threading.Event | None = None) -> bool:
     now = db_now()
     IdempotencyKey.objects.filter(expires_at__lte=now).delete()
     Draft.objects.filter(updated_at__lte=now - timedelta(days=DRAFT_DAYS)).delete()
+    import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
+    forget_failures(before=now - timedelta(days=1))
     oldest = now - timedelta(days=settings.GANGLINE.keep_deleted_days)
     gone = Workload.objects.filter(deleted_at__lte=oldest).select_related("cluster")
     left: set[UUID] = set()
@@ -54,9 +61,20 @@ def prune(stop: threading.Event | None = None) -> bool:
         if not rows:
             break
         for workload in rows:
-            if not acts_here(workload.cluster) or not _remove(workload):
+            if not acts_here(workload.cluster) or not _is_removed(workload):
                 left.add(workload.pk)
     return True
+
+
+def _is_removed(workload: Workload) -> bool:
+    """One workload that cannot be removed must not keep the others."""
+    try:
+        return _remove(workload)
+    except DatabaseError:
+        raise
+    except Exception:
+        log.exception("the deleted workload %s stays until it can be removed", workload.pk)
+        return False
 
 
 def _remove(workload: Workload) -> bool:
@@ -66,11 +84,13 @@ def _remove(workload: Workload) -> bool:
     """
     for kind in ("logs", "runs"):
         folder = Path(settings.GANGLINE.data_dir) / kind / str(workload.pk)
-        try:
-            if folder.exists():
-                shutil.rmtree(folder)
-        except OSError as error:
-            log.warning("files of a deleted workload stay until they can be removed: %s", error)
+        # Unlike `shutil.rmtree` it removes what is nested deeper than Python's stack.
+        done = subprocess.run(
+            ["/bin/rm", "-rf", "--", str(folder)], capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            why = (done.stderr.splitlines() or ["rm failed"])[0]
+            log.warning("files of a deleted workload stay until they can be removed: %s", why)
             return False
     workload.delete()
     return True

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
 from uuid import UUID
 
@@ -25,7 +25,7 @@ from gangline.db.locks import update_in_order
 from gangline.db.models import Lease
 from workloads import work_bell
 from workloads.models import Workload
-from workloads.services import admission, claims
+from workloads.services import admission, bulk, claims
 from workloads.services.reconcile import reconcile
 from workloads.watching.watcher import lease_name
 
@@ -39,6 +39,8 @@ MOST_RINGS = 500
 REST_SECONDS = 1.0
 """A workload whose pass broke, not just failed, is left alone for so long by this process."""
 SHORTEST_NAP = 0.01
+STEP = timedelta(seconds=1)
+"""A clock that falls back by more than this was put back."""
 
 
 class Publisher(Protocol):
@@ -60,6 +62,8 @@ class Ticker:
         self._publisher = None if is_embedded else _celery_publisher()
         self._tick: float = settings.GANGLINE.tick_seconds
         self._walked: dict[UUID, tuple[float, int]] = {}
+        self._ahead: timedelta | None = None
+        """By how much the clock was ahead of the monotonic one in the last round."""
 
     def run(self, stop: threading.Event) -> None:
         """Work until told to stop; what is running then is finished by whoever takes over."""
@@ -87,13 +91,24 @@ class Ticker:
     def round(self) -> float:
         """Admit and hand out what is due; return the seconds until something else will be."""
         clusters = list(Cluster.objects.all())
+        self._mind_the_clock()
         self._admit(clusters)
         ready = _ready(clusters)
         if self._publisher is not None and self._publisher.is_usable():
             self._ring_workers(self._publisher, ready)
         else:
             self._work_here(ready)
-        return self._nap()
+        bulk.turn()
+        return SHORTEST_NAP if bulk.is_due() else self._nap()
+
+    def _mind_the_clock(self) -> None:
+        """At the first round and after each step back: free what waits for a time long gone."""
+        now, last = db_now(), self._ahead
+        self._ahead = now - datetime.fromtimestamp(time.monotonic(), UTC)
+        if last is None or self._ahead < last - STEP:
+            freed = claims.after_step_back(now=now)
+            if freed:
+                log.warning("the clock was put back; %s workloads are looked at again", freed)
 
     def _admit(self, clusters: Sequence[Cluster]) -> None:
         for cluster in clusters:

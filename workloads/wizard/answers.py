@@ -51,10 +51,12 @@ def to_step(desk: Desk, step: Step, what: str) -> HttpResponse:
     return SeeOther(step_url(desk, wanted if wanted in desk.steps else Step.REVIEW))
 
 
-def rehearsed(desk: Desk) -> HttpResponse:
-    """Check: ask the cluster, keep what it says with the draft, show it in Review."""
+def rehearsed(request: HttpRequest, desk: Desk) -> HttpResponse:
+    """Dry run: ask the cluster, keep its answer with the draft, show it in Review."""
     if desk.draft is not None and desk.preview is not None and desk.request is not None:
         rehearsal.ask(desk.draft, desk.preview, desk.request)
+    if APPLY in request.headers:
+        return page(request, StepPage(desk, Step.REVIEW))
     return SeeOther(f"{step_url(desk, Step.REVIEW, check=CLUSTER)}#{CLUSTER_CHECK}")
 
 
@@ -62,7 +64,7 @@ def leave(request: HttpRequest, desk: Desk) -> HttpResponse:
     """To the table, with the way back."""
     messages.success(
         request,
-        format_html('Saved as a draft. <a href="{}">Go on with it</a>', step_url(desk, Step.SETUP)),
+        format_html('Draft saved. <a href="{}">Continue</a>', step_url(desk, Step.SETUP)),
     )
     return SeeOther(reverse("workload-list"))
 
@@ -81,19 +83,22 @@ def explain(desk: Desk, step: Step, gesture: Gesture) -> HttpResponse:
     return SeeOther(step_url(desk, step, explain=gesture.what))
 
 
-def autosaved(request: HttpRequest, desk: Desk, step: Step) -> JsonResponse:
+def autosaved(request: HttpRequest, desk: Desk, step: Step, *, checked: bool) -> JsonResponse:
     """What scripts show after an automatic save: the time, the summary, what controls come to."""
-    step_page = StepPage(desk, step)
+    step_page = StepPage(desk, step, checked=checked)
     context = step_page.context()
     fields = [field for section in context["sections"] for field in section.fields]
-    live = [step_page.setup.name] if step is Step.SETUP else []
+    if step is Step.SETUP:
+        fields = [step_page.setup.name]
+    list_of_problems = render_to_string("wizard/problems.html", context, request).strip()
     return JsonResponse(
         {
             "saved": context["saved_at"],
             "version": context["version"],
             "summary": render_to_string("wizard/summary.html", context, request),
             "echoes": {f.path: _part("echo_text", f) for f in fields if not f.wide},
-            "errors": {f.path: _part("errors", f) if f.errors else "" for f in live},
+            "errors": {f.path: _part("errors", f) if f.errors else "" for f in fields},
+            "problems": list_of_problems,
             "chips": {f.path: _part("chip", f) for f in fields if f.control != "rows"},
         }
     )

@@ -107,7 +107,7 @@ class Desk:
     def _fit(self, available: bool, reason: str, frameworks: Sequence[str]) -> tuple[bool, str]:
         framework = self.choices.framework
         if available and frameworks and framework not in frameworks:
-            return False, f"It has no {framework}."
+            return False, f"{framework} is not installed in this runtime."
         return available, reason
 
     @cached_property
@@ -237,7 +237,16 @@ class Desk:
                 Problem(Role.WORKLOAD, PROJECT, "required", "is required", "", accepted,
                         label="Project")
             ]  # fmt: skip
-        return list(self.preview.problems)
+        return [self._as_typed(problem) for problem in self.preview.problems]
+
+    def _as_typed(self, problem: Problem) -> Problem:
+        """A number with a unit as the two controls hold it, not as the spec reads it."""
+        inputs = self.state.master if problem.role is Role.MASTER else self.state.worker
+        typed = inputs.scalars.get(problem.path)
+        if typed is None or not typed.unit or problem.value in (None, ""):
+            return problem
+        is_number = typed.text.strip()[:1].isdigit()
+        return problem.at(value=f"{typed.text} {typed.unit}" if is_number else typed.text)
 
     def setup_problems(self, posted: Mapping[str, str]) -> list[Problem]:
         """What was posted in Set-up and cannot be, though something else can stand in for it."""

@@ -18,7 +18,7 @@ from workloads.services.submission import Preview
 from workloads.wizard import drafts, setup_page
 from workloads.wizard.desk import NO_PROJECT, Desk
 from workloads.wizard.review import Review, copied_effective
-from workloads.wizard.state import FRAMEWORK, NAME, SETUP_FIELDS
+from workloads.wizard.state import FRAMEWORK, SETUP_FIELDS
 from workloads.wizard.steps import Step, after, before, by_half, problems_of, step_of
 from workloads.wizard.verdicts import summary_of
 
@@ -65,8 +65,9 @@ class StepPage:
 
     @property
     def here(self) -> list[Problem]:
-        """Problems to show at the fields of this page."""
-        return problems_of(self.step, self.all_problems) if self.checked else []
+        """Problems to show at the fields of this page; what is merely empty waits for a check."""
+        found = problems_of(self.step, self.all_problems)
+        return found if self.checked else [p for p in found if p.value not in (None, "")]
 
     @property
     def objections(self) -> list[Problem]:
@@ -76,17 +77,14 @@ class StepPage:
     @property
     def told(self) -> list[Problem]:
         """What the page begins with; Review has a place of its own for what the cluster says."""
-        if self.step is Step.REVIEW or not self.checked:
-            return self.here
-        return [*self.here, *self.objections]
+        if not self.checked:
+            return []
+        return self.here if self.step is Step.REVIEW else [*self.here, *self.objections]
 
     @cached_property
     def setup(self) -> setup_page.SetupPage:
-        """Set-up's fields. That a name is taken is said at once: it is nobody's typing error."""
-        told = self.here or [p for p in self.desk.problems if (p.path, p.rule) == (NAME, "unique")]
-        told = [*told, *self.objections]
         rule = self.desk.policy.rule(Role.WORKER, FRAMEWORK)
-        return setup_page.SetupPage(self.desk.choices, rule, told)
+        return setup_page.SetupPage(self.desk.choices, rule, [*self.here, *self.objections])
 
     def context(self) -> dict[str, Any]:
         """Everything that all steps have in common, and what this one adds."""
@@ -99,7 +97,7 @@ class StepPage:
             "lead": self._lead(),
             "sections": sections,
             "summary": summary_of(desk, self._worth_telling()),
-            "summary_problems": self._linked(self._worth_telling()),
+            "first_problem_url": self._first_url,
             "notices": [str(n) for n in desk.preview.resolution.notices] if desk.preview else [],
             "problems": [Told(text, target_of(p)) for text, p in self._sentences()],
             "version": self._version,
@@ -135,6 +133,7 @@ class StepPage:
         same = "Same as the workers, except:" if differences else "Same as the workers."
         return {
             "checks": review.checks(self.field_url),
+            "rehearse": not self.all_problems and not (desk.heard and desk.heard.is_current),
             "worker_lines": review.lines(Role.WORKER),
             "worker_pods": count(preview.totals.workers, "pod"),
             "has_master": desk.has_master,
@@ -158,7 +157,7 @@ class StepPage:
         links = []
         for step in self.desk.steps:
             told = [*self.all_problems, *self.desk.objections]
-            wrong = len(problems_of(step, told)) if step is not Step.REVIEW else 0
+            wrong = len(problems_of(step, told))
             tried = step in visited and (step is not self.step or self.checked)
             links.append(
                 StepLink(
@@ -166,7 +165,8 @@ class StepPage:
                     value=step,
                     is_current=step is self.step,
                     is_done=step in visited and not wrong,
-                    problems=wrong if tried else 0,
+                    # Review shows the others' problems: counted there, they would count twice.
+                    problems=wrong if tried and step is not Step.REVIEW else 0,
                     sections=[(s.title, f"#{s.id}", _amount(s)) for s in sections]
                     if step is self.step and self._shows_sections
                     else (),
@@ -191,9 +191,10 @@ class StepPage:
             or (self.checked and step_of(p) is self.step)
         ]
 
-    def _linked(self, problems: Sequence[Problem]) -> list[tuple[str, str]]:
-        told = by_half([(p.role, f"{p.label or p.path}: {p.message}") for p in problems])
-        return [(text, self.field_url(p)) for text, p in zip(told, problems, strict=True)]
+    @property
+    def _first_url(self) -> str:
+        """The first field that is worth mending: the summary counts, the fields tell."""
+        return next(filter(None, map(self.field_url, self._worth_telling())), "")
 
     def _sentences(self) -> list[tuple[str, Problem]]:
         sentences = by_half([(p.role, p.sentence) for p in self.told])
@@ -213,14 +214,14 @@ class StepPage:
         name = self.desk.choices.name
         of = f"of {name} " if name else ""
         if self.step is Step.SETUP:
-            return "Where it runs, what kind of training it is, and its name."
+            return "Name, place and kind of the workload."
         if self.step is Step.WORKERS:
             alone = self.desk.configuration == WORKERS_ONLY
             rest = "." if alone else ". The master follows in the next step."
             return f"What every worker {of}runs, and on what{rest}"
         if self.step is Step.MASTER:
             return "Off: the master is set up like a worker. On: change only what differs."
-        return "Exactly this will be submitted; each value says where it comes from."
+        return "This is what will be submitted; each value says where it comes from."
 
     def _saved_at(self) -> str:
         moment = drafts.saved_at(self.desk.draft)

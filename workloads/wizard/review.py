@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.utils import timezone
+from django.utils.text import capfirst, get_text_list
 
 from gangline.policies.engine import Effective
 from gangline.spec.catalogue import Kind, SpecField, catalogue
@@ -79,9 +80,9 @@ class Review:
         policy = [p for p in problems if p.source and p not in name]
         values = [p for p in problems if p not in name and p not in policy]
         return [
-            self._check(values, "Every value is valid", "Values are missing or wrong", field_url),
+            self._check(values, "All values are valid", "Values are missing or wrong", field_url),
             self._check(
-                policy, "Fits the policy" + self._project_words, "Does not fit", field_url,
+                policy, "Complies with the policy" + self._project_words, "Not allowed", field_url,
                 good_text=self._rules_words,
             ),
             self._check(
@@ -109,7 +110,7 @@ class Review:
         ]
         scopes = {row.scope for row in rows}
         if not rows:
-            return "No rules hold here."
+            return "No policy applies."
         return f"{count(len(rows), 'rule')} in {count(len(scopes), 'scope')}."
 
     def _check(
@@ -132,22 +133,21 @@ class Review:
         """What the cluster itself said when it was asked. Only a full answer is a good one."""
         heard = self.desk.heard
         if heard is None:
-            text = "Check asks the cluster what it would say, without creating anything."
-            return self._heard("info", "The cluster was not asked yet", text)
+            return self._heard("info", "Not tested yet", "A dry run creates nothing.")
         told, at = heard.rehearsal, f"{timezone.localtime(heard.at):%H:%M:%S}"
-        asked = f" about {_listed(told.asked)}" if told.asked else ""
-        when = f"Asked {heard.cluster} at {at}{asked}"
-        when += "." if heard.is_current else ", before your last changes: check again."
+        asked = f" ({get_text_list(list(told.asked), 'and')})" if told.asked else ""
+        when = f"Dry run on {heard.cluster} at {at}{asked}"
+        when += "." if heard.is_current else ", before your last changes."
         doubts = tuple(f"Not checked: {doubt}" for doubt in told.doubts)
         if told.problems:
             problems = _told(told.problems, field_url)
-            return self._heard("bad", "The cluster would not accept it", when, problems, doubts)
+            return self._heard("bad", "The cluster rejected this workload", when, problems, doubts)
         if not heard.is_current:
-            return self._heard("info", "The cluster has to be asked again", when)
+            return self._heard("info", "Changed since the last dry run", when)
         if heard.is_accepted:
-            return self._heard("good", "The cluster would accept it", when)
-        part = "The cluster could only be asked in part"
-        title = part if told.asked else "The cluster could not check it yet"
+            return self._heard("good", "The cluster would accept this workload", when)
+        part = "The dry run could not check everything"
+        title = part if told.asked else "The dry run could not be made"
         return self._heard("warn", title, when, notes=doubts)
 
     @staticmethod
@@ -216,7 +216,7 @@ class Review:
             old = earlier.get(item.get(spec.item_key))
             changed = bool(self.copied) and old != item
             yield Line(
-                label=f"{_capital(spec.ui.item or spec.label)} {item.get(spec.item_key, '')}",
+                label=f"{capfirst(spec.ui.item or spec.label)} {item.get(spec.item_key, '')}",
                 value=item_in_words(spec, item),
                 origin=self._origin(origin.source),
                 by_policy=_by_policy(origin.source),
@@ -288,15 +288,6 @@ def _told(found: Sequence[Problem | Advice], field_url: Any) -> tuple[tuple[str,
     """Sentences with the address of their field."""
     sentences = by_half([(one.role, one.sentence) for one in found])
     return tuple(zip(sentences, map(field_url, found), strict=True))
-
-
-def _listed(words: Sequence[str]) -> str:
-    """``a, b and c``."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1])))
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _by_policy(source: str) -> bool:

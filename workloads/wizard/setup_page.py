@@ -213,7 +213,6 @@ class SetupPage:
             help=help_,
             required=True,
             mono=True,
-            is_live=True,
         )
 
     def _view(self, field: str, label: str, *, control: str = "text", **more: object) -> FieldView:

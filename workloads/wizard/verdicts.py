@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS
 from gangline.spec.problems import Problem
-from gangline.spec_forms.limits import capital
 from gangline.spec_forms.words import count
 from gangline.web import formats
 from workloads.services.submission import Preview, Totals
@@ -20,15 +19,15 @@ VERDICT_TONES = {
 MOST_NAMED = 4
 _HEADLINES = {
     "starts": "Starts at once",
-    "waits": "Waits for room",
+    "waits": "Will wait",
     "cannot": "Cannot start",
-    "unknown": "Room not known",
+    "unknown": "Capacity not known",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """A verdict at a glance. With problems nothing starts, whatever room there is."""
+    """A verdict at a glance: with problems nothing starts, and every obstacle is named."""
 
     tone: str
     icon: str
@@ -40,9 +39,13 @@ class Headline:
         verdict = preview.verdict
         tone, icon = VERDICT_TONES[verdict.kind]
         words = _HEADLINES[verdict.kind]
-        if verdict.kind in ("starts", "unknown") and preview.problems:
-            return cls("info", "info-circle", "Not ready to start", _to_mend(preview.problems))
-        return cls(tone, icon, words, _without_headline(verdict.sentence, words))
+        if not preview.problems:
+            return cls(tone, icon, words, verdict.sentence)
+        text = _to_mend(preview.problems)
+        if verdict.kind == "cannot":
+            return cls(tone, icon, words, f"{verdict.sentence} {text}")
+        also = f" {verdict.sentence}" if verdict.kind == "waits" else ""
+        return cls("info", "info-circle", "Not ready", f"{text}{also}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +56,7 @@ class Summary:
     icon: str
     verdict: str
     text: str
+    quota: str
     line: str
     facts: Sequence[tuple[str, str]]
     problems: Sequence[Problem]
@@ -63,7 +67,7 @@ def summary_of(desk: Desk, problems: Sequence[Problem]) -> Summary:
     preview = desk.preview
     if preview is None:
         return Summary(
-            "warn", "alert-triangle", "", "There is no project to put it in.", "", (), ()
+            "warn", "alert-triangle", "", "You have no project for a workload.", "", "", (), ()
         )
     head = Headline.of(preview)
     totals = preview.totals
@@ -86,6 +90,7 @@ def summary_of(desk: Desk, problems: Sequence[Problem]) -> Summary:
         icon=head.icon,
         verdict="" if head.words == _HEADLINES["unknown"] else f"{head.words}.",
         text=head.text,
+        quota=preview.verdict.quota,
         line=f"{pods_in_words(totals)} · {gpus}",
         facts=facts,
         problems=problems,
@@ -93,25 +98,17 @@ def summary_of(desk: Desk, problems: Sequence[Problem]) -> Summary:
 
 
 def _to_mend(problems: Sequence[Problem]) -> str:
-    """``Still to fill in: Name, Command. To correct: CPU request.``"""
+    """``Still to fill in: Name, Command. To fix: CPU request.``"""
     missing = _labels(p for p in problems if p.rule == "required")
     wrong = _labels(p for p in problems if p.rule != "required")
     told = [f"Still to fill in: {missing}."] if missing else []
-    return " ".join([*told, f"To correct: {wrong}."] if wrong else told)
+    return " ".join([*told, f"To fix: {wrong}."] if wrong else told)
 
 
 def _labels(problems: Iterable[Problem]) -> str:
     names = list(dict.fromkeys(p.label or p.path for p in problems))
     more = len(names) - MOST_NAMED
     return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
-
-
-def _without_headline(sentence: str, head: str) -> str:
-    """The sentence, not saying again what stands before it in bold."""
-    for said in (f"{head}.", "Would wait.", "Would start at once:"):
-        if sentence.startswith(said):
-            return capital(sentence.removeprefix(said).strip())
-    return sentence
 
 
 def pods_in_words(totals: Totals) -> str:

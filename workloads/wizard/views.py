@@ -10,7 +10,6 @@ from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.html import format_html
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -20,7 +19,7 @@ from gangline.lib.texts import whole
 from gangline.spec.problems import InvalidSpec, Problem, Role
 from gangline.web.confirm import Question, ask
 from gangline.web.errors import Refusal
-from workloads.models import Attempt, Draft, Workload
+from workloads.models import Attempt, Draft
 from workloads.services.submission import ClusterUnreachable, NameTaken, TooManyWaiting
 from workloads.wizard import answers, creation, drafts, explaining, origins, rehearsal
 from workloads.wizard.answers import SeeOther
@@ -112,11 +111,11 @@ def _answer(
     request: HttpRequest, desk: Desk, here: Step, gesture: Gesture, posted: PostedStep
 ) -> HttpResponse:
     if gesture.verb == AUTOSAVE:
-        return answers.autosaved(request, desk, here)
+        return answers.autosaved(request, desk, here, checked="check" in request.GET)
     if gesture.verb == CREATE and here is Step.REVIEW:
         return _create(request, desk)
     if gesture.verb == CHECK:
-        return answers.rehearsed(desk)
+        return answers.rehearsed(request, desk)
     if gesture.verb == TO_STEP:
         return answers.to_step(desk, here, gesture.what)
     if gesture.verb == LEAVE:
@@ -159,8 +158,7 @@ def _create(request: HttpRequest, desk: Desk) -> HttpResponse:
         raise PermissionDenied(Refusal(refusal.sentence)) from refusal
     except NotVisible as error:
         raise Http404 from error
-    _tell_created(request, workload)
-    return SeeOther(reverse("workload-list"))
+    return SeeOther(_detail(workload.pk))
 
 
 def _told(refusal: Exception) -> tuple[list[Problem], int]:
@@ -170,17 +168,8 @@ def _told(refusal: Exception) -> tuple[list[Problem], int]:
         return [refusal.problem], 422
     status = 429 if isinstance(refusal, TooManyWaiting) else 503
     return [
-        Problem(Role.WORKLOAD, "", "later", f"cannot be created now. {refusal}", label="It")
+        Problem(Role.WORKLOAD, "", "later", f"cannot be created now. {refusal}", label="Workload")
     ], status
-
-
-def _tell_created(request: HttpRequest, workload: Workload) -> None:
-    messages.success(
-        request,
-        format_html(
-            'Training {} was created. <a href="{}">Open</a>', workload.name, _detail(workload.pk)
-        ),
-    )
 
 
 def _submitted(request: HttpRequest, draft: Draft) -> HttpResponse:
@@ -220,7 +209,7 @@ def start(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def discard(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
-    """GET asks, POST throws the draft away."""
+    """GET asks, POST discards the draft."""
     actor = actor_of(request, "form")
     try:
         row = drafts.find(owner=actor.user, draft_id=draft)
@@ -231,7 +220,7 @@ def discard(request: HttpRequest, draft: uuid.UUID) -> HttpResponse:
         raise Http404 from error
     except AlreadySubmitted as done:
         return SeeOther(_detail(done.workload_id))
-    messages.success(request, "The draft was thrown away.")
+    messages.success(request, "Draft discarded.")
     return SeeOther(reverse("home"))
 
 
@@ -240,9 +229,9 @@ def _ask_to_discard(request: HttpRequest, draft: Draft | None) -> HttpResponse:
         raise NotVisible
     name = drafts.name_of(draft)
     question = Question(
-        title=f"Throw away the draft {name}?" if name else "Throw away this draft?",
-        text="What was typed in it is gone then. Workloads are not touched.",
-        verb="Throw away",
+        title=f"Discard the draft {name}?" if name else "Discard this draft?",
+        text="A discarded draft cannot be recovered.",
+        verb="Discard",
         action=request.path,
         cancel_url=reverse("home"),
         is_harmful=True,
@@ -292,5 +281,4 @@ def _run(request: HttpRequest, actor: Actor, draft: Draft) -> HttpResponse:
         return SeeOther(reverse("draft-step", args=[draft.pk, Step.REVIEW]) + "?check=1")
     except NotAllowed as refusal:
         raise PermissionDenied(Refusal(refusal.sentence)) from refusal
-    _tell_created(request, workload)
     return SeeOther(_detail(workload.pk))

@@ -1,5 +1,6 @@
 """Ends sessions that were idle for 8 hours or opened 24 hours ago."""
 
+import logging
 import time
 from importlib import import_module
 from typing import Any
@@ -7,9 +8,19 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import SESSION_KEY, logout
 from django.contrib.auth.signals import user_logged_in
+from django.contrib.sessions.backends.base import SessionBase, UpdateError
+from django.db import OperationalError
 from django.dispatch import receiver
-from django.http import HttpRequest
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseForbidden,
+    HttpResponseRedirect,
+)
+from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
+
+log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 8 * 3600
 ABSOLUTE_SECONDS = 24 * 3600
@@ -17,25 +28,52 @@ SEEN_EVERY = 300
 """A busy session is written once in this many seconds, not on every request."""
 
 STARTED, SEEN = "started_at", "seen_at"
+NEW_PASSWORD = "new_password"  # noqa: S105
+"""Key of sessions that were opened with a temporary password."""
 
 
 class CurrentSession(MiddlewareMixin):
     """Reads the two times of the session. Requests without a session cost nothing."""
 
-    def process_request(self, request: HttpRequest) -> None:
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
         with_token = request.path.startswith("/api/") and "HTTP_AUTHORIZATION" in request.META
         if with_token or settings.SESSION_COOKIE_NAME not in request.COOKIES:
-            return
+            return None
         session = request.session
         if SESSION_KEY not in session:
-            return
+            return None
         now = int(time.time())
         started, seen = session.get(STARTED, 0), session.get(SEEN, 0)
         if now - started > ABSOLUTE_SECONDS or now - seen > IDLE_SECONDS:
             logout(request)
             request.META["gangline.session_ended"] = "1"
-        elif now - seen > SEEN_EVERY:
+            return None
+        if now - seen > SEEN_EVERY:
             session[SEEN] = now
+            self._save(session)
+        if session.get(NEW_PASSWORD):
+            return self._new_password(request)
+        return None
+
+    def _new_password(self, request: HttpRequest) -> HttpResponse | None:
+        """With a password that somebody else knows one may replace it or leave."""
+        if not getattr(request.user, "password_is_temporary", False):
+            del request.session[NEW_PASSWORD]
+            return None
+        there = reverse("account-password")
+        if request.path in (there, reverse("logout")):
+            return None
+        if request.path.startswith("/api/"):
+            return HttpResponseForbidden()
+        return HttpResponseRedirect(there)
+
+    def _save(self, session: SessionBase) -> None:
+        """A database that takes no writes can still be read."""
+        try:
+            session.save()
+        except (OperationalError, UpdateError) as error:
+            log.warning("the use of a session could not be noted: %r", error)
+        session.modified = False
 
 
 def is_session_alive(key: str | None) -> bool:

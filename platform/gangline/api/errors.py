@@ -11,15 +11,14 @@ from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
+from gangline.db.outages import outage
 from gangline.lib.answers import error_body
-from gangline.spec.problems import InvalidSpec
+from gangline.spec.problems import InvalidSpec, Problem, Role
 
 from .parsing import BadBody
 
 log = logging.getLogger(__name__)
 
-_NO_ROOM = ("disk is full", "No space left")
-"""What SQLite and PostgreSQL say of a full disk."""
 NOT_FOUND = "There is nothing at this address, or you may not see it."
 
 Answer = tuple[int, dict[str, Any]]
@@ -63,9 +62,7 @@ def _answer(
     incident = request.META.get("gangline.request_id", "") if request is not None else ""
     log.exception("API request %s failed", incident, exc_info=error)
     if isinstance(error, OperationalError):
-        is_full = any(words in str(error) for words in _NO_ROOM)
-        why = "The disk of the database is full." if is_full else "The database is busy."
-        busy = error_body(503, why, f"Try again. Incident {incident}.")
+        busy = error_body(503, f"{outage(error)}.", f"Try again. Incident {incident}.")
         return 503, busy, {"Retry-After": "2"}
     return 500, error_body(500, "Something went wrong on our side.", f"Incident {incident}."), {}
 
@@ -84,9 +81,10 @@ def _of_drf(error: exceptions.APIException) -> tuple[int, dict[str, Any], dict[s
         405: "This address does not know the method.",
         415: "Send the body as application/json.",
     }.get(code, str(error.detail))
-    if isinstance(error, exceptions.AuthenticationFailed):
-        message = str(error.detail)
     problems = error.problems if isinstance(error, BadBody) else ()
+    if isinstance(error, exceptions.AuthenticationFailed):
+        message, why = str(error.detail), str(error.get_codes())
+        problems = (Problem(Role.WORKLOAD, "authorization", why, "is refused"),)
     return code, error_body(code, message, problems=problems), headers
 
 

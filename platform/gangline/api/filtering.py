@@ -1,5 +1,6 @@
 """``filterBy``: conditions on a fixed list of fields, never a lookup named by the caller."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +16,9 @@ from .paging import BadQuery
 MOST_CONDITIONS = 20
 LONGEST_VALUE = 200
 OPERATORS = ("==", "!=", "<=", ">=", "=@", "!@", "=^", "=$")
+_CONDITION = rf"\s*[A-Za-z]+(?:{'|'.join(map(re.escape, OPERATORS))})[^,]+"
+PATTERN = f"^(?:{_CONDITION})?(?:,(?:{_CONDITION})?)*$"
+"""Of ``filterBy``, for the description."""
 _TEXT = {"=@": "icontains", "!@": "icontains", "=^": "istartswith", "=$": "iendswith"}
 _ORDERED = {"<=": "lte", ">=": "gte"}
 
@@ -56,6 +60,8 @@ class Filter:
     column: str
     read: Callable[[str], Any] = text
     is_text: bool = True
+    where: Callable[[Any], Q] | None = None
+    """What holds for rows with the value, where it is more than a comparison with the column."""
 
 
 def number(column: str) -> Filter:
@@ -100,6 +106,11 @@ def _condition(part: str, fields: Mapping[str, Filter]) -> Iterator[Q]:
         wanted = known.read(value)
     except NotAValue as error:
         raise BadQuery(f"filterBy needs {error} for {name}, not {value[:60]!r}.") from error
+    if known.where is not None:
+        if operator not in ("==", "!="):
+            raise BadQuery(f"filterBy can compare {name} with == and != only.")
+        yield ~known.where(wanted) if operator == "!=" else known.where(wanted)
+        return
     lookup = _TEXT.get(operator) or _ORDERED.get(operator)
     condition = Q(**{f"{known.column}__{lookup}" if lookup else known.column: wanted})
     yield ~condition if operator.startswith("!") else condition

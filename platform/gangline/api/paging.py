@@ -90,8 +90,8 @@ def answer(key: str, rows: list[Any], page: Page, *, cursor: str = "") -> dict[s
 
 
 def whole_number(text: str | None, name: str, default: int, least: int, most: int) -> int:
-    """A parameter in ASCII digits between two bounds; ``default`` when it is absent or empty."""
-    if text is None or text == "":
+    """A parameter in ASCII digits between two bounds; ``default`` when it is absent."""
+    if text is None:
         return default
     if not (text.isascii() and text.isdigit()) or len(text) > 9 or not least <= int(text) <= most:
         raise BadQuery(f"{name} must be a whole number from {least} to {most}.")

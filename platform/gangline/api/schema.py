@@ -43,6 +43,11 @@ def reference(name: str) -> Schema:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
+def between(least: int, most: int) -> Schema:
+    """A whole number with its bounds."""
+    return {"type": "integer", "minimum": least, "maximum": most}
+
+
 def family(make: Callable[[], dict[str, Schema]]) -> None:
     """Publish components that are made anew whenever the description is written."""
     _families.append(make)

@@ -1,6 +1,6 @@
 """Signing in and out, and what happens to tokens, heard by signal: accounts stand below."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from axes.signals import user_locked_out
@@ -9,7 +9,7 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 
 from gangline.accounts import signals
-from gangline.accounts.models import ApiToken, User
+from gangline.accounts.models import ApiToken, TokenSession, User
 
 from . import actions
 from .services import record, record_denied
@@ -17,16 +17,14 @@ from .services import record, record_denied
 
 @dataclass(frozen=True, slots=True)
 class _Visitor:
-    user: User
+    user: User | None
     channel: str = "form"
     token_kid: str = ""
     address: str = ""
     request_id: str = ""
 
 
-def _visitor(user: Any, request: HttpRequest | None) -> _Visitor | None:
-    if not isinstance(user, User):
-        return None
+def _visitor(user: User | None, request: HttpRequest | None) -> _Visitor:
     meta = request.META if request is not None else {}
     return _Visitor(
         user=user,
@@ -42,6 +40,14 @@ def _signed_in(sender: Any, request: HttpRequest | None, user: Any, **_: Any) ->
         _about_user(actions.SIGN_IN, user, _visitor(user, request))
 
 
+@receiver(signals.tokens_granted)
+def _tokens_granted(sender: Any, session: TokenSession, request: HttpRequest, **_: Any) -> None:
+    actor = _visitor(session.user, request)
+    if actor is not None:
+        actor = replace(actor, channel="api", token_kid=session.kid)
+    _about_user(actions.SIGN_IN, session.user, actor)
+
+
 @receiver(user_logged_out)
 def _signed_out(sender: Any, request: HttpRequest | None, user: Any, **_: Any) -> None:
     if isinstance(user, User):
@@ -49,17 +55,22 @@ def _signed_out(sender: Any, request: HttpRequest | None, user: Any, **_: Any) -
 
 
 @receiver(user_login_failed)
-def _failed(sender: Any, credentials: dict[str, Any], **_: Any) -> None:
-    _kept_out(actions.SIGN_IN_FAILED, str(credentials.get("username") or ""))
+def _failed(
+    sender: Any, credentials: dict[str, Any], request: HttpRequest | None = None, **_: Any
+) -> None:
+    _kept_out(actions.SIGN_IN_FAILED, str(credentials.get("username") or ""), request)
 
 
 @receiver(user_locked_out)
-def _locked(sender: Any, username: str | None = None, **_: Any) -> None:
-    _kept_out(actions.SIGN_IN_LOCKED, username or "")
+def _locked(
+    sender: Any, username: str | None = None, request: HttpRequest | None = None, **_: Any
+) -> None:
+    _kept_out(actions.SIGN_IN_LOCKED, username or "", request)
 
 
-def _kept_out(action: str, username: str) -> None:
-    record_denied(actor=None, action=action, object_type="user", object_name=username)
+def _kept_out(action: str, username: str, request: HttpRequest | None) -> None:
+    visitor = _visitor(None, request)
+    record_denied(actor=visitor, action=action, object_type="user", object_name=username)
 
 
 @receiver(signals.token_made)
@@ -84,8 +95,8 @@ def _about_token(action: str, token: ApiToken, by: User | None) -> None:
 
 
 @receiver(signals.link_made)
-def _link_made(sender: Any, user: User, **_: Any) -> None:
-    _about_user(actions.LINK_CREATE, user, None)
+def _link_made(sender: Any, user: User, by: User | None, **_: Any) -> None:
+    _about_user(actions.LINK_CREATE, user, _Visitor(user=by) if by else None)
 
 
 def _about_user(action: str, user: User, actor: _Visitor | None) -> None:

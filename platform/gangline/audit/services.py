@@ -19,10 +19,13 @@ SECRET_WORDS = ("password", "secret", "token", "credential", "private_key")
 
 
 class Acting(Protocol):
-    """Who acts: `gangline.access.actor.Actor`, which stands above this package."""
+    """Who acts: `gangline.access.actor.Actor`, which stands above this package.
+
+    Without a user it is a visitor who has not signed in.
+    """
 
     @property
-    def user(self) -> User: ...
+    def user(self) -> User | None: ...
     @property
     def channel(self) -> str: ...
     @property
@@ -52,7 +55,7 @@ def record(
     return AuditEntry.objects.create(
         at=at or db_now(),
         actor=actor.user if actor else None,
-        actor_name=(actor.user.username if actor else "system")[:150],
+        actor_name=_name(actor)[:150],
         channel=actor.channel if actor else "system",
         action=action,
         object_type=object_type,
@@ -66,6 +69,12 @@ def record(
         token_kid=actor.token_kid if actor else "",
         request_id=actor.request_id if actor else "",
     )
+
+
+def _name(actor: Acting | None) -> str:
+    if actor is None:
+        return "system"
+    return actor.user.username if actor.user else "anonymous"
 
 
 def record_denied(

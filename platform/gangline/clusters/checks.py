@@ -188,12 +188,15 @@ def _tried(trial: Trial, health: Health, steps: list[Step], tell: Callable[[Step
 
 
 def check(*, actor: Actor, cluster: Cluster) -> None:
-    """Begin a connection check; the audit log gets its end. The actor may edit the cluster."""
+    """Begin a check once what was changed is stored; the audit log gets its end."""
 
     def after(health: Health) -> None:
         _audit(actor, actions.CLUSTER_CHECK, cluster, health)
 
-    start(cluster, after=after)
+    def begin() -> None:
+        start(cluster, after=after)
+
+    transaction.on_commit(begin)
 
 
 def replace_credential(

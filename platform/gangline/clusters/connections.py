@@ -167,6 +167,7 @@ def site() -> Site:
         own=tuple(own),
         declared_gpus=known.local_gpus,
         roots=_roots(),
+        hidden=(known.sealing_keys, *known.local_hidden),
         examples_dir=RESOURCES / "examples",
         use_sandbox=False if known.local_sandbox == "off" else None,
     )

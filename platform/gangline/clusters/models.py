@@ -8,9 +8,10 @@ from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 
+from gangline.db.versioned import Versioned
 from gangline.drivers.kind import ClusterKind
 from gangline.drivers.registry import DRIVERS
-from gangline.resources.models import TreeNode, Versioned
+from gangline.resources.models import TreeNode
 from gangline.scopes.models import ScopeKind
 
 

@@ -167,6 +167,9 @@ def _frameworks(request: HttpRequest, cluster: Cluster) -> dict[str, Any]:
 
 def _check(request: HttpRequest, cluster: Cluster) -> dict[str, Any]:
     progress = checks.progress(cluster)
+    if progress is not None and _is_outdated(progress, cluster):
+        # A failure that stands under a green badge tells nothing but how it was once.
+        progress = None
     context: dict[str, Any] = {
         "cluster": cluster,
         "progress": progress,
@@ -201,6 +204,16 @@ def _orphans(request: HttpRequest, cluster: Cluster) -> dict[str, Any] | None:
     }
 
 
+def _is_outdated(progress: checks.Progress, cluster: Cluster) -> bool:
+    """Whether the last check failed and the cluster has answered since."""
+    if progress.is_running or progress.is_trial or progress.ended_at is None:
+        return False
+    failed = any(step.state == State.FAILED for step in progress.steps)
+    since = cluster.health_since
+    is_well = cluster.health == "Connected" and since is not None
+    return failed and is_well and since > progress.ended_at
+
+
 def summary(progress: checks.Progress) -> str:
     """The check in one sentence, for those who cannot see its steps."""
     if progress.is_running:
@@ -216,11 +229,11 @@ def summary(progress: checks.Progress) -> str:
     if failed:
         skipped = sum(step.state == State.SKIPPED for step in progress.steps)
         left = skipped + len(progress.to_come)
-        unseen = f"; {left} {'was' if left == 1 else 'were'} not looked at" if left else ""
+        unseen = f"; {left} {'was' if left == 1 else 'were'} not checked" if left else ""
         return f"{failed} step{'' if failed == 1 else 's'} failed{unseen}."
     if warned:
-        return f"It works; {warned} {'step is' if warned == 1 else 'steps are'} worth a look."
-    return "Everything is as it should be."
+        return f"Connected; {warned} {'step is' if warned == 1 else 'steps are'} worth a look."
+    return "All checks passed."
 
 
 def _may_edit(request: HttpRequest, cluster: Cluster) -> bool:

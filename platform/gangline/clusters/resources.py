@@ -5,12 +5,14 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Count, Q, QuerySet, Sum
+from django.db.models import Count, F, Q, QuerySet, Sum, Value
+from django.db.models.functions import Coalesce
 from django.dispatch import Signal
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import ngettext
 from pydantic import ValidationError as InvalidModel
 
 from gangline.access.actor import Actor
@@ -25,8 +27,8 @@ from gangline.lib.sealing import CannotSeal
 from gangline.resources.registry import get, register
 from gangline.resources.resource import Action, Nav, Panel, Resource, Wire
 from gangline.resources.services import create, delete
-from gangline.resources.tables import Filter, name_link, table
-from gangline.tables.columns import Column
+from gangline.resources.tables import column, name_column, table, time_column
+from gangline.tables import filters
 from gangline.web import components, formats
 
 from . import checks, connections, credentials, nodes, panels, services, twins
@@ -49,51 +51,46 @@ def sees_details(user: User, cluster: Cluster) -> bool:
     return can(user, Permission.CLUSTER_VIEW, cluster.scope)
 
 
-def _name(row: Any) -> SafeString:
-    link = name_link(row, "cluster")
-    if not row.strays:
-        return link
-    noun = "object" if row.strays == 1 else "objects"
-    url = get("cluster").url(row)
-    return format_html(
-        '{}<a class="sub" href="{}/checks#orphans">{} unmanaged {}</a>', link, url, row.strays, noun
-    )
-
-
 def _health(row: Cluster) -> SafeString:
     found = health_of(row)
     drawn = components.status(found, found.reason)
-    if found.since is None:
-        return drawn
-    return format_html(
-        '{}<span class="sub">Since {}</span>', drawn, components.time_ago(found.since)
-    )
+    if found.since is not None:
+        since = components.time_ago(found.since)
+        drawn = format_html('{}<span class="sub">Since {}</span>', drawn, since)
+    if row.strays:  # type: ignore[attr-defined]  annotated
+        url = f"{get('cluster').url(row)}/checks#orphans"
+        noun = ngettext("object", "objects", row.strays)  # type: ignore[attr-defined]
+        more = '{}<a class="sub" href="{}">{} unmanaged {}</a>'
+        drawn = format_html(more, drawn, url, row.strays, noun)  # type: ignore[attr-defined]
+    return drawn
 
 
+_CLUSTER = filters.choice("cluster", "Cluster", "cluster_id")
+_CLIENTS = (
+    filters.for_clients("name", "name"),
+    filters.for_clients("clusterId", "cluster_id", filters.Kind.ID),
+)
+_DATES = filters.dates("created", "Created", "created_at", wire="createdAt")
 CLUSTERS_TABLE = table(
     "clusters",
-    (
-        Column("name", "Cluster", _name, sort="name"),
-        Column("health", "Connection", _health, sort="health"),
-        Column("kind", "Kind", lambda row: row.engine.label, sort="kind"),
-        Column("version", "Version", lambda row: row.facts.get("version", "") or "–"),
-        Column("cpus", "CPU", lambda row: panels.meter(row, "cpus")),
-        Column("memory", "Memory", lambda row: panels.meter(row, "memory")),
-        Column("gpus", "GPU", lambda row: panels.meter(row, "gpus")),
-        Column(
-            "checked", "Last answer", lambda row: components.time_ago(row.last_ok_at),
-            sort="last_ok_at",
-        ),
-        Column("id", "ID", lambda row: format_html("<code>{}</code>", row.pk)),
-    ),
+    name_column("cluster", "Cluster"),
+    column("health", "Connection", "health", cell=_health, sort="health"),
+    column("kind", "Kind", "engine.label", sort="kind", width="m"),
+    column("version", "Version", "facts", text=lambda row: row.facts.get("version", ""),
+           cell=lambda row: row.facts.get("version", "") or formats.NOTHING, width="m"),
+    column("cpus", "CPU", "pk", cell=lambda row: panels.meter(row, "cpus"),
+           text=lambda row: row.capacity.get("cpus", ""), width="m"),
+    column("memory", "Memory", "pk", cell=lambda row: panels.meter(row, "memory"),
+           text=lambda row: row.capacity.get("memory", ""), width="m"),
+    column("gpus", "GPU", "gpu_count", cell=lambda row: panels.meter(row, "gpus"), width="m"),
+    column("id", "ID", "pk", is_default=False),
+    time_column("checked", "Last answer", "last_ok_at", is_default=False),
+    noun=("cluster", "clusters"),
     search=("name", "description"),
     filters=(
-        Filter(name="name", column="name"),
-        Filter(
-            name="kind", column="kind", label="Kind", kind="choice",
-            choices=lambda user: [(kind.key, kind.label) for kind in DRIVERS.values()],
-        ),
-        Filter(name="createdAt", column="created_at", kind="time"),
+        filters.choice("kind", "Kind", "kind"),
+        _DATES,
+        filters.for_clients("name", "name"),
     ),
 )  # fmt: skip
 
@@ -130,7 +127,7 @@ class Clusters(Resource[Cluster]):
             label="Replace credential",
             icon="key",
             url=lambda row: reverse("cluster-credential", args=[row.pk]),
-            shown=lambda row: row.engine.credential is not None,
+            when=lambda row: row.engine.credential is not None,
         ),
     )
     panels = panels.PANELS
@@ -151,6 +148,9 @@ class Clusters(Resource[Cluster]):
         )
         return super().rows(user).annotate(strays=strays)
 
+    def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:
+        return {"kind": [(kind.key, kind.label) for kind in DRIVERS.values()]}
+
     def detail_context(self, request: HttpRequest, obj: Cluster) -> dict[str, Any]:
         return panels.head(request, obj)
 
@@ -161,7 +161,7 @@ class Clusters(Resource[Cluster]):
         shown = None
         if credential is not None:
             shown = f"{credential.identity} {credential.fingerprint} for {credential.server}"
-        return found | dict(obj.config) | {"credential": shown}
+        return found | dict(obj.config) | {"signs_in_with": shown}
 
     def check(self, obj: Cluster, *, actor: Actor | None, before: Cluster | None) -> None:
         if before is None:
@@ -211,7 +211,7 @@ class Clusters(Resource[Cluster]):
     def saved(self, obj: Cluster, *, actor: Actor | None, changes: Mapping[str, Any]) -> None:
         is_new_here = not changes and obj.credential_at is not None
         if actor is not None and (is_new_here or "scheduler" in changes):
-            transaction.on_commit(lambda: checks.check(actor=actor, cluster=obj))
+            checks.check(actor=actor, cluster=obj)
 
     def delete(self, obj: Cluster, *, actor: Actor | None) -> None:
         if obj.engine.credential is None:
@@ -256,24 +256,16 @@ class NodePools(Resource[NodePool]):
     )
     table = table(
         "node_pools",
-        (
-            Column("name", "Node pool", lambda row: name_link(row, "node_pool"), sort="name"),
-            Column("cluster", "Cluster", lambda row: row.cluster.name, sort="cluster__name"),
-            Column("label", "Label", panels.pool_label),
-            Column("nodes", "Nodes", lambda row: str(row.node_count), sort="node_count",
-                   right=True),
-            Column("gpus", "GPUs", lambda row: str(row.gpu_sum or 0), sort="gpu_sum", right=True),
-        ),
+        name_column("node_pool", "Node pool"),
+        column("cluster", "Cluster", "cluster.name", sort="cluster__name"),
+        column("label", "Label", "label_key", cell=panels.pool_label,
+               text=lambda row: f"{row.label_key}={row.label_value}" if row.label_key else ""),
+        column("nodes", "Nodes", "node_count", sort="node_count", right=True, width="s"),
+        column("gpus", "GPUs", "gpu_sum", sort="gpu_sum", right=True, width="s"),
+        noun=("node pool", "node pools"),
         search=("name", "description", "label_key", "label_value"),
-        filters=(
-            Filter(name="name", column="name"),
-            Filter(
-                name="clusterId", column="cluster_id", label="Cluster", kind="uuid",
-                choices=cluster_choices,
-            ),
-            Filter(name="createdAt", column="created_at", kind="time"),
-            Filter(name="updatedAt", column="updated_at", kind="time"),
-        ),
+        filters=(_CLUSTER, _DATES, *_CLIENTS,
+                 filters.for_clients("updatedAt", "updated_at", filters.Kind.DATES)),
     )  # fmt: skip
     panels = (
         Panel(title="Nodes", template="clusters/parts/nodes.html", context=panels.pool_nodes),
@@ -281,7 +273,11 @@ class NodePools(Resource[NodePool]):
 
     def rows(self, user: User) -> QuerySet[NodePool]:
         rows = super().rows(user)
-        return rows.annotate(node_count=Count("nodes"), gpu_sum=Sum("nodes__gpus"))
+        total = Coalesce(Sum("nodes__gpus"), 0)
+        return rows.annotate(node_count=Count("nodes"), gpu_sum=total)
+
+    def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:
+        return {"cluster": cluster_choices(user)}
 
     def check(self, obj: NodePool, *, actor: Actor | None, before: NodePool | None) -> None:
         if obj.is_default:
@@ -332,31 +328,35 @@ class Nodes(Resource[Node]):
     )
     table = table(
         "nodes",
-        (
-            Column("name", "Node", lambda row: name_link(row, "node"), sort="name"),
-            Column("cluster", "Cluster", lambda row: row.cluster.name, sort="cluster__name"),
-            Column("pool", "Node pool", lambda row: row.pool.name if row.pool else "–",
-                   sort="pool__name"),
-            Column("status", "Status", panels.node_status, sort="status"),
-            Column("gpus", "GPUs", lambda row: str(row.gpus), sort="gpus", right=True),
-            Column("gpu_type", "GPU type", lambda row: row.gpu_type or "–", sort="gpu_type"),
-            Column("cpu", "CPU", lambda row: f"{row.cpu:g}", sort="cpu", right=True),
-            Column("memory", "Memory", lambda row: formats.size(row.memory), sort="memory",
-                   right=True),
-        ),
+        name_column("node", "Node"),
+        column("cluster", "Cluster", "cluster.name", sort="cluster__name"),
+        column("pool", "Node pool", "pool_name", sort="pool_name"),
+        column("status", "Status", "status", cell=panels.node_status, sort="status", width="m"),
+        column("gpus", "GPUs", "gpus", sort="gpus", right=True, width="s"),
+        column("gpu_type", "GPU type", "gpu_type", sort="gpu_type", width="m"),
+        column("cpu", "CPU", "cpu", cell=lambda row: f"{row.cpu:g}", sort="cpu", right=True,
+               width="s"),
+        column("memory", "Memory", "memory", cell=lambda row: formats.size(row.memory),
+               sort="memory", right=True, width="s"),
+        noun=("node", "nodes"),
         filters=(
-            Filter(name="name", column="name"),
-            Filter(name="status", column="status", label="Status", kind="choice",
-                   choices=lambda user: [(one, one) for one in nodes.STATUSES]),
-            Filter(name="nodePool", column="pool__name"),
-            Filter(name="gpuType", column="gpu_type"),
-            Filter(name="clusterId", column="cluster_id", label="Cluster", kind="uuid",
-                   choices=cluster_choices),
-            Filter(name="clusterUuid", column="cluster_id", kind="uuid"),
+            _CLUSTER,
+            filters.choice("status", "Status", "status", wire="status",
+                           choices=tuple((one, one) for one in nodes.STATUSES)),
+            *_CLIENTS,
+            filters.for_clients("nodePool", "pool_name"),
+            filters.for_clients("gpuType", "gpu_type"),
+            filters.for_clients("clusterUuid", "cluster_id", filters.Kind.ID),
         ),
     )  # fmt: skip
     panels = (Panel(title="Labels and taints", template="clusters/parts/node.html",
                     context=lambda request, obj: {"node": obj}),)  # fmt: skip
+
+    def rows(self, user: User) -> QuerySet[Node]:
+        return super().rows(user).annotate(pool_name=Coalesce(F("pool__name"), Value("")))
+
+    def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:
+        return {"cluster": cluster_choices(user)}
 
     def facts_of(self, request: HttpRequest, obj: Node) -> Sequence[tuple[str, Any]]:
         return (

@@ -17,7 +17,7 @@ from gangline.drivers.checks import State
 from gangline.drivers.kind import Settings
 from gangline.drivers.registry import DRIVERS
 from gangline.lib.problems import Refused, of_model, under
-from gangline.resources.api import IdField, ResourceSerializer, ResourceViewSet, Route
+from gangline.resources.api import ExtraRoute, IdField, ResourceSerializer, ResourceViewSet
 from gangline.resources.registry import get
 
 from .connections import site
@@ -138,8 +138,8 @@ def _status(cluster: Cluster) -> dict[str, Any]:
 
 class ClusterViewSet(ResourceViewSet):
     extra_routes = (
-        Route("{id}/nodes", {"get": "nodes"}),
-        Route("{id}/nodes/count", {"get": "node_count"}),
+        ExtraRoute("{id}/nodes", {"get": "nodes"}),
+        ExtraRoute("{id}/nodes/count", {"get": "node_count"}),
     )
     extra_parameters: ClassVar[frozenset[str]] = frozenset(
         {"verbosity", "includeRequestedForDelete"}
@@ -233,6 +233,6 @@ class NodeViewSet(ResourceViewSet):
     cluster: Cluster | None = None
     """Whose nodes these are; None: all that the caller sees."""
 
-    def queryset(self) -> QuerySet[Any]:  # type: ignore[override]
-        rows: QuerySet[Any] = super().queryset()
+    def base_rows(self) -> QuerySet[Any]:
+        rows = super().base_rows()
         return rows if self.cluster is None else rows.filter(cluster=self.cluster)

@@ -3,10 +3,11 @@
 from django.urls import include, path
 
 from gangline.api import schema  # noqa: F401  teaches the OpenAPI generator our own classes
-from gangline.resources.api import all_urls
+from gangline.resources.api_urls import all_urls
 
 urlpatterns = [
-    path("v1/", include("gangline.organization.api.urls")),
+    path("v1/", include("gangline.programs.api_urls")),
+    path("v1/", include("gangline.people.api_urls")),
     path("v1/", include("workloads.api.urls")),
     path("v1/", include(all_urls())),
     path("", include("gangline.api.urls")),

@@ -2,10 +2,12 @@
 
 import os
 from importlib import import_module
+from typing import Any
 
 import django
 from channels.routing import ProtocolTypeRouter, URLRouter
 from channels.sessions import SessionMiddlewareStack
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gangline.config.settings")
 django.setup(set_prefix=False)
@@ -13,7 +15,7 @@ django.setup(set_prefix=False)
 from channels.auth import AuthMiddleware  # noqa: E402  needs the app registry
 
 from gangline.config import urls  # noqa: E402
-from gangline.config.env import env  # noqa: E402
+from gangline.config.env import Env, env  # noqa: E402
 from gangline.live.routing import ExactOrigin, websocket_urlpatterns  # noqa: E402
 from gangline.web.handlers import HttpHandler  # noqa: E402
 
@@ -21,13 +23,24 @@ if env().mode == "production":
     # Nobody waits for this process yet; embedded mode loads it after its first page is ready.
     import_module(urls.API)
 
-application = ProtocolTypeRouter(
-    {
-        "http": HttpHandler(),
-        # The exact scheme, host and port: a page of another port on this host is another origin.
-        "websocket": ExactOrigin(
-            SessionMiddlewareStack(AuthMiddleware(URLRouter(websocket_urlpatterns))),
-            env().origins,
-        ),
-    }
+
+def behind_proxies(application: Any, known: Env) -> Any:
+    """Address and scheme of the visitor as the trusted proxies in front forward them."""
+    if not known.behind_proxy:
+        return application
+    return ProxyHeadersMiddleware(application, [str(proxy) for proxy in known.trusted_proxies])
+
+
+application = behind_proxies(
+    ProtocolTypeRouter(
+        {
+            "http": HttpHandler(),
+            # The exact scheme, host and port: a page of another port is another origin.
+            "websocket": ExactOrigin(
+                SessionMiddlewareStack(AuthMiddleware(URLRouter(websocket_urlpatterns))),
+                env().origins,
+            ),
+        }
+    ),
+    env(),
 )

@@ -2,6 +2,7 @@
 
 import secrets
 from functools import cache
+from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -50,6 +51,11 @@ class Env(BaseSettings):
     """`https://gangline.example.org`: the address people use, when a proxy stands in front."""
     behind_proxy: bool = False
     """Whether a proxy in front says from where and by which scheme a request came."""
+    trusted_proxies: Annotated[tuple[IPvAnyNetwork, ...], NoDecode, BeforeValidator(_split)] = (
+        IPv4Network("127.0.0.0/8"),
+        IPv6Network("::1/128"),
+    )
+    """Networks of the proxies that are believed when `behind_proxy` is on."""
     demo: bool = True
     """Whether the first start makes the demo organisation, in embedded mode."""
     debug: bool = False
@@ -60,6 +66,8 @@ class Env(BaseSettings):
     """GPUs declared for trying things out on a machine without any."""
     local_roots: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split)] = ()
     """Folders in which a working directory may lie; empty: one's home on one's own machine."""
+    local_hidden: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split)] = ()
+    """Folders that workloads on this machine must not see, beside those of Gangline itself."""
     local_sandbox: Literal["auto", "off"] = "auto"
     """Whether trainings on this machine are kept from other files, where the machine can do so."""
     log_cap_bytes: Annotated[

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from django.core.management import execute_from_command_line
-from django.db import ProgrammingError
+from django.db import DatabaseError, OperationalError, ProgrammingError
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
@@ -45,7 +45,15 @@ def main() -> None:
         if needs_one and getattr(error.__cause__, "sqlstate", "") == NO_SUCH_TABLE:
             sys.exit(sentence(known))
         raise
-    except (FileExistsError, NotADirectoryError, PermissionError) as problem:
+    except (DatabaseError, OperationalError) as error:
+        if type(error) not in (DatabaseError, OperationalError):
+            raise
+        place = "The database" if known.database_url else f"The database {known.database_file}"
+        sys.exit(
+            f"{place} cannot be used: {' '.join(str(error).split())}."
+            " Look closer with: gangline-manage doctor"
+        )
+    except OSError as problem:
         path = Path(str(problem.filename or ""))
         if known.data_dir not in (path, *path.parents):
             raise

@@ -15,8 +15,11 @@ handler500 = "gangline.web.errors.server_error"
 urlpatterns = [
     path("", include("gangline.accounts.urls")),
     path("", include("gangline.web.urls")),
+    path("", include("gangline.tables.saved")),
     path("", include("gangline.clusters.urls")),
     path("", include("gangline.policies.urls")),
+    path("", include("gangline.organization.urls")),
+    path("", include("gangline.people.urls")),
     path("", include("gangline.resources.urls")),
     path("", include("assets.urls")),
     path("", include("workloads.urls")),

@@ -81,7 +81,7 @@ def token_revoke(request: HttpRequest, kid: str) -> HttpResponse:
 def _page(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResponse:
     user = _user(request)
     tokens = ApiToken.objects.filter(user=user, revoked_at=None, expires_at__gt=db_now())
-    may_see_all = can(user, Permission.SETTINGS_MANAGE, tenant_scope())
+    may_see_all = can(user, Permission.SETTING_VIEW, tenant_scope())
     context = {
         "tokens": tokens.order_by("-created_at"),
         "lifetimes": LIFETIMES,

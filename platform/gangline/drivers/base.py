@@ -161,6 +161,14 @@ class OwnedObject:
     """Somebody deletes it, and it is not gone yet."""
 
 
+IMAGE_PULL = "image.pull"
+"""An image cannot be pulled: ``pod`` (``worker-0``) and ``image``, where they are known."""
+POD_REFUSED = "pod.refused"
+"""An admission rule of the cluster, such as a quota, refuses the pods."""
+POD_MISSING = "pod.missing"
+"""A pod names what does not exist, such as a claim."""
+
+
 @dataclass(frozen=True, slots=True)
 class Observation:
     """What one strong read saw of a whole attempt (R6a)."""
@@ -187,6 +195,9 @@ class Observation:
     everything on it."""
     retry_after: float | None = None
     """UNKNOWN because the whole cluster wants to be left alone for so many seconds."""
+    reason_code: str = ""
+    """Of ``reason``, for programs: one of the constants above, or empty."""
+    reason_params: Mapping[str, str] = field(default_factory=dict)
     read_monotonic: float | None = field(default=None, compare=False)
     """``time.monotonic()`` just before the read, set by ``watch``, whose reads begin unseen."""
 

@@ -188,8 +188,6 @@ class FieldView:
     rows: int = 4
     checked: bool = False
     readonly: bool = False
-    is_live: bool = False
-    """Scripts renew its errors after each save, not only when the step is left."""
 
     @property
     def id(self) -> str:

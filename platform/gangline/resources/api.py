@@ -1,16 +1,13 @@
 """The REST API of every resource: one strict serializer, one viewset, the wire rules of `Wire`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, ClassVar
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404
-from django.urls import URLPattern, path
-from django.utils.module_loading import import_string
-from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
@@ -18,31 +15,23 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from gangline.access.actor import Actor, actor_of
-from gangline.accounts.models import ApiToken, User
+from gangline.accounts.models import User
 from gangline.api import filtering
 from gangline.api.errors import Answer, answers
-from gangline.api.paging import answer, known_only, page_of, sorting
-from gangline.api.schema import errors
+from gangline.api.paging import DEFAULT_LIMIT, answer, known_only, page_of, sorting
+from gangline.db.versioned import Versioned
 from gangline.lib.answers import error_body
 from gangline.lib.problems import Problem, Refused
 from gangline.lib.texts import camel
+from gangline.tables.query import MAX_SEARCH, printable, search_in
 
 from . import services
-from .models import Versioned
-from .registry import resources
 from .resource import Resource
-from .tables import Filter
 
 LIST = frozenset({"filterBy", "sortBy", "sortOrder", "offset", "limit", "search", "verbosity"})
-_READERS = {
-    "text": (filtering.text, True),
-    "choice": (filtering.text, True),
-    "integer": (filtering.whole, False),
-    "number": (filtering.whole, False),
-    "uuid": (filtering.uuid, False),
-    "time": (filtering.moment, False),
-}
+PAGE = frozenset({"offset", "limit"})
 MOST_ROWS = 500
+Rows = list[dict[str, Any]]
 
 
 @extend_schema_field({"type": "string", "description": "Decimal id."})
@@ -125,11 +114,12 @@ def _check_type(field: Any, name: str, value: Any) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
-    """One more address of a viewset; ``{id}`` stands for the object's."""
+class ExtraRoute:
+    """An address below that of the resource: ``{id}/secret``, and the methods it has."""
 
     path: str
     actions: Mapping[str, str]
+    """HTTP method → method of the viewset."""
 
 
 class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
@@ -141,18 +131,19 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
     # Reading
 
     def list(self, request: Request, **kwargs: Any) -> Response:
-        known_only(request, LIST | self.extra_parameters)
-        rows = self.filtered(request)
         wire = self.resource.wire
         assert wire is not None  # noqa: S101  no address without
+        known_only(request, (LIST if wire.is_paged else LIST - PAGE) | self.extra_parameters)
+        rows = self.filtered(request)
         column, descending = sorting(request, self.sorts(), "name" if self._has_name() else "pk")
         sign = "-" if descending else ""
         rows = rows.order_by(f"{sign}{column}", "pk")
         if not wire.is_paged:
-            found = [self.present(row) for row in rows[: MOST_ROWS * 20]]
+            found = self.present_all(rows[: MOST_ROWS * 20])
             return Response({wire.envelope: found} if wire.envelope else found)
-        page = page_of(request, most=MOST_ROWS)
-        found = [self.present(row) for row in rows[page.offset : page.offset + page.limit + 1]]
+        limit = DEFAULT_LIMIT if wire.envelope else MOST_ROWS
+        page = page_of(request, default_limit=limit, most=MOST_ROWS)
+        found = self.present_all(rows[page.offset : page.offset + page.limit + 1])
         if not wire.envelope:
             return Response(found[: page.limit])
         return Response(answer(wire.envelope, found, page))
@@ -202,9 +193,13 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
     # What subclasses change
 
     extra_parameters: ClassVar[frozenset[str]] = frozenset()
+    extra_routes: ClassVar[tuple["ExtraRoute", ...]] = ()
 
-    def queryset(self) -> QuerySet[Any]:
+    def base_rows(self) -> QuerySet[Any]:
         return self.resource.rows(self.user)
+
+    def present_all(self, rows: Iterable[Any]) -> Rows:
+        return [self.present(row) for row in rows]
 
     def present(self, obj: Any, saved: services.Saved[Any] | None = None) -> dict[str, Any]:
         if saved is not None:
@@ -216,7 +211,7 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
         self, data: Any, obj: Any = None, *, partial: bool = False
     ) -> tuple[dict[str, Any], Mapping[str, Any]]:
         """Values of the model and parts of a body; raises Refused."""
-        serializer = self.get_serializer(data=data, partial=partial or obj is not None)
+        serializer: Any = self.get_serializer(data=data, partial=partial or obj is not None)
         if not serializer.is_valid():
             raise Refused(list(_of_drf(serializer.errors)))
         values = dict(serializer.validated_data)
@@ -239,12 +234,11 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
 
     @property
     def actor(self) -> Actor:
-        by_token = isinstance(self.request.auth, ApiToken)
-        return actor_of(self.request, "api" if by_token else "form")
+        return actor_of(self.request, "form" if self.request.auth is None else "api")
 
     def object(self, pk: Any) -> Any:
         lookup = self.resource.wire.lookup if self.resource.wire else "pk"
-        found = self.queryset().filter(**{lookup: pk}).first()
+        found = self.base_rows().filter(**{lookup: pk}).first()
         if found is None:
             raise Http404
         return found
@@ -260,28 +254,21 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
         return self.resource.serializer_class
 
     def filtered(self, request: Request) -> QuerySet[Any]:
-        fields = {one.name: _api_filter(one) for one in self.resource.table.filters}
-        rows = self.queryset().filter(
-            filtering.conditions(request.query_params.getlist("filterBy"), fields)
+        rows = self.base_rows().filter(
+            filtering.conditions(request.query_params.getlist("filterBy"), self.fields())
         )
-        search = "".join(c for c in request.query_params.get("search", "")[:100] if c.isprintable())
-        if search:
-            condition = Q()
-            for column in self.resource.table.search:
-                condition |= Q(**{f"{column}__icontains": search})
-            rows = rows.filter(condition)
-        return rows
+        search = printable(request.query_params.get("search", ""))[:MAX_SEARCH]
+        return rows.filter(search_in(self.resource.table.search, search)) if search else rows
+
+    def fields(self) -> dict[str, filtering.Filter]:
+        """What ``filterBy`` may name."""
+        return self.resource.table.for_clients()
 
     def sorts(self) -> dict[str, str]:
-        return {one.name: one.column for one in self.resource.table.filters}
+        return {one.wire: one.column for one in self.resource.table.filters if one.wire}
 
     def _has_name(self) -> bool:
         return "name" in self.sorts()
-
-
-def _api_filter(one: Filter) -> filtering.Filter:
-    reader, is_text = _READERS[one.kind]
-    return filtering.Filter(one.column, reader, is_text=is_text)
 
 
 def _of_drf(found: Any, path: str = "") -> Iterator[Problem]:
@@ -333,138 +320,3 @@ def _in_use(error: services.InUse) -> Answer:
     hidden = sum(one.hidden for one in error.usages)
     more = f" and {hidden} that you cannot see" if hidden else ""
     return code, error_body(code, "It is in use.", f"Used by {', '.join(names) or 'others'}{more}.")
-
-
-# Addresses
-
-
-def urlpatterns_of(resource: Resource[Any]) -> Iterator[URLPattern]:
-    wire = resource.wire
-    if wire is None:
-        return
-    base = import_string(wire.viewset)
-    name = "".join(part.capitalize() for part in resource.key.split("_"))
-    views = type(f"{name}ViewSet", (_described(base, resource),), {"resource": resource})
-    both = {"get": "list", "post": "create"}
-    many = {m: a for m, a in both.items() if a in wire.methods}
-    one = {
-        method: action
-        for method, action, needed in (
-            ("get", "retrieve", "get"),
-            ("put", "update", "put"),
-            ("patch", "partial_update", "patch"),
-            ("delete", "destroy", "delete"),
-        )
-        if needed in wire.methods
-    }
-    kind = _converter(resource.model, wire.lookup)
-    if many:
-        yield path(wire.path, views.as_view(many))
-    if "count" in wire.methods:
-        yield path(f"{wire.path}/count", views.as_view({"get": "count"}))
-    for extra in getattr(base, "extra_routes", ()):
-        yield path(
-            f"{wire.path}/{extra.path.replace('{id}', f'<{kind}:pk>')}",
-            views.as_view(extra.actions),
-        )
-    if one:
-        yield path(f"{wire.path}/<{kind}:pk>", views.as_view(one))
-
-
-def _converter(model: type[Model], lookup: str) -> str:
-    field = model._meta.pk if lookup == "pk" else model._meta.get_field(lookup)
-    return {"UUIDField": "uuid", "BigAutoField": "int", "AutoField": "int"}.get(
-        field.get_internal_type() if field else "", "str"
-    )
-
-
-def _described(base: Any, resource: Resource[Any]) -> Any:
-    """The viewset with OpenAPI operations of this resource's names."""
-    one = "".join(part.capitalize() for part in resource.key.split("_"))
-    many = "".join(part.capitalize() for part in resource.labels.split())
-    serializer = resource.serializer_class
-    wire = resource.wire
-    assert wire is not None  # noqa: S101  no address without
-    listed = serializer(many=True)
-    query = [
-        OpenApiParameter("filterBy", OpenApiTypes.STR, description="Conditions joined by commas."),
-        OpenApiParameter("search", OpenApiTypes.STR),
-    ]
-    pages = [
-        OpenApiParameter("sortBy", OpenApiTypes.STR, enum=[f.name for f in resource.table.filters]),
-        OpenApiParameter("sortOrder", OpenApiTypes.STR, enum=["asc", "desc"]),
-        OpenApiParameter("offset", {"type": "integer", "minimum": 0, "maximum": 10_000}),
-        OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MOST_ROWS}),
-    ]
-    if wire.envelope:
-        listed = _envelope(resource, many)
-    described: dict[str, Any] = {
-        "list": extend_schema(
-            operation_id=f"list{many}",
-            parameters=[*query, *pages],
-            responses={200: listed, **errors(400)},
-        ),
-        "count": extend_schema(
-            operation_id=f"count{many}",
-            parameters=query,
-            responses={200: {"$ref": "#/components/schemas/Count"}, **errors(400)},
-        ),
-        "create": extend_schema(
-            operation_id=f"create{one}",
-            request=serializer,
-            responses={wire.created: serializer, **errors(400, 403, 404, 409, 413, 415)},
-        ),
-        "retrieve": extend_schema(
-            operation_id=f"get{one}", responses={200: serializer, **errors(404)}
-        ),
-        "update": extend_schema(
-            operation_id=f"update{one}",
-            request=serializer,
-            responses={
-                wire.edited: None if wire.edited == 204 else serializer,
-                **errors(400, 403, 404, 409, 412, 415),
-            },
-        ),
-        "partial_update": extend_schema(
-            operation_id=f"patch{one}",
-            request=serializer,
-            responses={wire.edited: serializer, **errors(400, 403, 404, 409, 412, 415)},
-        ),
-        "destroy": extend_schema(
-            operation_id=f"delete{one}",
-            responses={wire.deleted: None, **errors(403, 404, wire.in_use, 412)},
-        ),
-    }
-    own = type(base.__name__, (base,), {"__doc__": f"{resource.labels}."})
-    for name, describe in described.items():
-        # A method of its own per resource: its description is kept on the function.
-        setattr(own, name, describe(_copy(getattr(base, name))))
-    return own
-
-
-def _copy(function: Any) -> Any:
-    def method(self: Any, request: Request, *args: Any, **kwargs: Any) -> Response:
-        answered: Response = function(self, request, *args, **kwargs)
-        return answered
-
-    method.__doc__ = function.__doc__
-    method.__name__ = function.__name__
-    return method
-
-
-def _envelope(resource: Resource[Any], many: str) -> Any:
-    from drf_spectacular.utils import inline_serializer
-
-    wire = resource.wire
-    assert wire is not None  # noqa: S101  no address without
-    return inline_serializer(
-        f"{many}Page",
-        {
-            wire.envelope: resource.serializer_class(many=True),
-            "next": serializers.IntegerField(required=False),
-        },
-    )
-
-
-def all_urls() -> list[URLPattern]:
-    return [one for resource in resources() for one in urlpatterns_of(resource)]

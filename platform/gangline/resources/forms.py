@@ -7,12 +7,12 @@ from django import forms
 from django.db.models import QuerySet
 
 from gangline.access.actor import Actor
-from gangline.access.grants import holds
+from gangline.access.grants import holds, visible_scopes
+from gangline.db.versioned import Versioned
 from gangline.forms.bound import field_view, summary
 from gangline.forms.fields import SectionView
 from gangline.lib.problems import Problem
 
-from .models import Versioned
 from .resource import Resource
 
 
@@ -42,9 +42,11 @@ class ResourceForm(forms.ModelForm):  # type: ignore[type-arg]
         return not self.instance._state.adding
 
     def places(self, rows: QuerySet[Any], *, within: str = "scope") -> QuerySet[Any]:
-        """Those of ``rows`` in whose scope the actor may do this."""
-        verb = "edit" if self.is_edit else "create"
-        return rows.filter(holds(self.actor.user, self.resource.permission(verb), within))
+        """Those of ``rows`` in whose scope the actor may do this; ``self``: rows are scopes."""
+        permission = self.resource.permission("edit" if self.is_edit else "create")
+        if within == "self":
+            return rows.filter(pk__in=visible_scopes(self.actor.user, permission))
+        return rows.filter(holds(self.actor.user, permission, within))
 
     def _post_clean(self) -> None:
         """ModelForm would judge the instance here; the service does, with everything else."""

@@ -7,6 +7,7 @@ from django.db.models import Model, QuerySet
 
 from gangline.accounts.models import User
 from gangline.audit import actions
+from gangline.tables import saved
 from gangline.web import navigation
 
 from .resource import Panel, Resource, Usage
@@ -37,6 +38,7 @@ def register(resource: Resource[Any]) -> None:
     if resource.key in _resources:
         raise ValueError(f"there is a resource {resource.key} already")
     _resources[resource.key] = resource
+    saved.register(resource.table.name, f"{resource.key}-list")
     actions.register(f"{resource.key}.{verb}" for verb in resource.verbs - {"view"})
     if resource.nav is not None:
         navigation.add(
@@ -46,7 +48,7 @@ def register(resource: Resource[Any]) -> None:
                 resource.nav.icon,
                 group=resource.nav.group,
                 order=resource.nav.order,
-                permission=resource.permission("view"),
+                permission=None if resource.own_path else resource.permission("view"),
             )
         )
 

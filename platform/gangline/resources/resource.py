@@ -7,8 +7,10 @@ that an app registers in its `resources.py`.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
+from django.contrib.admin.utils import label_for_field
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
@@ -16,7 +18,7 @@ from django.utils.module_loading import import_string
 from django.utils.text import capfirst
 
 from gangline.access.actor import Actor
-from gangline.access.grants import can, holds
+from gangline.access.grants import can, held_anywhere, holds
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.scopes.models import Scope
@@ -24,6 +26,7 @@ from gangline.scopes.selectors import tenant_scope
 from gangline.tables.columns import Column
 
 from .models import TreeNode
+from .tables import ResourceTable
 
 M = TypeVar("M", bound=Model)
 VERBS = ("view", "create", "edit", "delete")
@@ -73,8 +76,8 @@ class Action:
     url: Any
     """Callable ``(obj) -> str``."""
     verb: str = "edit"
-    shown: Any = None
-    """Callable ``(obj) -> bool``: whether the object has the action at all."""
+    when: Any = None
+    """Callable ``(obj) -> bool``: whether it makes sense now; None: always."""
     asks: bool = False
     is_harmful: bool = False
 
@@ -111,19 +114,26 @@ class Resource(Generic[M]):
     icon: str = "list-details"
     lede: str = ""
     """One sentence below the title of the list."""
+    list_template: str = "resources/list.html"
     empty_text: str = ""
     delete_text: str = ""
     """What deletion brings with it."""
     verbs: frozenset[str] = frozenset(VERBS)
     scope_path: str = "scope"
     """From a row to its scope; empty: everything belongs to the tenant."""
-    table: Any = None
+    seen_from_anywhere: bool = False
+    """Who may view such things in one place sees all of them: people, groups, roles."""
+    own_path: str = ""
+    """The field that names whose an object is: the owner needs no permission, others do."""
+    table: ResourceTable
     form: str = ""
     """Dotted name of a `ResourceForm`."""
     wire: Wire | None = None
     nav: Nav | None = None
     panels: tuple[Panel, ...] = ()
     actions: tuple[Action, ...] = ()
+    pages: Mapping[str, str] = MappingProxyType({})
+    """Further pages of an object: the end of their address, and the dotted name of the view."""
     secret: frozenset[str] = frozenset()
     """Fields whose values stand in no page, answer, export, log or audit entry."""
     related: tuple[str, ...] = ("scope",)
@@ -133,9 +143,7 @@ class Resource(Generic[M]):
     confirm_by_name: bool = False
     """Deletion takes the name, typed."""
     can_copy: bool = False
-    list_template: str = "resources/list.html"
     detail_template: str = "resources/detail.html"
-    form_template: str = "resources/form.html"
     delete_template: str = "resources/delete.html"
 
     def __init__(self) -> None:
@@ -145,6 +153,16 @@ class Resource(Generic[M]):
         """Let a higher app add columns to the list, and what of the database they draw."""
         self.table = replace(self.table, columns=(*self.table.columns, *columns))
         self.annotations |= annotations
+
+    lookup: str = "pk"
+    """What stands in the addresses of its pages."""
+    name_field: str = "name"
+    """Beside which it is told that the name is taken."""
+    form_template: str = "resources/form.html"
+    delete_word: str = "Delete"
+    deleted_word: str = "was deleted"
+    links: tuple[tuple[str, str, str], ...] = ()
+    """Label, name of the address and icon of what stands beside New above the list."""
 
     # Words
 
@@ -168,7 +186,7 @@ class Resource(Generic[M]):
         return str(obj)
 
     def id_of(self, obj: M) -> str:
-        return str(obj.pk)
+        return str(getattr(obj, self.lookup))
 
     # Addresses
 
@@ -182,6 +200,10 @@ class Resource(Generic[M]):
 
     def permission(self, verb: str) -> Permission:
         return Permission(f"{self.entity or self.key}.{verb}")
+
+    def is_governed(self, verb: str) -> bool:
+        """Whether there is a permission for it: to what is one's own, others may lack any."""
+        return f"{self.entity or self.key}.{verb}" in set(Permission)
 
     def scope_of(self, obj: M) -> Scope:
         """Where the object is held."""
@@ -197,20 +219,37 @@ class Resource(Generic[M]):
             return scope.parent
         return scope
 
+    def is_own(self, user: User, obj: M) -> bool:
+        return bool(self.own_path) and getattr(obj, f"{self.own_path}_id") == user.pk
+
+    def permits(self, user: User, verb: str, obj: M, scope: Scope) -> bool:
+        """Whether ``user`` may do it to the object in ``scope``."""
+        if self.is_own(user, obj):
+            return user.is_active
+        return self.is_governed(verb) and can(user, self.permission(verb), scope)
+
     def allows(self, user: User, verb: str, obj: M) -> bool:
-        return verb in self.verbs and can(user, self.permission(verb), self.place(obj, verb))
+        return verb in self.verbs and self.permits(user, verb, obj, self.place(obj, verb))
 
     def visible(self, user: User) -> QuerySet[M]:
         """Every object that the person may see."""
         rows: QuerySet[M] = self.model._default_manager.all()
+        if self.seen_from_anywhere:
+            return rows if self.permission("view") in held_anywhere(user) else rows.none()
         if not self.scope_path:
-            return rows if can(user, self.permission("view"), tenant_scope()) else rows.none()
+            if self.is_governed("view") and can(user, self.permission("view"), tenant_scope()):
+                return rows
+            return rows.filter(**{self.own_path: user}) if self.own_path else rows.none()
         return rows.filter(holds(user, self.permission("view"), self.scope_path))
 
     def rows(self, user: User) -> QuerySet[M]:
         """The same with what the table draws."""
         rows = self.visible(user).select_related(*self.related)
         return rows.annotate(**self.annotations) if self.annotations else rows
+
+    def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:
+        """Choices of the table's filters that depend on who looks."""
+        return {}
 
     # Writing: called by `resources.services`, in its transaction
 
@@ -227,6 +266,10 @@ class Resource(Generic[M]):
 
     def save_parts(self, obj: M, parts: Mapping[str, Any], *, actor: Actor | None) -> None:
         """Store the rows that belong to the object."""
+
+    def shown_once(self, obj: M) -> str:
+        """A secret that has just been made: shown in the answer to the request, and never again."""
+        return ""
 
     def saved(self, obj: M, *, actor: Actor | None, changes: Mapping[str, Any]) -> None:
         """After an object was stored; ``changes`` is empty for a new one."""
@@ -261,8 +304,7 @@ class Resource(Generic[M]):
     def facts_of(self, request: HttpRequest, obj: M) -> Iterable[tuple[str, Any]]:
         """Label and value of what the detail page lists."""
         for name in self.facts:
-            one = self.model._meta.get_field(name)
-            yield capfirst(str(one.verbose_name)), getattr(obj, name)
+            yield capfirst(str(label_for_field(name, self.model))), getattr(obj, name)
 
 
 def _as_json(value: Any) -> Any:

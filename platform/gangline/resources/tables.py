@@ -1,124 +1,98 @@
-"""The list of a resource: columns, search, filters and sort keys of one declaration."""
+"""The list of a resource: a table whose rows are objects of the model."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from operator import attrgetter
+from typing import Any
 
-from django.db.models import Q, QuerySet
-from django.http import HttpRequest, QueryDict
+from django.db.models import QuerySet
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from gangline.accounts.models import User
-from gangline.tables.columns import Column, Header, Table
-
-Kind = Literal["text", "integer", "uuid", "time", "number", "choice"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Filter:
-    """A condition that page and API offer alike."""
-
-    name: str
-    """In the address of the page and in ``filterBy``."""
-    column: str
-    label: str = ""
-    """Empty: the API alone offers it."""
-    kind: Kind = "text"
-    choices: Callable[[User], Sequence[tuple[str, str]]] | None = None
-    """What the page offers."""
+from gangline.tables.columns import Column, Table
+from gangline.tables.filters import Choices, Kind
+from gangline.tables.query import TableQuery
+from gangline.web import components, formats
 
 
-@dataclass(frozen=True, kw_only=True)
 class ResourceTable(Table[Any]):
-    """What a list shows and can be asked."""
+    """Columns read the objects that `Resource.rows` gives."""
 
-    search: Sequence[str] = ("name",)
-    filters: Sequence[Filter] = ()
-    wire_sorts: Mapping[str, str] | None = None
-    """API name → column; the filters' columns unless set."""
-
-    def filter(self, name: str) -> Filter | None:
-        return next((one for one in self.filters if one.name == name), None)
-
-
-def table(name: str, columns: Sequence[Column[Any]], **more: Any) -> ResourceTable:
-    """A table that begins sorted by its first sortable column."""
-    first = next(one.name for one in columns if one.sort)
-    more.setdefault("default_sort", first)
-    return ResourceTable(name=name, columns=columns, fields=(), **more)
+    def fetch(
+        self,
+        rows: QuerySet[Any],
+        columns: Sequence[Column[Any]] | None = None,
+        also: Sequence[str] = (),
+    ) -> list[Any]:
+        return list(rows)
 
 
-def name_link(row: Any, resource_key: str) -> SafeString:
-    """The name of a row as the link to its page."""
-    from .registry import get
+def table(name: str, *columns: Column[Any], noun: tuple[str, str], **more: Any) -> ResourceTable:
+    """A table that begins sorted by its first sortable column. Sort columns must not be NULL."""
+    more.setdefault("default_sort", next(one.name for one in columns if one.sort))
+    more.setdefault("ties", ("pk",))
+    more.setdefault("search", ("name",))
+    return ResourceTable(name=name, columns=columns, fields=(), noun=noun, **more)
 
-    resource = get(resource_key)
-    description = getattr(row, "description", "")
-    sub = format_html('<span class="sub">{}</span>', description) if description else ""
-    return format_html(
-        '<a class="name" href="{}">{}</a>{}', resource.url(row), resource.name_of(row), sub
+
+def name_column(resource: str, label: str, *, sort: str = "name", **more: Any) -> Column[Any]:
+    """The name as a link to the object's page, its description below."""
+
+    def cell(row: Any) -> SafeString:
+        from .registry import get
+
+        own = get(resource)
+        sub = getattr(row, "description", "")
+        below = format_html('<span class="sub">{}</span>', sub) if sub else ""
+        name = own.name_of(row)
+        return format_html('<a class="name" href="{}">{}</a>{}', own.url(row), name, below)
+
+    def text(row: Any) -> str:
+        from .registry import get
+
+        return get(resource).name_of(row)
+
+    return Column("name", label, cell, sort=sort, text=text, is_fixed=True, **more)
+
+
+def column(
+    name: str,
+    label: str,
+    attribute: str = "",
+    *,
+    cell: Callable[[Any], SafeString | str] | None = None,
+    **more: Any,
+) -> Column[Any]:
+    """A column of an attribute (``cluster.name``); ``cell`` draws what is more than its text."""
+    read = attrgetter(attribute or name)
+
+    def shown(row: Any) -> SafeString | str:
+        value = read(row)
+        return formats.NOTHING if value in (None, "") else str(value)
+
+    return Column(name, label, cell or shown, text=more.pop("text", read), **more)
+
+
+def time_column(name: str, label: str, attribute: str, **more: Any) -> Column[Any]:
+    """A moment, told relative to now."""
+    read = attrgetter(attribute)
+    more.setdefault("width", "m")
+    return Column(
+        name,
+        label,
+        lambda row: components.time_ago(read(row)),
+        text=read,
+        descends_first=True,
+        **more,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """One request of a list: what was given, and the rows that pass."""
-
-    given: Mapping[str, list[str]]
-    search: str
-    sort: str
-    rows: QuerySet[Any]
-    is_narrowed: bool
-
-
-def read(table: ResourceTable, rows: QuerySet[Any], query: QueryDict) -> Listing:
-    """The rows that the address asks for. What is not known in it is ignored."""
-    search = "".join(c for c in query.get("q", "").strip()[:100] if c.isprintable())
-    if search:
-        condition = Q()
-        for column in table.search:
-            condition |= Q(**{f"{column}__icontains": search})
-        rows = rows.filter(condition)
-    given: dict[str, list[str]] = {}
-    for one in table.filters:
-        values = [v for v in query.getlist(one.name) if v][:50]
-        good = [v for v in values if _fits(one, v)]
-        if good:
-            given[one.name] = good
-            rows = rows.filter(**{f"{one.column}__in": good})
-        elif values:
-            given[one.name] = values
-            rows = rows.none()
-    sort = query.get("sort", table.default_sort)
-    columns = table.sorts()
-    if sort.removeprefix("-") not in columns:
-        sort = table.default_sort
-    sign = "-" if sort.startswith("-") else ""
-    rows = rows.order_by(f"{sign}{columns[sort.removeprefix('-')]}", f"{sign}pk")
-    return Listing(given, search, sort, rows, bool(search or given))
-
-
-def headers(table: ResourceTable, request: HttpRequest, sort: str) -> list[Header]:
-    """The heads of the columns with the addresses that sort by them."""
-    found = []
-    for column in table.columns:
-        url = aria = ""
-        if column.sort:
-            down = sort == column.name
-            asked = request.GET.copy()
-            asked["sort"] = f"-{column.name}" if down else column.name
-            asked.pop("page", None)
-            url = f"?{asked.urlencode()}"
-            if sort.removeprefix("-") == column.name:
-                aria = "descending" if sort.startswith("-") else "ascending"
-        found.append(Header(column, url, aria))
-    return found
-
-
-def _fits(one: Filter, value: str) -> bool:
-    if one.kind == "integer":
-        return value.isascii() and value.isdigit() and len(value) < 16
-    if one.kind == "uuid":
-        return len(value) == 36 and value.count("-") == 4 and value.replace("-", "").isalnum()
-    return "\x00" not in value and len(value) <= 200
+def filtered(
+    query: TableQuery[Any], rows: QuerySet[Any], choices: Mapping[str, Choices]
+) -> QuerySet[Any]:
+    """The rows that pass; a value that is not on offer lets nothing pass."""
+    for one in query.table.filters:
+        values = query.values.get(one.name, ())
+        offered = {value for value, _ in choices.get(one.name, one.choices)}
+        if one.kind is Kind.CHOICE and not offered.issuperset(values):
+            return rows.none()
+    return query.filtered(rows)

@@ -5,28 +5,32 @@ from typing import Any, ClassVar
 from django.contrib import messages
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.core.exceptions import ValidationError
-from django.core.paginator import Paginator
 from django.forms.models import model_to_dict
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.views import View
 
 from gangline.access.actor import Actor, actor_of
 from gangline.access.grants import visible_scopes, who_can
 from gangline.access.refusals import NotAllowed
 from gangline.audit.services import record_denied
+from gangline.db.versioned import Versioned
 from gangline.lib.problems import Refused
 from gangline.scopes.selectors import tenant_scope
+from gangline.tables.counts import capped
+from gangline.tables.export import csv_response
+from gangline.tables.pages import TablePage, with_address
+from gangline.tables.paging import BadCursor, page
+from gangline.tables.query import TableQuery, read
 
 from . import services
-from .export import csv_response
 from .forms import ResourceForm
-from .models import Versioned
 from .registry import panels, usages
 from .resource import Resource
-from .tables import headers, read
-
-PAGE_SIZE = 50
+from .tables import filtered
 
 
 class ResourceView(LoginRequiredMixin, View):
@@ -43,7 +47,7 @@ class ResourceView(LoginRequiredMixin, View):
 
     def object(self, pk: Any) -> Any:
         try:
-            found = self.resource.rows(self.actor.user).filter(pk=pk).first()
+            found = self.resource.rows(self.actor.user).filter(**{self.resource.lookup: pk}).first()
         except (ValueError, ValidationError, OverflowError):
             found = None
         if found is None:
@@ -55,6 +59,8 @@ class ResourceView(LoginRequiredMixin, View):
         if verb not in self.resource.verbs:
             raise Http404
         if not self.resource.allows(self.actor.user, verb, obj):
+            if not self.resource.is_governed(verb):
+                raise Http404
             permission, place = self.resource.permission(verb), self.resource.place(obj, verb)
             record_denied(
                 actor=self.actor,
@@ -64,11 +70,14 @@ class ResourceView(LoginRequiredMixin, View):
                 object_name=self.resource.name_of(obj),
                 scope=place,
             )
-            raise NotAllowed(permission, place, [u.username for u in who_can(permission, place)])
+            who = [user.username for user in who_can(permission, place)]
+            raise NotAllowed(permission, place, who, is_audited=True)
 
     def may_create(self) -> bool:
         if "create" not in self.resource.verbs:
             return False
+        if self.resource.own_path:
+            return True
         return visible_scopes(self.actor.user, self.resource.permission("create")).exists()
 
     def context(self, **more: Any) -> dict[str, Any]:
@@ -78,44 +87,68 @@ class ResourceView(LoginRequiredMixin, View):
         return found
 
 
+def shown_once(
+    request: HttpRequest, resource: Resource[Any], obj: Any, secret: str
+) -> HttpResponse:
+    """The page of a secret that has just been made."""
+    context = {"resource": resource, "object": obj, "name": resource.name_of(obj)}
+    facts = list(resource.facts_of(request, obj))
+    context |= {"object_url": resource.url(obj), "secret": secret, "facts": facts}
+    return render(request, "resources/once.html", context)
+
+
 class ListView(ResourceView):
-    """The table: search, filters, sort and pages in the address."""
+    """The table: search, filters, order, columns and place in the address."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
-        resource = self.resource
-        listing = read(resource.table, resource.rows(self.actor.user), request.GET)
-        paginator = Paginator(listing.rows, PAGE_SIZE)
-        page = paginator.get_page(request.GET.get("page"))
-        context = self.context(
-            listing=listing,
-            headers=headers(resource.table, request, listing.sort),
-            rows=[(resource.id_of(row), resource.table.tds(row)) for row in page.object_list],
-            page=page,
-            filters=[
-                (one, [(v, w, v in listing.given.get(one.name, ())) for v, w in choices])
-                for one in resource.table.filters
-                if one.label and one.choices and (choices := one.choices(self.actor.user))
-            ],
-            may_create=self.may_create(),
-            state="ready" if page.object_list else "filtered" if listing.is_narrowed else "empty",
-            previous_url=self._page_url(page.previous_page_number()) if page.has_previous() else "",
-            next_url=self._page_url(page.next_page_number()) if page.has_next() else "",
-            csv_url=f"{resource.list_url()}.csv?{request.GET.urlencode()}",
+        resource, user = self.resource, self.actor.user
+        query = read(resource.table, request.GET, user)
+        choices = resource.choices(user)
+        rows = filtered(query, resource.rows(user), choices)
+        try:
+            found = page(
+                rows,
+                query.order,
+                size=query.size,
+                after=query.after,
+                before=query.before,
+                values=query.fetch,
+            )
+        except (BadCursor, ValidationError, ValueError):
+            return redirect(query.url(request.path))
+        table = TablePage(
+            query=query,
+            path=request.path,
+            found=found,
+            rows=[self._row(row, query) for row in found.rows],
+            total=capped({"all": rows})["all"],
+            choices=choices,
+            export_path=reverse(f"{resource.key}-csv"),
+            views_path=reverse("table-views", args=[resource.table.name]),
         )
-        return render(request, self.resource.list_template, context)
+        context = self.context(
+            page=table,
+            may_create=bool(resource.form) and self.may_create(),
+            state="empty" if table.is_empty else "ready",
+        )
+        return with_address(request, table, render(request, resource.list_template, context))
 
-    def _page_url(self, number: int) -> str:
-        asked = self.request.GET.copy()
-        asked["page"] = str(number)
-        return f"?{asked.urlencode()}"
+    def _row(self, row: Any, query: TableQuery[Any]) -> SafeString:
+        return format_html(
+            '<tr data-id="{0}" data-testid="row-{0}">{1}</tr>',
+            self.resource.id_of(row),
+            self.resource.table.tds(row, query.columns),
+        )
 
 
 class CsvView(ResourceView):
     """All rows of the list, streamed."""
 
     def get(self, request: HttpRequest) -> HttpResponseBase:
-        listing = read(self.resource.table, self.resource.rows(self.actor.user), request.GET)
-        return csv_response(self.resource, listing.rows)
+        query = read(self.resource.table, request.GET, self.actor.user)
+        user, resource = self.actor.user, self.resource
+        rows = filtered(query, resource.rows(user), resource.choices(user))
+        return csv_response(request, query, rows)
 
 
 class DetailView(ResourceView):
@@ -156,7 +189,7 @@ class DetailView(ResourceView):
                     (action, action.url(obj))
                     for action in resource.actions
                     if resource.allows(user, action.verb, obj)
-                    and (action.shown is None or action.shown(obj))
+                    and (action.when is None or action.when(obj))
                 ],
                 edit_url=resource.url(obj, "edit") if "edit" in resource.verbs else "",
                 delete_url=resource.url(obj, "delete") if "delete" in resource.verbs else "",
@@ -187,6 +220,8 @@ class FormView(ResourceView):
         return form
 
     def done(self, saved: services.Saved[Any], sentence: str) -> HttpResponse:
+        if secret := self.resource.shown_once(saved.obj):
+            return shown_once(self.request, self.resource, saved.obj, secret)
         messages.success(self.request, f"{sentence} {saved.notice}".strip())
         return redirect(self.resource.url(saved.obj))
 
@@ -207,6 +242,9 @@ class CreateView(FormView):
                 )
             except Refused as refused:
                 form.refuse(refused.problems)
+            except NotAllowed as refusal:
+                form.add_error(None, refusal.sentence)
+                return self.page(form, status=403)
             else:
                 return self.done(saved, f"{self.resource.name_of(saved.obj)} was created.")
         return self.page(form, status=422)
@@ -241,6 +279,9 @@ class EditView(FormView):
         except Refused as refused:
             form.refuse(refused.problems)
             return self.page(form, status=422, object=obj)
+        except NotAllowed as refusal:
+            form.add_error(None, refusal.sentence)
+            return self.page(form, status=403, object=obj)
         except services.Conflict as conflict:
             return self._conflict(form, conflict.current)
         if not saved.changes:
@@ -257,8 +298,9 @@ class EditView(FormView):
             if bound.name in stored
             and str(stored.get(bound.name) or "") != str(bound.value() or "")
         ]
-        form.data = form.data.copy()
-        form.data["version"] = str(current.version) if isinstance(current, Versioned) else ""
+        posted = self.request.POST.copy()
+        posted["version"] = str(current.version) if isinstance(current, Versioned) else ""
+        form.data = posted
         return self.page(
             form, status=409, object=current, conflict=current, differences=differences
         )
@@ -298,7 +340,7 @@ class DeleteView(ResourceView):
             return self._ask(obj, status=409, found=used.usages)
         except Refused as refused:
             return self._ask(obj, status=409, refused=refused.problems)
-        messages.success(request, f"{name} was deleted.")
+        messages.success(request, f"{name} {self.resource.deleted_word}.")
         return redirect(self.resource.list_url())
 
     def _ask(self, obj: Any, *, status: int = 200, found: Any = None, **more: Any) -> HttpResponse:

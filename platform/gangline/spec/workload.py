@@ -85,7 +85,7 @@ class Compute(Gpus):
         Field(ge=0.001, le=1024),
         Ui(
             "CPU limit",
-            help="Most cores a pod may use. Empty: as many as the node has.",
+            help="Upper limit. Empty: no limit.",
             section="compute",
             unit="cores",
             placeholder="Auto",
@@ -161,7 +161,7 @@ class ReplicaSpec(SpecModel):
         Command | None,
         Ui(
             "Command",
-            help="Split into words like a shell does, but run without a shell.",
+            help="Runs directly, without a shell: no pipes, && or wildcards.",
             section="environment",
             placeholder="python train.py",
         ),
@@ -303,7 +303,7 @@ class WorkerSpec(ReplicaSpec):
         int | None,
         Field(ge=0, le=100),
         Ui(
-            "Backoff limit",
+            "Retries",
             help="Further attempts after a failed one.",
             section="general",
             unit="retries",

@@ -36,7 +36,7 @@ _RULE_WORDS = {
     "max": "at most",
     "step": "in steps of",
     "options": "only",
-    "canEdit": "may be edited",
+    "canEdit": "Editable",
     "canAdd": "may be added to",
     "locked": "locked",
     "required": "required",
@@ -113,20 +113,20 @@ def explain(field: SpecField, rule: FieldRule, role: Role) -> Explanation:
 def _sentences(field: SpecField, rule: FieldRule) -> Iterator[str]:
     if rule.fixed:
         fixed = readable(field, rule.fixed.value)
-        yield f"{capital(rule.fixed.source)} sets it to {fixed}; it cannot be changed here."
+        yield f"{capital(rule.fixed.source)} sets the value to {fixed}; it cannot be changed here."
     yield from _bounds(field, rule)
     if rule.options:
         yield f"{capital(rule.options.source)} allows only {one_of(displayed(rule).values())}."
     if rule.required:
         yield f"{capital(rule.required.source)} requires a value."
     if rule.conflict:
-        yield f"No value is allowed: it {rule.conflict}."
+        yield f"No value is allowed: the value {rule.conflict}."
     if rule.can_add:
         yield f"{capital(rule.can_add.source)} allows nothing to be added."
     for key, source in rule.locked.items():
         yield f"{capital(source)} has locked {key}."
     if rule.default and not rule.fixed:
-        yield f"Where nothing is said: {_default(field, rule.default)}."
+        yield f"Default: {_default(field, rule.default)}."
 
 
 def _bounds(field: SpecField, rule: FieldRule) -> Iterator[str]:
@@ -137,7 +137,7 @@ def _bounds(field: SpecField, rule: FieldRule) -> Iterator[str]:
         most = readable(field, rule.maximum.value)
         yield f"{capital(rule.maximum.source)} allows at most {most}."
     for step in rule.steps:
-        yield f"{capital(step.source)} allows it in steps of {readable(field, step.value)}."
+        yield f"{capital(step.source)} allows steps of {readable(field, step.value)}."
 
 
 def _default(field: SpecField, default: Sourced) -> str:

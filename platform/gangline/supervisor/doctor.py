@@ -88,12 +88,14 @@ def _sandbox() -> Iterator[Finding]:
         yield Finding("ok", "bubblewrap", "Workloads cannot see Gangline's own data.")
     else:
         there = shutil.which("bwrap") is not None
-        says = "It may not make namespaces here" if there else "It is not installed"
+        says = "It may not make namespaces here, or is too old" if there else "It is not installed"
         yield Finding(
             "note",
             "bubblewrap",
             f"{says}: workloads run as Gangline's user and can read its data.",
-            "Allow unprivileged user namespaces." if there else "Debian package: bubblewrap",
+            "Allow unprivileged user namespaces; bubblewrap must know --bind-fd and --clearenv."
+            if there
+            else "Debian package: bubblewrap",
         )
 
 
@@ -176,6 +178,15 @@ def _sqlite() -> Iterator[Finding]:
             (found,) = cursor.fetchone()
             if found != value:
                 differing.append(f"{name} is {found}, not {value}")
+        cursor.execute("PRAGMA quick_check(1)")
+        (damage,) = cursor.fetchone()
+    if damage != "ok":
+        yield Finding(
+            "error",
+            "SQLite",
+            f"The database is damaged: {' '.join(str(damage).split())[:200]}",
+            "Restore a copy from backups/ in the data folder.",
+        )
     if differing:
         yield Finding(
             "error",
@@ -185,6 +196,17 @@ def _sqlite() -> Iterator[Finding]:
         )
     else:
         yield Finding("ok", "SQLite", "Write-ahead log, every commit on disk.")
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA quick_check(1)")
+        (damage,) = cursor.fetchone()
+    if damage != "ok":
+        file, copies = env().database_file, env().data_dir / "backups"
+        yield Finding(
+            "error",
+            "SQLite",
+            f"{file} is damaged: {' '.join(damage.split())}",
+            f"Stop Gangline and put a backup in its place; copies from before upgrades: {copies}",
+        )
 
 
 def _migrations() -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from importlib import import_module
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from gangline.config import urls
 from gangline.live import hub
@@ -15,6 +16,41 @@ from gangline.supervisor.signals import handled_by_server
 
 STOP_SECONDS = 0.7
 """For the threads, after the web server has ended: with its 2 s that is less than 3 (R10)."""
+
+HEADERS_SECONDS = 30.0
+"""For the headers of a request; its body has `gangline.web.handlers.BODY_SECONDS`."""
+
+
+class HttpProtocol(HttpToolsProtocol):
+    """HTTP as a proxy in front would let it through: it has none here."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._expect_headers()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._expect_headers()
+
+    def on_headers_complete(self) -> None:
+        self._forget_deadline()
+        if not self.url.startswith(b"/"):
+            raise ValueError("only paths are served")  # the parser answers 400
+        super().on_headers_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._forget_deadline()
+        super().connection_lost(exc)
+
+    def _expect_headers(self) -> None:
+        self._forget_deadline()
+        self._deadline = self.loop.call_later(HEADERS_SECONDS, self.transport.close)
+
+    def _forget_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
 
 
 class WebServer(uvicorn.Server):
@@ -29,6 +65,7 @@ class WebServer(uvicorn.Server):
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,
+                http=HttpProtocol,
                 timeout_graceful_shutdown=2,
                 ws_max_size=64 * 1024,
                 ws_ping_interval=20,

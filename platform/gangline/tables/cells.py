@@ -59,13 +59,12 @@ def _menu(base: str, actions: tuple[RowAction, ...], sprite_url: str) -> SafeStr
 
 
 def running_for(since: datetime) -> SafeString:
-    """Time since ``since``; the page's script makes it grow once a minute."""
+    """Time since ``since``; the page's script makes it grow."""
     seconds = (timezone.now() - since).total_seconds()
     return format_html(
         '<span data-running="{}">{}</span>',
         since.isoformat(timespec="seconds"),
-        # Seconds would stand still until the next minute.
-        formats.duration(seconds, coarse=True) if seconds >= 60 else "under 1 min",
+        formats.duration(seconds, coarse=True),
     )
 
 

@@ -1,14 +1,14 @@
 """Keyset paging: a page starts after a row, so the millionth costs what the first does."""
 
 import base64
-import binascii
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 
-from django.db.models import Q, QuerySet
+from django.core.exceptions import ValidationError
+from django.db.models import DateTimeField, Q, QuerySet
 
 from gangline.lib.texts import moment
 
@@ -21,14 +21,15 @@ class BadCursor(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """Sort column and direction; ties go by date and id, in the same direction, as in the index."""
+    """Sort column and direction; ties go by others, in the same direction, as in the index."""
 
     column: str
     descending: bool
+    ties: tuple[str, ...] = ("created_at", "id")
 
     @property
     def columns(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((self.column, "created_at", "id")))
+        return tuple(dict.fromkeys((self.column, *self.ties)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,12 @@ class Page(Generic[Row]):
     """Cursor for ``before=``; empty on the first page."""
     next: str
     """Cursor for ``after=``; empty on the last page."""
+    first: int = 0
+    """Place of its first row in the list, from 1: as the cursors counted on the way here."""
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.rows) - 1
 
 
 def page(
@@ -64,7 +71,7 @@ def ordered(
     """The rows to fetch for a page, one more than it holds; raises BadCursor."""
     descending = order.descending != bool(before)
     if cursor := before or after:
-        rows = rows.filter(_beyond(order, _decode(cursor, order), descending))
+        rows = rows.filter(_beyond(order, _decode(cursor, order, rows)[0], descending))
     prefix = "-" if descending else ""
     return rows.order_by(*(prefix + name for name in order.columns))[: size + 1]
 
@@ -85,15 +92,25 @@ def cut(
         found.reverse()
     if not found:
         return Page([], "", "")
+    first = _first(order, after, before, len(found), has_more)
 
-    def mark(row: Any) -> str:
-        return _encode([key(row, name) for name in order.columns])
+    def mark(row: Any, place: int) -> str:
+        return _encode([*(key(row, name) for name in order.columns), place])
 
     return Page(
         found,
-        previous=mark(found[0]) if (has_more if backwards else after) else "",
-        next=mark(found[-1]) if (backwards or has_more) else "",
+        previous=mark(found[0], first) if (has_more if backwards else after) else "",
+        next=mark(found[-1], first + len(found) - 1) if (backwards or has_more) else "",
+        first=first,
     )
+
+
+def _first(order: Order, after: str, before: str, count: int, has_more: bool) -> int:
+    """Place of the first of ``count`` rows. Rows that came or went since may have shifted it."""
+    if before:
+        place = _decode(before, order)[1]
+        return max(place - count, 2) if has_more else 1
+    return (_decode(after, order)[1] if after else 0) + 1
 
 
 def _beyond(order: Order, values: list[Any], descending: bool) -> Q:
@@ -115,25 +132,32 @@ def _encode(values: list[Any]) -> str:
     return base64.urlsafe_b64encode(text.encode()).rstrip(b"=").decode()
 
 
-def _decode(cursor: str, order: Order) -> list[Any]:
+def _decode(cursor: str, order: Order, rows: QuerySet[Any] | None = None) -> tuple[list[Any], int]:
+    """The values of a row in the order, read as ``rows`` has them, and its place in the list."""
     try:
         values = json.loads(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-        if not isinstance(values, list) or len(values) != len(order.columns):
+        if not isinstance(values, list) or len(values) != len(order.columns) + 1:
             raise BadCursor(cursor)
-        return [_value(name, value) for name, value in zip(order.columns, values, strict=True)]
-    except (binascii.Error, UnicodeError, RecursionError) as error:
-        raise BadCursor(cursor) from error
-    except ValueError as error:
+        *values, place = values
+        if type(place) is not int or not 0 <= place < 2**53:
+            raise BadCursor(cursor)
+        if rows is not None:
+            # A column of the model or an annotation, such as a count.
+            fields = (rows.query.resolve_ref(name).output_field for name in order.columns)
+            values = [_value(one, value) for one, value in zip(fields, values, strict=True)]
+        return values, place
+    except (ValueError, RecursionError, ValidationError) as error:
         raise BadCursor(cursor) from error
 
 
-def _value(name: str, value: Any) -> Any:
+def _value(field: Any, value: Any) -> Any:
     if not isinstance(value, str | int) or isinstance(value, bool):
-        raise BadCursor(name)
-    if name.endswith("_at"):
+        raise BadCursor(str(value)[:40])
+    if isinstance(value, str) and ("\x00" in value or len(value.encode()) > 800):
+        raise BadCursor(str(value)[:40])
+    if isinstance(field, DateTimeField):
         return moment(str(value), zoned=True)
-    if isinstance(value, str) and ("\x00" in value or len(value) > 200):
-        raise BadCursor(name)
-    if isinstance(value, int) and abs(value) > 2**53:
-        raise BadCursor(name)
-    return value
+    read = field.to_python(value)
+    if isinstance(read, int) and abs(read) > 2**53:
+        raise BadCursor(str(value)[:40])
+    return read

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import quote
 
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template import loader
 from django.urls import is_valid_path
@@ -13,7 +14,11 @@ from django.utils.encoding import iri_to_uri
 from django.utils.html import format_html
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from gangline.access.actor import actor_of
 from gangline.access.refusals import NotAllowed, NotVisible
+from gangline.audit import actions
+from gangline.audit.services import record_denied
+from gangline.db.outages import outage
 from gangline.web.middleware import API_PREFIX, plain_answer
 
 log = logging.getLogger(__name__)
@@ -77,18 +82,21 @@ def _without_slash(request: HttpRequest) -> str:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """500: our fault. The page needs neither database nor session."""
-    error_id = id_of(request)
-    log.error("error %s: 500 at %s", error_id, request.path, exc_info=sys.exc_info())
+    """500: our fault; 503: the database's. The page needs neither database nor session."""
+    error_id, error = id_of(request), sys.exc_info()[1]
+    why = outage(error) if isinstance(error, OperationalError) else ""
+    status = 503 if why else 500
+    log.error("error %s: %s at %s", error_id, status, request.path, exc_info=error)
     if request.path.startswith(API_PREFIX):
-        return plain_answer(request, 500, f"{_PLAIN[500]} Error id {error_id}.")
+        said = f"{why}." if why else _PLAIN[500]
+        return plain_answer(request, status, f"{said} Error id {error_id}.")
     try:
         # No request: context processors would ask the database, which may be what failed.
-        page = loader.get_template("500.html").render({"error_id": error_id})
+        page = loader.get_template("500.html").render({"error_id": error_id, "outage": why})
     except Exception:
         log.exception("error %s: the error page failed too", error_id)
         page = format_html(_BARE, error_id)
-    return HttpResponse(page, status=500)
+    return HttpResponse(page, status=status)
 
 
 def error_page(request: HttpRequest, status: int, **context: object) -> HttpResponse:
@@ -122,6 +130,16 @@ class AccessErrors:
         if isinstance(error, NotVisible):
             return error_page(request, 404)
         if isinstance(error, NotAllowed):
+            if not error.is_audited:
+                record_denied(
+                    actor=actor_of(request, "form"),
+                    action=actions.DENIED,
+                    object_type="page",
+                    object_id=request.method or "",
+                    object_name=request.path,
+                    scope=error.scope,
+                    reason=error.sentence,
+                )
             refusal = Refusal(missing=error.sentence, who_can_grant=", ".join(error.who))
             return error_page(request, 403, refusal=refusal)
         return None

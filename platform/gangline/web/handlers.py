@@ -20,9 +20,11 @@ from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
 from servestatic.middleware import ServeStaticMiddleware
 
-from gangline.web.middleware import RequestLimits, SecurityHeaders
+from gangline.web.middleware import LATE, RequestLimits, SecurityHeaders
 
 THREADS = 12
+BODY_SECONDS = 30.0
+"""A request that is not whole by then is answered with 408."""
 
 
 class PageHandler(ASGIHandler):
@@ -89,7 +91,7 @@ class FileHandler(ASGIHandler):
     def load_middleware(self, is_async: bool = False) -> None:
         files = ServeStaticMiddleware(self._not_a_file)
         self._middleware_chain = convert_exception_to_response(
-            RequestLimits(SecurityHeaders(files))
+            SecurityHeaders(RequestLimits(files))
         )
 
     async def _not_a_file(self, request: HttpRequest) -> HttpResponseBase:
@@ -106,5 +108,43 @@ class HttpHandler:
         self._files = FileHandler(self.pages)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        try:
+            scope, receive = await _within_limits(scope, receive)
+        except RequestAborted:
+            return
         is_file = scope["path"].startswith(self._files.prefix)
         await (self._files if is_file else self.pages)(scope, receive, send)
+
+
+async def _within_limits(scope: Any, receive: Any) -> tuple[Any, Any]:
+    """The request with its body in memory; of a body that is too large or late, nothing.
+
+    `RequestLimits` refuses those by the length, which a chunked request gets here, or by `LATE`.
+    """
+    most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0
+    given = dict(scope["headers"]).get(b"content-length")
+    body, is_whole = bytearray(), bool(given and given.isdigit() and int(given) > most)
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            while not is_whole:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise RequestAborted
+                body += message.get("body", b"")
+                is_whole = len(body) > most or not message.get("more_body", False)
+    except TimeoutError:
+        scope = scope | {LATE: True}
+    if given is None and body:
+        length = (b"content-length", str(len(body)).encode())
+        scope = scope | {"headers": [*scope["headers"], length]}
+    whole = bytes(body) if is_whole and len(body) <= most else b""
+    waiting = [{"type": "http.request", "body": whole, "more_body": False}]
+
+    async def rest() -> Any:
+        if waiting:
+            return waiting.pop()
+        while (message := await receive())["type"] != "http.disconnect":
+            pass  # of a body that was refused
+        return message
+
+    return scope, rest

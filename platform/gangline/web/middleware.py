@@ -17,6 +17,8 @@ MAX_PATH = 2_000
 MAX_QUERY = 8_000
 MAX_HEADERS = 32 * 1024
 API_PREFIX = "/api/"
+LATE = "gangline.late"
+"""In the scope of a request whose body did not arrive in time."""
 
 
 class _Around:
@@ -71,11 +73,15 @@ class RequestLimits(_Around):
 
     def after(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         response["X-Request-Id"] = request.META["gangline.request_id"]
+        if response.status_code == 408:
+            response["Connection"] = "close"
         return response
 
     def _refused(self, request: HttpRequest) -> tuple[int, str] | None:
         query = request.META.get("QUERY_STRING", "")
         length = request.META.get("CONTENT_LENGTH") or "0"
+        if LATE in getattr(request, "scope", {}):
+            return 408, "The request did not arrive in time."
         if "\x00" in request.path or "%00" in query:
             return 400, "The address holds a NUL character."
         if len(request.path) > MAX_PATH or len(query) > MAX_QUERY:
@@ -135,7 +141,10 @@ def content_security_policy(origins: list[str]) -> str:
 def _too_large(request: HttpRequest) -> HttpResponse:
     """For people: how much was sent, and what to do. Nothing of the request is read for it."""
     size, most = int(request.META["CONTENT_LENGTH"]), settings.DATA_UPLOAD_MAX_MEMORY_SIZE or 0
-    context = {"size": f"{size / (1 << 20):.1f} MiB", "most": f"{most >> 20} MiB"}
+    # A chunked request is not read to its end.
+    is_known = "HTTP_TRANSFER_ENCODING" not in request.META
+    has = f"{size / (1 << 20):.1f} MiB" if is_known else f"more than {most >> 20} MiB"
+    context = {"size": has, "most": f"{most >> 20} MiB"}
     return HttpResponse(loader.get_template("413.html").render(context), status=413)
 
 

@@ -12,9 +12,9 @@ export const show = (state, words) => {
 
 /**
  * @param {Element} draft the element around the form
- * @param {{summary: string, echoes: Record<string, string>, errors: Record<string, string>, chips: Record<string, string>}} data
+ * @param {{summary: string, echoes: Record<string, string>, errors: Record<string, string>, problems: string, chips: Record<string, string>}} data
  */
-export const refresh = (draft, { summary, echoes, errors, chips }) => {
+export const refresh = (draft, { summary, echoes, errors, problems, chips }) => {
   const old = draft.querySelector("[data-summary]");
   const open = old?.querySelector("details")?.open ?? false;
   if (old) old.outerHTML = summary;
@@ -25,15 +25,27 @@ export const refresh = (draft, { summary, echoes, errors, chips }) => {
     if (place.innerHTML !== html) place.innerHTML = html;
     place.toggleAttribute("hidden", !html);
   }
-  for (const place of draft.querySelectorAll("[data-errors]")) {
-    const html = errors[place.getAttribute("data-errors") ?? ""] ?? "";
-    if (place.innerHTML !== html) place.innerHTML = html;
-    const field = place.closest(".field");
-    field?.classList.toggle("wrong", !!html);
-    field?.querySelector(".input")?.setAttribute("aria-invalid", String(!!html));
-  }
+  showErrors(draft, errors);
+  const list = draft.querySelector("[data-problems]");
+  // What is mended leaves the list; the list itself comes with a refused step only.
+  if (list?.childElementCount && list.innerHTML.trim() !== problems) list.innerHTML = problems;
   for (const place of draft.querySelectorAll("[data-chip]")) {
     const html = chips[place.getAttribute("data-chip") ?? ""];
     if (html !== undefined && !place.contains(document.activeElement)) place.innerHTML = html;
+  }
+};
+
+/**
+ * What is wrong stands at its field as soon as the field is left, and goes as soon as it is right.
+ * @param {Element} draft @param {Record<string, string>} errors
+ */
+export const showErrors = (draft, errors) => {
+  for (const place of draft.querySelectorAll("[data-errors]")) {
+    const html = errors[place.getAttribute("data-errors") ?? ""];
+    const field = place.closest(".field");
+    if (html === undefined || (html && field?.contains(document.activeElement) && !place.childElementCount)) continue;
+    if (place.innerHTML !== html) place.innerHTML = html;
+    field?.classList.toggle("wrong", !!html);
+    field?.querySelector(".input")?.setAttribute("aria-invalid", String(!!html));
   }
 };

@@ -75,7 +75,7 @@ export class LogSearch {
     }
     const head = document.createElement("p");
     head.className = "log-found-head";
-    head.textContent = this.hits.length ? "" : `No line has “${this.text}”.`;
+    head.textContent = this.hits.length ? "" : "No matches.";
     if (this.further) {
       head.textContent = this.hits.length ? "These are the first hits." : "Not found so far.";
       const on = document.createElement("button");
@@ -86,6 +86,7 @@ export class LogSearch {
       head.append(" ", on);
     }
     this.found.replaceChildren(...(head.textContent ? [head] : []), list);
+    for (const button of this.bar.querySelectorAll("button")) button.hidden = !this.hits.length;
     if (this.text && !this.hits.length) this.toggle(true);
   }
 

@@ -66,6 +66,7 @@ def test_what_is_absent_taken_or_wrong_is_told_apart(client: Client, namespace: 
     assert "No_Name" in wrong.message
 
 
+@pytest.mark.thorough
 def test_an_unknown_field_is_refused_and_not_dropped(client: Client, namespace: str) -> None:
     body = job("PyTorch", "digits", {"Master": 1})
     body["spec"]["retries"] = 3
@@ -74,6 +75,7 @@ def test_an_unknown_field_is_refused_and_not_dropped(client: Client, namespace: 
     assert 'unknown field "spec.retries"' in answer.message
 
 
+@pytest.mark.thorough
 def test_a_dry_run_says_what_would_be_and_makes_nothing(client: Client, namespace: str) -> None:
     body = job("PyTorch", "digits", {"Master": 1})
     assert client.create(PYTORCH, namespace, body, dry_run=True).status == 201
@@ -89,6 +91,7 @@ def test_an_old_resource_version_makes_a_patch_a_conflict(client: Client, namesp
     assert (stale.status, stale.reason) == (409, "Conflict")
 
 
+@pytest.mark.thorough
 def test_apply_makes_and_changes_only_what_is_ours(client: Client, namespace: str) -> None:
     assert client.apply(MAPS, namespace, "one", config_map("one", ours="1")).status == 201
     client.patch(MAPS, namespace, "one", {"metadata": {"labels": {"theirs": "1"}}})
@@ -108,6 +111,7 @@ def test_a_deletion_names_the_object_and_spares_its_successor(
     wait_for(lambda: client.get(MAPS, namespace, "one").status == 404)
 
 
+@pytest.mark.thorough
 def test_one_connection_serves_many_requests(
     bed: Bed, client: Client, namespace: str, dialled: list[Any]
 ) -> None:
@@ -122,6 +126,7 @@ def test_one_connection_serves_many_requests(
     assert len(dialled) <= 8
 
 
+@pytest.mark.thorough
 def test_as_many_connections_are_kept_as_there_are_followers_of_logs(
     client: Client, namespace: str, dialled: list[Any]
 ) -> None:
@@ -156,6 +161,7 @@ def dialled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return opened
 
 
+@pytest.mark.thorough
 def test_a_stream_that_is_left_early_does_not_return_its_connection(
     client: Client, namespace: str, dialled: list[Any]
 ) -> None:
@@ -179,6 +185,7 @@ def test_a_watch_brings_each_change_at_once(client: Client, namespace: str) -> N
             assert time.monotonic() - began < 2
 
 
+@pytest.mark.thorough
 def test_a_frozen_api_server_ends_a_watch_and_a_request_in_time(
     own_processes: Bed, client: Client, namespace: str
 ) -> None:
@@ -205,6 +212,7 @@ def test_a_frozen_api_server_ends_a_watch_and_a_request_in_time(
     assert client.request("GET", "/version").ok
 
 
+@pytest.mark.thorough
 def test_a_client_certificate_signs_in_and_touches_no_disk(
     own_bed: Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,6 +236,7 @@ def test_a_client_certificate_signs_in_and_touches_no_disk(
     assert not [name for name in left if "memfd:gangline" in name]
 
 
+@pytest.mark.thorough
 def test_a_sealed_key_is_an_error_and_no_question_at_the_terminal(bed: Bed, tmp_path: Path) -> None:
     names = ("-keyout", "sealed.key", "-out", "sealed.crt", "-subj", "/CN=kim")
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-passout", "pass:secret", *names]
@@ -242,6 +251,7 @@ def test_a_sealed_key_is_an_error_and_no_question_at_the_terminal(bed: Bed, tmp_
         Client(sealed)
 
 
+@pytest.mark.thorough
 def test_certificates_are_checked_but_not_for_more_than_clusters_have(bed: Bed) -> None:
     context = trusting(bed.admin)
     assert context.verify_mode == ssl.CERT_REQUIRED
@@ -258,6 +268,7 @@ def test_an_authority_that_is_not_the_clusters_is_not_trusted(bed: Bed, tmp_path
         client.list(resources.NODES)
 
 
+@pytest.mark.thorough
 def test_a_name_that_the_certificate_does_not_have_is_not_trusted(own_bed: Bed) -> None:
     renamed = dataclasses.replace(own_bed.admin, tls_server_name="kubernetes.example")
     with closing(Client(renamed)) as client, pytest.raises(Unreachable, match="cannot be trusted"):
@@ -267,6 +278,7 @@ def test_a_name_that_the_certificate_does_not_have_is_not_trusted(own_bed: Bed) 
         assert client.list(resources.NODES).ok
 
 
+@pytest.mark.thorough
 def test_the_proxies_of_the_environment_are_not_asked(
     bed: Bed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -317,6 +329,7 @@ def tls_server(bed: Bed, handler: type[http.server.BaseHTTPRequestHandler]) -> I
             thread.join()
 
 
+@pytest.mark.thorough
 def test_a_redirect_is_an_answer_and_not_followed(own_bed: Bed) -> None:
     Redirecting.asked = []
     with tls_server(own_bed, Redirecting) as access, closing(Client(access)) as client:
@@ -324,6 +337,7 @@ def test_a_redirect_is_an_answer_and_not_followed(own_bed: Bed) -> None:
     assert Redirecting.asked == ["/api/v1/nodes"]
 
 
+@pytest.mark.thorough
 def test_a_token_file_is_read_again_for_each_request(bed: Bed, tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text(f"{bed.admin.token}\n")
@@ -337,6 +351,7 @@ def test_a_token_file_is_read_again_for_each_request(bed: Bed, tmp_path: Path) -
             client.list(resources.NODES)
 
 
+@pytest.mark.thorough
 def test_nothing_listens_there(bed: Bed) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"https://127.0.0.1:{taken.getsockname()[1]}"
@@ -345,6 +360,7 @@ def test_nothing_listens_there(bed: Bed) -> None:
         client.list(resources.NODES)
 
 
+@pytest.mark.thorough
 def test_a_server_without_tls_is_named_as_such(bed: Bed) -> None:
     with http.server.HTTPServer(("127.0.0.1", 0), Redirecting) as plain:
         thread = threading.Thread(target=plain.serve_forever)
@@ -359,6 +375,7 @@ def test_a_server_without_tls_is_named_as_such(bed: Bed) -> None:
 
 
 @pytest.mark.parametrize("query", [{"limit": 1}, {"labelSelector": "a in (b, c)"}])
+@pytest.mark.thorough
 def test_pages_and_selectors_reach_the_server(
     client: Client, namespace: str, query: Mapping[str, str | int]
 ) -> None:

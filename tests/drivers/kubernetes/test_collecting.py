@@ -81,6 +81,7 @@ def test_a_collector_goes_on_where_another_one_ended(place: Ground) -> None:
     assert texts(place, ref) == lines(201)
 
 
+@pytest.mark.thorough
 def test_two_collectors_at_once_write_each_line_once(place: Ground) -> None:
     ref = place.ref()
     place.running(ref)
@@ -91,6 +92,7 @@ def test_two_collectors_at_once_write_each_line_once(place: Ground) -> None:
     assert texts(place, ref) == lines(100)
 
 
+@pytest.mark.thorough
 def test_one_follower_serves_several_pods(place: Ground, tmp_path: Path) -> None:
     ref = place.ref(workers=3)
     place.running(ref)
@@ -107,6 +109,7 @@ def test_one_follower_serves_several_pods(place: Ground, tmp_path: Path) -> None
         collector.stop()
 
 
+@pytest.mark.thorough
 def test_of_too_many_pods_those_are_followed_whose_logs_somebody_reads(
     place: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +148,7 @@ def test_of_too_many_pods_those_are_followed_whose_logs_somebody_reads(
         listening.stop()
 
 
+@pytest.mark.thorough
 def test_logs_of_many_new_pods_are_begun_one_after_the_other(
     place: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,6 +176,7 @@ def test_logs_of_many_new_pods_are_begun_one_after_the_other(
         collector.stop()
 
 
+@pytest.mark.thorough
 def test_no_more_is_kept_of_a_log_than_the_installation_allows(
     place: Ground, tmp_path: Path
 ) -> None:
@@ -206,6 +211,7 @@ def test_what_nobody_has_fetched_is_fetched_before_the_pods_go(
     assert texts(place, ref) == lines(300)
 
 
+@pytest.mark.thorough
 def test_the_logs_of_an_attempt_are_fetched_before_the_next_takes_its_place(
     place: Ground,
 ) -> None:
@@ -228,6 +234,7 @@ def test_the_logs_of_an_attempt_are_fetched_before_the_next_takes_its_place(
     assert place.driver.read_log(ref, "worker-0", 0, 10**6).end
 
 
+@pytest.mark.thorough
 def test_without_a_place_for_logs_there_are_none(place: Ground) -> None:
     driver = KubernetesDriver(place.client, Options())
     assert driver.read_log(place.ref(), "worker-0", 0, 100).end

@@ -27,8 +27,8 @@ from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.options import Options
 from gangline.drivers.kubernetes.resources import NAMESPACES
 from tests.beds.kubernetes.bed import Bed
-from tests.drivers.conformance import Script
-from tests.drivers.conformance_reading import ReadingConformance
+from tests.drivers.conformance import DriverConformance, Script
+from tests.drivers.conformance_thorough import ThoroughConformance
 from tests.support.kubelet import Kubelet
 from tests.support.waiting import wait_for
 
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.needs_kubernetes
 IMAGE = "registry.example/training:1"
 
 
-class TestKubernetes(ReadingConformance):
+class TestKubernetes(DriverConformance):
     seconds = 40.0
     tells_stopped_ends = False  # the pods are gone, and what they knew with them
 
@@ -129,6 +129,11 @@ class TestKubernetes(ReadingConformance):
 
     def _lines(self, driver: Driver, ref: AttemptRef) -> int:
         return driver.read_log(ref, "worker-0", 0, 2**16).data.count(b"\n")
+
+
+@pytest.mark.thorough
+class TestThoroughly(TestKubernetes, ThoroughConformance):
+    """The whole suite."""
 
 
 @contextlib.contextmanager

@@ -64,6 +64,7 @@ def test_the_namespace_and_the_right_to_work_in_it_are_made_on_demand(place: Gro
     assert binding["roleRef"]["name"] == "gangline-project"
 
 
+@pytest.mark.thorough
 def test_a_login_without_rights_is_told_which_right_is_missing(place: Ground, bed: Bed) -> None:
     driver = KubernetesDriver(Client(stranger(bed)), Options())
     ref = place.ref(namespace="default")
@@ -76,6 +77,7 @@ def test_a_login_without_rights_is_told_which_right_is_missing(place: Ground, be
     assert "may not list pytorchjobs (kubeflow.org)" in seen.reason
 
 
+@pytest.mark.thorough
 def test_a_login_that_is_not_accepted_leaves_everything_open(place: Ground, bed: Bed) -> None:
     access = replace(bed.restricted, token="wrong", client_certificate="", client_key="")
     driver = KubernetesDriver(Client(access), Options())
@@ -85,6 +87,7 @@ def test_a_login_that_is_not_accepted_leaves_everything_open(place: Ground, bed:
     assert seen.reason == "The cluster does not accept Gangline's login."
 
 
+@pytest.mark.thorough
 def test_a_cluster_that_is_not_there_leaves_everything_open(place: Ground) -> None:
     driver = KubernetesDriver(Client(Access("https://127.0.0.1:1", token="x")), Options())
     ref = place.ref()
@@ -123,6 +126,7 @@ def test_a_release_whose_answer_is_lost_is_found_done(place: Ground) -> None:
     place.until(ref, S.RUNNING)
 
 
+@pytest.mark.thorough
 def test_f12_what_the_cluster_asks_for_is_passed_on(place: Ground) -> None:
     place.client.fault = _always(Answer(429, {"message": "too many"}, 7.0), "POST")
     assert place.driver.create(place.ref()) == Busy(7.0, is_for_all=True)
@@ -138,6 +142,7 @@ def test_f34_a_create_that_lands_after_the_deletion_is_found_and_removed(place: 
     assert place.until(ref, S.ABSENT).replicas == ()
 
 
+@pytest.mark.thorough
 def test_f35_the_object_of_a_workload_that_is_gone_is_waited_for(place: Ground) -> None:
     old, new = place.ref(), place.ref()
     place.driver.create(old)
@@ -171,6 +176,7 @@ def test_f13_an_object_of_others_is_a_conflict_and_stays_as_it_is(place: Ground)
     assert place.raw() == before
 
 
+@pytest.mark.thorough
 def test_f30_an_object_with_our_labels_and_another_uid_is_not_ours(place: Ground) -> None:
     """Somebody saved ours, deleted it, and made it again."""
     ref = place.ref()
@@ -200,6 +206,7 @@ def test_f31_another_installation_is_others_too(place: Ground) -> None:
 # What the cluster refuses
 
 
+@pytest.mark.thorough
 def test_f14_the_operators_own_check_is_told_in_its_words(place: Ground) -> None:
     ref = place.ref()
     _container(ref)["name"] = "main"
@@ -210,6 +217,7 @@ def test_f14_the_operators_own_check_is_told_in_its_words(place: Ground) -> None
     assert place.raw() is None
 
 
+@pytest.mark.thorough
 def test_a_field_that_the_cluster_does_not_know_is_named(place: Ground) -> None:
     ref = place.ref()
     ref.rendered["job"]["spec"]["colour"] = "red"
@@ -221,6 +229,7 @@ def test_a_field_that_the_cluster_does_not_know_is_named(place: Ground) -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_a_name_that_cannot_be_is_refused(place: Ground) -> None:
     told = place.driver.create(place.ref("1pt"))
     assert isinstance(told, Refused)
@@ -230,6 +239,7 @@ def test_a_name_that_cannot_be_is_refused(place: Ground) -> None:
 # The end
 
 
+@pytest.mark.thorough
 def test_a_deletion_by_identity_alone_finds_it_by_its_labels(place: Ground) -> None:
     ref = place.ref()
     seen = place.running(ref)
@@ -253,6 +263,7 @@ def test_a_deletion_leaves_nothing_of_any_kind(place: Ground) -> None:
     assert place.bed.client.list(SERVICES, place.namespace).body["items"] == []
 
 
+@pytest.mark.thorough
 def test_objects_of_ours_are_found_by_who_may_list_namespaces_and_work_in_some(
     place: Ground, bed: Bed
 ) -> None:

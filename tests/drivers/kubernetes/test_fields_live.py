@@ -68,6 +68,7 @@ def test_a_variable_arrives_as_a_reference_and_never_as_a_value(place: Ground) -
     assert "value" not in env["KEY"]
 
 
+@pytest.mark.thorough
 def test_a_secret_that_is_not_there_is_told_in_words(place: Ground) -> None:
     held = [{"name": name, "value": value} for name, value in rules(start_after="10m").items()]
     ref = released(
@@ -115,6 +116,7 @@ def test_node_type_and_requirements_are_one_term(place: Ground) -> None:
 
 
 @pytest.mark.parametrize("kind", ["Required", "Preferred"])
+@pytest.mark.thorough
 def test_a_topology_is_about_the_pods_of_the_workload(place: Ground, kind: str) -> None:
     key = "kubernetes.io/hostname"
     ref = released(place, num_workers=2, podAffinity__key=key, podAffinity__type=kind)
@@ -134,6 +136,7 @@ def test_a_topology_is_about_the_pods_of_the_workload(place: Ground, kind: str) 
         assert len({pod["spec"]["nodeName"] for pod in pods}) == 1
 
 
+@pytest.mark.thorough
 def test_what_nodes_are_called_is_offered(place: Ground) -> None:
     facts = place.driver.probe().facts
     assert facts is not None

@@ -1,10 +1,10 @@
-"""The real API server, with the operators' webhooks, judges every golden manifest: a dry run."""
+"""The real API server, with the operators' webhooks, judges manifests: a dry run."""
 
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-import yaml
+from _pytest.mark import ParameterSet
 
 from gangline.drivers.kubernetes.client import Answer
 from gangline.drivers.kubernetes.kinds import KINDS
@@ -15,7 +15,18 @@ from tests.drivers.kubernetes import goldens
 from tests.drivers.kubernetes.goldens import SAME, Case
 
 pytestmark = pytest.mark.needs_kubernetes
-CASES = list(goldens.cases())
+
+
+def cases(more_than: int) -> list[ParameterSet]:
+    """Combinations of more than so many objects; those without a golden file run thoroughly."""
+    golden = {case.name for case in goldens.cases()}
+    return [
+        pytest.param(case, id=case.name, marks=() if case.name in golden else pytest.mark.thorough)
+        for case in goldens.combinations()
+        if len(case.objects()) > more_than
+    ]
+
+
 RESOURCES = {
     (resource.api_version, resource.kind): resource
     for resource in (
@@ -43,46 +54,43 @@ def _resource(made: dict[str, Any]) -> Resource:
     return RESOURCES[(made["apiVersion"], made["kind"])]
 
 
-def _read(case: Case) -> list[dict[str, Any]]:
-    return list(yaml.safe_load_all(case.path.read_text()))
-
-
-WITH_MORE = [case for case in CASES if len(_read(case)) > 1]
 ADD_ONS = {"volcano": "volcano", "native": "native-gang"}
 """What a bed needs so that it serves the objects of a scheduler."""
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", cases(0))
 def test_the_job_is_taken_and_nothing_of_it_is_dropped(case: Case, send: Send) -> None:
-    job = _read(case)[0]
+    job = case.objects()[0]
     answer = send(job)
     assert answer.ok, answer.message
     assert _missing(job, answer.body) == []
 
 
 @pytest.mark.usefixtures("bed")
-@pytest.mark.parametrize("case", WITH_MORE, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", cases(1))
 def test_what_belongs_to_it_is_taken(case: Case, bed_with: Callable[[str], Bed]) -> None:
     bed = bed_with(ADD_ONS.get(case.scheduler, ""))
     with bed.namespace() as namespace:
-        for made in _read(case)[1:]:
+        for made in case.objects()[1:]:
             answer = _dry_run(bed, namespace, made)
             assert answer.ok, answer.message
             assert _missing(made, answer.body) == []
 
 
+@pytest.mark.thorough
 def test_an_unknown_field_is_refused(send: Send) -> None:
     """The control: a slip in a manifest would be found above."""
-    job = _read(Case("PyTorch", SAME, "plain"))[0]
+    job = Case("PyTorch", SAME, "plain").objects()[0]
     job["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]["comand"] = []
     answer = send(job)
     assert answer.status == 400
     assert "comand" in answer.message
 
 
+@pytest.mark.thorough
 def test_the_webhook_of_the_operator_is_asked(send: Send) -> None:
     """The control: no schema knows that XGBoost needs a master."""
-    job = _read(Case("XGBoost", SAME, "plain"))[0]
+    job = Case("XGBoost", SAME, "plain").objects()[0]
     del job["spec"]["xgbReplicaSpecs"]["Master"]
     answer = send(job)
     assert not answer.ok

@@ -115,6 +115,7 @@ def test_it_is_held_without_a_queue_let_go_into_one_and_stopped_at_its_workload(
     place.until(ref, S.RUNNING)
 
 
+@pytest.mark.thorough
 def test_one_that_waits_is_stopped_before_kueue_can_let_it_in(place: Ground) -> None:
     ref = place.ref()
     place.driver.create(ref)
@@ -125,6 +126,7 @@ def test_one_that_waits_is_stopped_before_kueue_can_let_it_in(place: Ground) -> 
     assert place.driver.observe(ref).state is S.SUSPENDED
 
 
+@pytest.mark.thorough
 def test_one_that_kueue_has_not_seen_leaves_its_queue_again(place: Ground) -> None:
     ref = place.ref()
     place.driver.create(ref)
@@ -136,6 +138,7 @@ def test_one_that_kueue_has_not_seen_leaves_its_queue_again(place: Ground) -> No
     assert _job(place)["metadata"]["labels"][QUEUE] == "default"
 
 
+@pytest.mark.thorough
 def test_a_project_needs_a_queue_in_its_own_namespace(place: Ground) -> None:
     health = probe(place.client, scheduler="kueue")
     assert health.facts is not None

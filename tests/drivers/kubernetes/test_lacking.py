@@ -104,7 +104,7 @@ def test_nodes_of_another_kind_do_not_count() -> None:
     wanted = job(2, spec(gpus=8, affinity=affinity))
     assert now(nodes, [], wanted) == "waiting for 16 GPUs, 8 free on 1 node"
     assert ever(nodes, wanted) == (
-        "it asks for 16 GPUs, and the nodes that it may use have 8 in all"
+        "the workload needs 16 GPUs, and the nodes that it may use have 8 in all"
     )
     assert now(nodes, [], job(3, spec(gpus=8))) == "waiting for 24 GPUs, 16 free on 2 nodes"
     tolerant = [{"key": "dedicated", "operator": "Exists"}]
@@ -124,14 +124,14 @@ def test_a_closed_node_has_nothing_free_and_may_come_back(closed: str) -> None:
     [
         (job(4, spec(gpus=8)), ""),
         (job(6, spec(gpus=8), spec(gpus=4)),
-         "it asks for 52 GPUs, and the cluster has 32 in all"),
-        (job(1, spec(gpus=16)), "each worker asks for 16 GPUs, and no node has more than 8"),
+         "the workload needs 52 GPUs, and the cluster has 32 in all"),
+        (job(1, spec(gpus=16)), "each worker needs 16 GPUs, and no node has more than 8"),
         (job(1, spec(gpus=8), spec(cpu="65")),
-         "each master asks for 65 CPU cores, and no node has more than 64"),
+         "each master needs 65 CPU cores, and no node has more than 64"),
         (job(5, spec(gpus=5)),
-         "its 5 workers ask for 5 GPUs each, and 4 nodes hold 4 of them even when empty"),
+         "5 workers need 5 GPUs each, and 4 nodes hold 4 of them even when empty"),
         (job(5, spec(memory="500G")),
-         "it asks for 2.5 TB of memory, and the cluster has 2 TB in all"),
+         "the workload needs 2.5 TB of memory, and the cluster has 2 TB in all"),
     ],
 )  # fmt: skip
 def test_what_can_never_be(asked: Any, words: str) -> None:
@@ -140,7 +140,7 @@ def test_what_can_never_be(asked: Any, words: str) -> None:
 
 def test_a_cluster_that_has_none_of_them_says_none() -> None:
     assert ever([node("a", gpus=0)], job(1, spec(gpus=1))) == (
-        "it asks for 1 GPU, and the cluster has none in all"
+        "the workload needs 1 GPU, and the cluster has none in all"
     )
 
 
@@ -168,7 +168,7 @@ def test_within_one_zone_the_best_is_named() -> None:
     )  # fmt: skip
     large = lacking.whole(job(3, spec(gpus=8)))
     assert lacking.within(room, large, "x/zone")[1] == (
-        "it asks for 24 GPUs in one zone, and a has the most, 16 in all"
+        "the workload needs 24 GPUs in one zone, and a has the most, 16 in all"
     )
     small = lacking.whole(job(1, spec(gpus=8)))
     assert lacking.within(room, small, "x/zone") == ("", "")

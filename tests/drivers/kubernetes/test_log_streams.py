@@ -137,7 +137,7 @@ def test_a_progress_bar_without_a_line_end_is_shown_and_not_kept_in_memory(tmp_p
         nonlocal said
         yield b"2026-11-22T10:00:00.5Z "
         while True:
-            time.sleep(0.001)
+            time.sleep(0.01)
             said += 50_000
             yield b"\r 10%" * 10_000
 
@@ -200,7 +200,7 @@ class Kubelet:
             told = told[size:]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_every_way_of_cutting_long_lines_gives_each_byte_once(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

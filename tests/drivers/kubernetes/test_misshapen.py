@@ -149,6 +149,7 @@ def test_what_a_driver_is_told_is_doubt(nonsense: tuple[Script, KubernetesDriver
     assert driver.capacity() is None
 
 
+@pytest.mark.parametrize("nonsense", [HTML], indirect=True)
 def test_a_watch_backs_off_and_says_why_once(
     nonsense: tuple[Script, KubernetesDriver],
     monkeypatch: pytest.MonkeyPatch,

@@ -190,7 +190,7 @@ def test_of_failures_in_the_same_second_the_plain_exit_comes_before_a_signal() -
             {"reason": "Evicted", "message": "The node was low on resource: memory. "},
             "Moved away by the cluster: The node was low on resource: memory.",
         ),
-        ({}, {"reason": "UnexpectedAdmissionError"}, "It failed: UnexpectedAdmissionError."),
+        ({}, {"reason": "UnexpectedAdmissionError"}, "Failed: UnexpectedAdmissionError."),
     ],
 )
 def test_every_end_has_its_words(state: Any, status: dict[str, Any], words: str) -> None:
@@ -215,8 +215,8 @@ def test_the_worst_of_what_pods_wait_for_is_told() -> None:
     its = [pod(0, phase="Pending", state=PULL), pod(1, phase="Pending", state=config)]
     seen = look(job(true=["Created"]), *its)
     assert seen.state is S.STARTING
-    assert seen.reason == 'worker-1: Its configuration cannot be used: secret "s" not found.'
-    assert seen.replicas[0].reason == 'Its image cannot be pulled: Back-off pulling image "x:1".'
+    assert seen.reason == 'worker-1: The configuration cannot be used: secret "s" not found.'
+    assert seen.replicas[0].reason == 'The image cannot be pulled: Back-off pulling image "x:1".'
 
 
 def test_why_it_waits_is_the_queues_word_before_the_schedulers() -> None:
@@ -230,7 +230,10 @@ def test_why_it_waits_is_the_queues_word_before_the_schedulers() -> None:
 
 
 def test_an_operator_that_does_not_answer_is_named_after_a_while() -> None:
-    assert look(job()).reason == "The training-operator has not taken it up; is it running?"
+    assert (
+        look(job()).reason
+        == "The training-operator has not picked up the job; is the operator running?"
+    )
     assert look(job(creationTimestamp=at(-5))).reason == ""
 
 
@@ -370,7 +373,7 @@ def test_a_pod_that_another_container_keeps_has_started_and_says_so(code: int) -
     kept["status"]["containerStatuses"].append(proxy)
     seen = look(job(true=["Created", "Running"]), kept, pod(1))
     assert (seen.state, states(seen)) == (S.RUNNING, [R.RUNNING, R.RUNNING])
-    words = f"Its program ended with code {code}; another container keeps the pod."
+    words = f"The program ended with code {code}; another container keeps the pod."
     assert [replica.reason for replica in seen.replicas] == [words, ""]
 
 

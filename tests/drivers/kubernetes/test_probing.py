@@ -76,12 +76,14 @@ def test_the_shipped_role_has_every_right_and_no_more(bed: Bed) -> None:
     assert room.memory > 1 << 30
 
 
+@pytest.mark.thorough
 def test_an_administrator_is_told_that_it_is_too_much(bed: Bed) -> None:
     steps, _ = look(bed.admin)
     assert steps["Permissions"].state == State.WARNING
     assert "cluster-admin" in steps["Permissions"].sentence
 
 
+@pytest.mark.thorough
 def test_a_wrong_token_ends_the_check_at_the_identity(bed: Bed) -> None:
     ended = last(replace(bed.restricted, token="not-a-token-of-this-cluster"))
     assert ended.name == "Identity"
@@ -105,12 +107,14 @@ def test_a_token_without_rights_is_told_the_very_rules_that_help(bed: Bed) -> No
         assert steps["Nodes and GPUs"].state == State.OK
 
 
+@pytest.mark.thorough
 def test_another_authority_is_not_believed(bed: Bed) -> None:
     ended = last(replace(bed.restricted, certificate_authority=pair("other").certificate))
     assert ended.name == "Certificate"
     assert "not issued by the given authority" in ended.sentence
 
 
+@pytest.mark.thorough
 def test_this_machine_is_not_dialled_unless_it_is_admitted(bed: Bed) -> None:
     ended = last(bed.restricted, reach=addresses.Reach())
     assert ended.name == "Reachability"

@@ -77,6 +77,7 @@ def test_what_the_cluster_would_take_is_told_with_what_was_asked(place: Ground) 
     assert told.asked == ("the PyTorchJob", "the pod of the master", "a pod of the workers")
 
 
+@pytest.mark.thorough
 def test_nothing_is_made(place: Ground) -> None:
     ref = asked(place)
     place.driver.rehearse(ref)
@@ -93,6 +94,7 @@ def test_the_operators_webhook_is_heard_at_the_field(place: Ground) -> None:
     assert "Required value" in said(told, "image").message
 
 
+@pytest.mark.thorough
 def test_a_field_that_the_operator_does_not_know_is_named(place: Ground) -> None:
     ref = asked(place)
     _job(ref)["runPolicy"]["fromTomorrow"] = 1
@@ -105,6 +107,7 @@ def test_a_field_that_the_operator_does_not_know_is_named(place: Ground) -> None
     assert "the PyTorchJob" not in told.asked
 
 
+@pytest.mark.thorough
 def test_a_bad_value_of_a_list_is_at_its_item(place: Ground) -> None:
     told = rehearsed(
         place,
@@ -123,6 +126,7 @@ def test_a_bad_value_of_a_list_is_at_its_item(place: Ground) -> None:
     assert said(told, "labels.1.name").key == "a b"
 
 
+@pytest.mark.thorough
 def test_limits_of_the_namespace_are_at_the_requests_and_limits(place: Ground) -> None:
     _limit(place, {"type": "Container", "min": {"memory": "100Mi"}, "max": {"cpu": "2"}})
     told = _until(
@@ -153,6 +157,7 @@ def test_a_quota_is_at_the_field_that_exceeds_it_and_at_one_that_it_misses(place
     )
 
 
+@pytest.mark.thorough
 def test_pod_security_is_told_of_the_whole_in_its_own_words(place: Ground) -> None:
     label = {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}
     must(place.bed.client.patch(NAMESPACES, "", place.namespace, label))
@@ -163,6 +168,7 @@ def test_pod_security_is_told_of_the_whole_in_its_own_words(place: Ground) -> No
     assert told.asked == ("the PyTorchJob",)
 
 
+@pytest.mark.thorough
 def test_a_priority_class_that_is_not_there_is_at_its_field(place: Ground) -> None:
     told = rehearsed(place, master={}, priorityClass="nope")
     assert fields(told) == [("worker", "priorityClass")]
@@ -170,6 +176,7 @@ def test_a_priority_class_that_is_not_there_is_at_its_field(place: Ground) -> No
     assert "no PriorityClass with name nope was found" in told.problems[0].message
 
 
+@pytest.mark.thorough
 def test_the_masters_own_value_is_at_the_master(place: Ground) -> None:
     _limit(place, {"type": "Container", "max": {"memory": "1Gi"}})
     told = _until(
@@ -181,6 +188,7 @@ def test_the_masters_own_value_is_at_the_master(place: Ground) -> None:
     assert fields(told) == [("master", "compute.cpuMemoryLimit")]
 
 
+@pytest.mark.thorough
 def test_a_name_that_others_use_is_at_the_name(place: Ground) -> None:
     ref = asked(place)
     theirs = {**ref.rendered["job"], "metadata": {"name": ref.name}}
@@ -193,6 +201,7 @@ def test_a_name_that_others_use_is_at_the_name(place: Ground) -> None:
 # Doubt
 
 
+@pytest.mark.thorough
 def test_a_namespace_that_does_not_exist_yet_is_doubt_and_is_not_made(
     bed: Bed, tmp_path: Path
 ) -> None:
@@ -204,6 +213,7 @@ def test_a_namespace_that_does_not_exist_yet_is_doubt_and_is_not_made(
         assert bed.client.get(NAMESPACES, "", place.namespace).status == 404
 
 
+@pytest.mark.thorough
 def test_a_right_that_gangline_gives_itself_later_is_doubt(place: Ground) -> None:
     _without_binding(place)
     told = _until(place, lambda: rehearsed(place), wanted=lambda told: not told.asked)
@@ -211,6 +221,7 @@ def test_a_right_that_gangline_gives_itself_later_is_doubt(place: Ground) -> Non
     assert "takes it with the next training" in told.doubts[0]
 
 
+@pytest.mark.thorough
 def test_in_a_namespace_of_others_no_right_is_given(place: Ground, bed: Bed) -> None:
     marks = {"metadata": {"labels": {labels.INSTALL: None}}}
     must(bed.client.patch(NAMESPACES, "", place.namespace, marks))
@@ -223,6 +234,7 @@ def test_in_a_namespace_of_others_no_right_is_given(place: Ground, bed: Bed) -> 
     assert not bed.client.list(BINDINGS, place.namespace).body["items"]
 
 
+@pytest.mark.thorough
 def test_a_right_that_is_missing_for_good_is_an_objection(place: Ground, bed: Bed) -> None:
     driver = KubernetesDriver(Client(stranger(bed)), Options())
     told = driver.rehearse(asked(place))
@@ -233,6 +245,7 @@ def test_a_right_that_is_missing_for_good_is_an_objection(place: Ground, bed: Be
     assert any("pods" in doubt for doubt in told.doubts)
 
 
+@pytest.mark.thorough
 def test_an_outage_is_doubt(place: Ground) -> None:
     driver = KubernetesDriver(Client(Access("https://127.0.0.1:1", token="x")), Options())
     told = driver.rehearse(asked(place))
@@ -240,6 +253,7 @@ def test_an_outage_is_doubt(place: Ground) -> None:
     assert told.doubts[0].endswith("the rest was not checked.")
 
 
+@pytest.mark.thorough
 def test_a_check_that_does_not_answer_is_doubt(place: Ground) -> None:
     failing = Answer(
         500,
@@ -261,6 +275,7 @@ def test_a_check_that_does_not_answer_is_doubt(place: Ground) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_no_time_left_is_doubt(place: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(deadlines, "BUDGET", 0.0)
     told = rehearsed(place)
@@ -271,6 +286,7 @@ def test_no_time_left_is_doubt(place: Ground, monkeypatch: pytest.MonkeyPatch) -
 # The real create
 
 
+@pytest.mark.thorough
 def test_f14_what_the_cluster_refuses_for_good_is_told_with_its_field(place: Ground) -> None:
     _quota(place, {"count/pytorchjobs.kubeflow.org": "0"})
     ref = asked(place, labels=[{"name": "a b", "value": "x"}])

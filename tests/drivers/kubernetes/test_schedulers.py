@@ -144,7 +144,6 @@ class TestVolcano:
             ([queue("team-a", "16", "16")], "Queue team-a is at its limit of 16 GPUs."),
             ([queue("team-a", "16", "12")],
              "Queue team-a has 4 GPUs left of 16 GPUs, and this needs 8 GPUs."),
-            ([queue("team-a", "4")], "Queue team-a is limited to 4 GPUs, and this needs 8 GPUs."),
             ([queue("team-a", "64", "0", "dept"), queue("dept", "16", "16")],
              "Queue dept is at its limit of 16 GPUs."),
             ([queue("other")], "Queue team-a does not exist."),
@@ -159,6 +158,20 @@ class TestVolcano:
     ) -> None:
         objects = {"podgroups": [group()], "queues": queues}
         assert reason("volcano", objects=objects) == words
+
+    @pytest.mark.parametrize(
+        ("queues", "is_never"),
+        [
+            ([queue("team-a", "4")], True),
+            ([queue("team-a", "64", "0", "dept"), queue("dept", "4")], True),
+            ([queue("team-a", "8", "8")], False),
+        ],
+    )
+    def test_more_than_a_queue_of_the_chain_may_hold_can_never_start(
+        self, queues: Sequence[Mapping[str, Any]], is_never: bool
+    ) -> None:
+        waiting = Waiting(job(2), (), objects={"podgroups": [group()], "queues": queues})
+        assert bool(adapter("volcano").never(waiting)) is is_never
 
     def test_what_was_let_in_waits_for_nodes_and_not_for_its_queue(self) -> None:
         objects = {"podgroups": [group(phase="Inqueue")], "queues": [queue("team-a", "8", "8")]}
@@ -224,7 +237,7 @@ class TestVolcano:
         tree = [queue("root"), queue("team-a"), queue("team-a-1", parent="team-a")]
         assert [q["metadata"]["name"] for q in adapter("volcano").leaves(tree)] == ["team-a-1"]
         said = reason("volcano", objects={"podgroups": [group()], "queues": tree})
-        assert said == "Queue team-a has queues below it and takes no trainings itself."
+        assert said == "Queue team-a has queues below it and takes no workloads itself."
 
 
 class TestNative:

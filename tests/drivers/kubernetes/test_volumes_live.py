@@ -178,19 +178,6 @@ def test_a_claim_is_bound_and_mounted(place: Ground, disks: Disks) -> None:
         assert sources["volume-raw"] == {"claimName": by_volume["raw"]}
 
 
-def test_a_claim_that_waits_for_its_first_pod_is_no_trouble(place: Ground, disks: Disks) -> None:
-    ref = attempt(place, item(disks), workers=1)
-    place.driver.create(ref)
-    place.driver.commit(ref)
-    seen = place.until(ref, S.PENDING)
-    (claim,) = found(place, ref).values()
-    assert claim["status"]["phase"] == "Pending"
-    reason = wait_for(lambda: place.driver.observe(ref).reason, what="a reason")
-    assert "WaitForFirstConsumer" not in f"{seen.reason} {reason}"
-    disks.add()
-    place.until(ref, S.RUNNING, seconds=90)
-
-
 def test_a_stop_empties_what_is_ephemeral_and_a_resume_makes_it_again(
     place: Ground, disks: Disks
 ) -> None:
@@ -208,6 +195,7 @@ def test_a_stop_empties_what_is_ephemeral_and_a_resume_makes_it_again(
     assert after["scratch"] != before["scratch"]
 
 
+@pytest.mark.thorough
 def test_each_pod_has_a_volume_of_its_own_where_none_can_be_shared(
     place: Ground, disks: Disks
 ) -> None:
@@ -223,6 +211,7 @@ def test_each_pod_has_a_volume_of_its_own_where_none_can_be_shared(
     wait_for(lambda: not found(place, ref), what="the volumes to go with their pods")
 
 
+@pytest.mark.thorough
 def test_of_a_start_that_is_refused_nothing_stays_but_what_was_kept(
     place: Ground, disks: Disks
 ) -> None:
@@ -277,6 +266,7 @@ def test_a_further_attempt_finds_what_the_one_before_it_kept(place: Ground, disk
     assert found(place, second) == {}
 
 
+@pytest.mark.thorough
 def test_a_volume_that_a_later_attempt_does_not_mount_goes_with_it(
     place: Ground, disks: Disks
 ) -> None:
@@ -292,6 +282,7 @@ def test_a_volume_that_a_later_attempt_does_not_mount_goes_with_it(
     assert owners(claim) == [job["metadata"]["uid"]]
 
 
+@pytest.mark.thorough
 def test_what_no_attempt_took_over_is_collected_by_the_deletion(
     place: Ground, disks: Disks
 ) -> None:
@@ -312,6 +303,7 @@ def test_what_no_attempt_took_over_is_collected_by_the_deletion(
     assert found(place, second) == {}
 
 
+@pytest.mark.thorough
 def test_an_attempt_that_is_removed_while_its_workload_goes_on_leaves_its_volumes(
     place: Ground, disks: Disks
 ) -> None:
@@ -323,6 +315,7 @@ def test_an_attempt_that_is_removed_while_its_workload_goes_on_leaves_its_volume
     assert place.raw() is None
 
 
+@pytest.mark.thorough
 def test_a_deletion_before_the_next_attempt_came_takes_the_one_before_it_along(
     place: Ground, disks: Disks
 ) -> None:
@@ -355,6 +348,7 @@ def test_a_deletion_leaves_nothing(place: Ground, disks: Disks) -> None:
         assert found(place, ref, resource) == {}
 
 
+@pytest.mark.thorough
 def test_a_claim_of_others_is_left_alone(place: Ground, disks: Disks) -> None:
     disks.add(2)
     place.driver.create(place.ref("before"))  # makes the namespace
@@ -382,6 +376,7 @@ def test_a_claim_of_others_is_left_alone(place: Ground, disks: Disks) -> None:
     assert "deletionTimestamp" not in claim["metadata"]
 
 
+@pytest.mark.thorough
 def test_a_second_release_makes_nothing_twice(place: Ground, disks: Disks) -> None:
     disks.add(2)
     ref = attempt(place, item(disks))

@@ -189,6 +189,7 @@ def test_f26_a_version_that_is_too_old_leads_to_a_new_list(place: Ground) -> Non
 
 
 @pytest.mark.needs_kubernetes
+@pytest.mark.thorough
 def test_f25_streams_that_end_all_the_time_lose_nothing_and_list_nothing(
     place: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,6 +204,7 @@ def test_f25_streams_that_end_all_the_time_lose_nothing_and_list_nothing(
 
 
 @pytest.mark.needs_kubernetes
+@pytest.mark.thorough
 def test_f27_a_server_that_falls_silent_is_noticed_and_so_is_what_it_did_meanwhile(
     place: Ground, own_processes: Bed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -224,6 +226,7 @@ def test_f27_a_server_that_falls_silent_is_noticed_and_so_is_what_it_did_meanwhi
 
 
 @pytest.mark.needs_kubernetes
+@pytest.mark.thorough
 def test_a_watch_that_is_not_allowed_says_so_and_does_not_hammer(place: Ground, bed: Bed) -> None:
     with reflected(Client(stranger(bed)), place.install) as told:
         wait_for(lambda: told.troubles)
@@ -233,6 +236,7 @@ def test_a_watch_that_is_not_allowed_says_so_and_does_not_hammer(place: Ground, 
 
 
 @pytest.mark.needs_kubernetes
+@pytest.mark.thorough
 def test_a_kind_that_may_not_be_followed_does_not_hold_up_the_others(
     place: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -249,6 +253,7 @@ def test_a_kind_that_may_not_be_followed_does_not_hold_up_the_others(
 
 
 @pytest.mark.needs_kubernetes
+@pytest.mark.thorough
 def test_a_watch_gives_signs_of_life_while_its_cluster_is_away(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

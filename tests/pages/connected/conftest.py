@@ -8,13 +8,8 @@ import pytest
 from gangline.clusters.models import Cluster
 from gangline.drivers.kubernetes.access import Access
 from tests.support.api_server import Script, answering
-from tests.support.connected import GROUPS, Post, browser, by_token, wait
-from tests.support.world import World, make_world
-
-
-@pytest.fixture
-def world(transactional_db: None) -> World:
-    return make_world()
+from tests.support.connected import GROUPS, Post, browser, by_token
+from tests.support.world import World
 
 
 @pytest.fixture
@@ -39,10 +34,9 @@ def post(world: World) -> Post:
 
 
 @pytest.fixture
-def lab(world: World, post: Post, server: Access) -> Cluster:
+def lab(checks_at_once: None, post: Post, server: Access) -> Cluster:
     """A connected cluster that was looked at."""
     assert post("/clusters/new", name="lab", **by_token(server)).status_code == 302
-    wait()
     found = Cluster.objects.get(name="lab")
     assert found.health == "Connected"
     return found

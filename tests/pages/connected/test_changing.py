@@ -8,7 +8,6 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from gangline.access.services import give
 from gangline.audit.models import AuditEntry
 from gangline.clusters import connections
 from gangline.clusters.models import Cluster, ConnectionCheck, Credential, Orphan
@@ -16,16 +15,16 @@ from gangline.clusters.services import store_health
 from gangline.db.clock import db_now
 from gangline.db.models import SystemNotice
 from gangline.drivers.facts import Health
-from gangline.organization import services
 from gangline.organization.models import Project
+from gangline.people.services import give
 from gangline.resources.services import make
 from gangline.scopes.models import Scope
-from tests.support.connected import Post, seen, wait
+from tests.support.connected import Post, seen
 from tests.support.world import World
 from workloads.models import Workload
 from workloads.services import orphans
 
-pytestmark = pytest.mark.usefixtures("loopback_admitted")
+pytestmark = pytest.mark.usefixtures("loopback_admitted", "checks_at_once")
 
 
 def wanted(cluster: Cluster, **changes: Any) -> dict[str, Any]:
@@ -49,7 +48,6 @@ def test_settings_are_changed_and_audited(world: World, post: Post, lab: Cluster
         "gpu_resource": "amd.com/gpu", "when_unreachable": "reject",
     }  # fmt: skip
     assert post(address, **wanted(lab, **changes)).status_code == 302
-    wait()
     now = Cluster.objects.select_related("scope").get(pk=lab.pk)
     assert (now.name, now.scope.name, now.when_unreachable) == ("zurich", "zurich", "reject")
     assert (now.config["scheduler"], now.config["namespacePrefix"]) == ("plain", "lab")
@@ -116,7 +114,7 @@ def test_only_those_who_manage_the_cluster_change_it(
     world: World, post: Post, lab: Cluster
 ) -> None:
     department = make("department", cluster=lab, name="far")
-    project = services.create_project(actor=None, department=department, name="away")
+    project = make("project", department=department, name="away")
     give(actor=None, user=world.people["stranger"], role="researcher", scope=project.scope)
     for page in ("edit", "credential", "delete"):
         answer = post(f"/clusters/{lab.pk}/{page}", "stranger", **wanted(lab, name="x"))
@@ -159,7 +157,7 @@ def test_the_list_and_the_page_say_how_a_cluster_is(world: World, lab: Cluster) 
     for page in said():
         assert "Not connected" in page
         assert "Not reachable" not in page
-    assert "1 step failed; 8 were not looked at." in seen(world, f"/clusters/{lab.pk}/checks")
+    assert "1 step failed; 8 were not checked." in seen(world, f"/clusters/{lab.pk}/checks")
 
 
 def test_old_news_are_told_where_workloads_are_shown(world: World, lab: Cluster) -> None:
@@ -282,10 +280,10 @@ def test_a_cluster_that_nothing_uses_goes_with_its_credential(
 
 
 def test_what_is_on_it_is_named_and_forgotten_only_in_so_many_words(
-    world: World, post: Post, lab: Cluster
+    world: World, post: Post, lab: Cluster, django_capture_on_commit_callbacks: Any
 ) -> None:
     department = make("department", cluster=lab, name="far")
-    project = services.create_project(actor=None, department=department, name="away")
+    project = make("project", department=department, name="away")
     running = _workload(world, project, "runs", "Running")
     ended = _workload(world, project, "ended", "Completed")
     logs = Path(settings.GANGLINE.data_dir) / "logs" / str(ended.pk)
@@ -300,7 +298,8 @@ def test_what_is_on_it_is_named_and_forgotten_only_in_so_many_words(
         assert Workload.objects.filter(pk=running.pk).exists()
     post(address, person="researcher-vision", name="lab", forget="1")
     assert logs.exists()
-    assert post(address, name="lab", forget="1").status_code == 302
+    with django_capture_on_commit_callbacks(execute=True):
+        assert post(address, name="lab", forget="1").status_code == 302
     assert not Cluster.objects.filter(pk=lab.pk).exists()
     assert not Workload.objects.filter(pk__in=[running.pk, ended.pk]).exists()
     assert not Project.objects.filter(pk=project.pk).exists()

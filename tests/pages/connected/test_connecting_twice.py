@@ -10,9 +10,9 @@ from gangline.drivers.kubernetes.access import Access
 from gangline.scopes.models import Scope
 from tests.support.api_server import Script
 from tests.support.certificates import data, kubeconfig
-from tests.support.connected import Post, by_token, wait
+from tests.support.connected import Post, by_token
 
-pytestmark = pytest.mark.usefixtures("loopback_admitted")
+pytestmark = pytest.mark.usefixtures("loopback_admitted", "checks_at_once")
 TWIN = (
     "This is the cluster that is connected as lab already. "
     "Replace its credential on its page instead."
@@ -58,5 +58,4 @@ def test_one_whose_uid_cannot_be_read_is_let_through(
 ) -> None:
     script.uid = ""
     assert post("/clusters/new", name="second", **by_token(server)).status_code == 302
-    wait()
     assert Cluster.objects.filter(kind="kubernetes").count() == 2

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from gangline.audit.models import AuditEntry
 from gangline.clusters import credentials
@@ -14,13 +13,12 @@ from gangline.drivers.kubernetes import permissions, probing
 from gangline.drivers.kubernetes.access import Access
 from gangline.drivers.kubernetes.kind import Kubernetes
 from gangline.drivers.kubernetes.steps import StepName
-from gangline.organization import services
 from gangline.resources.services import make
 from tests.support.api_server import Script, answering
-from tests.support.connected import GROUPS, SECRET, Post, by_token, seen, wait
+from tests.support.connected import GROUPS, SECRET, Post, by_token, seen
 from tests.support.world import World
 
-pytestmark = pytest.mark.usefixtures("loopback_admitted")
+pytestmark = pytest.mark.usefixtures("loopback_admitted", "checks_at_once")
 
 
 def test_a_credential_is_stored_only_after_the_check_found_it_good(
@@ -29,14 +27,13 @@ def test_a_credential_is_stored_only_after_the_check_found_it_good(
     before = Credential.objects.get(cluster=lab)
     address = f"/clusters/{lab.pk}/credential"
     assert post(address, **by_token(server, "another")).status_code == 302
-    wait()
     assert credentials.access_of(Cluster.objects.get(pk=lab.pk)).token == "another"
     assert Credential.objects.get().fingerprint != before.fingerprint
     page = seen(world, f"/clusters/{lab.pk}/checks")
     assert 'data-step="Credential" data-state="ok"' in page
     assert "another" not in page.replace("another cluster", "").replace("choose another", "")
     entry = AuditEntry.objects.get(action="cluster.edit")
-    assert entry.detail["credential"]["to"].startswith("token ")
+    assert entry.detail["signs_in_with"]["to"].startswith("token ")
 
 
 @pytest.mark.parametrize(
@@ -47,7 +44,7 @@ def test_the_old_credential_holds_where_the_new_one_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     department = make("department", cluster=lab, name="far")
-    services.create_project(actor=None, department=department, name="away")
+    make("project", department=department, name="away")
     before = Credential.objects.get(cluster=lab)
     fields = by_token(server, "another")
     if fault == "dead":
@@ -63,16 +60,14 @@ def test_the_old_credential_holds_where_the_new_one_fails(
     elif fault == "broken":
         monkeypatch.setattr(permissions, "judge", _breaks)
     else:
-        later = Script.answer
+        real = probing.probe
 
-        def change_meanwhile(self: Script, path: str) -> tuple[int, Any]:
+        def change_meanwhile(*arguments: Any, **named: Any) -> Any:
             Cluster.objects.filter(pk=lab.pk).update(version=99)
-            connection.close()  # of a thread of the server, which nobody else ends
-            return later(self, path)
+            return real(*arguments, **named)
 
-        monkeypatch.setattr(Script, "answer", change_meanwhile)
+        monkeypatch.setattr(probing, "probe", change_meanwhile)
     assert post(f"/clusters/{lab.pk}/credential", **fields).status_code == 302
-    wait()
     assert Credential.objects.get().sealed == before.sealed
     now = Cluster.objects.get(pk=lab.pk)
     assert (now.health, now.config) == ("Connected", lab.config)
@@ -104,7 +99,6 @@ def test_half_a_look_stores_no_credential_even_where_rights_may_be_missing(
     else:
         monkeypatch.setattr(permissions, "judge", _breaks)
     post(f"/clusters/{lab.pk}/credential", anyway="1", **by_token(server, "another"))
-    wait()
     now = Cluster.objects.get(pk=lab.pk)
     assert credentials.access_of(now).token == SECRET
     assert now.facts == lab.facts
@@ -115,7 +109,6 @@ def test_a_credential_may_be_stored_although_rights_are_missing(
 ) -> None:
     script.allowed = False
     post(f"/clusters/{lab.pk}/credential", anyway="1", **by_token(server, "another"))
-    wait()
     assert credentials.access_of(Cluster.objects.get(pk=lab.pk)).token == "another"
 
 
@@ -127,7 +120,6 @@ def test_a_credential_that_leads_to_another_connected_cluster_is_refused(
 ) -> None:
     with answering(Script(groups=GROUPS, uid="two")) as elsewhere:
         post("/clusters/new", name="second", **by_token(elsewhere))
-        wait()
     second = Cluster.objects.get(name="second")
     before = Credential.objects.get(cluster=second)
     answer = post(f"/clusters/{second.pk}/credential", **by_token(server, "another"))
@@ -144,12 +136,10 @@ def test_the_whole_check_refuses_a_twin_that_was_not_known_at_once(
 ) -> None:  # fmt: skip
     with answering(Script(groups=GROUPS, uid="two")) as elsewhere:
         post("/clusters/new", name="second", **by_token(elsewhere))
-        wait()
     second = Cluster.objects.get(name="second")
     before = Credential.objects.get(cluster=second)
     monkeypatch.setattr(Kubernetes, "uid", lambda kind, access, site: "")
     post(f"/clusters/{second.pk}/credential", **by_token(server, "another"))
-    wait()
     assert TWIN in seen(world, f"/clusters/{second.pk}/checks")
     assert Credential.objects.get(cluster=second).sealed == before.sealed
 

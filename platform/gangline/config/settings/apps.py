@@ -39,6 +39,8 @@ INSTALLED_APPS = [
     "gangline.clusters",
     "gangline.organization",
     "gangline.access",
+    "gangline.people",
+    "gangline.programs",
     "gangline.policies",
     "gangline.forms",
     "gangline.tables",
@@ -47,8 +49,8 @@ INSTALLED_APPS = [
     "workloads",
 ]
 MIDDLEWARE = [
-    "gangline.web.middleware.RequestLimits",
     "gangline.web.middleware.SecurityHeaders",
+    "gangline.web.middleware.RequestLimits",
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -91,6 +93,7 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "gangline.api.errors.exception_handler",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_RENDERER_CLASSES": ["gangline.api.rendering.JSONRenderer"],
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "gangline.api.rendering.AlwaysJSON",
     "DEFAULT_PARSER_CLASSES": ["gangline.api.parsing.StrictJSONParser"],
     "DEFAULT_AUTHENTICATION_CLASSES": [
         "gangline.api.authentication.TokenAuthentication",

@@ -66,7 +66,7 @@ def _image(role: Role, values: Mapping[str, Any]) -> Iterator[Problem]:
     image = str(values.get("image") or "")
     accepted = "a container image that the nodes can pull, such as registry.local/ddp:1.4"
     if not image:
-        yield _problem(role, "image", "required", "is required here", accepted=accepted)
+        yield _problem(role, "image", "required", "is required", accepted=accepted)
     elif image.startswith(LOCAL_SCHEME):
         message = "must be a container image: only the dashboard’s own machine has runtimes"
         yield _problem(role, "image", "container", message, value=image, accepted=accepted)

@@ -262,13 +262,14 @@ class KubernetesDriver:
         if seen.state is ObservedState.PENDING:
             why = why_pending()
             hints = {job.uid: why.words} if why.words else {}
-            seen = replace(seen, is_impossible=why.is_final)
+            seen = replace(seen, is_impossible=why.is_final, reason_code=why.code)
         elif seen.state is ObservedState.STARTING and not seen.reason:
             hints = self._pending.of_pods([pod for pod in pods if _is_slow(pod, now)])
         if not hints:
             return seen
         explained = observing.observe(job, pods, now=now, hints=hints)
-        return replace(explained, is_impossible=seen.is_impossible)
+        code = seen.reason_code or explained.reason_code
+        return replace(explained, is_impossible=seen.is_impossible, reason_code=code)
 
     def _namespace(self, submission: Submission) -> str:
         return names.namespace(self.options.namespace_prefix, submission.project)

@@ -14,7 +14,7 @@ from .resources import Resource
 from .wording import LONGEST, cleaned
 
 CHECK_AWAY, GOING = 10.0, 3.0
-NO_OPERATOR = "The cluster does not know this kind of training: its operator is missing."
+NO_OPERATOR = "The cluster does not know this kind of workload: its operator is missing."
 NAMESPACE_GOES = "The project's namespace is just being removed."
 _DENIED = re.compile(r'^.*?admission webhook "([^"]+)" denied the request:\s*', re.DOTALL)
 _CHECK_FAILED = re.compile(r'failed calling webhook "([^"]+)"')

@@ -45,7 +45,7 @@ def field_notes(
 
 
 def _command_help(launches: bool) -> str:
-    words = "Split into words like a shell does, but run without a shell."
+    words = "Runs directly, without a shell: no pipes, && or wildcards."
     return words if launches else f"{words} Empty: the image’s own."
 
 

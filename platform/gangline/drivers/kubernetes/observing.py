@@ -7,8 +7,10 @@ back. A job has ended when its operator says so and nothing of it lives any more
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from gangline.drivers.base import (
+    IMAGE_PULL,
     Observation,
     ObservedState,
     ReplicaObservation,
@@ -26,7 +28,7 @@ OVERDUE = timedelta(seconds=120)
 MOST_NAMED = 3
 """Pods in one sentence."""
 STOPPED_WORDS = "Stopped on request."
-HELD_WORDS = "Held back: its queue has not let it start, or somebody suspended it on the cluster."
+HELD_WORDS = "Held back: the queue has not admitted the workload, or someone suspended the job."
 
 
 def without_job(workload: str, attempt: int, pods: Sequence[Pod]) -> Observation:
@@ -70,7 +72,7 @@ def _ended(job: Job, plain: Observation, pods: Sequence[Pod], living: Sequence[P
     failed = job.has_failed
     why = _failure(job, plain) if failed else ""
     if living:
-        reason = why or "It finished; the other pods are being ended."
+        reason = why or "Finished; the other pods are stopping."
         is_moved = failed and _is_moved(plain.first_failure, pods)
         return replace(plain, state=ObservedState.TERMINATING, reason=reason, is_moved=is_moved)
     stopped = f"Stopped because {plain.first_failure} failed." if plain.first_failure else ""
@@ -113,6 +115,7 @@ def _going(
         reason = _why_pending(job, pods, now, hints)
         return replace(plain, state=ObservedState.PENDING, reason=reason)
     if ReplicaState.STARTING in states or ReplicaState.PENDING in states:
+        plain = replace(plain, **_image(pods))
         return replace(plain, state=ObservedState.STARTING, reason=_why_starting(pods, hints))
     lost = [r for r in plain.replicas if r.state is ReplicaState.UNKNOWN]
     reason = f"{_name(lost[0])}: {lost[0].reason}" if lost else ""
@@ -133,8 +136,17 @@ def _why_pending(job: Job, pods: Sequence[Pod], now: datetime, hints: Mapping[st
         return said
     age = now - job.created_at if job.created_at else timedelta()
     if not job.is_known and age > SILENT_OPERATOR:
-        return f"The {job.kind.operator} has not taken it up; is it running?"
+        return f"The {job.kind.operator} has not picked up the job; is the operator running?"
     return next((pod.unscheduled for pod in pods if pod.unscheduled and not pod.is_over), "")
+
+
+def _image(pods: Sequence[Pod]) -> dict[str, Any]:
+    """The code of a start that hangs on an image."""
+    stuck = next((pod for pod in pods if pod.waiting_image and not pod.is_over), None)
+    if stuck is None:
+        return {}
+    params = {"pod": stuck.replica, "image": stuck.waiting_image}
+    return {"reason_code": IMAGE_PULL, "reason_params": params}
 
 
 def _why_starting(pods: Sequence[Pod], hints: Mapping[str, str]) -> str:

@@ -93,21 +93,21 @@ def scheduling(served: Served, chosen: str) -> tuple[Step, list[dict[str, Any]]]
             StepName.SCHEDULER, State.FAILED, says + more, "Install it, or choose another."
         ), found
     if used == schedulers.PLAIN:
-        says = f"{title} places pods one by one: a training may wait with only a part running."
-        fix = "Volcano, or gangs of Kubernetes itself (1.36 and newer), start whole trainings."
+        says = f"{title} places pods one by one: a workload may wait with only a part running."
+        fix = "Volcano, or gangs of Kubernetes itself (1.36 and newer), start whole workloads."
         return Step(StepName.SCHEDULER, State.WARNING, says + more, fix), found
     adapter = schedulers.ADAPTERS[used]
     alone = [_label(name) for name in sorted(adapter.places_alone)]
     if alone:
-        more = f" Pods of {', '.join(alone)} trainings it places one by one.{more}"
+        more = f" Pods of {', '.join(alone)} workloads it places one by one.{more}"
     if not adapter.is_proven:
         says = f"{title} was chosen. Gangline was never run against the real one."
-        fix = "Try it with a training of your own before people rely on it."
+        fix = "Try it with a workload of your own before people rely on it."
         return Step(StepName.SCHEDULER, State.WARNING, says + more, fix), found
     others = [str(one["title"]) for one in found if not one["used"]]
     beside = f" Also there: {', '.join(others)}." if others else ""
     return Step(
-        StepName.SCHEDULER, State.OK, f"{title} starts whole trainings.{beside}{more}"
+        StepName.SCHEDULER, State.OK, f"{title} starts whole workloads.{beside}{more}"
     ), found
 
 
@@ -123,7 +123,7 @@ def storage(classes: Objects) -> tuple[Step, list[dict[str, Any]]]:
     ]
     found.sort(key=lambda one: (not one["default"], one["name"]))
     if not found:
-        says = "There is none: trainings can use volumes that are there already, and no new ones."
+        says = "There is none: workloads can use volumes that are there already, and no new ones."
         return Step(StepName.STORAGE, State.WARNING, says), found
     names = [f"{one['name']} (default)" if one["default"] else str(one["name"]) for one in found]
     if not found[0]["default"]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from gangline.drivers.base import AttemptRef
+from gangline.drivers.base import POD_MISSING, POD_REFUSED, AttemptRef
 
 from . import deadlines
 from .client import NotUnderstood, Unreachable
@@ -42,10 +42,15 @@ MOST_SAID = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """One sentence, empty when nothing is known; ``is_final``: the cluster is too small for it."""
+    """One sentence, empty when nothing is known.
+
+    ``is_final``: the cluster or its queue is too small for it.
+    """
 
     words: str
     is_final: bool = False
+    code: str = ""
+    """Of ``words``, as `Observation.reason_code`."""
 
 
 class Pending:
@@ -89,8 +94,11 @@ class Pending:
         )
         if never := _never(waiting, job.adapter.bound_to(waiting)):
             return Why(sentence(never), is_final=True)
+        if never := job.adapter.never(waiting):
+            return Why(sentence(never), is_final=True)
         said = job.adapter.pending_reason(waiting)
-        return Why(sentence(said) or self.warning(job.namespace, job.uid))
+        words = sentence(said) or self.warning(job.namespace, job.uid)
+        return Why(words, code=_code(words))
 
     def warning(self, namespace: str, uid: str) -> str:
         """The newest warning about one object."""
@@ -185,6 +193,13 @@ def _told(ask: Callable[[], T], otherwise: T) -> T:
     except ODD as error:
         log.warning("why something waits could not be understood: %r", error)
     return otherwise
+
+
+def _code(words: str) -> str:
+    """What the API server's own texts say: no event has a reason that tells these apart."""
+    if "is forbidden" in words or "is invalid" in words:
+        return POD_REFUSED
+    return POD_MISSING if " not found" in words else ""
 
 
 def _never(waiting: Waiting, key: str) -> str:

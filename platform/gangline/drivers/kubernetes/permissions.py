@@ -54,7 +54,7 @@ def _of(resource: Resource, verbs: tuple[str, ...], needs: str, why: str) -> Rul
 
 
 CLUSTER: tuple[Rule, ...] = (
-    Rule("", ("nodes",), ("list",), "What the cluster has, and why a training waits"),
+    Rule("", ("nodes",), ("list",), "What the cluster has, and why a workload waits"),
     Rule("", ("namespaces",), ("get", "list", "create", "patch"), "One namespace per project"),
     Rule("storage.k8s.io", ("storageclasses",), ("list",), "Storage classes in the form"),
     Rule("scheduling.k8s.io", ("priorityclasses",), ("list",), "Priorities in the form"),
@@ -79,21 +79,21 @@ CLUSTER: tuple[Rule, ...] = (
     _of(kai.QUEUES, ("list",), Kai.name, "KAI: queues"),
 )
 PROJECT: tuple[Rule, ...] = (
-    Rule("kubeflow.org", JOBS, OWN, "The trainings themselves"),
+    Rule("kubeflow.org", JOBS, OWN, "The workloads themselves"),
     Rule(
         "kubeflow.org",
         tuple(f"{plural}/finalizers" for plural in JOBS),
         ("update",),
-        "OpenShift asks for it of whoever makes what belongs to a training",
+        "OpenShift asks for it of whoever makes what belongs to a workload",
     ),
-    Rule("", ("pods",), (*FOLLOW, "create"), "Pods of trainings; create only to try a template"),
+    Rule("", ("pods",), (*FOLLOW, "create"), "Pods of workloads; create only to try a template"),
     Rule("", ("pods/log",), ("get",), "Logs"),
-    Rule("", ("events",), ("list",), "What the cluster says about a training"),
+    Rule("", ("events",), ("list",), "What the cluster says about a workload"),
     Rule(
         "",
         ("persistentvolumeclaims",),
         ("get", "list", "create", "patch", "delete"),
-        "Volumes of a training",
+        "Volumes of a workload",
     ),
     _of(volcano.POD_GROUPS, GROUPS, Volcano.name, "Volcano: gangs, and why one waits"),
     _of(native.POD_GROUPS, GROUPS, Native.name, "Gangs of Kubernetes itself, and why one waits"),
@@ -101,7 +101,7 @@ PROJECT: tuple[Rule, ...] = (
         kueue.WORKLOADS,
         ("list", "patch"),
         Kueue.name,
-        "Kueue: why a training waits; to stop it and let it go",
+        "Kueue: why a workload waits; to stop it and let it go",
     ),
     _of(kai.POD_GROUPS, ("list",), Kai.name, "KAI: why a gang waits"),
 )

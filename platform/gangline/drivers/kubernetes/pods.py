@@ -33,16 +33,17 @@ _SIGNALS = {
     15: "SIGTERM, asked to end",
 }
 _WAITING = (
-    ("CreateContainerConfigError", "Its configuration cannot be used"),
-    ("InvalidImageName", "The name of its image is not valid"),
-    ("ErrImageNeverPull", "Its image is not on the node, and may not be pulled"),
-    ("ImagePullBackOff", "Its image cannot be pulled"),
-    ("ErrImagePull", "Its image cannot be pulled"),
-    ("CreateContainerError", "Its container cannot be made"),
-    ("RunContainerError", "Its container cannot be started"),
-    ("CrashLoopBackOff", "It keeps crashing and waits before the next start"),
+    ("CreateContainerConfigError", "The configuration cannot be used"),
+    ("InvalidImageName", "The name of the image is not valid"),
+    ("ErrImageNeverPull", "The image is not on the node, and may not be pulled"),
+    ("ImagePullBackOff", "The image cannot be pulled"),
+    ("ErrImagePull", "The image cannot be pulled"),
+    ("CreateContainerError", "The container cannot be created"),
+    ("RunContainerError", "The container cannot be started"),
+    ("CrashLoopBackOff", "The container keeps crashing and waits before the next start"),
 )
 """What keeps a pod that has its node from running, most severe first (`kubernetes.md` §6.3)."""
+_UNPULLED = ("InvalidImageName", "ErrImageNeverPull", "ImagePullBackOff", "ErrImagePull")
 _USUAL = ("ContainerCreating", "PodInitializing", "")
 FIRST_YEAR, LAST_YEAR = 2014, 2200
 """Between Kubernetes' first and what can still be reckoned with, whatever a pod's status says."""
@@ -97,6 +98,8 @@ class Pod:
     is_running: bool
     waiting: str
     """Why a container waits: ``ImagePullBackOff: Back-off pulling image …``; empty when usual."""
+    waiting_image: str
+    """The image that cannot be pulled; empty where ``waiting`` is about something else."""
     severity: int
     """Of ``waiting``: 0 is worst; large when nothing is wrong."""
     exit_code: int | None
@@ -151,7 +154,7 @@ def read(raw: Mapping[str, Any]) -> Pod:
     ended = _map(state, "terminated")
     conditions = {c.get("type"): c for c in _list(status, "conditions")}
     scheduled = conditions.get("PodScheduled", {})
-    severity, waiting = _worst_wait(status)
+    severity, waiting, image = _worst_wait(status)
     return Pod(
         uid=str(meta.get("uid", "")),
         name=str(meta.get("name", "")),
@@ -169,6 +172,7 @@ def read(raw: Mapping[str, Any]) -> Pod:
         has_started=bool(state.get("running") or ended),
         is_running=status.get("phase") == "Running" and "running" in state,
         waiting=waiting,
+        waiting_image=image,
         severity=severity,
         exit_code=int(ended["exitCode"]) if "exitCode" in ended else None,
         ended_why=str(status.get("reason") or ended.get("reason") or ""),
@@ -232,7 +236,7 @@ def ended_in_words(pod: Pod) -> str:
     code = pod.exit_code
     if code is None:
         told = pod.message or pod.ended_why
-        return f"It failed: {told.strip().rstrip('.')}." if told else "It failed without a reason."
+        return f"Failed: {told.strip().rstrip('.')}." if told else "Failed without a reason."
     if 128 < code < 160:
         known = _SIGNALS.get(code - 128)
         return f"Ended by signal {code - 128}{f' ({known})' if known else ''}."
@@ -259,14 +263,14 @@ def _judge(pod: Pod) -> tuple[ReplicaState, str]:
         case "Failed":
             return ReplicaState.FAILED, ended_in_words(pod)
         case "Unknown":
-            return ReplicaState.UNKNOWN, "Its node does not answer."
+            return ReplicaState.UNKNOWN, "The node does not answer."
     if not pod.is_scheduled:
         return ReplicaState.PENDING, pod.unscheduled
     if pod.is_running and not pod.waiting:
         return ReplicaState.RUNNING, ""
     if pod.phase == "Running" and pod.exit_code is not None and not pod.waiting:
         # Such as one that a service mesh adds. A container is started again in no pod of ours.
-        reason = f"Its program ended with code {pod.exit_code}; another container keeps the pod."
+        reason = f"The program ended with code {pod.exit_code}; another container keeps the pod."
         return ReplicaState.RUNNING, reason
     return ReplicaState.STARTING, pod.waiting
 
@@ -278,9 +282,9 @@ def _was_told_to_go(pod: Pod) -> bool:
     return is_deleted and not pod.disrupted and pod.ended_why != "OOMKilled"
 
 
-def _worst_wait(status: Mapping[str, Any]) -> tuple[int, str]:
-    """The most severe of what its containers wait for."""
-    found = (len(_WAITING) + 1, "")
+def _worst_wait(status: Mapping[str, Any]) -> tuple[int, str, str]:
+    """The most severe of what its containers wait for, and the image that cannot be pulled."""
+    found = (len(_WAITING) + 1, "", "")
     for which in ("initContainerStatuses", "containerStatuses"):
         for container in _list(status, which):
             waiting = _map(_map(container, "state"), "waiting")
@@ -291,7 +295,8 @@ def _worst_wait(status: Mapping[str, Any]) -> tuple[int, str]:
             rank = len(_WAITING) if known is None else known
             if rank < found[0]:
                 words = word if known is None else _WAITING[known][1]
-                found = rank, _with_message(words, message)
+                image = str(container.get("image", "")) if word in _UNPULLED else ""
+                found = rank, _with_message(words, message), image
     return found
 
 

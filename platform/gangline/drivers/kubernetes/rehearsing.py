@@ -84,7 +84,7 @@ class Rehearsing:
             if answer.ok:
                 self.doubts.append(
                     f"The namespace {name} does not exist yet: it is made with the project's first "
-                    "training. What its quotas, limits and checks say cannot be asked before."
+                    "workload. What its quotas, limits and checks say cannot be asked before."
                 )
             else:
                 self._judge(answer, (), f"the namespace {name}", None)
@@ -166,7 +166,7 @@ class Rehearsing:
         elif Namespaces(self.client).rehearse_binding(self.ref.namespace, self.ref.install):
             self.doubts.append(
                 "Gangline has no right yet to work in namespace "
-                f"{self.ref.namespace}: it takes it with the next training; {what} was not checked."
+                f"{self.ref.namespace}: it takes it with the next workload; {what} was not checked."
             )
         else:
             self.problems += problems_of(self.places, (), answer)

@@ -1,6 +1,7 @@
 """What this machine refuses, by value and in words, before anything is submitted."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +13,61 @@ from gangline.spec.problems import Problem, Role
 
 from .guidance import OWN_TMP, folders
 from .rendering import SCHEME
-from .sandbox import PRIVATE
+from .sandbox import PRIVATE, Places
+
+KERNEL = tuple(map(Path, ("/proc", "/sys", "/dev")))
+"""Links in there lead elsewhere for each process, and nobody works there."""
 
 
-def check(
-    submission: Submission,
-    facts: Facts,
-    *,
-    roots: Sequence[Path],
-    data_dir: Path,
-    sandboxed: bool = False,
-) -> list[Problem]:
-    """All refusals. ``roots`` are the folders below which a working directory may lie."""
-    return list(_problems(submission, facts, roots, data_dir, sandboxed))
+class UnfitFolder(Exception):
+    """Why a folder cannot be a working directory, as a predicate, and what can."""
+
+    def __init__(self, message: str, accepted: str) -> None:
+        super().__init__(message)
+        self.message, self.accepted = message, accepted
 
 
-def _problems(
-    submission: Submission, facts: Facts, roots: Sequence[Path], data_dir: Path, sandboxed: bool
-) -> Iterator[Problem]:
+def check(submission: Submission, facts: Facts, places: Places) -> list[Problem]:
+    """All refusals."""
+    return list(_problems(submission, facts, places))
+
+
+def working_directory(path: str, places: Places) -> Path:
+    """The folder that ``path`` leads to now, without links. Raises UnfitFolder."""
+    accepted = folders(places.roots)
+    try:
+        folder = Path(os.path.realpath(path))
+        is_there = folder.is_dir()
+    except OSError as problem:
+        told = problem.strerror or type(problem).__name__
+        raise UnfitFolder(f"cannot be opened: {told}", accepted) from problem
+    except ValueError as problem:
+        raise UnfitFolder("must be the path of a folder", accepted) from problem
+    if _lies_in(folder, (places.data_dir, *places.hidden)):
+        raise UnfitFolder("must not lie in the data folder of the dashboard", accepted)
+    if _lies_in(Path(os.path.normpath(path)), KERNEL) or not _lies_in(folder, places.roots):
+        message = "must lie in a folder that workloads may use"
+        if places.sandboxed and folder.is_relative_to(PRIVATE):
+            message += f"; {OWN_TMP.rstrip('.')}"
+        raise UnfitFolder(message, accepted)
+    if _lies_in(folder, places.code) and not is_example(folder, places):
+        raise UnfitFolder("must not lie in the folder of Gangline’s own programs", accepted)
+    if not is_there:
+        raise UnfitFolder("must be a folder that exists", "an existing folder")
+    return folder
+
+
+def is_example(folder: Path, places: Places) -> bool:
+    """Whether it belongs to the examples, which are there to be read."""
+    examples = places.examples_dir
+    return examples is not None and _lies_in(folder, (examples,))
+
+
+def _lies_in(folder: Path, around: tuple[Path, ...]) -> bool:
+    return any(folder.is_relative_to(os.path.realpath(one)) for one in around)
+
+
+def _problems(submission: Submission, facts: Facts, places: Places) -> Iterator[Problem]:
     framework = FRAMEWORKS.get(submission.framework)
     if framework is None or configuration_problem(framework.name, submission.configuration):
         return  # the spec itself refuses these
@@ -41,7 +79,7 @@ def _problems(
         if framework.master_trains or role is Role.MASTER or submission.master is None:
             yield from _command(role, values, framework)
         yield from _image(role, values, framework, facts)
-        yield from _working_directory(role, values, roots, data_dir, sandboxed)
+        yield from _working_directory(role, values, places)
 
 
 def _command(role: Role, values: Mapping[str, Any], framework: Framework) -> Iterator[Problem]:
@@ -50,7 +88,7 @@ def _command(role: Role, values: Mapping[str, Any], framework: Framework) -> Ite
     example = LAUNCH_EXAMPLE if launches else "python train.py"
     if not said.strip():
         accepted = f"a program and its arguments, such as {example}"
-        yield _problem(role, "command", "required", "is required here", accepted=accepted)
+        yield _problem(role, "command", "required", "is required", accepted=accepted)
         return
     args = str(values.get("args") or "")
     if launches and (problem := launch_problem(role, framework, said, args)):
@@ -85,29 +123,16 @@ def _image(
     yield _problem(role, "image", "runtime", message, value=image, accepted=accepted)
 
 
-def _working_directory(
-    role: Role,
-    values: Mapping[str, Any],
-    roots: Sequence[Path],
-    data_dir: Path,
-    sandboxed: bool,
-) -> Iterator[Problem]:
-    said = values.get("workingDir")
-    if not said or "\0" in said:  # the spec itself refuses the latter
+def _working_directory(role: Role, values: Mapping[str, Any], places: Places) -> Iterator[Problem]:
+    given = values.get("workingDir")
+    if not given or "\0" in given:  # the spec itself refuses the latter
         return
-    folder = Path(said).resolve()
-    accepted = folders(roots)
-    if folder.is_relative_to(data_dir.resolve()):
-        message = "must not lie in the data folder of the dashboard"
-    elif not any(folder.is_relative_to(root.resolve()) for root in roots):
-        message = "must lie in a folder that workloads may use"
-        if sandboxed and folder.is_relative_to(PRIVATE):
-            message += f"; {OWN_TMP.rstrip('.')}"
-    elif not folder.is_dir():
-        message, accepted = "must be a folder that exists", "an existing folder"
-    else:
-        return
-    yield _problem(role, "workingDir", "allowed", message, value=said, accepted=accepted)
+    try:
+        working_directory(given, places)
+    except UnfitFolder as problem:
+        yield _problem(
+            role, "workingDir", "allowed", problem.message, value=given, accepted=problem.accepted
+        )
 
 
 def _problem(role: Role, path: str, rule: str, message: str, **more: Any) -> Problem:

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import signal
 import subprocess
 import sys
 import time
@@ -16,8 +17,6 @@ from gangline.drivers.base import (
     AttemptRef,
     Busy,
     Done,
-    Kept,
-    KeptObject,
     LogChunk,
     NotYet,
     Observation,
@@ -25,7 +24,6 @@ from gangline.drivers.base import (
     OwnedObject,
     Refused,
     Rehearsal,
-    ReplicaPlacement,
     Result,
     Submission,
     TellTrouble,
@@ -34,7 +32,7 @@ from gangline.drivers.base import (
     ignore_trouble,
 )
 from gangline.drivers.facts import Capacity, Facts, FieldNote, Health
-from gangline.lib.problems import Problem as Refusal
+from gangline.lib.paths import OWN_CODE
 from gangline.spec.problems import Advice, Problem, Role
 
 from . import (
@@ -69,6 +67,10 @@ class Options:
     examples_dir: Path | None = None
     roots: tuple[Path, ...] = ()
     """Folders below which a working directory may lie, beside the examples."""
+    code: tuple[Path, ...] = OWN_CODE
+    """Gangline's own programs, which no workload may change."""
+    hidden: tuple[Path, ...] = ()
+    """What else than the data folder no workload may see."""
     use_sandbox: bool | None = None
     """None: use bubblewrap when a trial of it works."""
     log_limits: Limits = field(default_factory=Limits)
@@ -99,7 +101,7 @@ class LocalDriver:
         problem = self._folder_problem()
         if problem:
             return Health(reachable=False, reason=problem)
-        probed = probe_runtimes(self._runtimes(), self.data_dir / CACHE_NAME)
+        probed = probe_runtimes(self._runtimes(), self.data_dir / CACHE_NAME, self._confined)
         room, advice = self.capacity(), how_to_add(self.data_dir)
         detail: dict[str, Any] = {
             "hostId": self.host_id,
@@ -118,7 +120,7 @@ class LocalDriver:
             runtimes=tuple(map(offered, probed)),
             detail=detail,
         )
-        return Health(reachable=True, facts=facts, nodes=(capacity.node(room),))
+        return Health(reachable=True, facts=facts)
 
     def capacity(self) -> Capacity:
         declared = self.options.declared_gpus
@@ -133,13 +135,7 @@ class LocalDriver:
         )
 
     def check(self, submission: Submission, facts: Facts) -> list[Problem]:
-        return check.check(
-            submission,
-            facts,
-            roots=self._roots(),
-            data_dir=self.data_dir,
-            sandboxed=self._is_sandboxed(),
-        )
+        return check.check(submission, facts, self._places())
 
     def advise(self, submission: Submission, facts: Facts) -> list[Advice]:
         return []
@@ -164,7 +160,12 @@ class LocalDriver:
 
     def observe(self, ref: AttemptRef) -> Observation:
         try:
-            return observing.observe(self._folder(ref), self.boot_id())
+            folder = self._folder(ref)
+            seen = observing.observe(folder, self.boot_id())
+            if seen.state is ObservedState.TERMINATING:
+                # However the end began: nothing else comes by once a supervisor hangs.
+                self._end_stubborn(folder, ref)
+            return seen
         except BadName:
             return Observation(ref.workload, ref.attempt, ObservedState.ABSENT)
         except OSError as problem:
@@ -198,19 +199,12 @@ class LocalDriver:
             if plan is None or plan["install"] != install:
                 continue
             if observing.live_replicas(folder, plan, boot):
-                ref = _ref_of(plan)
+                ref = planning.ref_of(plan)
                 found.append(OwnedObject(ref, "run", gpus=sum(len(p.gpus) for p in ref.placement)))
         return found
 
     def delete_object(self, owned: OwnedObject) -> Result:
         return self.delete(owned.ref)
-
-    def apply(self, wanted: KeptObject) -> Kept:
-        says = "This machine keeps no such objects."
-        return Kept("failed", Refusal("unsupported", "", {"raw": says}))
-
-    def remove(self, wanted: KeptObject) -> Kept:
-        return Kept("gone")
 
     def watch(
         self,
@@ -258,7 +252,7 @@ class LocalDriver:
             try:
                 plan = planning.build(site, ref, native)
             except planning.CannotPlan as problem:
-                return Refused(str(problem))
+                return Refused(str(problem), problem.problems)
             planning.prepare_work(site, folder, plan)
             folder.write_plan(plan)
         return self._launch(folder)
@@ -304,7 +298,7 @@ class LocalDriver:
         if None in exits:
             ending.request(str(folder.ctl), cause=cause, grace=float(ref.grace_seconds))
         if live:
-            self._end_stubborn(folder, plan, live)
+            self._end_stubborn(folder, ref)
             return NotYet()
         for replica in plan["replicas"]:
             name = str(replica["name"])
@@ -312,31 +306,37 @@ class LocalDriver:
                 tree.kill_marked(plan["marks"][name])
         return Done()
 
-    def _end_stubborn(
-        self, folder: RunFolder, plan: Mapping[str, Any], live: Sequence[str]
-    ) -> None:
+    def _end_stubborn(self, folder: RunFolder, ref: AttemptRef) -> None:
         """Kill supervisors that should be gone for long, and everything below them."""
         end = folder.end()
         if end is None or time.time() - float(end["time"]) < float(end["grace"]) + STUBBORN:
             return
-        for name in live:
+        for name in folder.claimed():
             claim = folder.claim(name)
-            if claim is None:
+            is_live = observing.is_live(claim, self.boot_id())
+            if claim is None or not is_live or folder.exit(name) is not None:
                 continue
             shim = tree.Process(int(claim["pid"]), int(claim["start_time"]))
-            if tree.is_alive(*shim[:2]):
-                below = tree.descendants(shim.pid)
-                for process in (shim, *below):
-                    tree.send(process, 9)
-                tree.kill_marked(plan["marks"][name])
+            below = tree.descendants(shim.pid)
+            for process in (shim, *below):
+                tree.send(process, signal.SIGKILL)
+            tree.kill_marked(planning.mark_of(ref, name))
 
     def _site(self) -> planning.Site:
         return planning.Site(
-            data_dir=self.data_dir,
+            places=self._places(),
             runtimes=self._runtimes(),
-            examples_dir=self.options.examples_dir,
-            sandboxed=self._is_sandboxed(),
             limits=self.options.log_limits,
+        )
+
+    def _places(self) -> sandbox.Places:
+        return sandbox.Places(
+            data_dir=self.data_dir,
+            roots=self._roots(),
+            examples_dir=self.options.examples_dir,
+            code=self.options.code,
+            hidden=self.options.hidden,
+            sandboxed=self._is_sandboxed(),
         )
 
     def _runtimes(self) -> dict[str, Path]:
@@ -352,6 +352,13 @@ class LocalDriver:
 
     def _folder(self, ref: AttemptRef) -> RunFolder:
         return RunFolder(self.data_dir, ref.workload, ref.attempt)
+
+    def _confined(self, python: Path) -> list[str]:
+        """What to put before a runtime's interpreter: workloads may have written its packages."""
+        if not self._is_sandboxed():
+            return []
+        shown = planning.readable(self._site(), python)
+        return [*sandbox.prefix(self._places(), cwd="/", readable=shown), "--"]
 
     def _folder_problem(self) -> str:
         try:
@@ -378,20 +385,3 @@ def _answer(act: Callable[[AttemptRef], Result], ref: AttemptRef) -> Result:
         return Busy(retry_after=5.0, reason="This machine cannot start more processes just now.")
     except OSError as problem:
         return Unknown(f"The data folder could not be written: {problem.strerror or problem}.")
-
-
-def _ref_of(plan: Mapping[str, Any]) -> AttemptRef:
-    slots = tuple(
-        ReplicaPlacement(**{**slot, "gpus": tuple(slot["gpus"]), "ports": tuple(slot["ports"])})
-        for slot in plan["placement"]
-    )
-    return AttemptRef(
-        install=plan["install"],
-        workload=plan["workload"],
-        attempt=plan["attempt"],
-        name=plan["name"],
-        namespace=plan["namespace"],
-        placement=slots,
-        ext_uid=f"{plan['workload']}/{plan['attempt']}",
-        grace_seconds=plan["grace"],
-    )

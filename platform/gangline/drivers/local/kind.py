@@ -57,6 +57,7 @@ class Local(ClusterKind):
                 declared_gpus=site.declared_gpus,
                 examples_dir=site.examples_dir,
                 roots=tuple(roots),
+                hidden=site.hidden,
                 use_sandbox=site.use_sandbox,
                 log_limits=Limits(cap=site.log_cap),
             ),

@@ -9,13 +9,14 @@ from typing import Any
 
 from gangline.drivers.base import GPU_COUNT, AttemptRef, ReplicaPlacement
 from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.problems import Problem, Role
 
-from . import sandbox
+from . import check, sandbox
 from .expansion import expand, expand_variables
 from .frameworks import MASTER, WORKER, hostfile_text, replica_environment
 from .rendering import FORM
 from .run_folder import RunFolder
-from .runtimes import RUNTIMES, search_path
+from .runtimes import RUNTIMES, launch_path
 from .shim.files import PLAN_VERSION
 from .shim.log import Limits
 
@@ -27,16 +28,22 @@ INHERITED = ("HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LOGNAME", "SHELL
 class Site:
     """What this machine gives to every replica."""
 
-    data_dir: Path
+    places: sandbox.Places
     runtimes: Mapping[str, Path]
     """Interpreter by name."""
-    examples_dir: Path | None
-    sandboxed: bool
     limits: Limits
+
+    @property
+    def data_dir(self) -> Path:
+        return self.places.data_dir
 
 
 class CannotPlan(Exception):
-    """In words, why this attempt cannot run here at all."""
+    """In words, why this attempt cannot run here at all, and at which field."""
+
+    def __init__(self, reason: str, *problems: Problem) -> None:
+        super().__init__(reason)
+        self.problems = problems
 
 
 def build(site: Site, ref: AttemptRef, native: Mapping[str, Any]) -> dict[str, Any]:
@@ -72,6 +79,24 @@ def from_claims(ref: AttemptRef, names: Sequence[str]) -> dict[str, Any]:
     }
 
 
+def ref_of(plan: Mapping[str, Any]) -> AttemptRef:
+    """The attempt that a plan was made for."""
+    slots = tuple(
+        ReplicaPlacement(**{**slot, "gpus": tuple(slot["gpus"]), "ports": tuple(slot["ports"])})
+        for slot in plan["placement"]
+    )
+    return AttemptRef(
+        install=plan["install"],
+        workload=plan["workload"],
+        attempt=plan["attempt"],
+        name=plan["name"],
+        namespace=plan["namespace"],
+        placement=slots,
+        ext_uid=f"{plan['workload']}/{plan['attempt']}",
+        grace_seconds=plan["grace"],
+    )
+
+
 def mark_of(ref: AttemptRef, name: str) -> str:
     """What all processes of a replica carry in their environment as GANGLINE_RUN."""
     return f"{ref.install}/{ref.workload}/{ref.attempt}/{name}"
@@ -82,8 +107,8 @@ def prepare_work(site: Site, folder: RunFolder, plan: Mapping[str, Any]) -> None
     for replica in plan["replicas"]:
         work = folder.work(replica["name"])
         work.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if site.examples_dir is not None and not os.path.lexists(work / "examples"):
-            (work / "examples").symlink_to(site.examples_dir)
+        if site.places.examples_dir is not None and not os.path.lexists(work / "examples"):
+            (work / "examples").symlink_to(site.places.examples_dir)
         if plan["ranks"]:
             (work / "hostfile").write_text(hostfile_text(num_workers=len(plan["ranks"])))
 
@@ -136,10 +161,13 @@ class _Gang:
             raise CannotPlan(f"The {slot.role} has no command.")
         if any("\0" in text for text in (*argv, *environment, *environment.values())):
             raise CannotPlan("A command or variable holds a NUL character.")
-        cwd = str(role.get("workingDirectory") or work)
-        readable = self._readable(runtime, python)
-        writable = [] if cwd == str(work) or self._is_example(cwd) else [Path(cwd)]
-        inside = self.site.sandboxed
+        places = self.site.places
+        chosen = self._working_directory(slot.role, role)
+        shown = [self.site.data_dir / "bin" / runtime, *readable(self.site, python)]
+        shown = [folder for folder in shown if folder.is_dir()]
+        writable = [] if chosen is None or check.is_example(chosen, places) else [chosen]
+        cwd = str(chosen or work)
+        inside = places.sandboxed
         return {
             "name": name,
             "role": slot.role,
@@ -152,19 +180,28 @@ class _Gang:
             "log": str(self.folder.logs / name),
             "memory_limit": self._memory_limit(slot),
             "cores": _cores(role.get("limits", {}).get("cores"), slot.rank),
-            "sandbox": sandbox.prefix(
-                data_dir=self.site.data_dir,
-                work=work,
-                cwd=cwd,
-                readable=readable,
-                writable=[folder for folder in writable if folder.is_dir()],
-            )
+            "opened": [] if chosen is None else [cwd],
+            "sandbox": sandbox.prefix(places, cwd=cwd, readable=shown, writable=writable, work=work)
             if inside
             else [],
-            "hidden": [str(self.site.data_dir), sandbox.PRIVATE],
-            "shown": [str(p) for p in (*readable, *writable, work)],
+            "hidden": [*map(str, places.covered()), sandbox.PRIVATE],
+            "shown": [str(p) for p in (*shown, *writable, work)],
             "scratch": "" if inside else environment["TMPDIR"],
         }
+
+    def _working_directory(self, name: str, role: Mapping[str, Any]) -> Path | None:
+        """The chosen folder, judged again: since the submission a link may lead elsewhere."""
+        given = role.get("workingDirectory")
+        if not given:
+            return None
+        try:
+            return check.working_directory(given, self.site.places)
+        except check.UnfitFolder as unfit:
+            problem = Problem(
+                Role(name), "workingDir", "allowed", unfit.message, given, unfit.accepted
+            )
+            reason = f"The working directory '{given}' {unfit.message}."
+            raise CannotPlan(reason, problem) from unfit
 
     def _role(self, slot: ReplicaPlacement) -> Mapping[str, Any]:
         own: Mapping[str, Any] | None = self.native.get(slot.role)
@@ -175,7 +212,7 @@ class _Gang:
     ) -> dict[str, str]:
         shares = self.slots if self.uses_launcher else [slot]
         ranks = self.workers if self.uses_launcher else self.slots
-        scratch = sandbox.PRIVATE if self.site.sandboxed else str(work.parent / "tmp")
+        scratch = sandbox.PRIVATE if self.site.places.sandboxed else str(work.parent / "tmp")
         inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
         contract = replica_environment(
             framework=self.native["framework"],
@@ -194,17 +231,17 @@ class _Gang:
             identifiers=self.native.get("identifiers", {}),
         )
         own = {
-            "PATH": f"{self.site.data_dir / 'bin' / runtime}:{search_path(python)}",
+            "PATH": launch_path(self.site.data_dir, runtime, python),
             "TMPDIR": scratch,
             "GANGLINE_ATTEMPT": str(self.ref.attempt),
             "GANGLINE_RUN_DIR": str(work),
             "CUDA_VISIBLE_DEVICES": ",".join(gpu for share in shares for gpu in share.gpus),
             GPU_COUNT: str(sum(len(share.gpus) for share in shares)),
         }
-        if self.site.examples_dir is not None:
-            own["GANGLINE_EXAMPLES"] = str(self.site.examples_dir)
-        if self._runtimes.is_dir():
-            own["GANGLINE_RUNTIMES"] = str(self._runtimes)
+        if self.site.places.examples_dir is not None:
+            own["GANGLINE_EXAMPLES"] = str(self.site.places.examples_dir)
+        if (runtimes := self.site.data_dir / RUNTIMES).is_dir():
+            own["GANGLINE_RUNTIMES"] = str(runtimes)
         return {"LANG": "C.UTF-8"} | inherited | own | contract
 
     def _memory_limit(self, slot: ReplicaPlacement) -> int | None:
@@ -212,21 +249,17 @@ class _Gang:
         limits = [self._role(share).get("limits", {}).get("memory") for share in shares]
         return None if None in limits else sum(limits)
 
-    def _readable(self, runtime: str, python: Path) -> list[Path]:
-        folders = [self.site.data_dir / "bin" / runtime, python.parent.parent]
-        if self.site.examples_dir is not None:
-            folders.append(self.site.examples_dir)
-        # All of them: a program may use data that another runtime's package brings along.
-        folders.insert(0, self._runtimes)
-        return [folder for folder in folders if folder.is_dir()]
 
-    @property
-    def _runtimes(self) -> Path:
-        return self.site.data_dir / RUNTIMES
-
-    def _is_example(self, cwd: str) -> bool:
-        examples = self.site.examples_dir
-        return examples is not None and Path(cwd).is_relative_to(examples)
+def readable(site: Site, python: Path) -> list[Path]:
+    """Folders that whoever runs ``python`` needs, where they would be hidden."""
+    runtimes = site.data_dir / RUNTIMES
+    # All of them: a program may use data that another runtime's package brings along.
+    folders = [runtimes, python.parent.parent]
+    if site.places.examples_dir is not None:
+        folders.append(site.places.examples_dir)
+    # Programs of an environment name it by its path, which may be behind a link.
+    folders += [Path(os.path.realpath(folder)) for folder in folders]
+    return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]
 
 
 def _name(slot: ReplicaPlacement) -> str:

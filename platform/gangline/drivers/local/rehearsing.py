@@ -14,7 +14,7 @@ from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.problems import Problem, Role
 
 from .rendering import SCHEME
-from .runtimes import search_path
+from .runtimes import launch_path
 
 ASKED = ("the data folder", "the runtimes", "the programs")
 
@@ -25,11 +25,13 @@ def rehearse(native: Mapping[str, Any], data_dir: Path, runtimes: Mapping[str, P
     runs = next(p for p in (data_dir / "runs", data_dir, *data_dir.parents) if p.exists())
     if not os.access(runs, os.W_OK | os.X_OK):
         doubts.append(f"The folder {runs} cannot be written to just now.")
-    problems = tuple(_problems(native, runtimes))
+    problems = tuple(_problems(native, data_dir, runtimes))
     return Rehearsal(problems, () if problems or doubts else ASKED, tuple(doubts))
 
 
-def _problems(native: Mapping[str, Any], runtimes: Mapping[str, Path]) -> Iterator[Problem]:
+def _problems(
+    native: Mapping[str, Any], data_dir: Path, runtimes: Mapping[str, Path]
+) -> Iterator[Problem]:
     launches = not FRAMEWORKS[native["framework"]].master_trains
     for role in (Role.WORKER, Role.MASTER):
         half = native.get(str(role))
@@ -39,22 +41,23 @@ def _problems(native: Mapping[str, Any], runtimes: Mapping[str, Path]) -> Iterat
         python = runtimes.get(name)
         if python is None or not os.access(python, os.X_OK):
             yield Problem(
-                role, "image", "cluster", "is not there any more on this machine",
+                role, "image", "cluster", "is no longer on this machine",
                 f"{SCHEME}{name}", accepted=", ".join(f"{SCHEME}{n}" for n in runtimes) or "none",
             )  # fmt: skip
         # A launcher's workers are its children; their own command does not run.
         elif not (launches and role is Role.WORKER and native.get("master")):
-            yield from _program(role, half, python)
+            yield from _program(role, half, launch_path(data_dir, name, python), python)
 
 
-def _program(role: Role, half: Mapping[str, Any], python: Path) -> Iterator[Problem]:
-    """That nobody has: what is no more than a name is looked for where the process will look."""
+def _program(role: Role, half: Mapping[str, Any], path: str, python: Path) -> Iterator[Problem]:
+    """A bare name is looked up as the launch will do it: the launch makes ``python`` if need be."""
     program = next(iter(half.get("command", ())), "")
     has_own_path = any(name == "PATH" for name, _ in half.get("variables", ()))
     if not program or "$(" in program or "/" in program or has_own_path:
         return
-    path = search_path(python)
-    if shutil.which(program, path=path) is None:
-        message = f"starts {program}, which this machine has not got in {path}"
+    is_made = program == "python" and (python.parent / "python3").exists()
+    if not is_made and shutil.which(program, path=path) is None:
         accepted = "a program of the runtime or of the system"
-        yield Problem(role, "command", "cluster", message, program, accepted)
+        yield Problem(
+            role, "command", "cluster", "was not found on this machine", program, accepted
+        )

@@ -44,7 +44,7 @@ LATE: Mapping[str, str] = {
 """Fields that arrive as this part of the ``AttemptRef``, once slots were given out (R7)."""
 MAPPED = paths(ROLE, GANG) | LATE.keys()
 UNSUPPORTED: Mapping[str, str] = {
-    "compute.largeShmRequest": "Processes of this machine share its /dev/shm as it is.",
+    "compute.largeShmRequest": "Shared memory may take half of this machine’s memory anyway.",
     "compute.extendedResources": "This machine gives out CPUs, memory and GPUs only.",
     "nodeType": "This machine is the only node.",
     "nodeAffinityRequired": "This machine is the only node.",

@@ -8,7 +8,7 @@ import json
 import os
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,6 +71,11 @@ def search_path(python: Path) -> str:
     return ":".join([own, *(folder for folder in SYSTEM_PATH.split(":") if folder != own)])
 
 
+def launch_path(data_dir: Path, runtime: str, python: Path) -> str:
+    """Return the PATH of a replica: the folder in which ``python`` gets its name comes first."""
+    return f"{data_dir / 'bin' / runtime}:{search_path(python)}"
+
+
 def find_runtimes(data_folder: Path, configured: Mapping[str, Path]) -> dict[str, Path]:
     """Return the interpreter of every runtime by name, in the order to show them.
 
@@ -94,14 +99,19 @@ def _interpreter(path: Path) -> Path:
     return next((python for python in candidates if python.exists()), candidates[0])
 
 
-def probe_runtime(name: str, python: Path, *, seconds: float = PROBE_SECONDS) -> ProbedRuntime:
-    """Ask the runtime's own Python, in a child process that is killed after ``seconds``."""
+def probe_runtime(
+    name: str, python: Path, *, seconds: float = PROBE_SECONDS, before: Sequence[str] = ()
+) -> ProbedRuntime:
+    """Ask the runtime's own Python, in a child process that is killed after ``seconds``.
+
+    ``before``: words that confine the program whose line they begin.
+    """
     if not python.exists():
         return ProbedRuntime(name, str(python), problem=f"There is no Python at {python}.")
     source = _PROBE_FILE.read_text(encoding="utf-8")
     try:
         child = subprocess.Popen(
-            [str(python), "-E", "-c", source],
+            [*before, str(python), "-E", "-c", source],
             cwd="/",
             env={"PATH": search_path(python), "HOME": str(Path.home()), "LANG": "C.UTF-8"},
             stdin=subprocess.DEVNULL,
@@ -134,8 +144,14 @@ def _read_answer(name: str, python: Path, code: int, output: bytes, errors: byte
         return ProbedRuntime(name, str(python), problem=f"Its Python does not work: {reason}")
 
 
-def probe_runtimes(runtimes: Mapping[str, Path], cache: Path) -> tuple[ProbedRuntime, ...]:
+def probe_runtimes(
+    runtimes: Mapping[str, Path],
+    cache: Path,
+    confined: Callable[[Path], Sequence[str]] = lambda python: (),
+) -> tuple[ProbedRuntime, ...]:
     """Probe each runtime, or take the answer from ``cache`` if nothing in it changed since.
+
+    ``confined``: what to put before an interpreter's command line.
 
     Takes seconds when something changed: never call it in the way of a start or a request.
     """
@@ -147,7 +163,7 @@ def probe_runtimes(runtimes: Mapping[str, Path], cache: Path) -> tuple[ProbedRun
         try:
             runtime = ProbedRuntime(name, str(python), **known[key])
         except (KeyError, TypeError):
-            runtime = probe_runtime(name, python)
+            runtime = probe_runtime(name, python, before=confined(python))
         probed.append(runtime)
         # A problem may pass, so it is looked at again each time.
         if runtime.problem is None:

@@ -1,14 +1,52 @@
-"""bubblewrap around a replica: own /tmp and process table, no view of our data (R18)."""
+"""bubblewrap around a replica: own /tmp, /dev and process table, no view of our data (R18)."""
 
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from .shim.command import BIND_FOLDER
+
 PRIVATE = "/tmp"  # noqa: S108 - what the command sees there is its own empty folder
 PROBE_SECONDS = 5
+DEVICES = ("nvidia*", "dri", "kfd", "infiniband")
+"""What accelerators and fast networks need of /dev; everything else of the host stays out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The folders of this machine that concern every workload."""
+
+    data_dir: Path
+    roots: tuple[Path, ...] = ()
+    """Folders below which a working directory may lie."""
+    examples_dir: Path | None = None
+    code: tuple[Path, ...] = ()
+    """Gangline's own programs: workloads may read them and never write."""
+    hidden: tuple[Path, ...] = ()
+    """What else of Gangline workloads must not see."""
+    sandboxed: bool = False
+
+    def covered(self) -> list[Path]:
+        """Folders and files that a mount covers, none of them within another."""
+        data_dir = Path(os.path.realpath(self.data_dir))
+        others = [self._private_folder(Path(os.path.realpath(path))) for path in self.hidden]
+        covered: list[Path] = []
+        for path in sorted({data_dir, *filter(Path.exists, others)}):
+            if not _is_below(path, covered):
+                covered.append(path)
+        return covered
+
+    def _private_folder(self, path: Path) -> Path:
+        """The folder of a file where that is the file's own: a file can be replaced by another."""
+        around = path.parent
+        if path.is_dir() or not around.is_dir() or around.stat().st_mode & 0o077:
+            return path
+        kept = [*self.roots, *self.code, self.data_dir, *filter(None, [self.examples_dir])]
+        return path if any(one.is_relative_to(around) for one in kept) else around
 
 
 @cache
@@ -17,45 +55,92 @@ def works() -> bool:
     program = _program()
     if program is None:
         return False
-    line = [*_base(program), "--tmpfs", PRIVATE, "--", "/bin/true"]
+    root = os.open("/", os.O_PATH | os.O_DIRECTORY)
+    line = [*_base(program), "--tmpfs", PRIVATE, BIND_FOLDER, str(root), f"{PRIVATE}/root"]
+    line += ["--clearenv", "--setenv", "LANG", "C.UTF-8", "--", "/bin/true"]
     try:
         trial = subprocess.run(
-            line, env={}, capture_output=True, timeout=PROBE_SECONDS, check=False
+            line,
+            env={},
+            capture_output=True,
+            timeout=PROBE_SECONDS,
+            check=False,
+            pass_fds=[root],
         )
     except (OSError, subprocess.TimeoutExpired):
         return False
+    finally:
+        os.close(root)
     return trial.returncode == 0
 
 
 def prefix(
-    *, data_dir: Path, work: Path, cwd: str, readable: Sequence[Path], writable: Sequence[Path]
+    places: Places,
+    *,
+    cwd: str,
+    readable: Sequence[Path],
+    writable: Sequence[Path] = (),
+    work: Path | None = None,
 ) -> list[str]:
-    """Words to put before a command. ``readable`` and ``writable`` stay in view."""
+    """bubblewrap and its options. ``readable`` and ``writable`` stay in view.
+
+    The word after each ``BIND_FOLDER`` is a path, which whoever starts it opens and replaces by the
+    number of the descriptor.
+    """
     program = _program()
     if program is None:
         raise FileNotFoundError("bwrap")
-    binds = [("--ro-bind", folder) for folder in readable if is_hidden(folder, data_dir)]
-    binds += [("--bind", folder) for folder in (*writable, work)]
-    inside = [bind for bind in binds if bind[1].is_relative_to(data_dir)]
-    # A folder around ours comes first: bound later, it would bring our data back into view.
-    outside = [bind for bind in binds if bind not in inside]
+    covered = places.covered()
+    binds = [("--ro-bind", folder) for folder in readable if is_hidden(folder, places)]
+    if work is not None:
+        binds.append(("--bind", work))
+    inside = [bind for bind in binds if _is_below(bind[1], covered)]
     line = [*_base(program), "--tmpfs", PRIVATE]
-    for option, folder in outside:
+    # What lies around ours comes first: bound later, it would bring our data back into view.
+    for option, folder in [bind for bind in binds if bind not in inside]:
         line += [option, str(folder), str(folder)]
-    line += ["--tmpfs", str(data_dir)]
+    for folder in writable:
+        line += [BIND_FOLDER, str(folder), str(folder)]
+    code = [Path(os.path.realpath(path)) for path in places.code]
+    code = [path for path in code if path.exists() and _is_below(path, writable)]
+    # A folder on the way to ours could be moved away and another be put there; a mount cannot.
+    for folder in _on_the_way([*code, *covered], writable):
+        line += [BIND_FOLDER, str(folder), str(folder)]
+    for path in code:
+        line += ["--ro-bind", str(path), str(path)]
+    for path in covered:
+        line += ["--ro-bind", os.devnull, str(path)] if path.is_file() else ["--tmpfs", str(path)]
     for option, folder in inside:
         line += [option, str(folder), str(folder)]
-    return [*line, "--chdir", cwd, "--"]
+    return [*line, "--chdir", cwd]
 
 
-def is_hidden(folder: Path, data_dir: Path) -> bool:
+def is_hidden(folder: Path, places: Places) -> bool:
     """Whether the mounts above cover ``folder``."""
-    return any(folder.is_relative_to(hidden) for hidden in (data_dir, Path(PRIVATE)))
+    return _is_below(folder, [*places.covered(), Path(PRIVATE)])
+
+
+def _is_below(path: Path, folders: Sequence[Path]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders)
+
+
+def _on_the_way(paths: Sequence[Path], writable: Sequence[Path]) -> Iterator[Path]:
+    """Folders between a writable one and one of ``paths``, outer ones first."""
+    found = {
+        folder
+        for path in paths
+        for folder in path.parents
+        if _is_below(folder, writable) and folder not in writable
+    }
+    yield from sorted(found - {*paths})
 
 
 def _base(program: str) -> list[str]:
     line = [program, "--die-with-parent", "--unshare-pid", "--ro-bind", "/", "/"]
-    line += ["--dev-bind", "/dev", "/dev", "--proc", "/proc"]
+    # A /dev of its own: as root, to own a disk's node is enough to read and write the disk.
+    line += ["--dev", "/dev", "--proc", "/proc"]
+    for device in sorted(path for name in DEVICES for path in Path("/dev").glob(name)):
+        line += ["--dev-bind-try", str(device), str(device)]
     if os.geteuid() == 0:
         # Otherwise root could unmount what hides the data folder.
         line += ["--cap-drop", "ALL"]

@@ -109,6 +109,9 @@ class SchedulerAdapter(Protocol):
     def pending_reason(self, waiting: Waiting) -> str:
         """Why it waits, as one sentence; empty when nothing is known."""
 
+    def never(self, waiting: Waiting) -> str:
+        """Why its queue could not hold the gang even when empty; empty: it could, or who knows."""
+
     def bound_to(self, waiting: Waiting) -> str:
         """Label of nodes whose value all its pods must share; empty: no such bond."""
 
@@ -133,6 +136,9 @@ class Suspending:
 
     def leaves(self, queues: Objects) -> Objects:
         return queues
+
+    def never(self, waiting: Waiting) -> str:
+        return ""
 
     def bound_to(self, waiting: Waiting) -> str:
         return ""

@@ -51,6 +51,13 @@ class Kueue(Suspending):
         gone = {"metadata": {"labels": {QUEUE: None}}}
         return Change({}, {WORKLOADS: {"spec": {"active": False}}}, gone)
 
+    def never(self, waiting: Waiting) -> str:
+        """Kueue has no reason of its own for that: its message compares request and capacity."""
+        workload = next(iter(waiting.objects.get(WORKLOADS.plural, ())), {})
+        found = condition(workload, "QuotaReserved")
+        message = str(found.get("message") or "") if found.get("status") == "False" else ""
+        return message if "maximum capacity" in message else ""
+
     def pending_reason(self, waiting: Waiting) -> str:
         workload = next(iter(waiting.objects.get(WORKLOADS.plural, ())), {})
         if condition(workload, "Admitted").get("status") == "True":

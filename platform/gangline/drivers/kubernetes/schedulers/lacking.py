@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from gangline.drivers.kubernetes import labels, quantities
+from gangline.lib.texts import listed
 
 from .room import Amounts, Room, requests
 
@@ -75,25 +76,31 @@ def never(room: Room, demands: Sequence[Demand]) -> str:
     if any(not nodes.nodes for nodes in fitting.values()):
         return ""
     has = "the cluster has" if usable == room else "the nodes that it may use have"
-    for resource, asked in _totals(demands):
-        if asked > (total := usable.total(resource)):
-            there = quantities.bare(resource, total) if total else "none"
-            return f"it asks for {quantities.in_words(resource, asked)}, and {has} {there} in all"
+    beyond = [(r, asked) for r, asked in _totals(demands) if asked > usable.total(r)]
+    if beyond:
+        needs = listed([quantities.in_words(r, asked) for r, asked in beyond])
+        there = listed([_all_of(usable, r) for r, _ in beyond])
+        return f"the workload needs {needs}, and {has} {there} in all"
     for demand in demands:
         nodes = fitting[id(demand)].nodes
         for resource, asked in _sorted(demand.requests):
             most = max(node.allocatable.get(resource, Decimal(0)) for node in nodes)
             if asked > most:
                 words, there = quantities.in_words(resource, asked), quantities.bare(resource, most)
-                return f"each {demand.role} asks for {words}, and no node has more than {there}"
+                return f"each {demand.role} needs {words}, and no node has more than {there}"
         held = sum(node.holds(demand.requests, when_empty=True) for node in nodes)
         if held < demand.count:
             names = _binding(fitting[id(demand)], demand, when_empty=True)
             return (
-                f"its {_pods(demand.count, demand.role)} ask for {_each(demand, names)}, and"
+                f"{_pods(demand.count, demand.role)} need {_each(demand, names)}, and"
                 f" {_nodes(len(nodes))} hold {held or 'none'} of them even when empty"
             )
     return ""
+
+
+def _all_of(room: Room, resource: str) -> str:
+    total = room.total(resource)
+    return quantities.bare(resource, total) if total else "none"
 
 
 def within(room: Room, demands: Sequence[Demand], key: str) -> tuple[str, str]:
@@ -116,7 +123,7 @@ def within(room: Room, demands: Sequence[Demand], key: str) -> tuple[str, str]:
     if all(last.values()):
         best = max(domains, key=lambda value: domains[value].total(resource))
         most = quantities.bare(resource, domains[best].total(resource))
-        final = f"it asks for {words}, and {best} has the most, {most} in all"
+        final = f"the workload needs {words}, and {best} has the most, {most} in all"
         if domains[best].total(resource) >= asked:
             final = f"{last[best]}, in {kind} {best}"
     return short, final

@@ -5,12 +5,13 @@ there; where they were not, ours is the only one. Both bear the workload's name.
 https://volcano.sh/en/docs/podgroup/ and https://volcano.sh/en/docs/queue/
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gangline.drivers.kubernetes import quantities, sharing
 from gangline.drivers.kubernetes.resources import Resource
 from gangline.drivers.kubernetes.wording import sentence
+from gangline.lib.texts import listed
 
 from .base import (
     TOPOLOGY,
@@ -79,6 +80,10 @@ class Volcano(Suspending):
             }
         ]
 
+    def never(self, waiting: Waiting) -> str:
+        group = next(iter(waiting.objects.get(POD_GROUPS.plural, ())), None)
+        return _beyond(group, waiting.objects.get(QUEUES.plural, ())) if group else ""
+
     def pending_reason(self, waiting: Waiting) -> str:
         group = next(iter(waiting.objects.get(POD_GROUPS.plural, ())), None)
         phase = (group or {}).get("status", {}).get("phase") or "Pending"
@@ -95,22 +100,54 @@ def _wanted(gang: Gang) -> dict[str, Any]:
 def _queue_reason(group: Mapping[str, Any], queues: Sequence[Mapping[str, Any]]) -> str:
     """Which queue of the chain has no room: Volcano itself says nothing of it."""
     spec = group.get("spec", {})
-    by_name = {queue["metadata"]["name"]: queue for queue in queues}
+    by_name = _by_name(queues)
     name = spec.get("queue") or Volcano.default_queue
     if by_name and name not in by_name:
         return f"queue {name} does not exist"
     if by_name and name not in {queue["metadata"]["name"] for queue in Volcano().leaves(queues)}:
-        return f"queue {name} has queues below it and takes no trainings itself"
+        return f"queue {name} has queues below it and takes no workloads itself"
+    for above, queue in _chain(name, by_name):
+        state = queue.get("status", {}).get("state")
+        if state not in (None, "Open", "Unknown"):
+            return f"queue {above} is {str(state).lower()} and takes nothing"
+        if reason := _limit_reason(above, queue, spec.get("minResources") or {}):
+            return reason
+    return ""
+
+
+def _by_name(queues: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    return {queue["metadata"]["name"]: queue for queue in queues}
+
+
+def _chain(
+    name: str, by_name: Mapping[str, Mapping[str, Any]]
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """A queue and those above it."""
     for _ in range(DEEPEST):
         queue = by_name.get(name)
         if queue is None:
-            return ""
-        state = queue.get("status", {}).get("state")
-        if state not in (None, "Open", "Unknown"):
-            return f"queue {name} is {str(state).lower()} and takes nothing"
-        if reason := _limit_reason(name, queue, spec.get("minResources") or {}):
-            return reason
+            return
+        yield name, queue
         name = queue.get("spec", {}).get("parent") or ""
+
+
+def _beyond(group: Mapping[str, Any], queues: Sequence[Mapping[str, Any]]) -> str:
+    """The queue of the chain whose limit is below what the gang needs, with every such limit."""
+    spec = group.get("spec", {})
+    wanted = spec.get("minResources") or {}
+    for name, queue in _chain(spec.get("queue") or Volcano.default_queue, _by_name(queues)):
+        limits = queue.get("spec", {}).get("capability") or {}
+        beyond = [
+            resource
+            for resource in sorted(limits, key=lambda word: (not quantities.is_gpu(word), word))
+            if quantities.amount(wanted.get(resource, 0)) > quantities.amount(limits[resource])
+        ]
+        if beyond:
+            has, needs = (
+                listed([quantities.in_words(r, quantities.amount(of[r])) for r in beyond])
+                for of in (limits, wanted)
+            )
+            return f"queue {name} is limited to {has}, and the workload needs {needs}"
     return ""
 
 
@@ -125,9 +162,6 @@ def _limit_reason(name: str, queue: Mapping[str, Any], wanted: Mapping[str, Any]
         if not asked or used + asked <= limit:
             continue
         words = quantities.in_words(resource, limit)
-        if asked > limit:
-            more = quantities.in_words(resource, asked)
-            return f"queue {name} is limited to {words}, and this needs {more}"
         if used >= limit:
             return f"queue {name} is at its limit of {words}"
         free = quantities.in_words(resource, limit - used)

@@ -1,6 +1,7 @@
 """Starts the command of one replica: an argument list, never a shell."""
 
 import ctypes
+import errno
 import fcntl
 import os
 import signal
@@ -10,8 +11,14 @@ from . import words
 
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 PIPE = 2**20
+BIND_FOLDER = "--bind-fd"
+"""bubblewrap's option for a folder that it must not look up by its path."""
 _OOM_SCORE = "500"
 """The kernel rather ends a training than the process that watches it."""
+_OURS = ("GANGLINE_RUN",)
+"""Variables that we make ourselves: by this one the processes of a replica are found."""
+_LONGEST_VARIABLE = 2**17
+"""Bytes with which the kernel starts no program (MAX_ARG_STRLEN)."""
 
 
 class Refusal(NamedTuple):
@@ -46,7 +53,33 @@ def start(replica: dict[str, Any]) -> Started | Refusal:
         return Refusal(126, f"The command '{argv[0]}' is not executable.")
     if replica["sandbox"] and (folder := _hiding(program, replica["hidden"], replica["shown"])):
         return Refusal(127, words.hidden(argv[0], folder))
-    return _spawn(argv, [*replica["sandbox"], program, *argv[1:]], environment, replica)
+    try:
+        folders = _opened(replica)
+    except OSError as problem:
+        return Refusal(126, f"The folder '{problem.filename}' is not the one that was checked.")
+    try:
+        return _spawn([program, *argv[1:]], environment, replica, folders)
+    finally:
+        for fd in folders.values():
+            os.close(fd)
+
+
+def _opened(replica: dict[str, Any]) -> dict[str, int]:
+    """Descriptors of the folders that a person chose, by path; OSError when a link leads away."""
+    options: list[str] = replica["sandbox"]
+    paths = [options[n + 1] for n, word in enumerate(options) if word == BIND_FOLDER]
+    found: dict[str, int] = {}
+    for path in {*replica["opened"], *paths}:
+        try:
+            found[path] = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            # No link is followed at the end of the path; this tells of one on the way.
+            if os.readlink(f"/proc/self/fd/{found[path]}") != path:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        except OSError:
+            for fd in found.values():
+                os.close(fd)
+            raise
+    return found
 
 
 def _find(command: str, path: str, cwd: str) -> str | None:
@@ -73,13 +106,17 @@ def _hiding(program: str, hidden: list[str], shown: list[str]) -> str:
 
 
 def _spawn(
-    argv: list[str], line: list[str], environment: dict[str, str], replica: dict[str, Any]
+    line: list[str], environment: dict[str, str], replica: dict[str, Any], folders: dict[str, int]
 ) -> Started | Refusal:
     out, err, failure = (os.pipe2(os.O_CLOEXEC) for _ in range(3))
     pid = os.fork()
     if pid == 0:
         try:
-            _prepare(out[1], err[1], replica)
+            _prepare(out[1], err[1], replica, folders)
+            if replica["sandbox"]:
+                line = _sandboxed(line, environment, replica["sandbox"], folders)
+                # Nobody else's variables: the loader would follow them before there is a sandbox.
+                environment = {name: environment[name] for name in _OURS if name in environment}
             os.execve(line[0], line, environment)
         except BaseException as problem:  # noqa: BLE001 - told to the supervisor, whatever it is
             os.write(failure[1], _in_words(problem).encode(errors="replace")[:1000])
@@ -93,7 +130,7 @@ def _spawn(
         os.waitpid(pid, 0)
         os.close(out[0])
         os.close(err[0])
-        return Refusal(126, words.not_started(argv[0], reason.decode(errors="replace")))
+        return Refusal(126, words.not_started(replica["argv"][0], reason.decode(errors="replace")))
     for fd in (out[0], err[0]):
         os.set_blocking(fd, False)
         try:
@@ -103,13 +140,40 @@ def _spawn(
     return Started(pid, out[0], err[0])
 
 
+def _sandboxed(
+    line: list[str], environment: dict[str, str], sandbox: list[str], folders: dict[str, int]
+) -> list[str]:
+    """The command line of bubblewrap, whose options it reads from a file that has no name.
+
+    There the command's variables are out of everybody's sight, and of any length.
+    """
+    options = sandbox[1:]
+    for n, word in enumerate(sandbox[1:]):
+        if word == BIND_FOLDER:
+            folder = folders[options[n + 1]]
+            os.set_inheritable(folder, True)  # bubblewrap closes it; any other would lead outside
+            options[n + 1] = str(folder)
+    options.append("--clearenv")
+    for name, value in environment.items():
+        if len(os.fsencode(f"{name}={value}")) >= _LONGEST_VARIABLE:
+            raise OSError(errno.E2BIG, os.strerror(errno.E2BIG))
+        options += ["--setenv", name, value]
+    if any("\0" in option for option in options):
+        raise ValueError("embedded null byte")
+    fd = os.memfd_create("options", 0)
+    with open(fd, "wb", closefd=False) as file:
+        file.write(b"".join(os.fsencode(option) + b"\0" for option in options))
+    os.lseek(fd, 0, os.SEEK_SET)
+    return [sandbox[0], "--args", str(fd), "--", *line]
+
+
 def _in_words(problem: BaseException) -> str:
     if isinstance(problem, OSError) and problem.errno:
         return os.strerror(problem.errno)
     return f"{type(problem).__name__}: {problem}"
 
 
-def _prepare(stdout: int, stderr: int, replica: dict[str, Any]) -> None:
+def _prepare(stdout: int, stderr: int, replica: dict[str, Any], folders: dict[str, int]) -> None:
     """Runs in the child: own session, quiet input, limits of the replica."""
     os.setsid()
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
@@ -126,4 +190,4 @@ def _prepare(stdout: int, stderr: int, replica: dict[str, Any]) -> None:
         os.sched_setaffinity(0, cores)
     with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
         file.write(_OOM_SCORE)
-    os.chdir(replica["cwd"])
+    os.chdir(folders.get(replica["cwd"], replica["cwd"]))

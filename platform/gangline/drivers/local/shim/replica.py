@@ -247,7 +247,7 @@ class _Life:
         files.ring(self.runs, f"{self.address} start")
 
     def _finish(self, status: int) -> None:
-        code, number = _code_and_signal(status, sandboxed=bool(self.replica["sandbox"]))
+        code, number = _code_and_signal(status)
         self._look_for_end()
         state, reason, by = self._verdict(code, number)
         if state == "Failed" and self.end is None:
@@ -274,17 +274,13 @@ class _Life:
         if code == 0:
             return "Succeeded", "", ""
         killed = self.memory.killed_by_kernel()
-        if number == signal.SIGKILL and killed:
+        if killed and (number == signal.SIGKILL or code == words.AFTER_SIGNAL + signal.SIGKILL):
             return "Failed", killed, "kernel"
         reason = words.signalled(number) if number else words.exited(code or 0)
         return "Failed", f"{reason} {killed}".strip(), ""
 
 
-def _code_and_signal(status: int, *, sandboxed: bool) -> tuple[int | None, int | None]:
+def _code_and_signal(status: int) -> tuple[int | None, int | None]:
     if os.WIFSIGNALED(status):
         return None, os.WTERMSIG(status)
-    code = os.WEXITSTATUS(status)
-    # bubblewrap reports a signal as a shell does.
-    if sandboxed and 128 < code <= 128 + 64:
-        return None, code - 128
-    return code, None
+    return os.WEXITSTATUS(status), None

@@ -18,6 +18,8 @@ SIGNALS = {
     25: "SIGXFSZ, file too large",
     31: "SIGSYS, bad system call",
 }
+AFTER_SIGNAL, LAST_SIGNAL = 128, 64
+"""Shells and the sandbox end with 128 + n after signal n; a program may choose such a code too."""
 DISAPPEARED = "The process disappeared (killed or out of memory)."
 RESTARTED = "The machine was restarted."
 PLAN_DAMAGED = "The plan of this attempt is damaged, so it cannot go on. Run it again."
@@ -32,7 +34,11 @@ def other_plan(version: object, known: int) -> str:
 
 
 def exited(code: int) -> str:
-    return f"Exited with code {code}."
+    number = code - AFTER_SIGNAL
+    if not 0 < number <= LAST_SIGNAL:
+        return f"Exited with code {code}."
+    known = SIGNALS.get(number)
+    return f"Exited with code {code} (as after signal {number}{f', {known}' if known else ''})."
 
 
 def signalled(number: int) -> str:

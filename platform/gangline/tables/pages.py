@@ -1,0 +1,287 @@
+"""A table as its page shows it: what the templates of `templates/tables` read."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic
+from urllib.parse import urlsplit
+
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.utils.safestring import SafeString
+
+from gangline.tables import counts
+from gangline.tables.columns import Column, Row, is_wide
+from gangline.tables.filters import Choices, Filter, Kind
+from gangline.tables.paging import Page
+from gangline.tables.query import TableQuery
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """Head of one column."""
+
+    column: Column[Any]
+    url: str
+    """Address that sorts by this column; empty: not sortable."""
+    aria_sort: str
+    """``ascending``, ``descending`` or empty."""
+
+    @property
+    def css(self) -> str:
+        width = self.column.width
+        return " ".join(filter(None, (self.column.css, f"col-{width or 'free'}")))
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One value of a choice: its words, and whether it is chosen."""
+
+    value: str
+    label: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """One filter of the toolbar with what is chosen in it."""
+
+    filter: Filter
+    options: Sequence[Option]
+    values: tuple[str, ...]
+    problem: str = ""
+
+    @property
+    def count(self) -> int:
+        """Values that are chosen."""
+        return sum(one.is_chosen for one in self.options) or sum(map(bool, self.values))
+
+    @property
+    def inputs(self) -> Iterator[tuple[str, str, str]]:
+        """Name, label and value of each field of a filter that is typed."""
+        labels = ("From", "To") if self.filter.is_range else (self.filter.label,)
+        yield from zip(self.filter.fields, labels, self.values or ("", ""), strict=False)
+
+    @property
+    def input_type(self) -> str:
+        return {Kind.DATES: "date", Kind.NUMBERS: "number"}.get(self.filter.kind, "text")
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveFilter:
+    """One filter in force, and the address without it."""
+
+    label: str
+    values: str
+    url: str
+
+
+@dataclass(frozen=True)
+class TablePage(Generic[Row]):
+    """One page of a table: the rows are drawn, everything else follows from the address."""
+
+    query: TableQuery[Row]
+    path: str
+    found: Page[Row]
+    rows: Sequence[SafeString]
+    total: int
+    """Rows that fit, counted up to `counts.CAP` + 1."""
+    choices: Mapping[str, Choices] = field(default_factory=dict)
+    """Choices of filters that depend on who looks, by name."""
+    export_path: str = ""
+    views_path: str = ""
+
+    @property
+    def headers(self) -> Iterator[Header]:
+        name, descending = self.query.sort.removeprefix("-"), self.query.sort.startswith("-")
+        for column in self.query.columns:
+            is_current = column.name == name
+            down = not descending if is_current else column.descends_first
+            url = self._url(sort=("-" if down else "") + column.name) if column.sort else ""
+            order = ("descending" if descending else "ascending") if is_current else ""
+            yield Header(column, url, order)
+
+    @property
+    def controls(self) -> list[Control]:
+        """The filters of the page in their order."""
+        return [self._control(one) for one in self.query.table.filters if one.on_page]
+
+    @property
+    def main_controls(self) -> list[Control]:
+        return [one for one in self.controls if one.filter.is_main]
+
+    @property
+    def more_controls(self) -> list[Control]:
+        return [one for one in self.controls if not one.filter.is_main]
+
+    @property
+    def more_count(self) -> int:
+        """Filters in force among those that have no button of their own."""
+        return sum(bool(one.count) for one in self.more_controls)
+
+    @property
+    def filter_count(self) -> int:
+        return sum(bool(one.count) for one in self.controls)
+
+    @property
+    def active(self) -> Iterator[ActiveFilter]:
+        """Search and filters in force, each with the address without it."""
+        if self.query.search:
+            yield ActiveFilter("Search", self.query.search, self._url(q=None))
+        for control in self.controls:
+            one = control.filter
+            if values := self.query.values.get(one.name):
+                words = one.in_words(values, [(o.value, o.label) for o in control.options])
+                yield ActiveFilter(one.label, words, self._url(**dict.fromkeys(one.fields)))
+
+    @property
+    def orders(self) -> Iterator[Option]:
+        for value, words in self.query.table.orders().items():
+            yield Option(value, words, value == self.query.sort)
+
+    @property
+    def column_choices(self) -> list[Option]:
+        """The columns that can be hidden: the shown ones in their order, then the others."""
+        shown = [column for column in self.query.columns if not column.is_fixed]
+        rest = [c for c in self.query.table.columns if not c.is_fixed and c not in shown]
+        return [
+            *(Option(column.name, column.label, True) for column in shown),
+            *(Option(column.name, column.label, False) for column in rest),
+        ]
+
+    @property
+    def kept(self) -> list[tuple[str, str]]:
+        """What the address has beside filters, for the form of the filters."""
+        names = ("cols", "density", "size", "view")
+        return [(name, value) for name in names if (value := self.query.address.get(name, ""))]
+
+    @property
+    def kept_by_chooser(self) -> list[tuple[str, str]]:
+        """What the address has beside columns, for the form that chooses those."""
+        return [
+            (name, value)
+            for name, values in self.query.address.lists()
+            for value in values
+            if value and name not in ("cols", "after", "before")
+        ]
+
+    @property
+    def css(self) -> str:
+        parts = ("compact" if self.query.is_compact else "", "wide" if self.is_wide else "")
+        return " ".join(part for part in parts if part)
+
+    @property
+    def is_wide(self) -> bool:
+        return is_wide(self.query.columns)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.rows
+
+    @property
+    def is_new(self) -> bool:
+        """Whether there is nothing at all, not only nothing that fits."""
+        query = self.query
+        return self.is_empty and not (query.is_filtered or query.after or query.before)
+
+    @property
+    def total_in_words(self) -> str:
+        return counts.in_words(self.total)
+
+    @property
+    def last(self) -> int:
+        return self.found.last
+
+    @property
+    def has_more(self) -> bool:
+        """Whether more rows fit than are on this page."""
+        return bool(self.found.previous or self.found.next)
+
+    @property
+    def previous_url(self) -> str:
+        return self._url(before=self.found.previous) if self.found.previous else ""
+
+    @property
+    def next_url(self) -> str:
+        return self._url(after=self.found.next) if self.found.next else ""
+
+    @property
+    def url(self) -> str:
+        """The address without what is empty."""
+        query = self.query
+        return self._url(after=query.after, before=query.before)
+
+    @property
+    def first_url(self) -> str:
+        return self._url()
+
+    @property
+    def clear_url(self) -> str:
+        """Without search and filters; columns, order and density stay."""
+        names = [name for one in self.query.table.filters for name in one.fields]
+        return self._url(q=None, view=None, **dict.fromkeys(names))
+
+    @property
+    def density_url(self) -> str:
+        return self._url(density=None if self.query.is_compact else "compact")
+
+    @property
+    def usual_columns_url(self) -> str:
+        return self._url(cols=None)
+
+    @property
+    def export_url(self) -> str:
+        return self.query.url(self.export_path) if self.export_path else ""
+
+    @property
+    def views_url(self) -> str:
+        """The saved views, and a form to save this one."""
+        return self.query.url(self.views_path) if self.views_path else ""
+
+    @property
+    def nothing_title(self) -> str:
+        return f"No {self.query.table.noun[1]} match"
+
+    @property
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """Label and sentence of each filter whose value cannot be read."""
+        for name, sentence in self.query.problems.items():
+            yield self.query.table.filter(name).label, sentence
+
+    @property
+    def swapped(self) -> str:
+        """Ids of what a new filter changes beside the rows, for ``hx-select-oob``."""
+        counted = [f"count-{one.filter.name}" for one in self.main_controls]
+        ids = ["table-above", "table-tools", "table-kept", "count-more", "count-filters", *counted]
+        return ",".join(f"#{one}" for one in ids)
+
+    def _url(self, **changes: str | None) -> str:
+        return self.query.url(self.path, **changes)
+
+    def _control(self, one: Filter) -> Control:
+        raw = one.given(self.query.address)
+        values = self.query.values.get(one.name, ())
+        chosen = {value.lower() for value in values}
+        options = [
+            Option(value, label, bool({value.lower(), label.lower()} & chosen))
+            for value, label in self.choices.get(one.name, one.choices)
+        ]
+        return Control(one, options, raw, self.query.problems.get(one.name, ""))
+
+
+def with_address(
+    request: HttpRequest, page: TablePage[Any], response: HttpResponse
+) -> HttpResponse:
+    """``response`` of a filter that acts at once: what the address bar shows then.
+
+    Typing on in the search replaces the step of the history that its first letters made.
+    """
+    if request.headers.get("HX-Request") != "true":
+        return response
+    before = QueryDict(urlsplit(request.headers.get("HX-Current-URL", "")).query, mutable=True)
+    after = QueryDict(urlsplit(page.url).query, mutable=True)
+    if before == after:
+        response["HX-Push-Url"] = "false"
+    elif before.pop("q", None) and after.pop("q", None) and before == after:
+        response["HX-Replace-Url"] = page.url
+    else:
+        response["HX-Push-Url"] = page.url
+    return response

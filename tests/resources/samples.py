@@ -1,0 +1,303 @@
+"""What the contract writes: values of each resource that are accepted, and some that are not."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gangline.access.roles import ROLES
+from gangline.accounts.models import User
+from gangline.accounts.services import create_user
+from gangline.clusters import nodes
+from gangline.clusters.models import Node
+from gangline.drivers.facts import NodeFact
+from gangline.people.services import give
+from gangline.resources.services import make
+from tests.support.world import World
+
+Values = Callable[[World, str], dict[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """One resource. ``name`` is the text that tells two objects apart."""
+
+    make: Callable[[World, str], Any]
+    """An object, stored by the product's own services."""
+    form: Values | None = None
+    """What a person posts for a new object."""
+    body: Values | None = None
+    """What a client sends for one."""
+    edit: Mapping[str, str] = field(default_factory=dict)
+    """Fields of the form that an edit changes, with their new text."""
+    body_edit: Mapping[str, Any] = field(default_factory=dict)
+    bad: tuple[tuple[str, str], ...] = ()
+    """Field of the form and a text that is refused there."""
+    bad_body: tuple[tuple[str, Any], ...] = ()
+    name_field: str = "name"
+    used: Callable[[World, Any], str] | None = None
+    """Make something that uses the object; returns its name."""
+    secret_field: str = ""
+    shows_secret: bool = False
+    """The answer to a new one is a page with its secret."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Checks that do not apply, each with the reason."""
+
+
+def _person(name: str) -> User:
+    return User.objects.filter(username=name).first() or create_user(username=name)
+
+
+def _shelf(world: World, name: str) -> Any:
+    return make("shelf", scope=world.department.scope, name=name)
+
+
+def _access_key(world: World, name: str) -> Any:
+    """The administrator's, until they have enough."""
+    for person in world.people.values():
+        if person.client_secrets.count() < 10:
+            return make("access_key", user=person, name=name)
+    raise LookupError("nobody can have one more")
+
+
+_BAD_NAMES = ("", "a", "A", "1a", "a b", "a-", "é" * 5, "a" * 64, "-a")
+
+
+def _node(world: World, name: str) -> Node:
+    nodes.store(world.cluster, [NodeFact(name, "Ready", cpu=2.0)])
+    return Node.objects.get(cluster=world.cluster, name=name)
+
+
+SAMPLES: dict[str, Sample] = {
+    "cluster": Sample(
+        make=lambda world, name: make("cluster", name=name, kind="kubernetes"),
+        body=lambda world, name: {"name": name},
+        edit={"name": "renamed"},
+        body_edit={"name": "renamed"},
+        bad_body=(
+            ("name", 7),
+            ("name", ""),
+            ("nme", "x"),
+            ("kind", "mainframe"),
+            ("connection", {"namespacePrefix": "kube-x"}),
+            ("connection", {"runtimes": {}}),
+            ("credential", {"way": "token", "server": "https://169.254.169.254", "token": "t"}),
+        ),
+    ),
+    "node_pool": Sample(
+        make=lambda world, name: make(
+            "node_pool", cluster=world.cluster, name=name, label_key="pool", label_value=name
+        ),
+        form=lambda world, name: {
+            "cluster": world.cluster.pk,
+            "name": name,
+            "label_key": "pool",
+            "label_value": name,
+        },
+        body=lambda world, name: {
+            "clusterId": str(world.cluster.pk),
+            "name": name,
+            "labelKey": "pool",
+            "labelValue": name,
+        },
+        edit={"label_value": "other"},
+        body_edit={"labelValue": "other"},
+        bad=(("name", "A"), ("label_key", "a b"), ("label_value", "?")),
+        bad_body=(("name", 7), ("labelKey", ""), ("clusterId", "x"), ("isDefault", "yes")),
+        left_out={"in_use": "its nodes go to another pool"},
+    ),
+    "node": Sample(make=_node),
+    "service_account": Sample(
+        make=lambda world, name: make("service_account", name=name),
+        form=lambda world, name: {"name": name},
+        body=lambda world, name: {"name": name},
+        edit={"enabled": ""},
+        body_edit={"enabled": False},
+        bad=tuple(("name", name) for name in _BAD_NAMES),
+        bad_body=(("name", 7), ("name", "A"), ("nme", "x"), ("enabled", "no"), ("name", ["a"])),
+        shows_secret=True,
+        left_out={"in_use": "nothing uses it"},
+    ),
+    "access_key": Sample(
+        make=_access_key,
+        form=lambda world, name: {"name": name},
+        body=lambda world, name: {"name": name},
+        edit={"name": "renamed"},
+        bad=tuple(("name", name) for name in _BAD_NAMES),
+        bad_body=(("name", 7), ("name", "A"), ("nme", "x"), ("userId", 1)),
+        shows_secret=True,
+        left_out={"in_use": "nothing uses it"},
+    ),
+    "shelf": Sample(
+        make=_shelf,
+        form=lambda world, name: {
+            "scope": str(world.department.scope_id),
+            "name": name,
+            "width": "80",
+            "code": "c4n4ry-x1",
+        },
+        body=lambda world, name: {
+            "scopeId": str(world.department.scope_id),
+            "name": name,
+            "code": "c4n4ry-x1",
+        },
+        edit={"width": "30"},
+        body_edit={"width": 30},
+        bad=(
+            ("name", "Bad Name"),
+            ("width", "9999"),
+            ("width", "x"),
+            ("name", ""),
+            ("name", "é" * 70),
+        ),
+        bad_body=(
+            ("name", 7),
+            ("width", "80"),
+            ("width", 9999),
+            ("colour", "red"),
+            ("name", "\x1b"),
+        ),
+        secret_field="code",
+        used=lambda world, shelf: "",
+        left_out={"in_use": "nothing uses a shelf"},
+    ),
+    "user": Sample(
+        make=lambda world, name: make("user", username=name, password="!"),
+        form=lambda world, name: {"username": name, "full_name": "New", "email": f"{name}@a.org"},
+        body=lambda world, name: {"email": f"{name}@example.com"},
+        edit={"full_name": "Another"},
+        bad=(("username", ""), ("username", "a/b"), ("username", "x" * 151), ("email", "x")),
+        bad_body=(("email", "x"), ("email", 7), ("notify", True), ("nme", "x")),
+        name_field="username",
+        left_out={
+            "a_form_makes_one": "an invitation answers with its link, see tests/access",
+            "in_use": "a user is deactivated, which nothing forbids",
+        },
+    ),
+    "group": Sample(
+        make=lambda world, name: make("group", name=name),
+        form=lambda world, name: {"name": name, "description": "d"},
+        body=lambda world, name: {"name": name},
+        edit={"description": "other words"},
+        body_edit={"description": "other words"},
+        bad=(("name", ""), ("name", "x" * 64), ("members", "x"), ("description", "x" * 401)),
+        bad_body=(("name", 7), ("name", ""), ("members", ["x"]), ("members", "x"), ("nme", "x")),
+        used=lambda world, group: str(
+            give(actor=None, group=group, role="viewer", scope=world.vision.scope)
+        ),
+    ),
+    "role": Sample(
+        make=lambda world, name: make("role", name=name, permissions=["workload.view"]),
+        form=lambda world, name: {"name": name, "permissions": ["workload.view"]},
+        body=lambda world, name: {"name": name, "allows": ["workload.view"]},
+        edit={"description": "other words"},
+        body_edit={"description": "other words"},
+        bad=(("name", ""), ("name", "x" * 41), ("permissions", ""), ("permissions", "root")),
+        bad_body=(("name", 7), ("allows", "x"), ("allows", [7])),
+        used=lambda world, role: str(
+            give(actor=None, user=world.people["stranger"], role=role.key, scope=world.nlp.scope)
+        ),
+        left_out={
+            "same_everywhere": "the built-in roles have no rows",
+            "list_pages": "its list is short, and a page of its own",
+        },
+    ),
+    "access_rule": Sample(
+        make=lambda world, name: give(
+            actor=None, user=_person(name), role="viewer", scope=world.vision.scope
+        ),
+        form=lambda world, name: {
+            "subject": f"user:{_person(name).uid}",
+            "role": "viewer",
+            "scope": str(world.vision.scope_id),
+        },
+        body=lambda world, name: {
+            "subjectId": _person(name).username,
+            "subjectType": "user",
+            "roleId": ROLES["viewer"].id,
+            "scopeId": str(world.vision.pk),
+            "scopeType": "project",
+        },
+        bad=(("subject", "user:x"), ("subject", ""), ("role", "root"), ("scope", "x")),
+        bad_body=(
+            ("subjectId", "nobody"),
+            ("subjectType", "robot"),
+            ("roleId", 9999),
+            ("roleId", "x"),
+            ("scopeId", "x"),
+            ("scopeType", "world"),
+            ("role", "viewer"),
+        ),
+        name_field="subject",
+        left_out={"same_everywhere": "its name is put together from three columns"},
+    ),
+    "department": Sample(
+        make=lambda world, name: make("department", cluster=world.cluster, name=name),
+        form=lambda world, name: {
+            "cluster": str(world.cluster.pk),
+            "name": name,
+            "description": "d",
+        },
+        body=lambda world, name: {"clusterId": str(world.cluster.pk), "name": name},
+        edit={"description": "other words"},
+        body_edit={"description": "other words"},
+        bad=(
+            ("name", "Bad Name"),
+            ("name", ""),
+            ("name", "a" * 64),
+            ("name", "kube-system"),
+            ("cluster", "3d0c2c6e-8b1f-4c57-9c1f-2f7f0a5f0a11"),
+            ("description", "x" * 401),
+        ),
+        bad_body=(("name", 7), ("name", "A B"), ("clusterId", "x"), ("nme", "x"), ("name", ["a"])),
+        used=lambda world, department: make("project", department=department, name="within").name,
+        left_out={"secret": "no field is secret"},
+    ),
+    "project": Sample(
+        make=lambda world, name: make("project", department=world.department, name=name),
+        form=lambda world, name: {
+            "department": str(world.department.pk),
+            "name": name,
+            "quotas.0.gpus": "2",
+            "quotas.0.memory": "64G",
+            "quotas.0.over_quota": "on",
+            "quotas.0.rank": "3",
+        },
+        body=lambda world, name: {
+            "clusterId": str(world.cluster.pk),
+            "name": name,
+            "resources": [{"gpu": {"deserved": 2}}],
+        },
+        edit={"quotas.0.gpus": "3.5"},
+        body_edit={"description": "other words"},
+        bad=(
+            ("name", "Bad Name"),
+            ("name", ""),
+            ("name", "kube-system"),
+            ("department", "no-such"),
+            ("quotas.0.gpus", "-1"),
+            ("quotas.0.gpus", "NaN"),
+            ("quotas.0.gpus", "9" * 12),
+            ("quotas.0.gpus_limit", "1"),
+            ("quotas.0.memory", "64 apples"),
+            ("quotas.0.memory", "99999999T"),
+            ("quotas.0.rank", "9"),
+        ),
+        bad_body=(
+            ("name", 7),
+            ("clusterId", "x"),
+            ("parentId", "999999"),
+            ("resources", {}),
+            ("resources", [{"gpu": {"deserved": "2"}}]),
+            ("resources", [{"gpu": {"deserved": 2, "limit": 1}}]),
+            ("resources", [{"memory": {"deserved": 1}}]),
+            ("resources", [{"nodePool": {"name": "none"}}]),
+            ("defaultNodePools", ["none"]),
+            ("requestedNamespace", "elsewhere"),
+            ("nme", "x"),
+        ),
+        left_out={
+            "secret": "no field is secret",
+            "in_use": "checked with a workload of its own test",
+        },
+    ),
+}

@@ -1,0 +1,1 @@
+"""A throw-away app: the least that a new resource takes."""
