@@ -63,7 +63,8 @@ _BAD_NAMES = ("", "a", "A", "1a", "a b", "a-", "é" * 5, "a" * 64, "-a")
 
 
 def _node(world: World, name: str) -> Node:
-    nodes.store(world.cluster, [NodeFact(name, "Ready", cpu=2.0)])
+    there = world.cluster.nodes.values_list("name", flat=True)
+    nodes.store(world.cluster, [NodeFact(one, "Ready", cpu=2.0) for one in (*there, name)])
     return Node.objects.get(cluster=world.cluster, name=name)
 
 
@@ -71,8 +72,8 @@ SAMPLES: dict[str, Sample] = {
     "cluster": Sample(
         make=lambda world, name: make("cluster", name=name, kind="kubernetes"),
         body=lambda world, name: {"name": name},
-        edit={"name": "renamed"},
-        body_edit={"name": "renamed"},
+        edit={"description": "in the basement"},
+        body_edit={"description": "in the basement"},
         bad_body=(
             ("name", 7),
             ("name", ""),

@@ -257,7 +257,7 @@ class NodePools(Resource[NodePool]):
     table = table(
         "node_pools",
         name_column("node_pool", "Node pool"),
-        column("cluster", "Cluster", "cluster.name", sort="cluster__name"),
+        column("cluster", "Cluster", "cluster_name", sort="cluster_name"),
         column("label", "Label", "label_key", cell=panels.pool_label,
                text=lambda row: f"{row.label_key}={row.label_value}" if row.label_key else ""),
         column("nodes", "Nodes", "node_count", sort="node_count", right=True, width="s"),
@@ -274,7 +274,9 @@ class NodePools(Resource[NodePool]):
     def rows(self, user: User) -> QuerySet[NodePool]:
         rows = super().rows(user)
         total = Coalesce(Sum("nodes__gpus"), 0)
-        return rows.annotate(node_count=Count("nodes"), gpu_sum=total)
+        return rows.annotate(
+            node_count=Count("nodes"), gpu_sum=total, cluster_name=F("cluster__name")
+        )
 
     def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:
         return {"cluster": cluster_choices(user)}
@@ -329,12 +331,12 @@ class Nodes(Resource[Node]):
     table = table(
         "nodes",
         name_column("node", "Node"),
-        column("cluster", "Cluster", "cluster.name", sort="cluster__name"),
+        column("cluster", "Cluster", "cluster_name", sort="cluster_name"),
         column("pool", "Node pool", "pool_name", sort="pool_name"),
         column("status", "Status", "status", cell=panels.node_status, sort="status", width="m"),
         column("gpus", "GPUs", "gpus", sort="gpus", right=True, width="s"),
         column("gpu_type", "GPU type", "gpu_type", sort="gpu_type", width="m"),
-        column("cpu", "CPU", "cpu", cell=lambda row: f"{row.cpu:g}", sort="cpu", right=True,
+        column("cpu", "CPU", "cpu", cell=lambda row: f"{row.cpu:g}", right=True,
                width="s"),
         column("memory", "Memory", "memory", cell=lambda row: formats.size(row.memory),
                sort="memory", right=True, width="s"),
@@ -353,7 +355,8 @@ class Nodes(Resource[Node]):
                     context=lambda request, obj: {"node": obj}),)  # fmt: skip
 
     def rows(self, user: User) -> QuerySet[Node]:
-        return super().rows(user).annotate(pool_name=Coalesce(F("pool__name"), Value("")))
+        pool = Coalesce(F("pool__name"), Value(""))
+        return super().rows(user).annotate(pool_name=pool, cluster_name=F("cluster__name"))
 
     def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:
         return {"cluster": cluster_choices(user)}
