@@ -15,7 +15,7 @@ from gangline.access.models import AccessRule
 from gangline.accounts.models import User
 from gangline.clusters.connections import namespace_of, queue_problem
 from gangline.clusters.models import Cluster
-from gangline.clusters.selectors import visible_clusters
+from gangline.clusters.resources import cluster_choices
 from gangline.resources.registry import Uses, get, register, register_usage
 from gangline.resources.resource import M, Nav, Panel, Resource, Wire
 from gangline.resources.tables import column, name_column, table, time_column
@@ -29,14 +29,6 @@ def _of_scope(rows: QuerySet[Any], total: Any) -> Subquery:
     """``total`` over the ``rows`` of the unit's own scope."""
     own = rows.filter(scope=OuterRef("scope")).order_by().values("scope")
     return Subquery(own.annotate(total=total).values("total"))
-
-
-def cluster_choices(user: User) -> Sequence[tuple[str, str]]:
-    """The clusters that a list can be narrowed to."""
-    return [
-        (str(pk), name)
-        for pk, name in visible_clusters(user).order_by("name").values_list("pk", "name")
-    ]
 
 
 def department_choices(user: User) -> Sequence[tuple[str, str]]:
