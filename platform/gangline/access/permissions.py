@@ -25,4 +25,6 @@ class Permission(StrEnum):
     """Facts, capacity and health; the name is known to everybody with a project there."""
     CLUSTER_MANAGE = "cluster.manage"
     SETTINGS_MANAGE = "settings.manage"
+    SETTING_VIEW = "setting.view"
+    SETTING_EDIT = "setting.edit"
     AUDIT_VIEW = "audit.view"

@@ -58,6 +58,8 @@ _ACTIONS = {
     Permission.CLUSTER_VIEW: "see clusters",
     Permission.CLUSTER_MANAGE: "change clusters",
     Permission.SETTINGS_MANAGE: "change settings",
+    Permission.SETTING_VIEW: "see settings",
+    Permission.SETTING_EDIT: "change settings",
     Permission.AUDIT_VIEW: "read the audit log",
 }
 
