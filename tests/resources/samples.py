@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gangline.audit.services import record
 from gangline.resources.services import make
 from tests.support.world import World
 
@@ -36,6 +37,18 @@ class Sample:
 
 def _shelf(world: World, name: str) -> Any:
     return make("shelf", scope=world.department.scope, name=name)
+
+
+def _entry(world: World, name: str) -> Any:
+    return record(
+        actor=world.actor("administrator"),
+        action="project.edit",
+        object_type="project",
+        object_id="1",
+        object_name=name,
+        scope=world.vision.scope,
+        detail={"name": {"from": "a", "to": name}},
+    )
 
 
 SAMPLES: dict[str, Sample] = {
@@ -94,6 +107,15 @@ SAMPLES: dict[str, Sample] = {
         left_out={
             "secret": "no field is secret",
             "in_use": "checked with projects of its own test",
+        },
+    ),
+    "audit": Sample(
+        make=_entry,
+        left_out={
+            "same_everywhere": "its API is one of Run:ai's, with a test of its own",
+            "audit": "it is never changed",
+            "secret": "no field is secret",
+            "in_use": "it is never deleted",
         },
     ),
 }

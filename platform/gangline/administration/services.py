@@ -56,7 +56,7 @@ def change(actor: Actor, wanted: list[Wanted]) -> list[Declared[Any]]:
         keys = [one.setting.key for one in wanted]
         rows = {row.key: row for row in locked(Setting.objects.filter(key__in=keys))}
         forget()
-        differing = [one for one in wanted if value_of(one.setting) != one.value]
+        differing = [one for one in wanted if _differs(one)]
         stale = [one.setting.key for one in differing if _is_stale(one, rows)]
         if stale:
             raise Changed(stale)
@@ -67,6 +67,12 @@ def change(actor: Actor, wanted: list[Wanted]) -> list[Declared[Any]]:
             _save(actor, one, rows.get(one.setting.key))
     forget()
     return [one.setting for one in differing]
+
+
+def _differs(one: Wanted) -> bool:
+    # 1 is not true: types are compared too.
+    current = value_of(one.setting)
+    return type(one.value) is not type(current) or one.value != current
 
 
 def _is_stale(one: Wanted, rows: Mapping[str, Setting]) -> bool:
