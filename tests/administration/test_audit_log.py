@@ -40,7 +40,7 @@ def entries(world: World) -> dict[str, AuditEntry]:
         "nlp": world.nlp.scope,
         "nowhere": None,
     }
-    made = {
+    return {
         name: record(
             actor=actor if name != "nowhere" else None,
             action="project.edit" if name != "nlp" else "workload.delete",
@@ -54,7 +54,6 @@ def entries(world: World) -> dict[str, AuditEntry]:
         )
         for number, (name, scope) in enumerate(scopes.items())
     }
-    return made
 
 
 def listed(client: Client, **query: str) -> list[str]:
