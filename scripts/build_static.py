@@ -59,11 +59,16 @@ def live_page() -> str:
     return _bundle("page")
 
 
+def live_home() -> str:
+    return _bundle("home")
+
+
 TARGETS = {
     STATIC / "css" / "app.css": css,
     STATIC / "js" / "shell.js": js,
     STATIC / "js" / "live-table.js": live_table,
     STATIC / "js" / "live-page.js": live_page,
+    STATIC / "js" / "live-home.js": live_home,
 }
 
 

@@ -41,6 +41,13 @@ def status_cell(row: ListRow) -> SafeString:
     return components.status(STATUSES[row.status], row.reason, badge=badge)
 
 
+def _status(row: ListRow) -> SafeString:
+    """In the table: that it finished in so long, the duration says beside it."""
+    if row.status == "Completed" and not row.contact_lost_at:
+        return components.status(STATUSES[row.status])
+    return status_cell(row)
+
+
 def pods_cell(row: ListRow) -> SafeString:
     return components.gang(
         ready=row.pods_ready,
@@ -134,6 +141,7 @@ WORKLOADS: Table[ListRow] = Table(
     filters=(
         filters.choice(
             "status", "Status", "status", wire="status", where=listing.by_status,
+            expands=lambda values: tuple(listing.status_words(values)),
             choices=[(word, word) for word in STATUSES],
         ),
         filters.choice(listing.PROJECT, "Project", "project_name", wire="projectName"),
@@ -177,7 +185,7 @@ WORKLOADS: Table[ListRow] = Table(
             sort="name", orders=("Name, A to Z", "Name, Z to A"), text=lambda row: row.name,
         ),
         Column(
-            "status", "Status", status_cell, needs=("reason", "contact_lost_at"), sort="status",
+            "status", "Status", _status, needs=("reason", "contact_lost_at"), sort="status",
             text=lambda row: row.status,
         ),
         Column(

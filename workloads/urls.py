@@ -3,7 +3,7 @@
 from django.urls import include, path, re_path
 from django.urls.converters import UUIDConverter
 
-from workloads.views import actions, clusters, details, home, listing, logs
+from workloads.views import actions, bulk, clusters, details, home, listing, logs
 
 _ACTIONS = "|".join(actions.VERBS)
 
@@ -19,7 +19,9 @@ urlpatterns = [
     path("workloads", listing.workload_list, name="workload-list"),
     path("workloads/export.csv", listing.workload_export, name="workload-export"),
     path("workloads/changes", listing.workload_changes, name="workload-changes"),
-    path("workloads/bulk", actions.bulk, name="workload-bulk"),
+    path("workloads/bulk", bulk.act_on_several, name="workload-bulk"),
+    path("workloads/actions/<uuid:action_id>", bulk.result, name="workload-bulk-result"),
+    path("workloads/actions/<uuid:action_id>/retry", bulk.retry, name="workload-bulk-retry"),
     path("", include("workloads.wizard.urls")),
     re_path(
         rf"^workloads/(?P<workload_id>{UUIDConverter.regex})/(?P<action>{_ACTIONS})$",

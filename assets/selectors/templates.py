@@ -35,7 +35,7 @@ def templates_for(project: Project) -> QuerySet[Template]:
 
 def usable_templates(user: User) -> QuerySet[Template]:
     """Templates that hold in at least one project where the person may use them."""
-    projects = visible_projects(user, Permission.TEMPLATE_USE).values("scope_id")
+    projects = visible_projects(user, Permission.TEMPLATE_VIEW).values("scope_id")
     return (
         Template.objects.filter(
             Q(scope__in=projects)
@@ -68,7 +68,7 @@ def template_cards(user: User, search: str = "") -> list[TemplateCard]:
     found = usable_templates(user).order_by("-used_count", "name")
     if search:
         found = found.filter(Q(name__icontains=search) | Q(description__icontains=search))
-    clusters = list(clusters_of(visible_projects(user, Permission.TEMPLATE_USE)))
+    clusters = list(clusters_of(visible_projects(user, Permission.TEMPLATE_VIEW)))
     return [_card(template, clusters) for template in found]
 
 

@@ -36,9 +36,9 @@ def create_template(
 
     Raises InvalidSpec for a path that is no field or a configuration that cannot be, NotAllowed.
     """
-    if actor is not None and not can(actor.user, Permission.TEMPLATE_MANAGE, scope):
-        who = [person.username for person in who_can(Permission.TEMPLATE_MANAGE, scope)]
-        raise NotAllowed(Permission.TEMPLATE_MANAGE, scope, who)
+    if actor is not None and not can(actor.user, Permission.TEMPLATE_CREATE, scope):
+        who = [person.username for person in who_can(Permission.TEMPLATE_CREATE, scope)]
+        raise NotAllowed(Permission.TEMPLATE_CREATE, scope, who)
     if problems := [*_problems(framework, configuration, values)]:
         raise InvalidSpec(problems)
     template = Template.objects.create(

@@ -291,6 +291,7 @@ new Live({
       }
       if (item.status && item.status !== status) {
         status = item.status;
+        main.dataset.status = status;
         if (said) said.textContent = `${status}.`;
       }
       document.dispatchEvent(new CustomEvent("gangline:workload", { detail: { status } }));

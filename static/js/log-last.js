@@ -1,6 +1,6 @@
 /** The newest few lines of a log on the overview. */
 import { Follower } from "./log/follow.js";
-import { grow, rowOf } from "./log/rows.js";
+import { grow, localise, rowOf } from "./log/rows.js";
 import { LogSource } from "./log/source.js";
 
 const LINES = 12;
@@ -10,6 +10,7 @@ for (const view of /** @type {NodeListOf<HTMLElement>} */ (document.querySelecto
   const list = /** @type {HTMLElement} */ (view.querySelector("ol"));
   const empty = /** @type {HTMLElement} */ (view.querySelector(".log-empty"));
   const source = new LogSource(logLast, attempt, "");
+  for (const time of list.querySelectorAll("time")) localise(time);
   const toEnd = () => (view.scrollTop = view.scrollHeight);
 
   /** @param {import("./log/rows.js").Page} page */

@@ -1,7 +1,7 @@
 /** The log tab: a window of rows over a long merged log, that follows the end or stays put. */
 import { Follower } from "./log/follow.js";
 import { highlight } from "./log/highlight.js";
-import { counted, grow, rowOf } from "./log/rows.js";
+import { counted, grow, localise, rowOf } from "./log/rows.js";
 import { LogSearch } from "./log/search.js";
 import { LogSource, Refused } from "./log/source.js";
 import { Speaker } from "./log/speaker.js";
@@ -13,6 +13,7 @@ import { LogWindow, MOST_ROWS } from "./log/window.js";
 const NEAR = 600;
 const PAGE = "500";
 const BACKLOG = 10;
+const TYPING_MS = 500;
 
 class LogView {
   /** @param {HTMLElement} root */
@@ -32,6 +33,7 @@ class LogView {
     /** @type {Block[]} */
     this.waiting = [];
     this.unseen = 0;
+    this.typing = 0;
     this.loading = false;
     this.state = "";
     this.speaker = new Speaker(this.part("said"));
@@ -65,6 +67,7 @@ class LogView {
 
   rowsInPage() {
     const rows = /** @type {HTMLElement[]} */ ([...this.list.children]);
+    for (const time of this.list.querySelectorAll("time")) localise(time);
     for (const mark of this.list.querySelectorAll("mark")) {
       const parent = mark.parentNode;
       mark.replaceWith(...mark.childNodes);
@@ -86,7 +89,15 @@ class LogView {
     this.form.addEventListener("change", (event) => {
       if (event.target instanceof HTMLSelectElement) this.leave();
     });
-    this.form.elements.namedItem("q")?.addEventListener("search", () => this.field("q") || this.find());
+    const words = /** @type {HTMLInputElement} */ (this.form.elements.namedItem("q"));
+    words.addEventListener("search", () => words.value || this.find());
+    words.addEventListener("input", () => {
+      clearTimeout(this.typing);
+      this.typing = setTimeout(() => this.field("q") !== this.search.text && this.find(), TYPING_MS);
+    });
+    for (const button of this.form.querySelectorAll("[data-log-error]")) {
+      button.addEventListener("click", () => this.toError(Number(button.getAttribute("data-log-error"))));
+    }
     new ResizeObserver(() => this.follows && this.window.toEnd()).observe(this.view);
   }
 
@@ -300,6 +311,22 @@ class LogView {
       this.loading = false;
       this.view.removeAttribute("aria-busy");
     }
+  }
+
+  /** The next error among the lines that are loaded, from the middle of the view. @param {number} by */
+  toError(by) {
+    const errors = /** @type {HTMLElement[]} */ ([...this.list.querySelectorAll("li.err")]);
+    const box = this.view.getBoundingClientRect();
+    const middle = box.top + box.height / 2;
+    const ordered = by > 0 ? errors : errors.reverse();
+    const next = ordered.find((row) => (row.getBoundingClientRect().top - middle) * by > row.offsetHeight);
+    const row = next ?? ordered[0];
+    if (!row) {
+      this.say("No errors in the loaded lines.");
+      return;
+    }
+    this.setFollows(false);
+    this.window.centre(row);
   }
 
   async find() {

@@ -173,8 +173,6 @@ const recount = (form) => {
     all.checked = checked > 0 && checked === list.length;
     all.indeterminate = checked > 0 && checked < list.length;
   }
-  const whole = /** @type {HTMLElement | null} */ (form.querySelector("[data-select-all]"));
-  if (whole) whole.hidden = !(all?.checked);
 };
 
 /** @type {HTMLInputElement | null} */

@@ -12,7 +12,7 @@ from gangline.accounts.models import ApiToken, User
 from gangline.accounts.services import (
     CannotMake,
     create_user,
-    link_owner,
+    live_link,
     make_token,
     revoke_token,
     token_of,
@@ -87,7 +87,9 @@ def test_the_command_prints_a_token_that_works(user: User) -> None:
 def test_the_command_prints_a_link_that_works(user: User) -> None:
     address = run("sign-in-link", "ada")
     assert address.startswith("http://127.0.0.1:8000/enter/")
-    assert link_owner(address.rpartition("/")[2]) == user
+    link = live_link(address.rpartition("/")[2])
+    assert link is not None
+    assert link.user == user
 
 
 def test_the_link_leads_to_where_a_server_of_the_folder_listens(

@@ -19,6 +19,10 @@ from gangline.clusters.connections import driver_for
 from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
 from gangline.drivers.local.driver import LocalDriver
+from gangline.lib.problems import Refused
+from gangline.organization.quotas import pools_of
+from gangline.resources import services
+from gangline.resources.registry import get
 from gangline.settings import catalogue
 from gangline.settings.catalogue import Declared, declared
 from gangline.settings.models import Setting
@@ -289,6 +293,35 @@ def test_without_a_set_up_of_its_own_the_master_has_no_step(filler: Filler) -> N
     filler.post("master", {"master.different": "on", "master.compute.cpuCoreRequest": "0.25"})
     turn(catalogue.MASTER, False)
     assert filler.get("workers").page.all(value="step:master")
+
+
+def test_projects_may_be_freed_from_the_limit_of_their_department(world: World) -> None:
+    def give(gpus: int) -> None:
+        parts = {"quotas": [{"node_pool": pool, "gpus": gpus}]}
+        services.update(get("project"), actor=None, obj=world.vision, values={}, parts=parts)
+
+    (pool,) = pools_of(world.cluster)
+    for_all = {"quotas": [{"node_pool": pool, "gpus": 4}]}
+    services.update(get("department"), actor=None, obj=world.department, values={}, parts=for_all)
+    with pytest.raises(Refused):
+        give(8)
+    turn(catalogue.LIMIT_TO_DEPARTMENT, False)
+    give(8)
+
+
+def test_quotas_of_cpu_cores_are_shown_where_there_are_some(world: World) -> None:
+    client, edit = browser(world), f"/projects/{world.vision.pk}/edit"
+    shown = 'name="quotas.0.cpus"'
+    assert shown not in client.get(edit).content.decode()
+    turn(catalogue.CPU_QUOTA, True)
+    assert shown in client.get(edit).content.decode()
+    (pool,) = pools_of(world.cluster)
+    parts = {"quotas": [{"node_pool": pool, "cpus": 8}]}
+    services.update(get("project"), actor=None, obj=world.vision, values={}, parts=parts)
+    turn(catalogue.CPU_QUOTA, False)
+    assert shown in client.get(edit).content.decode()
+    page = client.get(f"/projects/{world.nlp.pk}").content.decode()
+    assert "CPU cores" not in page
 
 
 def test_a_session_lasts_as_long_as_is_set(world: World) -> None:

@@ -226,7 +226,7 @@ def test_a_project_is_made_with_those_who_work_in_it(db: None) -> None:
     assert not lab.projects.exists()
     call_command("project", "vision", "--cluster", "lab", "--researcher", "lena", stdout=out)
     assert "Role researcher for lena in project vision." in out.getvalue().splitlines()
-    assert [(one.role, one.scope) for one in lena.grants.all()] == [
+    assert [(one.role, one.scope) for one in lena.access_rules.all()] == [
         ("researcher", lab.projects.get().scope)
     ]
 

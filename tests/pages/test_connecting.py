@@ -11,12 +11,11 @@ from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from gangline.access.services import give
 from gangline.audit.models import AuditEntry
 from gangline.clusters import checks, connections, credentials
 from gangline.clusters.connecting import SHOW_CONFIG, SHOW_CONFIG_NARROW, as_pem
 from gangline.clusters.models import Cluster, ConnectionCheck, Credential
-from gangline.organization import services
+from gangline.people.services import give
 from gangline.resources.services import make
 from gangline.scopes.models import Scope
 from tests.support.api_server import Script, answering
@@ -257,7 +256,7 @@ def test_others_see_the_cluster_and_not_how_gangline_signs_in(world: World, post
     post(**by_token())
     lab = Cluster.objects.get(name="lab")
     department = make("department", cluster=lab, name="research")
-    project = services.create_project(actor=None, department=department, name="far")
+    project = make("project", department=department, name="far")
     person = world.people["stranger"]
     give(actor=None, user=person, role="researcher", scope=project.scope)
     page = seen(world, f"/clusters/{lab.pk}", "stranger")

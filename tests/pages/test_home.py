@@ -6,7 +6,7 @@ import pytest
 
 from assets.models import Template
 from assets.services.templates import create_template
-from gangline.access.services import give
+from gangline.people.services import give
 from gangline.policies.services import save
 from gangline.scopes.selectors import tenant_scope
 from gangline.spec.frameworks import WORKERS_AND_MASTER

@@ -4,7 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gangline.access.roles import ROLES
+from gangline.accounts.models import User
+from gangline.accounts.services import create_user
 from gangline.audit.services import record
+from gangline.people.services import give
 from gangline.resources.services import make
 from tests.support.world import World
 
@@ -31,8 +35,14 @@ class Sample:
     used: Callable[[World, Any], str] | None = None
     """Make something that uses the object; returns its name."""
     secret_field: str = ""
+    shows_secret: bool = False
+    """The answer to a new one is a page with its secret."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Checks that do not apply, each with the reason."""
+
+
+def _person(name: str) -> User:
+    return User.objects.filter(username=name).first() or create_user(username=name)
 
 
 def _shelf(world: World, name: str) -> Any:
@@ -51,7 +61,38 @@ def _entry(world: World, name: str) -> Any:
     )
 
 
+def _access_key(world: World, name: str) -> Any:
+    """The administrator's, until they have enough."""
+    for person in world.people.values():
+        if person.client_secrets.count() < 10:
+            return make("access_key", user=person, name=name)
+    raise LookupError("nobody can have one more")
+
+
+_BAD_NAMES = ("", "a", "A", "1a", "a b", "a-", "é" * 5, "a" * 64, "-a")
+
 SAMPLES: dict[str, Sample] = {
+    "service_account": Sample(
+        make=lambda world, name: make("service_account", name=name),
+        form=lambda world, name: {"name": name},
+        body=lambda world, name: {"name": name},
+        edit={"enabled": ""},
+        body_edit={"enabled": False},
+        bad=tuple(("name", name) for name in _BAD_NAMES),
+        bad_body=(("name", 7), ("name", "A"), ("nme", "x"), ("enabled", "no"), ("name", ["a"])),
+        shows_secret=True,
+        left_out={"in_use": "nothing uses it"},
+    ),
+    "access_key": Sample(
+        make=_access_key,
+        form=lambda world, name: {"name": name},
+        body=lambda world, name: {"name": name},
+        edit={"name": "renamed"},
+        bad=tuple(("name", name) for name in _BAD_NAMES),
+        bad_body=(("name", 7), ("name", "A"), ("nme", "x"), ("userId", 1)),
+        shows_secret=True,
+        left_out={"in_use": "nothing uses it"},
+    ),
     "shelf": Sample(
         make=_shelf,
         form=lambda world, name: {
@@ -85,6 +126,76 @@ SAMPLES: dict[str, Sample] = {
         used=lambda world, shelf: "",
         left_out={"in_use": "nothing uses a shelf"},
     ),
+    "user": Sample(
+        make=lambda world, name: make("user", username=name, password="!"),
+        form=lambda world, name: {"username": name, "full_name": "New", "email": f"{name}@a.org"},
+        body=lambda world, name: {"email": f"{name}@example.com"},
+        edit={"full_name": "Another"},
+        bad=(("username", ""), ("username", "a/b"), ("username", "x" * 151), ("email", "x")),
+        bad_body=(("email", "x"), ("email", 7), ("notify", True), ("nme", "x")),
+        name_field="username",
+        left_out={
+            "a_form_makes_one": "an invitation answers with its link, see tests/access",
+            "in_use": "a user is deactivated, which nothing forbids",
+        },
+    ),
+    "group": Sample(
+        make=lambda world, name: make("group", name=name),
+        form=lambda world, name: {"name": name, "description": "d"},
+        body=lambda world, name: {"name": name},
+        edit={"description": "other words"},
+        body_edit={"description": "other words"},
+        bad=(("name", ""), ("name", "x" * 64), ("members", "x"), ("description", "x" * 401)),
+        bad_body=(("name", 7), ("name", ""), ("members", ["x"]), ("members", "x"), ("nme", "x")),
+        used=lambda world, group: str(
+            give(actor=None, group=group, role="viewer", scope=world.vision.scope)
+        ),
+    ),
+    "role": Sample(
+        make=lambda world, name: make("role", name=name, permissions=["workload.view"]),
+        form=lambda world, name: {"name": name, "permissions": ["workload.view"]},
+        body=lambda world, name: {"name": name, "allows": ["workload.view"]},
+        edit={"description": "other words"},
+        body_edit={"description": "other words"},
+        bad=(("name", ""), ("name", "x" * 41), ("permissions", ""), ("permissions", "root")),
+        bad_body=(("name", 7), ("allows", "x"), ("allows", [7])),
+        used=lambda world, role: str(
+            give(actor=None, user=world.people["stranger"], role=role.key, scope=world.nlp.scope)
+        ),
+        left_out={
+            "same_everywhere": "the built-in roles have no rows",
+            "list_pages": "its list is short, and a page of its own",
+        },
+    ),
+    "access_rule": Sample(
+        make=lambda world, name: give(
+            actor=None, user=_person(name), role="viewer", scope=world.vision.scope
+        ),
+        form=lambda world, name: {
+            "subject": f"user:{_person(name).uid}",
+            "role": "viewer",
+            "scope": str(world.vision.scope_id),
+        },
+        body=lambda world, name: {
+            "subjectId": _person(name).username,
+            "subjectType": "user",
+            "roleId": ROLES["viewer"].id,
+            "scopeId": str(world.vision.pk),
+            "scopeType": "project",
+        },
+        bad=(("subject", "user:x"), ("subject", ""), ("role", "root"), ("scope", "x")),
+        bad_body=(
+            ("subjectId", "nobody"),
+            ("subjectType", "robot"),
+            ("roleId", 9999),
+            ("roleId", "x"),
+            ("scopeId", "x"),
+            ("scopeType", "world"),
+            ("role", "viewer"),
+        ),
+        name_field="subject",
+        left_out={"same_everywhere": "its name is put together from three columns"},
+    ),
     "department": Sample(
         make=lambda world, name: make("department", cluster=world.cluster, name=name),
         form=lambda world, name: {
@@ -104,9 +215,55 @@ SAMPLES: dict[str, Sample] = {
             ("description", "x" * 401),
         ),
         bad_body=(("name", 7), ("name", "A B"), ("clusterId", "x"), ("nme", "x"), ("name", ["a"])),
+        used=lambda world, department: make("project", department=department, name="within").name,
+        left_out={"secret": "no field is secret"},
+    ),
+    "project": Sample(
+        make=lambda world, name: make("project", department=world.department, name=name),
+        form=lambda world, name: {
+            "department": str(world.department.pk),
+            "name": name,
+            "quotas.0.gpus": "2",
+            "quotas.0.memory": "64G",
+            "quotas.0.over_quota": "on",
+            "quotas.0.rank": "3",
+        },
+        body=lambda world, name: {
+            "clusterId": str(world.cluster.pk),
+            "name": name,
+            "resources": [{"gpu": {"deserved": 2}}],
+        },
+        edit={"quotas.0.gpus": "3.5"},
+        body_edit={"description": "other words"},
+        bad=(
+            ("name", "Bad Name"),
+            ("name", ""),
+            ("name", "kube-system"),
+            ("department", "no-such"),
+            ("quotas.0.gpus", "-1"),
+            ("quotas.0.gpus", "NaN"),
+            ("quotas.0.gpus", "9" * 12),
+            ("quotas.0.gpus_limit", "1"),
+            ("quotas.0.memory", "64 apples"),
+            ("quotas.0.memory", "99999999T"),
+            ("quotas.0.rank", "9"),
+        ),
+        bad_body=(
+            ("name", 7),
+            ("clusterId", "x"),
+            ("parentId", "999999"),
+            ("resources", {}),
+            ("resources", [{"gpu": {"deserved": "2"}}]),
+            ("resources", [{"gpu": {"deserved": 2, "limit": 1}}]),
+            ("resources", [{"memory": {"deserved": 1}}]),
+            ("resources", [{"nodePool": {"name": "none"}}]),
+            ("defaultNodePools", ["none"]),
+            ("requestedNamespace", "elsewhere"),
+            ("nme", "x"),
+        ),
         left_out={
             "secret": "no field is secret",
-            "in_use": "checked with projects of its own test",
+            "in_use": "checked with a workload of its own test",
         },
     ),
     "audit": Sample(

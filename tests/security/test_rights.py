@@ -10,10 +10,12 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from gangline.access.services import give
 from gangline.accounts.models import ApiToken
 from gangline.accounts.services import create_user, deactivate
 from gangline.db.clock import db_now
+from gangline.people.services import give
+from gangline.resources.api_urls import all_urls
+from tests.support.people import make_role
 from tests.support.world import World, make_world
 from workloads.api.bodies import read
 from workloads.models import Attempt, Workload
@@ -21,7 +23,8 @@ from workloads.services import submission
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 HERE = ("administrator", "head", "project_administrator-vision", "researcher-vision")
-LOOKING = ("colleague", "viewer-vision")
+LOOKING = ("colleague", "viewer-vision", "own-role")
+"""The last one has a custom role of one permission: to view workloads."""
 ELSEWHERE = ("project_administrator-nlp", "researcher-nlp", "viewer-nlp", "stranger")
 OUT = ("anonymous", "expired", "revoked", "deactivated")
 PEOPLE = (*HERE, *LOOKING, *ELSEWHERE, *OUT)
@@ -37,17 +40,18 @@ def codes(here: int, looking: int, elsewhere: int, **others: int) -> Codes:
 
 EVERYBODY = codes(200, 200, 200)
 SEEN = codes(200, 200, 404)
+BAD = codes(400, 400, 400)
 ACTS = codes(202, 403, 404)
 _WORKLOAD = "<uuid:workload_id>"
 API: dict[str, dict[str, Codes]] = {
     "v1/clusters": {"GET": EVERYBODY},
-    "v1/clusters/<uuid:cluster_id>": {"GET": codes(200, 200, 200, stranger=404)},
+    "v1/clusters/<uuid:cluster_id>": {"GET": codes(200, 200, 200, stranger=404, own__role=404)},
     "v1/org-unit/projects": {"GET": EVERYBODY},
     "v1/org-unit/projects/count": {"GET": EVERYBODY},
-    "v1/org-unit/projects/<int:project_id>": {"GET": SEEN},
+    "v1/org-unit/projects/<int:project_id>": {"GET": codes(200, 200, 404, own__role=404)},
     "v1/workloads": {"GET": EVERYBODY},
     "v1/workloads/count": {"GET": EVERYBODY},
-    "v1/workloads/distributed": {"POST": codes(202, 202, 404, viewer__vision=403)},
+    "v1/workloads/distributed": {"POST": codes(202, 202, 404, viewer__vision=403, own__role=404)},
     f"v1/workloads/distributed/{_WORKLOAD}": {"GET": SEEN, "DELETE": ACTS},
     f"v1/workloads/distributed/{_WORKLOAD}/suspend": {"POST": ACTS},
     f"v1/workloads/distributed/{_WORKLOAD}/resume": {"POST": ACTS},
@@ -56,10 +60,26 @@ API: dict[str, dict[str, Codes]] = {
     f"v1/workloads/{_WORKLOAD}/pods": {"GET": SEEN},
     f"v1/workloads/{_WORKLOAD}/events": {"GET": SEEN},
     f"v1/workloads/{_WORKLOAD}/history": {"GET": SEEN},
-    f"v1/workloads/{_WORKLOAD}/logs": {"GET": codes(200, 200, 404, viewer__vision=403)},
+    f"v1/workloads/{_WORKLOAD}/logs": {
+        "GET": codes(200, 200, 404, viewer__vision=403, own__role=403)
+    },
+    "v1/me/password": {"POST": BAD},
+    "v1/authorization/permissions": {"GET": EVERYBODY},
+    "v1/authorization/permitted-scopes": {"POST": BAD},
+    "v1/authorization/me/access-rules": {"GET": EVERYBODY},
+    "v1/authorization/me/access-rules/count": {"GET": EVERYBODY},
 }
-WITHOUT_RIGHTS = {"v1/openapi.json", "v1/openapi.yaml", r"^.*\Z"}
-"""The description names no data; the last one is the 404 of the API."""
+OF_KEYS = {
+    f"v1/{path}{end}"
+    for path, ends in {
+        "apps": ("", "/<uuid:pk>", "/<uuid:pk>/secret"),
+        "administration/access-keys": ("", "/<uuid:pk>"),
+    }.items()
+    for end in ends
+}
+"""Service accounts and access keys at their older addresses: tests/programs."""
+WITHOUT_RIGHTS = OF_KEYS | {"v1/token", "v1/openapi.json", "v1/openapi.yaml", r"^.*\Z"}
+"""The first takes credentials, the description names no data; the last one is the 404."""
 
 PUBLIC_PAGES = {"login", "logout", "enter/<str:secret>", "theme"}
 FOR_DEVELOPERS = {"styleguide"}
@@ -85,6 +105,9 @@ def world(db: None) -> World:
     made = make_world()
     made.people["colleague"] = create_user(username="colleague")
     give(actor=None, user=made.people["colleague"], role="researcher", scope=made.vision.scope)
+    made.people["own-role"] = create_user(username="own-role")
+    role = make_role("looks", "workload.view")
+    give(actor=None, user=made.people["own-role"], role=role.key, scope=made.vision.scope)
     for name in ("expired", "revoked", "deactivated"):
         made.people[name] = create_user(username=name)
         give(actor=None, user=made.people[name], role="researcher", scope=made.vision.scope)
@@ -134,7 +157,8 @@ def _client() -> Client:
 
 
 def test_every_route_of_the_api_has_an_entry() -> None:
-    assert api_routes() == set(API) | WITHOUT_RIGHTS
+    by_contract = {f"v1/{one.pattern}" for one in all_urls()}
+    assert api_routes() == set(API) | by_contract | WITHOUT_RIGHTS
 
 
 ALLOWED = [(route, method) for route, methods in API.items() for method in methods]

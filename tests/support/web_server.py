@@ -23,8 +23,11 @@ from django.core.management import call_command
 call_command("migrate", verbosity=0)
 from tests.support.world import make_world
 world = make_world()
+from gangline.resources.services import make
+key = make("access_key", user=world.people["administrator"], name="tests")
 print(json.dumps({"project": str(world.vision.pk), "cluster": str(world.cluster.pk),
-                  "token": world.token("researcher-vision")}))
+                  "token": world.token("researcher-vision"),
+                  "client_id": str(key.pk), "client_secret": key.secret}))
 """
 
 
@@ -36,6 +39,9 @@ class WebServer:
     token: str
     project: str
     cluster: str
+    client_id: str
+    """Of an access key of the administrator."""
+    client_secret: str
     port: int = 0
     process: subprocess.Popen[bytes] | None = None
     _listener: socket.socket | None = None

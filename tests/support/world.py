@@ -8,14 +8,13 @@ from django.conf import settings
 from django.contrib.auth.hashers import make_password
 
 from gangline.access.actor import Actor
-from gangline.access.models import Grant
+from gangline.access.models import AccessRule
 from gangline.accounts.models import User
 from gangline.accounts.services import make_token
 from gangline.clusters.connections import host_id
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import create_cluster
 from gangline.db.clock import db_now
-from gangline.organization import services
 from gangline.organization.models import Department, Project
 from gangline.resources.services import make
 from gangline.scopes.models import Installation, Scope
@@ -125,8 +124,13 @@ def make_world(*, capacity: Mapping[str, Any] | None = None) -> World:
     )
     cluster.refresh_from_db()
     department = make("department", cluster=cluster, name="research")
-    vision = services.create_project(actor=None, department=department, name="vision", gpu_quota=2)
-    nlp = services.create_project(actor=None, department=department, name="nlp")
+    vision = make(
+        "project",
+        department=department,
+        name="vision",
+        parts={"quotas": [{"node_pool": cluster.pools.get(), "gpus": 2}]},
+    )
+    nlp = make("project", department=department, name="nlp")
     world = World(installation, cluster, department, vision, nlp)
     roles = {
         "administrator": ("system_administrator", installation.scope),
@@ -137,8 +141,8 @@ def make_world(*, capacity: Mapping[str, Any] | None = None) -> World:
             roles[f"{role}-{project.name}"] = (role, project.scope)
     world.roles = roles
     world.people = _people([*roles, "stranger"])
-    Grant.objects.bulk_create(
-        Grant(user=world.people[name], role=role, scope=scope, created_at=now)
+    AccessRule.objects.bulk_create(
+        AccessRule(user=world.people[name], role=role, scope=scope, created_at=now)
         for name, (role, scope) in roles.items()
     )
     return world

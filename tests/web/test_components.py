@@ -213,13 +213,6 @@ def test_a_toast_can_be_closed_without_scripts_and_errors_are_alerts() -> None:
     assert '<summary class="toast-close" aria-label="Close message">' in drawn
 
 
-def test_the_pager_says_how_many_of_how_many() -> None:
-    drawn = draw('{% pager 50 "1 000+" "" "/workloads?after=x" %}')
-    assert "50 shown of 1 000+" in drawn
-    assert 'rel="next" href="/workloads?after=x"' in drawn
-    assert "Previous" not in drawn
-
-
 def test_the_live_indicator_has_words_for_its_four_states() -> None:
     drawn = draw("{% live_indicator %}")
     for state in ("live", "paused", "reconnecting", "offline"):
@@ -241,7 +234,6 @@ def test_the_live_indicator_has_words_for_its_four_states() -> None:
         "{% empty title=evil %}{{ evil }}{% endempty %}",
         "{% tabs label=evil %}{% tab evil evil count=evil %}{% endtabs %}",
         "{% crumbs evil evil evil %}",
-        "{% pager 1 evil evil evil evil %}",
         "{% dialog id=evil title=evil %}{{ evil }}{% enddialog %}",
         "<button {% opens evil %}></button>",
         "{% confirm evil evil %}",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gangline.access.services import give
+from gangline.people.services import give
 from gangline.policies.services import save
 from tests.support.forms import Filler
 from tests.support.world import World

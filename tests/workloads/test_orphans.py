@@ -11,7 +11,6 @@ from django.test import Client as Browser
 
 from gangline.access.actor import Actor
 from gangline.access.refusals import NotAllowed, NotVisible
-from gangline.access.services import give
 from gangline.accounts.services import create_user
 from gangline.audit.models import AuditEntry
 from gangline.clusters.connections import driver_for
@@ -21,6 +20,7 @@ from gangline.drivers.kubernetes import labels
 from gangline.drivers.kubernetes.client import Client
 from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.options import Options
+from gangline.people.services import give
 from gangline.scopes.selectors import tenant_scope
 from tests.beds.kubernetes.bed import Bed
 from tests.support import kubernetes_engine

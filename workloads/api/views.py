@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from gangline.access.actor import Actor, actor_of
-from gangline.accounts.models import ApiToken, User
+from gangline.accounts.models import User
 from gangline.api.paging import BadQuery, Page, answer, flag, known_only, page_of
 from gangline.spec.problems import InvalidSpec
 from workloads.api import bodies, listing, presenting, shapes
@@ -26,7 +26,7 @@ _REPLAYED = {"Idempotent-Replayed": "true"}
 
 def acting(request: Request) -> Actor:
     """Who calls: by token as ``api``, from a page as ``form``."""
-    return actor_of(request, "api" if isinstance(request.auth, ApiToken) else "form")
+    return actor_of(request, "form" if request.auth is None else "api")
 
 
 def user_of(request: Request) -> User:

@@ -1,6 +1,7 @@
 """Rows of workloads: intent, attempts, replicas, events, drafts."""
 
 from .attempt import Attempt, CreateState, Outcome, Replica, Rest
+from .bulk import BulkAction, BulkItem, ItemState
 from .draft import Draft
 from .event import Event, IdempotencyKey, ScopeSeq
 from .workload import MOST_SEARCHED, Desired, Workload, WorkloadLabel, sortable_duration
@@ -8,11 +9,14 @@ from .workload import MOST_SEARCHED, Desired, Workload, WorkloadLabel, sortable_
 __all__ = [
     "MOST_SEARCHED",
     "Attempt",
+    "BulkAction",
+    "BulkItem",
     "CreateState",
     "Desired",
     "Draft",
     "Event",
     "IdempotencyKey",
+    "ItemState",
     "Outcome",
     "Replica",
     "Rest",

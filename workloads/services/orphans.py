@@ -217,8 +217,8 @@ def _age(one: OwnedObject) -> datetime:
 
 
 def _decide(actor: Actor, cluster: Cluster, orphan_id: int, decision: str, action: str) -> Orphan:
-    if not can(actor.user, Permission.CLUSTER_MANAGE, cluster.scope):
-        raise NotAllowed(Permission.CLUSTER_MANAGE, cluster.scope)
+    if not can(actor.user, Permission.CLUSTER_EDIT, cluster.scope):
+        raise NotAllowed(Permission.CLUSTER_EDIT, cluster.scope)
     with transaction.atomic():
         rows = Orphan.objects.filter(cluster=cluster, pk=orphan_id, is_sure=True)
         orphan = locked(rows).first()

@@ -54,8 +54,8 @@ def remove(*, actor: Actor, cluster: Cluster, forget: bool = False, leave: bool 
     ``forget``: with its projects and the history of its workloads; ``leave``: though some have not
     ended. Raises CannotRemove with the reason, or NotAllowed.
     """
-    if not can(actor.user, Permission.CLUSTER_MANAGE, cluster.scope):
-        raise NotAllowed(Permission.CLUSTER_MANAGE, cluster.scope)
+    if not can(actor.user, Permission.CLUSTER_DELETE, cluster.scope):
+        raise NotAllowed(Permission.CLUSTER_DELETE, cluster.scope)
     gone: list[str] = []
     with transaction.atomic():
         if locked(Cluster.objects.filter(pk=cluster.pk)).first() is None:

@@ -93,7 +93,7 @@ def spec_table(
     )
     return format_html(
         '<div class="scroll" tabindex="0" role="region" aria-label="{}">'
-        '<table class="trace values">'
+        '<table class="trace values spec">'
         '<thead><tr><th scope="col">Field</th><th scope="col">Value</th><th scope="col">From</th>'
         "</tr></thead><tbody>{}</tbody></table></div>",
         label,

@@ -12,7 +12,6 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_POST
 
 from gangline.access.actor import Actor, actor_of
 from gangline.access.permissions import Permission
@@ -58,8 +57,8 @@ VERBS: Mapping[str, Verb] = {
         "Stop",
         is_harmful=True,
     ),
-    "resume": Verb(lifecycle.resume, "{} starts again.", "{} start again."),
-    "rerun": Verb(lifecycle.rerun, "{} runs again.", "{} run again."),
+    "resume": Verb(lifecycle.resume, "{} starts again.", "{} start again.", verb="Run"),
+    "rerun": Verb(lifecycle.rerun, "{} runs again.", "{} run again.", verb="Run again"),
     "delete": Verb(
         lifecycle.delete,
         "{} is being deleted.",
@@ -80,7 +79,7 @@ def act(request: HttpRequest, workload_id: UUID, action: str) -> HttpResponse:
     """GET asks (for stop and delete), POST does it."""
     actor, verb = actor_of(request, "form"), VERBS[action]
     workload = visible_workload(actor.user, workload_id)
-    back = _back(request, reverse("workload-detail", args=[workload_id]))
+    back = back_from(request, reverse("workload-detail", args=[workload_id]))
     if request.method == "GET" and verb.question:
         return ask(request, _question(verb, workload, request.path, back))
     if request.method != "POST":
@@ -92,12 +91,10 @@ def act(request: HttpRequest, workload_id: UUID, action: str) -> HttpResponse:
     return redirect("workload-list" if is_leaving else back)
 
 
-@login_required
-@require_POST
-def bulk(request: HttpRequest) -> HttpResponse:
+def act_on_checked(request: HttpRequest) -> HttpResponse:
     """The same for the checked rows. What cannot be done is said row by row; the rest, at once."""
     actor = actor_of(request, "form")
-    back = _back(request, reverse("workload-list"))
+    back = back_from(request, reverse("workload-list"))
     action = request.POST.get("action", "")
     verb = VERBS.get(action)
     ids = [part for part in request.POST.getlist("id")[:MAX_BULK] if _is_uuid(part)]
@@ -113,7 +110,7 @@ def bulk(request: HttpRequest) -> HttpResponse:
             Question(
                 items=names,
                 more=more,
-                crumbs=_crumbs((verb.verb, "")),
+                crumbs=crumbs((verb.verb, "")),
                 title=verb.question.format(what),
                 text=_consequence(verb, action, running, len(ids)),
                 verb=f"{verb.verb} {what}",
@@ -139,7 +136,7 @@ def bulk(request: HttpRequest) -> HttpResponse:
     return redirect(back)
 
 
-def _crumbs(*further: tuple[str, str]) -> list[tuple[str, str]]:
+def crumbs(*further: tuple[str, str]) -> list[tuple[str, str]]:
     return [("Workloads", reverse("workload-list")), *further]
 
 
@@ -191,7 +188,7 @@ def _one(request: HttpRequest, actor: Actor, verb: Verb, workload: Workload) -> 
 def _question(verb: Verb, workload: Workload, action: str, back: str) -> Question:
     page = reverse("workload-detail", args=[workload.pk])
     return Question(
-        crumbs=_crumbs((workload.name, page), (verb.verb, "")),
+        crumbs=crumbs((workload.name, page), (verb.verb, "")),
         title=verb.question.format(workload.name),
         text=_consequence(verb, verb.verb.lower(), int(workload.status not in ENDED), 1),
         verb=verb.verb,
@@ -202,7 +199,7 @@ def _question(verb: Verb, workload: Workload, action: str, back: str) -> Questio
     )
 
 
-def _back(request: HttpRequest, otherwise: str) -> str:
+def back_from(request: HttpRequest, otherwise: str) -> str:
     """Where the person came from: only paths of this installation."""
     wanted = request.POST.get("next") or request.GET.get("next") or _referring_page(request)
     is_local = wanted.startswith("/") and url_has_allowed_host_and_scheme(

@@ -10,9 +10,12 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
 from gangline.access.actor import actor_of
+from gangline.access.permissions import Permission
 from gangline.accounts.services import prefer
-from gangline.organization.selectors import may_create_somewhere
+from gangline.db.clock import db_now
+from gangline.organization.selectors import may_create_somewhere, visible_projects
 from gangline.tables.counts import in_words
+from workloads.live import heads_of
 from workloads.models import Draft, Workload
 from workloads.selectors import listing
 from workloads.selectors.first_steps import HIDDEN, first_steps
@@ -30,7 +33,13 @@ def home(request: HttpRequest) -> HttpResponse:
     user = actor_of(request, "form").user
     visible = listing.visible(user)
     may_create = may_create_somewhere(user)
+    scopes = frozenset(
+        visible_projects(user, Permission.WORKLOAD_VIEW).values_list("pk", flat=True)
+    )
+    heads, since = heads_of(scopes), db_now()
     context: dict[str, Any] = {
+        "live_after": {str(scope): head for scope, head in heads.items()},
+        "live_since": since.isoformat(),
         "attention": _recent(visible, "attention"),
         "running": _recent(visible, "running", "waiting"),
         "ended": _recent(visible, "completed", "stopped"),

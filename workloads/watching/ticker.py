@@ -25,7 +25,7 @@ from gangline.db.locks import update_in_order
 from gangline.db.models import Lease
 from workloads import work_bell
 from workloads.models import Workload
-from workloads.services import admission, claims
+from workloads.services import admission, bulk, claims
 from workloads.services.reconcile import reconcile
 from workloads.watching.watcher import lease_name
 
@@ -98,7 +98,8 @@ class Ticker:
             self._ring_workers(self._publisher, ready)
         else:
             self._work_here(ready)
-        return self._nap()
+        bulk.turn()
+        return SHORTEST_NAP if bulk.is_due() else self._nap()
 
     def _mind_the_clock(self) -> None:
         """At the first round and after each step back: free what waits for a time long gone."""

@@ -111,7 +111,7 @@ class Desk:
     def _fit(self, available: bool, reason: str, frameworks: Sequence[str]) -> tuple[bool, str]:
         framework = self.choices.framework
         if available and frameworks and framework not in frameworks:
-            return False, f"It has no {framework}."
+            return False, f"{framework} is not installed in this runtime."
         return available, reason
 
     @cached_property

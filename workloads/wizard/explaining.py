@@ -24,14 +24,12 @@ def page(request: HttpRequest, desk: Desk, step: Step, path: str) -> HttpRespons
     """The explanation of ``path``, a qualified path such as ``worker.compute.cpuCoreRequest``."""
     explanation = _explanation(desk, path)
     project = desk.choices.project
-    may_change = project is not None and can(
-        desk.actor.user, Permission.POLICY_MANAGE, project.scope
-    )
+    may_change = project is not None and can(desk.actor.user, Permission.POLICY_EDIT, project.scope)
     links, ask = [], []
     if project is not None and may_change:
         links = [(project.scope.label, reverse("policy-edit", args=[project.scope_id]))]
     elif project is not None:
-        ask = [person.username for person in who_can(Permission.POLICY_MANAGE, project.scope)][:3]
+        ask = [person.username for person in who_can(Permission.POLICY_EDIT, project.scope)][:3]
     return render(
         request,
         "wizard/explain.html",

@@ -5,7 +5,7 @@ from typing import Literal
 
 from django.http import HttpRequest
 
-from gangline.accounts.models import ApiToken, User
+from gangline.accounts.models import ApiToken, TokenSession, User
 
 Channel = Literal["form", "api", "cli", "yaml", "system"]
 
@@ -32,7 +32,7 @@ def actor_of(request: HttpRequest, channel: Channel) -> Actor:
     return Actor(
         user=user,
         channel=channel,
-        token_kid=token.kid if isinstance(token, ApiToken) else "",
+        token_kid=token.kid if isinstance(token, ApiToken | TokenSession) else "",
         address=request.META.get("REMOTE_ADDR") or "",
         request_id=request.META.get("gangline.request_id", ""),
     )

@@ -1,56 +1,55 @@
-"""The two questions of access, answered from the same grants: may I, and what may I see.
+"""The two questions of access, answered from the same rules: may I, and what may I see.
 
-A grant holds in its scope and everything below it. There are no negative grants.
+A rule holds in its scope and everything below it, for its user or for every member of its group.
+There are no negative rules.
 """
 
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import JSONField, OuterRef, Q, QuerySet, Subquery, TextField
+from django.db.models.expressions import RawSQL
+from django.db.models.functions import Cast
 
 from gangline.accounts.models import User
+from gangline.db.prepared import Prepared, prepare
 from gangline.scopes.models import Scope
 from gangline.scopes.selectors import is_loaded, scopes_to
 
-from .models import Grant
+from .models import AccessRule, CustomRole, GroupMember
 from .permissions import Permission
-from .roles import ROLES
+from .roles import ROLES, Role
 
 DEPTH = 3
 """tenant > cluster > department > project: a project has three scopes above it."""
 
+_ANYBODY = -1
+
 
 def can(user: User, permission: Permission, scope: Scope, *, owner_id: int | None = None) -> bool:
     """Whether ``user`` holds ``permission`` in ``scope``; ``owner_id`` is the object's owner."""
-    if not user.is_active:
-        return False
-    return Grant.objects.filter(
-        user=user,
-        role__in=_roles(permission, own=owner_id is not None and owner_id == user.pk),
-        scope__in=_upwards(scope),
-    ).exists()
+    return permission in held_permissions(user, scope, owner_id=owner_id)
 
 
 def held_permissions(
     user: User, scope: Scope, *, owner_id: int | None = None
 ) -> frozenset[Permission]:
-    """Every permission for which ``can`` would say yes, from one look at the grants."""
-    if not user.is_active:
-        return frozenset()
-    names = Grant.objects.filter(user=user, scope__in=_upwards(scope)).values_list(
-        "role", flat=True
-    )
-    roles = [ROLES[name] for name in names if name in ROLES]
+    """Every permission for which ``can`` would say yes, from one look at the rules."""
+    line = set(_upwards(scope))
     is_owner = owner_id is not None and owner_id == user.pk
-    held = {p for role in roles for p in role.permissions}
-    return frozenset(held | {p for role in roles if is_owner for p in role.own_only})
+    return frozenset(
+        permission
+        for held, role in _held(user)
+        if held in line
+        for permission in (role.all if is_owner else role.permissions)
+    )
 
 
 def held_anywhere(user: User) -> frozenset[Permission]:
-    """Every permission that the person holds in any scope."""
-    if not user.is_active:
-        return frozenset()
-    names = Grant.objects.filter(user=user).values_list("role", flat=True).distinct()
-    return frozenset(p for name in names if name in ROLES for p in ROLES[name].permissions)
+    """Every permission that ``user`` holds in some scope, if only for their own workloads."""
+    return frozenset(permission for _, role in _held(user) for permission in role.all)
 
 
 def visible_scopes(user: User, permission: Permission) -> QuerySet[Scope]:
@@ -65,35 +64,123 @@ def holds(user: User, permission: Permission, scope: str = "scope") -> Q:
 
 def holds_below(user: User, permission: Permission, scope: str = "scope") -> Q:
     """Condition on rows: the permission is held in the row's scope or in any scope below it."""
-    granted = Grant.objects.filter(pk__in=_granted(user, permission).values("pk"))
+    granted = Scope.objects.filter(pk__in=_granted(user, permission))
     condition = holds(user, permission, scope)
     for n in range(1, DEPTH + 1):
-        condition |= Q(**{f"{scope}__in": granted.values("__".join(["scope", *["parent"] * n]))})
+        condition |= Q(**{f"{scope}__in": granted.values("__".join(["parent"] * n))})
     return condition
 
 
 def who_can(permission: Permission, scope: Scope) -> list[User]:
-    """Active people who hold ``permission`` in ``scope``, closest grants first."""
+    """Active people who hold ``permission`` in ``scope``, closest rules first."""
     line = _upwards(scope)
-    grants = Grant.objects.filter(
-        role__in=_roles(permission, own=False), scope__in=line, user__is_active=True
-    ).select_related("user")
-    near_first = sorted(grants, key=lambda g: (line.index(g.scope_id), g.user.username))
-    return list({grant.user_id: grant.user for grant in near_first}.values())
+    rules = AccessRule.objects.filter(_giving(permission), scope__in=line)
+    near: dict[int, int] = {}
+    for held, *subjects in rules.values_list("scope", "user", "group__memberships__user"):
+        for user in filter(None, subjects):
+            near[user] = min(near.get(user, DEPTH), line.index(held))
+    people = User.objects.filter(pk__in=near, is_active=True, kind=User.Kind.PERSON)
+    return sorted(people, key=lambda user: (near[user.pk], user.username))
 
 
-def _granted(user: User, permission: Permission) -> QuerySet[Grant, Any]:
-    """Scopes of the grants that give the permission."""
-    grants = Grant.objects.filter(user=user, role__in=_roles(permission, own=False))
-    return (grants if user.is_active else grants.none()).values("scope_id")
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A rule that gives a permission. ``own_only``: for one's own workloads alone."""
+
+    rule: AccessRule
+    role: Role
+    own_only: bool
 
 
-def _roles(permission: Permission, *, own: bool) -> list[str]:
+def explain(user: User, permission: Permission, scope: Scope) -> list[Reason]:
+    """The rules that give ``permission`` to ``user`` in ``scope``, closest first."""
+    line = _upwards(scope) if user.is_active else []
+    rules = list(
+        rules_of(user).filter(scope__in=line).select_related("user", "group", "scope__parent")
+    )
+    known = roles_by_key(rule.role for rule in rules)
     return [
-        role.name
-        for role in ROLES.values()
-        if permission in role.permissions or (own and permission in role.own_only)
+        Reason(rule, role, own_only=permission not in role.permissions)
+        for rule in sorted(rules, key=lambda rule: (line.index(rule.scope_id), rule.pk))
+        if (role := known.get(rule.role)) and permission in role.all
     ]
+
+
+def rules_of(user: User) -> QuerySet[AccessRule]:
+    """What a user has, directly and by their groups; it counts while they are active."""
+    return AccessRule.objects.filter(_subject(user.pk))
+
+
+def roles_by_key(keys: Iterable[str]) -> dict[str, Role]:
+    """Built-in and custom roles with these keys."""
+    wanted = set(keys)
+    found = {key: ROLES[key] for key in wanted & ROLES.keys()}
+    if custom := wanted - found.keys():
+        rows = CustomRole.objects.filter(key__in=custom)
+        found |= {row.key: custom_role(row) for row in rows}
+    return found
+
+
+def custom_role(row: CustomRole) -> Role:
+    """A custom role in the shape of the built-in ones."""
+    return Role(row.pk, row.key, row.name, row.description, _known(row.permissions))
+
+
+def _subject(user_id: int) -> Q:
+    groups = GroupMember.objects.filter(user=user_id).values("group")
+    return Q(user=user_id) | Q(group__in=groups)
+
+
+def _held(user: User) -> Iterator[tuple[int, Role]]:
+    """Scope and role of every rule of ``user``, in one query."""
+    if not user.is_active:
+        return
+    own = (user.pk if value == _ANYBODY else value for value in _rules().parameters)
+    for scope_id, key, permissions in _rules().rows(*own):
+        if role := ROLES.get(key):
+            yield scope_id, role
+        elif permissions is not None:
+            yield scope_id, Role(0, key, key, "", _known(permissions))
+
+
+def _known(values: Iterable[str]) -> frozenset[Permission]:
+    return frozenset(Permission(value) for value in values if value in _VALUES)
+
+
+_VALUES = frozenset(Permission)
+
+
+@cache
+def _rules() -> Prepared:
+    """The rules of one user: every request looks at them, so their SQL is written once."""
+    custom = CustomRole.objects.filter(key=OuterRef("role")).values("permissions")
+    permissions = Subquery(custom, output_field=JSONField())
+    rules = AccessRule.objects.filter(_subject(_ANYBODY))
+    return prepare(rules.values_list("scope_id", "role", permissions))
+
+
+def _granted(user: User, permission: Permission) -> Any:
+    """Scopes of the rules that give the permission."""
+    if not user.is_active:
+        return []
+    rules = _granting(permission)
+    own = [user.pk if value == _ANYBODY else value for value in rules.parameters]
+    return RawSQL(rules.sql, own)  # noqa: S611  written by the ORM
+
+
+@cache
+def _granting(permission: Permission) -> Prepared:
+    rules = AccessRule.objects.filter(_subject(_ANYBODY), _giving(permission))
+    return prepare(rules.values_list("scope_id"))
+
+
+def _giving(permission: Permission) -> Q:
+    """Condition on rules: their role gives the permission, for workloads of others too."""
+    built_in = [key for key, role in ROLES.items() if permission in role.permissions]
+    # SQLite has no lookup for an element of a JSON list.
+    custom = CustomRole.objects.annotate(text=Cast("permissions", TextField()))
+    holding = custom.filter(text__contains=f'"{permission}"').values("key")
+    return Q(role__in=built_in) | Q(role__in=holding)
 
 
 def _upwards(scope: Scope) -> list[int]:
@@ -105,7 +192,7 @@ def _upwards(scope: Scope) -> list[int]:
     return [pk for pk in row if pk is not None] if row else []
 
 
-def _below(own: str, parent: str, granted: QuerySet[Grant, Any]) -> Q:
+def _below(own: str, parent: str, granted: Any) -> Q:
     """The scope itself or one of the three above it is granted."""
     condition = Q(**{f"{own}__in": granted})
     for n in range(DEPTH):

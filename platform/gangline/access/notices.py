@@ -21,7 +21,7 @@ def notices_for(request: HttpRequest) -> list[str]:
         if not told:
             return []
         tenant = Scope.objects.filter(kind=ScopeKind.TENANT).first()
-        sees_all = tenant is not None and can(user, Permission.SETTINGS_MANAGE, tenant)
+        sees_all = tenant is not None and can(user, Permission.SETTING_VIEW, tenant)
     except DatabaseError:
         # A page that could be drawn until here is worth more than its banner.
         return []

@@ -32,36 +32,9 @@ class NotAllowed(Exception):
     @property
     def sentence(self) -> str:
         """What is missing, where, and whom to ask."""
-        action = _ACTIONS.get(self.permission, str(self.permission))
         place = self.scope.label if self.scope.kind != "tenant" else "this installation"
         ask = f" {_listed(self.who)} can." if self.who else " Ask an administrator."
-        return f"You may not {action} in {place}.{ask}"
-
-
-_ACTIONS = {
-    Permission.WORKLOAD_VIEW: "see workloads",
-    Permission.WORKLOAD_CREATE: "create workloads",
-    Permission.WORKLOAD_STOP: "stop or start this workload",
-    Permission.WORKLOAD_DELETE: "delete this workload",
-    Permission.WORKLOAD_LOGS: "read logs",
-    Permission.TEMPLATE_USE: "use templates",
-    Permission.TEMPLATE_MANAGE: "change templates",
-    Permission.POLICY_VIEW: "see policies",
-    Permission.POLICY_MANAGE: "change policies",
-    Permission.DEPARTMENT_VIEW: "see departments",
-    Permission.DEPARTMENT_CREATE: "create departments",
-    Permission.DEPARTMENT_EDIT: "change departments",
-    Permission.DEPARTMENT_DELETE: "delete departments",
-    Permission.PROJECT_VIEW: "see projects",
-    Permission.PROJECT_CREATE: "create projects",
-    Permission.MEMBER_MANAGE: "change who belongs to it",
-    Permission.CLUSTER_VIEW: "see clusters",
-    Permission.CLUSTER_MANAGE: "change clusters",
-    Permission.SETTINGS_MANAGE: "change settings",
-    Permission.SETTING_VIEW: "see settings",
-    Permission.SETTING_EDIT: "change settings",
-    Permission.AUDIT_VIEW: "read the audit log",
-}
+        return f"You may not {self.permission.action} in {place}.{ask}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""The built-in roles."""
+"""The built-in roles, and what a role is."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -6,13 +6,17 @@ from types import MappingProxyType
 
 from .permissions import Permission
 
+P = Permission
+
 
 @dataclass(frozen=True, slots=True)
 class Role:
     """A named set of permissions. ``own_only``: held for one's own workloads alone."""
 
-    name: str
+    id: int
+    key: str
     label: str
+    description: str
     permissions: frozenset[Permission]
     own_only: frozenset[Permission] = field(default_factory=frozenset)
 
@@ -21,37 +25,131 @@ class Role:
         return self.permissions | self.own_only
 
 
-_VIEW = frozenset({Permission.WORKLOAD_VIEW, Permission.POLICY_VIEW, Permission.PROJECT_VIEW})
-_WORK = _VIEW | {Permission.WORKLOAD_CREATE, Permission.WORKLOAD_LOGS, Permission.TEMPLATE_USE}
-_LEAD = _WORK | {
-    Permission.WORKLOAD_STOP,
-    Permission.WORKLOAD_DELETE,
-    Permission.TEMPLATE_MANAGE,
-    Permission.MEMBER_MANAGE,
-    Permission.AUDIT_VIEW,
-}
+def _of(*entities: str) -> frozenset[Permission]:
+    """Every permission about these entities."""
+    return frozenset(permission for permission in P if permission.entity in entities)
+
+
+SYSTEM_ADMINISTRATOR = "system_administrator"
+
+_SEE = frozenset({P.WORKLOAD_VIEW, P.TEMPLATE_VIEW})
+_VIEWER = _SEE | {P.PROJECT_VIEW, P.POLICY_VIEW}
+_WATCH = _SEE | {P.WORKLOAD_LOGS}
+_RESEARCHER = _VIEWER | {P.WORKLOAD_CREATE, P.WORKLOAD_LOGS}
+_OWN = frozenset({P.WORKLOAD_STOP, P.WORKLOAD_DELETE, P.WORKLOAD_EXEC})
+_MEMBERS = frozenset({P.MEMBER_MANAGE, P.USER_VIEW, P.GROUP_VIEW, P.ROLE_VIEW, *_of("access_rule")})
+_LEAD = _RESEARCHER | _OWN | _MEMBERS | _of("template") | {P.AUDIT_VIEW}
+_PLACES = frozenset({P.CLUSTER_VIEW, P.NODE_POOL_VIEW, P.NODE_VIEW})
 
 _BUILT_IN = (
-    Role("system_administrator", "System administrator", frozenset(Permission)),
     Role(
+        1,
+        SYSTEM_ADMINISTRATOR,
+        "System administrator",
+        "Everything, in the whole installation when given there.",
+        frozenset(P),
+    ),
+    Role(
+        2,
         "department_administrator",
         "Department administrator",
-        _LEAD
-        | {
-            Permission.POLICY_MANAGE,
-            Permission.PROJECT_CREATE,
-            Permission.CLUSTER_VIEW,
-            Permission.DEPARTMENT_VIEW,
-        },
+        "Projects, quotas, policies, members and workloads of a department.",
+        _LEAD | _PLACES | _of("policy", "project", "department", "quota"),
     ),
-    Role("project_administrator", "Project administrator", _LEAD),
     Role(
+        3,
+        "project_administrator",
+        "Project administrator",
+        "Members, templates and all workloads of a project.",
+        _LEAD,
+    ),
+    Role(
+        4,
+        "editor",
+        "Editor",
+        "Creates and changes departments and projects.",
+        _WATCH | _PLACES | _of("project", "department", "quota") | {P.POLICY_VIEW},
+    ),
+    Role(
+        5,
+        "research_manager",
+        "Research manager",
+        "Projects and templates of researchers; views their workloads.",
+        _WATCH | _of("project", "template") | {P.POLICY_VIEW},
+    ),
+    Role(
+        6,
         "researcher",
         "L1 researcher",
-        _WORK | {Permission.TEMPLATE_MANAGE},
-        frozenset({Permission.WORKLOAD_STOP, Permission.WORKLOAD_DELETE}),
+        "Creates workloads and templates; stops and deletes their own workloads.",
+        _RESEARCHER | _of("template"),
+        _OWN,
     ),
-    Role("viewer", "Viewer", _VIEW),
+    Role(
+        7,
+        "l2_researcher",
+        "L2 researcher",
+        "Creates workloads; stops and deletes their own.",
+        _RESEARCHER,
+        _OWN,
+    ),
+    Role(
+        8,
+        "ml_engineer",
+        "ML engineer",
+        "Views workloads, projects and departments.",
+        frozenset({P.WORKLOAD_VIEW, P.WORKLOAD_LOGS, P.PROJECT_VIEW, P.DEPARTMENT_VIEW}),
+    ),
+    Role(9, "viewer", "Viewer", "Views workloads without their logs.", _VIEWER),
+    Role(
+        10,
+        "department_viewer",
+        "Department viewer",
+        "Views workloads, projects and departments.",
+        _SEE | _PLACES | {P.PROJECT_VIEW, P.DEPARTMENT_VIEW},
+    ),
+    Role(
+        11,
+        "environment_administrator",
+        "Environment administrator",
+        "Views workloads, their logs and templates.",
+        _WATCH,
+    ),
+    Role(
+        12,
+        "compute_administrator",
+        "Compute resource administrator",
+        "Views workloads, their logs and templates.",
+        _WATCH,
+    ),
+    Role(
+        13,
+        "data_source_administrator",
+        "Data source administrator",
+        "Views workloads, their logs and templates.",
+        _WATCH,
+    ),
+    Role(
+        14,
+        "template_administrator",
+        "Template administrator",
+        "Templates; views workloads.",
+        _WATCH | _of("template"),
+    ),
+    Role(
+        15,
+        "credentials_administrator",
+        "Credentials administrator",
+        "Views workloads, their logs and templates.",
+        _WATCH,
+    ),
+    Role(
+        16,
+        "data_volume_administrator",
+        "Data volume administrator",
+        "Views workloads, their logs, templates, projects and departments.",
+        _WATCH | {P.PROJECT_VIEW, P.DEPARTMENT_VIEW, P.POLICY_VIEW},
+    ),
 )
 
-ROLES: Mapping[str, Role] = MappingProxyType({role.name: role for role in _BUILT_IN})
+ROLES: Mapping[str, Role] = MappingProxyType({role.key: role for role in _BUILT_IN})

@@ -1,10 +1,12 @@
-"""The sign-in form."""
+"""Signing in, and new passwords."""
 
 from typing import Any
 
 from django import forms
 from django.contrib.auth import authenticate
+from django.contrib.auth.forms import SetPasswordForm
 from django.core.exceptions import ValidationError
+from django.core.validators import MaxLengthValidator
 from django.http import HttpRequest
 
 from .models import User
@@ -45,3 +47,40 @@ class SignInForm(forms.Form):
                 raise ValidationError(WRONG, code="wrong")
             self.user = user
         return cleaned
+
+
+class NewPasswordForm(SetPasswordForm):  # type: ignore[type-arg]
+    """A password twice, for who has none or lost it."""
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(user, *args, **kwargs)
+        self.fields["new_password1"].label = "New password"
+        self.fields["new_password1"].help_text = "At least 12 characters."
+        self.fields["new_password2"].label = "New password again"
+        self.fields["new_password2"].help_text = ""
+        for name in ("new_password1", "new_password2"):
+            self.fields[name].max_length = 256  # type: ignore[attr-defined]
+            self.fields[name].validators.append(MaxLengthValidator(256))
+
+
+class OwnPasswordForm(NewPasswordForm):
+    """The same for who has one; those who sign in by links alone choose their first one."""
+
+    old_password = forms.CharField(
+        label="Current password",
+        strip=False,
+        max_length=256,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password"}),
+    )
+    field_order = ("old_password", "new_password1", "new_password2")
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(user, *args, **kwargs)
+        if not user.has_usable_password():
+            del self.fields["old_password"]
+
+    def clean_old_password(self) -> str:
+        password: str = self.cleaned_data["old_password"]
+        if not self.user.check_password(password):
+            raise ValidationError("This is not your current password.", code="wrong")
+        return password

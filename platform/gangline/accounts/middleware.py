@@ -11,7 +11,13 @@ from django.contrib.auth.signals import user_logged_in
 from django.contrib.sessions.backends.base import SessionBase, UpdateError
 from django.db import OperationalError
 from django.dispatch import receiver
-from django.http import HttpRequest
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseForbidden,
+    HttpResponseRedirect,
+)
+from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
 
 from gangline.lib.answers import API_PREFIXES
@@ -25,6 +31,8 @@ SEEN_EVERY = 300
 """A busy session is written once in this many seconds, not on every request."""
 
 STARTED, SEEN = "started_at", "seen_at"
+NEW_PASSWORD = "new_password"  # noqa: S105
+"""Key of sessions that were opened with a temporary password."""
 
 
 def longest_seconds() -> int:
@@ -35,21 +43,37 @@ def longest_seconds() -> int:
 class CurrentSession(MiddlewareMixin):
     """Reads the two times of the session. Requests without a session cost nothing."""
 
-    def process_request(self, request: HttpRequest) -> None:
+    def process_request(self, request: HttpRequest) -> HttpResponse | None:
         with_token = request.path.startswith(API_PREFIXES) and "HTTP_AUTHORIZATION" in request.META
         if with_token or settings.SESSION_COOKIE_NAME not in request.COOKIES:
-            return
+            return None
         session = request.session
         if SESSION_KEY not in session:
-            return
+            return None
         now = int(time.time())
         started, seen = session.get(STARTED, 0), session.get(SEEN, 0)
         if now - started > longest_seconds() or now - seen > IDLE_SECONDS:
             logout(request)
             request.META["gangline.session_ended"] = "1"
-        elif now - seen > SEEN_EVERY:
+            return None
+        if now - seen > SEEN_EVERY:
             session[SEEN] = now
             self._save(session)
+        if session.get(NEW_PASSWORD):
+            return self._new_password(request)
+        return None
+
+    def _new_password(self, request: HttpRequest) -> HttpResponse | None:
+        """With a password that somebody else knows one may replace it or leave."""
+        if not getattr(request.user, "password_is_temporary", False):
+            del request.session[NEW_PASSWORD]
+            return None
+        there = reverse("account-password")
+        if request.path in (there, reverse("logout")):
+            return None
+        if request.path.startswith(API_PREFIXES):
+            return HttpResponseForbidden()
+        return HttpResponseRedirect(there)
 
     def _save(self, session: SessionBase) -> None:
         """A database that takes no writes can still be read."""

@@ -1,6 +1,5 @@
 """Making people, tokens and sign-in links; secrets are shown once and only their hash is kept."""
 
-import hashlib
 import hmac
 import logging
 import re
@@ -14,6 +13,7 @@ from axes.handlers.database import AxesDatabaseHandler
 from axes.helpers import get_failure_limit
 from axes.models import AccessAttempt, AccessFailureLog
 from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
 from django.db import OperationalError, connection, transaction
 from django.db.models import F, Model, Q
 
@@ -23,15 +23,17 @@ from gangline.settings.catalogue import TOKEN_DAYS
 from gangline.settings.values import value_of
 
 from . import signals
-from .models import ApiToken, SignInLink, User
+from .models import ApiToken, SignInLink, TokenSession, User, hash_of
 
 log = logging.getLogger(__name__)
 
 LINK_MINUTES = 15
 MOST_PER_ADDRESS = 50
 ADDRESS_WINDOW = timedelta(minutes=10)
-_TOKEN = re.compile(r"gangline_([a-z0-9]{12})_([A-Za-z0-9_-]{43})\Z")
+TOKEN_PREFIX = "gangline_"  # noqa: S105
+_TOKEN = re.compile(TOKEN_PREFIX + r"([a-z0-9]{12})_([A-Za-z0-9_-]{43})\Z")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._@-]{0,61}[A-Za-z0-9])?\Z")
+INVITE_MINUTES = 72 * 60
 _KID_ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 _USED_EVERY = timedelta(minutes=1)
 
@@ -79,9 +81,7 @@ def create_user(*, username: str, password: str | None = None, email: str = "") 
     if password is None:
         user.set_unusable_password()
     else:
-        if len(password) > 256:
-            raise CannotMake("A password has at most 256 characters.")
-        validate_password(password, user)
+        check_password(password, user)
         user.set_password(password)
     user.save()
     return user
@@ -103,12 +103,12 @@ def make_token(*, user: User, name: str, days: int, by: User | None = None) -> N
             kid=kid,
             user=user,
             name=name,
-            secret_hash=_hash(secret),
+            secret_hash=hash_of(secret),
             created_at=now,
             expires_at=now + timedelta(days=days),
         )
         signals.token_made.send(sender=ApiToken, token=token, by=by)
-    return NewToken(text=f"gangline_{kid}_{secret}", token=token)
+    return NewToken(text=f"{TOKEN_PREFIX}{kid}_{secret}", token=token)
 
 
 def revoke_token(*, token: ApiToken, by: User | None = None) -> None:
@@ -126,8 +126,8 @@ def token_of(text: str) -> ApiToken | None:
         return None
     kid, secret = match.groups()
     token = _token(kid)
-    expected = token.secret_hash if token else _hash("")
-    if not hmac.compare_digest(expected, _hash(secret)) or token is None:
+    expected = token.secret_hash if token else hash_of("")
+    if not hmac.compare_digest(expected, hash_of(secret)) or token is None:
         return None
     now = db_now()
     if token.revoked_at is not None or token.expires_at <= now or not token.user.is_active:
@@ -167,7 +167,13 @@ def _names(model: type[Model]) -> list[str]:
     return [field.attname for field in model._meta.concrete_fields]
 
 
-def make_sign_in_link(*, user: User, minutes: int = LINK_MINUTES) -> str:
+def make_sign_in_link(
+    *,
+    user: User,
+    purpose: str = SignInLink.Purpose.SIGN_IN,
+    minutes: int = LINK_MINUTES,
+    by: User | None = None,
+) -> str:
     """The path ``/enter/<secret>`` that signs ``user`` in, once."""
     if not user.is_active:
         raise CannotMake(f"{user.username} is deactivated.")
@@ -175,53 +181,96 @@ def make_sign_in_link(*, user: User, minutes: int = LINK_MINUTES) -> str:
     secret = secrets.token_urlsafe(32)
     with transaction.atomic():
         SignInLink.objects.filter(Q(expires_at__lt=now - timedelta(days=1))).delete()
+        if purpose == SignInLink.Purpose.INVITE:
+            # The one that was shown before may be in the wrong hands.
+            SignInLink.objects.filter(user=user, purpose=purpose).delete()
         SignInLink.objects.create(
-            secret_hash=_hash(secret), user=user, expires_at=now + timedelta(minutes=minutes)
+            secret_hash=hash_of(secret),
+            user=user,
+            purpose=purpose,
+            expires_at=now + timedelta(minutes=minutes),
         )
-        signals.link_made.send(sender=SignInLink, user=user)
+        signals.link_made.send(sender=SignInLink, user=user, by=by)
     return f"/enter/{secret}"
 
 
-def link_owner(secret: str) -> User | None:
-    """Whom the link would sign in now, if anybody. Changes nothing."""
-    link = (
-        SignInLink.objects.select_related("user")
-        .filter(pk=_hash(secret), used_at=None, expires_at__gt=db_now(), user__is_active=True)
-        .first()
-    )
-    return link.user if link else None
+def live_link(secret: str) -> SignInLink | None:
+    """The link while it works, with its user. Changes nothing."""
+    links = SignInLink.objects.select_related("user")
+    return links.filter(
+        pk=hash_of(secret), used_at=None, expires_at__gt=db_now(), user__is_active=True
+    ).first()
 
 
-def use_sign_in_link(secret: str) -> User | None:
-    """Spend the link and answer whom it signs in; None when it is spent, old or unknown."""
+def use_sign_in_link(secret: str, password: str | None = None) -> User | None:
+    """Spend the link and answer whom it signs in; None when it is spent, old or unknown.
+
+    ``password`` becomes theirs: a link of an invitation needs one.
+    """
     now = db_now()
-    # One UPDATE decides between two clicks at the same moment.
-    spent = SignInLink.objects.filter(
-        pk=_hash(secret), used_at=None, expires_at__gt=now, user__is_active=True
-    ).update(used_at=now)
-    if not spent:
-        return None
-    return SignInLink.objects.select_related("user").get(pk=_hash(secret)).user
+    with transaction.atomic():
+        # One UPDATE decides between two clicks at the same moment.
+        spent = SignInLink.objects.filter(
+            pk=hash_of(secret), used_at=None, expires_at__gt=now, user__is_active=True
+        ).update(used_at=now)
+        if not spent:
+            return None
+        user = SignInLink.objects.select_related("user").get(pk=hash_of(secret)).user
+        if password is not None:
+            set_password(user, password)
+    return user
 
 
-def rights_changed(user: User) -> None:
-    """Open sockets of this person look again."""
-    User.objects.filter(pk=user.pk).update(auth_version=F("auth_version") + 1)
+def check_password(password: str, user: User) -> None:
+    """Raise ValidationError for a password that is too weak or too long."""
+    if len(password) > 256:
+        raise ValidationError("A password has at most 256 characters.", "max_length")
+    validate_password(password, user)
+
+
+def set_password(user: User, password: str, *, is_temporary: bool = False) -> None:
+    """Another password: every session and everything signed in with the old one is over."""
+    user.set_password(password)
+    user.password_is_temporary = is_temporary
+    user.save(update_fields=["password", "password_is_temporary"])
+    sign_out(user)
+
+
+def temporary_password(user: User, *, is_temporary: bool = True) -> str:
+    """A password that somebody hands over; it has to be changed at the first sign-in."""
+    password = secrets.token_urlsafe(12)
+    set_password(user, password, is_temporary=is_temporary)
+    return password
+
+
+def sign_out(user: User) -> None:
+    """End every session of the person; API tokens and client secrets stay."""
+    user.signed_out_at = db_now()
+    user.save(update_fields=["signed_out_at"])
+    rights_changed(user.pk)
+
+
+def rights_changed(*users: int) -> None:
+    """Open sockets of these people look again."""
+    if users:
+        User.objects.filter(pk__in=users).update(auth_version=F("auth_version") + 1)
 
 
 def deactivate(user: User) -> None:
     """Sign the person out everywhere, at the next request of every session and token."""
-    User.objects.filter(pk=user.pk).update(is_active=False, auth_version=F("auth_version") + 1)
+    with transaction.atomic():
+        _activate(user, is_active=False, deactivated_at=db_now())
+        TokenSession.objects.filter(user=user).delete()
 
 
 def reactivate(user: User) -> None:
     """Let the person in again; roles are as they were."""
-    User.objects.filter(pk=user.pk).update(is_active=True, auth_version=F("auth_version") + 1)
-    user.refresh_from_db(fields=["is_active", "auth_version"])
+    _activate(user, is_active=True, deactivated_at=None)
+    user.refresh_from_db(fields=["is_active", "deactivated_at", "auth_version"])
 
 
-def _hash(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()
+def _activate(user: User, **values: Any) -> None:
+    User.objects.filter(pk=user.pk).update(auth_version=F("auth_version") + 1, **values)
 
 
 def prefer(user: User, **choices: bool) -> None:

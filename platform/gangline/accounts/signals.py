@@ -9,7 +9,10 @@ token_revoked = Signal()
 """Sent with ``token`` and ``by``."""
 
 link_made = Signal()
-"""Sent with ``user``: a sign-in link was printed for this person."""
+"""Sent with ``user`` and ``by`` (None for the command line): a link was made for ``user``."""
 
 link_used = Signal()
 """Sent with ``user`` and ``request``."""
+
+tokens_granted = Signal()
+"""Sent with ``session`` (a TokenSession) and ``request``: a program signed in."""

@@ -4,15 +4,18 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import login, logout
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.forms import BaseForm
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render, resolve_url
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_http_methods, require_POST
 
-from . import signals
-from .forms import SignInForm
-from .models import User
-from .services import link_owner, use_sign_in_link
+from gangline.lib.answers import error_body
+
+from . import middleware, signals
+from .forms import LOCKED, NewPasswordForm, SignInForm
+from .models import SignInLink, User
+from .services import live_link, use_sign_in_link
 
 SESSION_ENDED = "You were signed out after a while without activity. What you had typed is saved."
 LINK_SPENT = "This link has expired or was already used."
@@ -33,6 +36,9 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     if form.user is None:
         return _page(request, form, target, status=422)
     login(request, form.user, backend=_MODEL_BACKEND)
+    if form.user.password_is_temporary:
+        request.session[middleware.NEW_PASSWORD] = True
+        return HttpResponseRedirect(resolve_url("account-password"))
     return HttpResponseRedirect(target or resolve_url(settings.LOGIN_REDIRECT_URL))
 
 
@@ -50,10 +56,17 @@ def enter(request: HttpRequest, secret: str) -> HttpResponse:
     Chat programs and mail scanners fetch links, and other sites may link here: they get a page with
     one button, and only its POST spends the link.
     """
-    if request.method != "POST" and not _opened_by_hand(request):
-        owner = link_owner(secret)
-        return _link_page(request, owner)
-    user = use_sign_in_link(secret)
+    link = live_link(secret)
+    needs_password = link is not None and link.purpose == SignInLink.Purpose.INVITE
+    password = None
+    if link is not None and needs_password:
+        form = NewPasswordForm(link.user, request.POST if request.method == "POST" else None)
+        if not form.is_valid():
+            return _link_page(request, link, form)
+        password = form.cleaned_data["new_password1"]
+    elif request.method != "POST" and not _opened_by_hand(request):
+        return _link_page(request, link)
+    user = use_sign_in_link(secret, password)
     if user is None:
         return _link_page(request, None)
     login(request, user, backend=_MODEL_BACKEND)
@@ -65,6 +78,8 @@ def locked_out(
     request: HttpRequest, response: HttpResponse | None, credentials: Any = None
 ) -> HttpResponse:
     """Answer of django-axes after too many tries: neutral, and the typed name is kept."""
+    if request.path.startswith("/api/"):
+        return JsonResponse(error_body(429, LOCKED), status=429)
     form = SignInForm(request, request.POST, locked=True)
     target = local_target(request, request.POST.get("next", ""))
     return _page(request, form, target, status=429)
@@ -94,12 +109,15 @@ def _opened_by_hand(request: HttpRequest) -> bool:
     )
 
 
-def _link_page(request: HttpRequest, owner: User | None) -> HttpResponse:
+def _link_page(
+    request: HttpRequest, link: SignInLink | None, form: BaseForm | None = None
+) -> HttpResponse:
     context = {
-        "username": owner.username if owner else "",
-        "problem": "" if owner else LINK_SPENT,
+        "username": link.user.username if link else "",
+        "problem": "" if link else LINK_SPENT,
+        "form": form,
     }
-    status = 200 if owner else 410
+    status = 410 if link is None else 422 if form is not None and form.errors else 200
     return render(request, "accounts/sign_in_link.html", context, status=status)
 
 

@@ -26,7 +26,7 @@ from gangline.api.schema import errors
 from gangline.audit import actions
 from gangline.audit.models import AuditEntry
 from gangline.lib.problems import Problem, Refused
-from gangline.resources.api import ResourceSerializer  # noqa: F401  registers the answers
+from gangline.resources import api as _answers  # noqa: F401  registers how Refused is answered
 from gangline.scopes.models import Scope, ScopeKind
 from gangline.scopes.selectors import installation
 from gangline.settings.catalogue import Declared, declared, get
@@ -163,7 +163,8 @@ def _results(word: str) -> Q:
 
 
 def _subjects(word: str) -> Q:
-    return Q(actor=None) if word == "App" else Q(actor__isnull=False)
+    person = Q(actor__kind=User.Kind.PERSON)
+    return ~person if word == "App" else person
 
 
 def _in_cluster(name: str) -> Q:
@@ -295,7 +296,7 @@ def _entries(request: Request) -> QuerySet[AuditEntry]:
         raise Http404
     conditions = filtering.conditions(request.query_params.getlist("filterBy"), FIELDS)
     rows = LOG.visible(request.user).filter(at__gte=start, at__lte=end)
-    return rows.filter(conditions).select_related(*LOG.related)
+    return rows.filter(conditions).select_related("actor", *LOG.related)
 
 
 def _moment(request: Request, name: str) -> Any:
@@ -325,7 +326,7 @@ def _row(entry: AuditEntry, tenant: str) -> dict[str, Any]:
         "timestamp": entry.at,
         "tenant_id": tenant,
         "subject": entry.actor_name,
-        "subject_type": "User" if entry.actor_id else "App",
+        "subject_type": "User" if entry.actor and entry.actor.kind == User.Kind.PERSON else "App",
         "action": wire_action(entry.action),
         "entity_type": entry.object_type,
         "entity_name": entry.object_name,

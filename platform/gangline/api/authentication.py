@@ -8,32 +8,46 @@ from rest_framework import exceptions
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.request import Request
 
-from gangline.accounts.models import ApiToken, User
-from gangline.accounts.services import token_of
+from gangline.accounts.models import ApiToken, TokenSession, User
+from gangline.accounts.services import TOKEN_PREFIX, token_of
+from gangline.accounts.token_sessions import TokenRefused, session_of
 
-UNKNOWN_TOKEN = "The token is not valid: it is unknown, expired or revoked."  # noqa: S105
+REFUSED = {
+    "invalid": "The token is not valid: it is unknown, expired or revoked.",
+    "expired": "The token has expired. Get a new one from /api/v1/token.",
+    "revoked": "The token was revoked, or its owner was deactivated.",
+}
+"""By the code that the answer carries."""
 
 
 class TokenAuthentication(BaseAuthentication):
-    """``Authorization: Bearer gangline_<kid>_<secret>``. Cookies are not looked at."""
+    """``Authorization: Bearer`` and an API token or an access token. Cookies are not looked at."""
 
-    def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
+    def authenticate(self, request: Request) -> tuple[User, ApiToken | TokenSession] | None:
         header = get_authorization_header(request)
         if not header:
             return None
         scheme, _, text = header.partition(b" ")
         if scheme.lower() != b"bearer":
-            raise exceptions.AuthenticationFailed("Authorization must be: Bearer <token>.")
+            said = "Authorization must be: Bearer <token>."
+            raise exceptions.AuthenticationFailed(said, "scheme")
         try:
-            token = token_of(text.decode("ascii"))
-        except UnicodeDecodeError:
-            token = None
-        if token is None:
-            raise exceptions.AuthenticationFailed(UNKNOWN_TOKEN)
+            token = _token(text.decode("ascii", errors="replace"))
+        except TokenRefused as error:
+            raise exceptions.AuthenticationFailed(REFUSED[error.code], error.code) from error
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:
         return 'Bearer realm="gangline"'
+
+
+def _token(text: str) -> ApiToken | TokenSession:
+    if not text.startswith(TOKEN_PREFIX):
+        return session_of(text)
+    token = token_of(text)
+    if token is None:
+        raise TokenRefused("invalid")
+    return token
 
 
 class _Csrf(CsrfViewMiddleware):

@@ -14,7 +14,7 @@ from rest_framework.views import set_rollback
 from gangline.access.refusals import NotAllowed, NotVisible
 from gangline.db.outages import outage
 from gangline.lib.answers import error_body
-from gangline.spec.problems import InvalidSpec
+from gangline.spec.problems import InvalidSpec, Problem, Role
 
 from .parsing import BadBody
 
@@ -82,9 +82,10 @@ def _of_drf(error: exceptions.APIException) -> tuple[int, dict[str, Any], dict[s
         405: "This address does not know the method.",
         415: "Send the body as application/json.",
     }.get(code, str(error.detail))
-    if isinstance(error, exceptions.AuthenticationFailed):
-        message = str(error.detail)
     problems = error.problems if isinstance(error, BadBody) else ()
+    if isinstance(error, exceptions.AuthenticationFailed):
+        message, why = str(error.detail), str(error.get_codes())
+        problems = (Problem(Role.WORKLOAD, "authorization", why, "is refused"),)
     return code, error_body(code, message, problems=problems), headers
 
 

@@ -1,6 +1,6 @@
 """Signing in and out, and what happens to tokens, heard by signal: accounts stand below."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from axes.signals import user_locked_out
@@ -9,7 +9,7 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 
 from gangline.accounts import signals
-from gangline.accounts.models import ApiToken, User
+from gangline.accounts.models import ApiToken, TokenSession, User
 
 from . import actions
 from .services import record, record_denied
@@ -38,6 +38,14 @@ def _visitor(user: User | None, request: HttpRequest | None) -> _Visitor:
 def _signed_in(sender: Any, request: HttpRequest | None, user: Any, **_: Any) -> None:
     if isinstance(user, User):
         _about_user(actions.SIGN_IN, user, _visitor(user, request))
+
+
+@receiver(signals.tokens_granted)
+def _tokens_granted(sender: Any, session: TokenSession, request: HttpRequest, **_: Any) -> None:
+    actor = _visitor(session.user, request)
+    if actor is not None:
+        actor = replace(actor, channel="api", token_kid=session.kid)
+    _about_user(actions.SIGN_IN, session.user, actor)
 
 
 @receiver(user_logged_out)
@@ -87,8 +95,8 @@ def _about_token(action: str, token: ApiToken, by: User | None) -> None:
 
 
 @receiver(signals.link_made)
-def _link_made(sender: Any, user: User, **_: Any) -> None:
-    _about_user(actions.LINK_CREATE, user, None)
+def _link_made(sender: Any, user: User, by: User | None, **_: Any) -> None:
+    _about_user(actions.LINK_CREATE, user, _Visitor(user=by) if by else None)
 
 
 def _about_user(action: str, user: User, actor: _Visitor | None) -> None:

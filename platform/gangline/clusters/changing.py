@@ -141,8 +141,8 @@ def change(*, actor: Actor, cluster: Cluster, revision: int, wanted: Settings) -
 
     Raises Overtaken when ``revision`` is not the one that is stored, NotAllowed, or NameTaken.
     """
-    if not can(actor.user, Permission.CLUSTER_MANAGE, cluster.scope):
-        raise NotAllowed(Permission.CLUSTER_MANAGE, cluster.scope)
+    if not can(actor.user, Permission.CLUSTER_EDIT, cluster.scope):
+        raise NotAllowed(Permission.CLUSTER_EDIT, cluster.scope)
     with transaction.atomic():
         row = locked(Cluster.objects.select_related("changed_by").filter(pk=cluster.pk)).get()
         before = settings_of(row)

@@ -44,8 +44,8 @@ ADDRESS_AT = {intake.KUBECONFIG: "kubeconfig", intake.TOKEN: "server"}
 def cluster_connect(request: HttpRequest) -> HttpResponse:
     """A new cluster. What is wrong is said all at once, and nothing is stored then."""
     actor = actor_of(request, "form")
-    if not can(actor.user, Permission.CLUSTER_MANAGE, tenant_scope()):
-        raise NotAllowed(Permission.CLUSTER_MANAGE, tenant_scope())
+    if not can(actor.user, Permission.CLUSTER_CREATE, tenant_scope()):
+        raise NotAllowed(Permission.CLUSTER_CREATE, tenant_scope())
     if request.method != "POST":
         return _page(request, Intake(Typed()))
     found = _read(request)
@@ -127,8 +127,8 @@ def _twin(found: Intake, why: twins.AlreadyConnected) -> Wrong:
 def managed(actor: Actor, cluster_id: UUID) -> Cluster:
     """A cluster that the person may change. Raises Http404 or NotAllowed."""
     cluster = one(actor.user, cluster_id)
-    if not can(actor.user, Permission.CLUSTER_MANAGE, cluster.scope):
-        raise NotAllowed(Permission.CLUSTER_MANAGE, cluster.scope)
+    if not can(actor.user, Permission.CLUSTER_EDIT, cluster.scope):
+        raise NotAllowed(Permission.CLUSTER_EDIT, cluster.scope)
     return cluster
 
 

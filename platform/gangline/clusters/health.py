@@ -23,7 +23,7 @@ LATE_SECONDS = 70.0
 """A whole stream is silent for a minute at most: then comes a bookmark."""
 NOT_YET = Health("Not checked yet", "neutral", "unknown")
 CHECKING = Health("Checking", "info", "initializing")
-LATE = "It has told nothing new for a while. Gangline looks at it anew by itself."
+LATE = "No news from the cluster for a while. Gangline looks again by itself."
 
 
 def health_of(cluster: Cluster) -> Health:

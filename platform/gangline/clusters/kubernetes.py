@@ -208,8 +208,8 @@ def _shown(credential: Credential) -> dict[str, str]:
 
 
 def _need(actor: Actor, cluster: Cluster) -> None:
-    if not can(actor.user, Permission.CLUSTER_MANAGE, cluster.scope):
-        raise NotAllowed(Permission.CLUSTER_MANAGE, cluster.scope)
+    if not can(actor.user, Permission.CLUSTER_EDIT, cluster.scope):
+        raise NotAllowed(Permission.CLUSTER_EDIT, cluster.scope)
 
 
 def _record(

@@ -18,7 +18,7 @@ from gangline.scopes.services import NameRefused, new_scope
 
 from . import contact
 from .connections import Unconnectable, driver_for
-from .models import Cluster
+from .models import DEFAULT_POOL, Cluster
 
 CONNECTED, UNREACHABLE = "Connected", "Unreachable"
 OURS = "ours"
@@ -114,8 +114,8 @@ def create_cluster(
     if not name.strip() or len(name) > 63 or not name.isprintable():
         raise NameRefused("A cluster's name is 1 to 63 visible characters.")
     tenant = tenant_scope()
-    if actor is not None and not can(actor.user, Permission.CLUSTER_MANAGE, tenant):
-        raise NotAllowed(Permission.CLUSTER_MANAGE, tenant)
+    if actor is not None and not can(actor.user, Permission.CLUSTER_CREATE, tenant):
+        raise NotAllowed(Permission.CLUSTER_CREATE, tenant)
     taken = f"There is already a cluster {name}."
     with new_scope(ScopeKind.CLUSTER, tenant.pk, name, taken) as scope:
         cluster = Cluster.objects.create(
@@ -126,6 +126,8 @@ def create_cluster(
             when_unreachable=when_unreachable,
             created_at=db_now(),
         )
+        now = db_now()
+        cluster.pools.create(name=DEFAULT_POOL, is_default=True, created_at=now, updated_at=now)
         record(
             actor=actor,
             action=actions.CLUSTER_CREATE,

@@ -85,7 +85,7 @@ def cluster_list(request: HttpRequest) -> HttpResponse:
     context = {
         "rows": rows,
         "state": "ready" if rows else "empty",
-        "may_connect": visible_scopes(user, Permission.CLUSTER_MANAGE)
+        "may_connect": visible_scopes(user, Permission.CLUSTER_CREATE)
         .filter(kind=ScopeKind.TENANT)
         .exists(),
     }
@@ -108,7 +108,7 @@ def cluster_detail(request: HttpRequest, cluster_id: UUID) -> HttpResponse:
         "frameworks": [_labelled(one) for one in cluster.facts.get("frameworks", [])],
         "runtimes": cluster.facts.get("runtimes", []),
         "more_runtimes": cluster.facts.get("detail", {}).get("moreRuntimes", ""),
-        "may_manage": can(user, Permission.CLUSTER_MANAGE, cluster.scope),
+        "may_manage": can(user, Permission.CLUSTER_EDIT, cluster.scope),
         "may_see_details": may_see,
         "is_kubernetes": checks.is_for(cluster),
         "when_unreachable": UNREACHABLE[cluster.when_unreachable].lower(),
@@ -125,8 +125,8 @@ def cluster_check(request: HttpRequest, cluster_id: UUID) -> HttpResponse:
     """Look at the cluster again, now; a check of many steps goes on while its page is shown."""
     actor = actor_of(request, "form")
     cluster = one(actor.user, cluster_id)
-    if not can(actor.user, Permission.CLUSTER_MANAGE, cluster.scope):
-        raise NotAllowed(Permission.CLUSTER_MANAGE, cluster.scope)
+    if not can(actor.user, Permission.CLUSTER_EDIT, cluster.scope):
+        raise NotAllowed(Permission.CLUSTER_EDIT, cluster.scope)
     if checks.is_for(cluster):
         kubernetes.check(actor=actor, cluster=cluster)
         return redirect("cluster-detail", cluster_id=cluster_id)
@@ -161,11 +161,24 @@ def _connection(cluster: Cluster) -> dict[str, Any]:
     }
     if progress is None:
         return context
+    if _is_outdated(progress, cluster):
+        # A failure that stands under a green badge tells nothing but how it was once.
+        return context | {"progress": None}
     rows = [StepRow(step.name, *LOOKS[step.state], step) for step in progress.steps]
     if progress.is_running:
         context["health"] = CHECKING
         rows += [StepRow(name, "neutral", "clock", "To come") for name in progress.to_come]
     return context | {"steps": rows, "checking": progress.is_running, "said": _said(progress)}
+
+
+def _is_outdated(progress: checks.Progress, cluster: Cluster) -> bool:
+    """Whether the last check failed and the cluster has answered since."""
+    if progress.is_running or progress.is_trial or progress.ended_at is None:
+        return False
+    failed = any(step.state == State.FAILED for step in progress.steps)
+    since = cluster.health_since
+    is_well = cluster.health == "Connected" and since is not None
+    return failed and is_well and since > progress.ended_at
 
 
 def _orphans(cluster: Cluster) -> dict[str, Any]:
@@ -198,11 +211,11 @@ def _said(progress: checks.Progress) -> str:
     if failed:
         skipped = sum(step.state == State.SKIPPED for step in progress.steps)
         left = skipped + len(progress.to_come)
-        unseen = f"; {left} {'was' if left == 1 else 'were'} not looked at" if left else ""
+        unseen = f"; {left} {'was' if left == 1 else 'were'} not checked" if left else ""
         return f"{failed} step{'' if failed == 1 else 's'} failed{unseen}."
     if warned:
-        return f"It works; {warned} {'step is' if warned == 1 else 'steps are'} worth a look."
-    return "Everything is as it should be."
+        return f"Connected; {warned} {'step is' if warned == 1 else 'steps are'} worth a look."
+    return "All checks passed."
 
 
 def _facts(cluster: Cluster) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Values out of texts that anybody may have written, such as those of an address."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 _MOST_DIGITS = 15
@@ -38,3 +39,9 @@ def camel(name: str) -> str:
     """``cluster_id`` → ``clusterId``: a field as the API calls it."""
     first, *rest = name.split("_")
     return first + "".join(part.capitalize() for part in rest)
+
+
+def listed(words: Sequence[str]) -> str:
+    """``a, b and c``: Django's `get_text_list` for packages that do not know Django."""
+    *first, last = words or ("",)
+    return f"{', '.join(first)} and {last}" if first else last

@@ -36,10 +36,10 @@ def save(*, actor: Actor | None, scope: Scope, text: str, version: int | None = 
     Raises InvalidPolicy with all problems, NotAllowed, and PolicyChanged when ``version`` is no
     longer the newest. ``actor`` None: the installation itself, at its first start.
     """
-    authorise(actor, scope)
+    policy = locked(Policy.objects.filter(scope=scope)).first()
+    authorise(actor, Permission.POLICY_EDIT if policy else Permission.POLICY_CREATE, scope)
     check(scope=scope, text=text)
     now, by = db_now(), actor.user if actor else None
-    policy = locked(Policy.objects.filter(scope=scope)).first()
     if version is not None and version != (policy.version if policy else 0):
         raise PolicyChanged(policy)
     before = policy.text if policy else ""
@@ -65,7 +65,7 @@ def check(*, scope: Scope, text: str) -> None:
 @transaction.atomic
 def delete(*, actor: Actor, scope: Scope, version: int) -> None:
     """Remove the policy of ``scope``; raises PolicyChanged when ``version`` is not the newest."""
-    authorise(actor, scope)
+    authorise(actor, Permission.POLICY_DELETE, scope)
     policy = locked(Policy.objects.filter(scope=scope)).first()
     if policy is None or policy.version != version:
         raise PolicyChanged(policy)
@@ -73,10 +73,10 @@ def delete(*, actor: Actor, scope: Scope, version: int) -> None:
     _log(actor, scope, actions.POLICY_DELETE, {"before": policy.text, "after": ""})
 
 
-def authorise(actor: Actor | None, scope: Scope) -> None:
-    """Raise NotAllowed unless ``actor`` may write policies there."""
-    if actor is not None and not can(actor.user, Permission.POLICY_MANAGE, scope):
-        raise NotAllowed(Permission.POLICY_MANAGE, scope)
+def authorise(actor: Actor | None, permission: Permission, scope: Scope) -> None:
+    """Raise NotAllowed unless ``actor`` may do this to the policy there."""
+    if actor is not None and not can(actor.user, permission, scope):
+        raise NotAllowed(permission, scope)
 
 
 def _log(actor: Actor | None, scope: Scope, action: str, detail: dict[str, str]) -> None:

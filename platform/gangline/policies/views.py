@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from gangline.access.actor import actor_of
-from gangline.access.grants import can, visible_scopes
+from gangline.access.grants import held_permissions, visible_scopes
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.lib.texts import whole
@@ -129,7 +129,7 @@ def policy_delete(request: HttpRequest, scope_id: int) -> HttpResponse:
     back = reverse("policy-edit", args=[scope_id])
     if policy is None:
         return redirect(back)
-    services.authorise(actor, scope)
+    services.authorise(actor, Permission.POLICY_DELETE, scope)
     if request.method != "POST":
         return ask(
             request,
@@ -161,7 +161,7 @@ def _page(
     problems: Sequence[PolicyProblem] = (),
     **more: Any,
 ) -> HttpResponse:
-    user = _user(request)
+    held = held_permissions(_user(request), scope)
     holding = layers(scope)
     above = [layer for layer in holding if (layer.kind, layer.name) != (scope.kind, scope.name)]
     context = {
@@ -175,7 +175,8 @@ def _page(
         "above": _effective_rows(above) if scope.parent else [],
         "effective": _effective_rows(holding),
         "fields": writable_fields(),
-        "may_manage": can(user, Permission.POLICY_MANAGE, scope),
+        "may_save": (Permission.POLICY_EDIT if policy else Permission.POLICY_CREATE) in held,
+        "may_delete": policy is not None and Permission.POLICY_DELETE in held,
         "lines": text.rstrip("\n").split("\n") if problems else [],
         "rows": min(max(text.count("\n") + 3, 12), 30),
         **more,

@@ -1,6 +1,7 @@
 """The REST API of every resource: one strict serializer, one viewset, the wire rules of `Wire`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, ClassVar
 
@@ -14,21 +15,23 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from gangline.access.actor import Actor, actor_of
-from gangline.accounts.models import ApiToken, User
+from gangline.accounts.models import User
 from gangline.api import filtering
 from gangline.api.errors import Answer, answers
-from gangline.api.paging import answer, known_only, page_of, sorting
+from gangline.api.paging import DEFAULT_LIMIT, answer, known_only, page_of, sorting
+from gangline.db.versioned import Versioned
 from gangline.lib.answers import error_body
 from gangline.lib.problems import Problem, Refused
 from gangline.lib.texts import camel
 from gangline.tables.query import MAX_SEARCH, printable, search_in
 
 from . import services
-from .models import Versioned
 from .resource import Resource
 
 LIST = frozenset({"filterBy", "sortBy", "sortOrder", "offset", "limit", "search", "verbosity"})
+PAGE = frozenset({"offset", "limit"})
 MOST_ROWS = 500
+Rows = list[dict[str, Any]]
 
 
 @extend_schema_field({"type": "string", "description": "Decimal id."})
@@ -110,6 +113,15 @@ def _check_type(field: Any, name: str, value: Any) -> None:
         raise Refused([Problem("type", name, params)])
 
 
+@dataclass(frozen=True, slots=True)
+class ExtraRoute:
+    """An address below that of the resource: ``{id}/secret``, and the methods it has."""
+
+    path: str
+    actions: Mapping[str, str]
+    """HTTP method → method of the viewset."""
+
+
 class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
     """List, count, create, get, put, patch, delete of one resource."""
 
@@ -119,18 +131,19 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
     # Reading
 
     def list(self, request: Request, **kwargs: Any) -> Response:
-        known_only(request, LIST | self.extra_parameters)
-        rows = self.filtered(request)
         wire = self.resource.wire
         assert wire is not None  # noqa: S101  no address without
+        known_only(request, (LIST if wire.is_paged else LIST - PAGE) | self.extra_parameters)
+        rows = self.filtered(request)
         column, descending = sorting(request, self.sorts(), "name" if self._has_name() else "pk")
         sign = "-" if descending else ""
         rows = rows.order_by(f"{sign}{column}", "pk")
         if not wire.is_paged:
-            found = [self.present(row) for row in rows[: MOST_ROWS * 20]]
+            found = self.present_all(rows[: MOST_ROWS * 20])
             return Response({wire.envelope: found} if wire.envelope else found)
-        page = page_of(request, most=MOST_ROWS)
-        found = [self.present(row) for row in rows[page.offset : page.offset + page.limit + 1]]
+        limit = DEFAULT_LIMIT if wire.envelope else MOST_ROWS
+        page = page_of(request, default_limit=limit, most=MOST_ROWS)
+        found = self.present_all(rows[page.offset : page.offset + page.limit + 1])
         if not wire.envelope:
             return Response(found[: page.limit])
         return Response(answer(wire.envelope, found, page))
@@ -180,9 +193,13 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
     # What subclasses change
 
     extra_parameters: ClassVar[frozenset[str]] = frozenset()
+    extra_routes: ClassVar[tuple["ExtraRoute", ...]] = ()
 
     def base_rows(self) -> QuerySet[Any]:
         return self.resource.rows(self.user)
+
+    def present_all(self, rows: Iterable[Any]) -> Rows:
+        return [self.present(row) for row in rows]
 
     def present(self, obj: Any, saved: services.Saved[Any] | None = None) -> dict[str, Any]:
         if saved is not None:
@@ -217,8 +234,7 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
 
     @property
     def actor(self) -> Actor:
-        by_token = isinstance(self.request.auth, ApiToken)
-        return actor_of(self.request, "api" if by_token else "form")
+        return actor_of(self.request, "form" if self.request.auth is None else "api")
 
     def object(self, pk: Any) -> Any:
         lookup = self.resource.wire.lookup if self.resource.wire else "pk"
@@ -238,12 +254,15 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
         return self.resource.serializer_class
 
     def filtered(self, request: Request) -> QuerySet[Any]:
-        fields = self.resource.table.for_clients()
         rows = self.base_rows().filter(
-            filtering.conditions(request.query_params.getlist("filterBy"), fields)
+            filtering.conditions(request.query_params.getlist("filterBy"), self.fields())
         )
         search = printable(request.query_params.get("search", ""))[:MAX_SEARCH]
         return rows.filter(search_in(self.resource.table.search, search)) if search else rows
+
+    def fields(self) -> dict[str, filtering.Filter]:
+        """What ``filterBy`` may name."""
+        return self.resource.table.for_clients()
 
     def sorts(self) -> dict[str, str]:
         return {one.wire: one.column for one in self.resource.table.filters if one.wire}

@@ -43,7 +43,7 @@ def urlpatterns_of(resource: Resource[Any]) -> Iterator[URLPattern]:
         yield path(wire.path, views.as_view(many))
     if "count" in wire.methods:
         yield path(f"{wire.path}/count", views.as_view({"get": "count"}))
-    for extra in getattr(base, "extra_routes", ()):
+    for extra in base.extra_routes:
         yield path(
             f"{wire.path}/{extra.path.replace('{id}', f'<{kind}:pk>')}",
             views.as_view(extra.actions),
@@ -54,9 +54,8 @@ def urlpatterns_of(resource: Resource[Any]) -> Iterator[URLPattern]:
 
 def _converter(model: type[Model], lookup: str) -> str:
     field: Any = model._meta.pk if lookup == "pk" else model._meta.get_field(lookup)
-    return {"UUIDField": "uuid", "BigAutoField": "int", "AutoField": "int"}.get(
-        field.get_internal_type(), "str"
-    )
+    whole = dict.fromkeys(("BigAutoField", "AutoField", "IntegerField"), "int")
+    return {"UUIDField": "uuid", **whole}.get(field.get_internal_type(), "str")
 
 
 def _described(base: Any, resource: Resource[Any]) -> Any:
@@ -76,9 +75,12 @@ def _described(base: Any, resource: Resource[Any]) -> Any:
             "sortBy", OpenApiTypes.STR, enum=[f.wire for f in resource.table.filters if f.wire]
         ),
         OpenApiParameter("sortOrder", OpenApiTypes.STR, enum=["asc", "desc"]),
-        OpenApiParameter("offset", {"type": "integer", "minimum": 0, "maximum": 10_000}),
-        OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MOST_ROWS}),
     ]
+    if wire.is_paged:
+        pages += [
+            OpenApiParameter("offset", {"type": "integer", "minimum": 0, "maximum": 10_000}),
+            OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MOST_ROWS}),
+        ]
     if wire.envelope:
         listed = _envelope(resource, many)
     described: dict[str, Any] = {

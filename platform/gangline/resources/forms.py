@@ -8,18 +8,18 @@ from django.db.models import QuerySet
 
 from gangline.access.actor import Actor
 from gangline.access.grants import holds, visible_scopes
+from gangline.db.versioned import Versioned
 from gangline.forms.bound import field_view
 from gangline.forms.fields import SectionView
 from gangline.lib.problems import Problem
 
-from .models import Versioned
 from .resource import Resource
 
 
 class ResourceForm(forms.ModelForm):  # type: ignore[type-arg]
     """Reads what was typed. The rules run once, in `resources.services`."""
 
-    sections: ClassVar[tuple[tuple[str, tuple[str, ...]], ...]] = ()
+    sections: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Title and fields of each part; empty: all in one."""
     not_edited: ClassVar[frozenset[str]] = frozenset()
     """Fields that are chosen once, when the object is made."""

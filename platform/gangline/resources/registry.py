@@ -49,7 +49,7 @@ def register(resource: Resource[Any]) -> None:
                 resource.nav.icon,
                 group=resource.nav.group,
                 order=resource.nav.order,
-                permission=resource.permission("view"),
+                permission=None if resource.own_path else resource.permission("view"),
             )
         )
 

@@ -5,8 +5,9 @@ that an app registers in its `resources.py`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any, Generic, TypeVar
 
 from django.contrib.admin.utils import label_for_field
@@ -17,11 +18,12 @@ from django.utils.module_loading import import_string
 from django.utils.text import capfirst
 
 from gangline.access.actor import Actor
-from gangline.access.grants import can, holds
+from gangline.access.grants import can, held_anywhere, holds
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.scopes.models import Scope
 from gangline.scopes.selectors import tenant_scope
+from gangline.tables.columns import Column
 
 from .models import TreeNode
 from .tables import ResourceTable
@@ -72,6 +74,8 @@ class Action:
     url: Any
     """Callable ``(obj) -> str``."""
     verb: str = "edit"
+    when: Any = None
+    """Callable ``(obj) -> bool``: whether it makes sense now; None: always."""
     asks: bool = False
     is_harmful: bool = False
 
@@ -115,6 +119,10 @@ class Resource(Generic[M]):
     verbs: frozenset[str] = frozenset(VERBS)
     scope_path: str = "scope"
     """From a row to its scope; empty: everything belongs to the tenant."""
+    seen_from_anywhere: bool = False
+    """Who may view such things in one place sees all of them: people, groups, roles."""
+    own_path: str = ""
+    """The field that names whose an object is: the owner needs no permission, others do."""
     table: ResourceTable
     form: str = ""
     """Dotted name of a `ResourceForm`."""
@@ -122,6 +130,8 @@ class Resource(Generic[M]):
     nav: Nav | None = None
     panels: tuple[Panel, ...] = ()
     actions: tuple[Action, ...] = ()
+    pages: Mapping[str, str] = MappingProxyType({})
+    """Further pages of an object: the end of their address, and the dotted name of the view."""
     secret: frozenset[str] = frozenset()
     """Fields whose values stand in no page, answer, export, log or audit entry."""
     related: tuple[str, ...] = ("scope",)
@@ -131,6 +141,24 @@ class Resource(Generic[M]):
     confirm_by_name: bool = False
     """Deletion takes the name, typed."""
     can_copy: bool = False
+
+    def __init__(self) -> None:
+        self.annotations: dict[str, Any] = {}
+
+    def extend(self, *columns: Column[Any], **annotations: Any) -> None:
+        """Let a higher app add columns to the list, and what of the database they draw."""
+        self.table = replace(self.table, columns=(*self.table.columns, *columns))
+        self.annotations |= annotations
+
+    lookup: str = "pk"
+    """What stands in the addresses of its pages."""
+    name_field: str = "name"
+    """Beside which it is told that the name is taken."""
+    form_template: str = "resources/form.html"
+    delete_word: str = "Delete"
+    deleted_word: str = "was deleted"
+    links: tuple[tuple[str, str, str], ...] = ()
+    """Label, name of the address and icon of what stands beside New above the list."""
 
     # Words
 
@@ -150,7 +178,7 @@ class Resource(Generic[M]):
         return str(obj)
 
     def id_of(self, obj: M) -> str:
-        return str(obj.pk)
+        return str(getattr(obj, self.lookup))
 
     # Addresses
 
@@ -164,6 +192,10 @@ class Resource(Generic[M]):
 
     def permission(self, verb: str) -> Permission:
         return Permission(f"{self.entity or self.key}.{verb}")
+
+    def is_governed(self, verb: str) -> bool:
+        """Whether there is a permission for it: to what is one's own, others may lack any."""
+        return f"{self.entity or self.key}.{verb}" in set(Permission)
 
     def scope_of(self, obj: M) -> Scope:
         """Where the object is held."""
@@ -179,19 +211,33 @@ class Resource(Generic[M]):
             return scope.parent
         return scope
 
+    def is_own(self, user: User, obj: M) -> bool:
+        return bool(self.own_path) and getattr(obj, f"{self.own_path}_id") == user.pk
+
+    def permits(self, user: User, verb: str, obj: M, scope: Scope) -> bool:
+        """Whether ``user`` may do it to the object in ``scope``."""
+        if self.is_own(user, obj):
+            return user.is_active
+        return self.is_governed(verb) and can(user, self.permission(verb), scope)
+
     def allows(self, user: User, verb: str, obj: M) -> bool:
-        return verb in self.verbs and can(user, self.permission(verb), self.place(obj, verb))
+        return verb in self.verbs and self.permits(user, verb, obj, self.place(obj, verb))
 
     def visible(self, user: User) -> QuerySet[M]:
         """Every object that the person may see."""
         rows: QuerySet[M] = self.model._default_manager.all()
+        if self.seen_from_anywhere:
+            return rows if self.permission("view") in held_anywhere(user) else rows.none()
         if not self.scope_path:
-            return rows if can(user, self.permission("view"), tenant_scope()) else rows.none()
+            if self.is_governed("view") and can(user, self.permission("view"), tenant_scope()):
+                return rows
+            return rows.filter(**{self.own_path: user}) if self.own_path else rows.none()
         return rows.filter(holds(user, self.permission("view"), self.scope_path))
 
     def rows(self, user: User) -> QuerySet[M]:
         """The same with what the table draws."""
-        return self.visible(user).select_related(*self.related)
+        rows = self.visible(user).select_related(*self.related)
+        return rows.annotate(**self.annotations) if self.annotations else rows
 
     def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:
         """Choices of the table's filters that depend on who looks."""
@@ -212,6 +258,10 @@ class Resource(Generic[M]):
 
     def save_parts(self, obj: M, parts: Mapping[str, Any], *, actor: Actor | None) -> None:
         """Store the rows that belong to the object."""
+
+    def shown_once(self, obj: M) -> str:
+        """A secret that has just been made: shown in the answer to the request, and never again."""
+        return ""
 
     def saved(self, obj: M, *, actor: Actor | None, changes: Mapping[str, Any]) -> None:
         """After an object was stored; ``changes`` is empty for a new one."""

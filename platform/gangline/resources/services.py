@@ -13,16 +13,17 @@ from django.db import IntegrityError, transaction
 from django.db.models import Model
 
 from gangline.access.actor import Actor
-from gangline.access.grants import can, who_can
+from gangline.access.grants import who_can
 from gangline.access.refusals import NotAllowed
 from gangline.audit.services import record
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
+from gangline.db.versioned import Versioned
 from gangline.lib.problems import Problem, Refused
 from gangline.scopes.models import Scope
 from gangline.scopes.selectors import tenant_scope
 
-from .models import TreeNode, Versioned
+from .models import TreeNode
 from .registry import get, usages
 from .resource import Resource, Usage
 
@@ -66,14 +67,16 @@ def create(
     Raises Refused with every problem, or NotAllowed; nothing is stored then.
     """
     obj = resource.model(**values)
+    if resource.own_path and actor is not None:
+        setattr(obj, resource.own_path, actor.user)
     with transaction.atomic():
         above = _above(resource, obj)
         if above is not None:
-            _need(resource, actor, "create", above)
+            _need(resource, actor, "create", obj, above)
         _judge(resource, obj, actor=actor, before=None)
         if above is None:
             above = _above(resource, obj) or tenant_scope()
-            _need(resource, actor, "create", above)
+            _need(resource, actor, "create", obj, above)
         now = db_now()
         if isinstance(obj, Versioned):
             obj.created_at = obj.updated_at = now
@@ -112,7 +115,7 @@ def update(
     """
     with transaction.atomic():
         row = locked(resource.model._default_manager.filter(pk=obj.pk)).get()
-        _need(resource, actor, "edit", resource.place(row, "edit"))
+        _need(resource, actor, "edit", row, resource.place(row, "edit"))
         if version is not None and isinstance(row, Versioned) and row.version != version:
             raise Conflict(row)
         original = resource.model._default_manager.get(pk=obj.pk)
@@ -121,7 +124,7 @@ def update(
             setattr(row, name, value)
         _judge(resource, row, actor=actor, before=original)
         # A new place must be one in which the person may do the same.
-        _need(resource, actor, "edit", resource.place(row, "edit"))
+        _need(resource, actor, "edit", row, resource.place(row, "edit"))
         with _unique(resource, row):
             resource.save_parts(row, parts or {}, actor=actor)
             after = resource.snapshot(row)
@@ -153,7 +156,7 @@ def delete(
         if row is None:
             return
         place = resource.place(row, "delete")
-        _need(resource, actor, "delete", place)
+        _need(resource, actor, "delete", row, place)
         if version is not None and isinstance(row, Versioned) and row.version != version:
             raise Conflict(row)
         if found := usages(row, actor.user if actor else None):
@@ -181,10 +184,10 @@ def problems_of(error: ValidationError) -> list[Problem]:
     ]
 
 
-def _at_name(problem: Problem) -> Problem:
+def _at_name(resource: Resource[Any], problem: Problem) -> Problem:
     """A constraint over several fields is about the name, the one that a person chose."""
     is_taken = problem.code == "unique" and not problem.path
-    return replace(problem, path="name") if is_taken else problem
+    return replace(problem, path=resource.name_field) if is_taken else problem
 
 
 def _problem(path: str, error: ValidationError) -> Problem:
@@ -210,9 +213,9 @@ def _above(resource: Resource[Any], obj: Model) -> Scope | None:
         return None
 
 
-def _need(resource: Resource[Any], actor: Actor | None, verb: str, scope: Scope) -> None:
-    permission = resource.permission(verb)
-    if actor is not None and not can(actor.user, permission, scope):
+def _need(resource: Resource[M], actor: Actor | None, verb: str, obj: M, scope: Scope) -> None:
+    if actor is not None and not resource.permits(actor.user, verb, obj, scope):
+        permission = resource.permission(verb)
         who = [user.username for user in who_can(permission, scope)]
         raise NotAllowed(permission, scope, who)
 
@@ -226,7 +229,7 @@ def _judge(resource: Resource[M], obj: M, *, actor: Actor | None, before: M | No
         obj.full_clean(exclude=exclude)
         resource.check(obj, actor=actor, before=before)
     except ValidationError as error:
-        raise Refused([_at_name(one) for one in problems_of(error)]) from None
+        raise Refused([_at_name(resource, one) for one in problems_of(error)]) from None
 
 
 @contextmanager
@@ -240,7 +243,7 @@ def _unique(resource: Resource[M], obj: M) -> Iterator[None]:
             obj.validate_constraints()
             obj.validate_unique()
         except ValidationError as error:
-            raise Refused([_at_name(one) for one in problems_of(error)]) from None
+            raise Refused([_at_name(resource, one) for one in problems_of(error)]) from None
         raise
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.urls import URLPattern, path
+from django.utils.module_loading import import_string
 
 from . import views
 from .registry import resources
@@ -34,6 +35,8 @@ def _pages(resource: Resource[Any]) -> Iterator[URLPattern]:
         yield path(f"{one}/copy", view(views.CopyView), name=f"{key}-copy")
     if "delete" in resource.verbs:
         yield path(f"{one}/delete", view(views.DeleteView), name=f"{key}-delete")
+    for name, dotted in resource.pages.items():
+        yield path(f"{one}/{name}", view(import_string(dotted)), name=f"{key}-{name}")
     yield path(f"{one}/<slug:tab>", view(views.DetailView), name=f"{key}-tab")
 
 

@@ -17,6 +17,7 @@ from gangline.access.actor import Actor, actor_of
 from gangline.access.grants import visible_scopes, who_can
 from gangline.access.refusals import NotAllowed
 from gangline.audit.services import record_denied
+from gangline.db.versioned import Versioned
 from gangline.forms.bound import summary
 from gangline.lib.problems import Refused
 from gangline.scopes.selectors import tenant_scope
@@ -28,7 +29,6 @@ from gangline.tables.query import TableQuery, read
 
 from . import services
 from .forms import ResourceForm
-from .models import Versioned
 from .registry import panels, usages
 from .resource import Resource
 from .tables import filtered
@@ -48,7 +48,7 @@ class ResourceView(LoginRequiredMixin, View):
 
     def object(self, pk: Any) -> Any:
         try:
-            found = self.resource.rows(self.actor.user).filter(pk=pk).first()
+            found = self.resource.rows(self.actor.user).filter(**{self.resource.lookup: pk}).first()
         except (ValueError, ValidationError, OverflowError):
             found = None
         if found is None:
@@ -60,6 +60,8 @@ class ResourceView(LoginRequiredMixin, View):
         if verb not in self.resource.verbs:
             raise Http404
         if not self.resource.allows(self.actor.user, verb, obj):
+            if not self.resource.is_governed(verb):
+                raise Http404
             permission, place = self.resource.permission(verb), self.resource.place(obj, verb)
             record_denied(
                 actor=self.actor,
@@ -75,6 +77,8 @@ class ResourceView(LoginRequiredMixin, View):
     def may_create(self) -> bool:
         if "create" not in self.resource.verbs:
             return False
+        if self.resource.own_path:
+            return True
         return visible_scopes(self.actor.user, self.resource.permission("create")).exists()
 
     def context(self, **more: Any) -> dict[str, Any]:
@@ -82,6 +86,16 @@ class ResourceView(LoginRequiredMixin, View):
         if obj := more.get("object"):
             found["object_url"] = self.resource.url(obj)
         return found
+
+
+def shown_once(
+    request: HttpRequest, resource: Resource[Any], obj: Any, secret: str
+) -> HttpResponse:
+    """The page of a secret that has just been made."""
+    context = {"resource": resource, "object": obj, "name": resource.name_of(obj)}
+    facts = list(resource.facts_of(request, obj))
+    context |= {"object_url": resource.url(obj), "secret": secret, "facts": facts}
+    return render(request, "resources/once.html", context)
 
 
 class ListView(ResourceView):
@@ -172,6 +186,7 @@ class DetailView(ResourceView):
                     (action, action.url(obj))
                     for action in resource.actions
                     if resource.allows(user, action.verb, obj)
+                    and (action.when is None or action.when(obj))
                 ],
                 edit_url=resource.url(obj, "edit") if "edit" in resource.verbs else "",
                 delete_url=resource.url(obj, "delete") if "delete" in resource.verbs else "",
@@ -188,12 +203,10 @@ class DetailView(ResourceView):
 class FormView(ResourceView):
     """Create, edit and copy: what was typed stays, problems stand beside their fields."""
 
-    template = "resources/form.html"
-
     def page(self, form: ResourceForm, *, status: int = 200, **more: Any) -> HttpResponse:
         problems = summary(form) if form.is_bound else []
         context = self.context(form=form, sections=form.views(), problems=problems, **more)
-        return render(self.request, self.template, context, status=status)
+        return render(self.request, self.resource.form_template, context, status=status)
 
     def form(self, instance: Any = None, **kwargs: Any) -> ResourceForm:
         data = self.request.POST if self.request.method == "POST" else None
@@ -203,6 +216,8 @@ class FormView(ResourceView):
         return form
 
     def done(self, saved: services.Saved[Any], sentence: str) -> HttpResponse:
+        if secret := self.resource.shown_once(saved.obj):
+            return shown_once(self.request, self.resource, saved.obj, secret)
         messages.success(self.request, f"{sentence} {saved.notice}".strip())
         return redirect(self.resource.url(saved.obj))
 
@@ -223,6 +238,9 @@ class CreateView(FormView):
                 )
             except Refused as refused:
                 form.refuse(refused.problems)
+            except NotAllowed as refusal:
+                form.add_error(None, refusal.sentence)
+                return self.page(form, status=403)
             else:
                 return self.done(saved, f"{self.resource.name_of(saved.obj)} was created.")
         return self.page(form, status=422)
@@ -257,6 +275,9 @@ class EditView(FormView):
         except Refused as refused:
             form.refuse(refused.problems)
             return self.page(form, status=422, object=obj)
+        except NotAllowed as refusal:
+            form.add_error(None, refusal.sentence)
+            return self.page(form, status=403, object=obj)
         except services.Conflict as conflict:
             return self._conflict(form, conflict.current)
         if not saved.changes:
@@ -315,7 +336,7 @@ class DeleteView(ResourceView):
             return self._ask(obj, status=409, found=used.usages)
         except Refused as refused:
             return self._ask(obj, status=409, refused=refused.problems)
-        messages.success(request, f"{name} was deleted.")
+        messages.success(request, f"{name} {self.resource.deleted_word}.")
         return redirect(self.resource.list_url())
 
     def _ask(self, obj: Any, *, status: int = 200, found: Any = None, **more: Any) -> HttpResponse:

@@ -179,6 +179,26 @@ IMAGE_PULL_MINUTES = declare(
         most=1440,
     )
 )
+LIMIT_TO_DEPARTMENT = declare(
+    Declared(
+        key="quota.limit-to-department",
+        label="Limit projects to their department",
+        help="Quotas of projects may not exceed the department’s together."
+        " Off: the page of the department warns.",
+        category="Quota",
+        default=True,
+    )
+)
+CPU_QUOTA = declare(
+    Declared(
+        key="quota.cpu",
+        label="Quotas of CPU cores",
+        help="Shows CPU cores in the quota of departments and projects."
+        " Off hides them where there is no such quota.",
+        category="Quota",
+        default=False,
+    )
+)
 SESSION_HOURS = declare(
     Declared(
         key="security.session-hours",

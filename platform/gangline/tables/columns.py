@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Generic, Literal, TypeVar, cast
 
-from django.db.models import Expression, QuerySet
+from django.db.models import QuerySet
 from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
@@ -67,7 +67,7 @@ class Table(Generic[Row]):
     """Text columns; every word must stand in one of them."""
     search_hint: str = "Search"
     noun: tuple[str, str] = ("row", "rows")
-    expressions: Mapping[str, Expression] = field(default_factory=dict)
+    expressions: Mapping[str, Any] = field(default_factory=dict)
     """Fields that are no columns of the model, computed only where a shown column needs them."""
 
     def chosen(self, names: Sequence[str]) -> tuple[Column[Row], ...]:

@@ -1,8 +1,8 @@
 """Filters declared once on a table: the fields of its page and the API's ``filterBy`` read them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import UUID
@@ -76,6 +76,8 @@ class Filter:
     """Checked row by row, so that SQLite follows the index of the order on long tables."""
     where: Where | None = None
     """The condition, where it is more than a comparison with ``column``."""
+    expands: Callable[[tuple[str, ...]], tuple[str, ...]] | None = None
+    """The choices that the values of an address stand for, where one may stand for several."""
     wire_where: Callable[[str], Q] | None = None
     """The same for one value of ``filterBy``."""
 
@@ -93,7 +95,8 @@ class Filter:
         """Its values in an address: several, or one per field; empty where there are none."""
         if self.kind is Kind.CHOICE:
             parts = ",".join(address.getlist(self.name)).split(",")
-            return tuple(dict.fromkeys(p for part in parts if (p := _clean(part))))[:MOST_VALUES]
+            found = tuple(dict.fromkeys(p for part in parts if (p := _clean(part))))[:MOST_VALUES]
+            return (self.expands(found) or found) if self.expands else found
         values = tuple(_clean(address.get(name, "")) for name in self.fields)
         return values if any(values) else ()
 
@@ -101,7 +104,7 @@ class Filter:
         """Raises BadValue for what cannot be compared."""
         if self.kind is Kind.DATES:
             _day(values[0])
-            _day(values[1])
+            _day(values[1], is_end=True)
         elif self.kind is Kind.NUMBERS:
             _number(values[0])
             _number(values[1])
@@ -138,8 +141,8 @@ class Filter:
             return " ".join(f"{word} {value}" for word, value in words if value)
         if self.kind is not Kind.CHOICE or not choices:
             return ", ".join(values)
-        labels = {value.lower(): label for value, label in choices}
-        return ", ".join(labels.get(value.lower(), "unavailable") for value in values)
+        known = {key.lower(): label for choice in choices for key, label in _keys(choice)}
+        return ", ".join(known.get(value.lower(), "unavailable") for value in values)
 
     def for_clients(self) -> filtering.Filter:
         is_text = self.kind in (Kind.CHOICE, Kind.TEXT) and self.wire_where is None
@@ -174,6 +177,13 @@ def for_clients(wire: str, column: str, kind: Kind = Kind.TEXT) -> Filter:
     return Filter(wire, wire, column, kind, wire=wire, on_page=False)
 
 
+def _keys(choice: tuple[str, str]) -> Iterator[tuple[str, str]]:
+    """A choice is known by its value, and by its words as other pages and people write them."""
+    value, label = choice
+    yield label, label
+    yield value, label
+
+
 def _clean(text: str) -> str:
     return "".join(c for c in text if c.isprintable()).strip()[:LONGEST]
 
@@ -194,7 +204,7 @@ def _day(text: str, *, is_end: bool = False) -> datetime | None:
         if len(text) > len("2026-01-31"):
             return texts.moment(text.replace(" ", "+"))
         day = date.fromisoformat(text) + timedelta(days=is_end)
-        return timezone.make_aware(datetime.combine(day, time()))
+        return timezone.make_aware(datetime.combine(day, time())).astimezone(UTC)
     except (ValueError, OverflowError):
         raise BadValue("a day such as 2026-01-31") from None
 

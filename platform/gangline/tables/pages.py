@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic
+from urllib.parse import urlsplit
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils.safestring import SafeString
 
 from gangline.tables import counts
@@ -27,7 +28,7 @@ class Header:
     @property
     def css(self) -> str:
         width = self.column.width
-        return " ".join(filter(None, (self.column.css, f"col-{width}" if width else "")))
+        return " ".join(filter(None, (self.column.css, f"col-{width or 'free'}")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +191,11 @@ class TablePage(Generic[Row]):
         return self.found.last
 
     @property
+    def has_more(self) -> bool:
+        """Whether more rows fit than are on this page."""
+        return bool(self.found.previous or self.found.next)
+
+    @property
     def previous_url(self) -> str:
         return self._url(before=self.found.previous) if self.found.previous else ""
 
@@ -244,7 +250,7 @@ class TablePage(Generic[Row]):
     def swapped(self) -> str:
         """Ids of what a new filter changes beside the rows, for ``hx-select-oob``."""
         counted = [f"count-{one.filter.name}" for one in self.main_controls]
-        ids = ["table-above", "table-tools", "count-more", "count-filters", *counted]
+        ids = ["table-above", "table-tools", "table-kept", "count-more", "count-filters", *counted]
         return ",".join(f"#{one}" for one in ids)
 
     def _url(self, **changes: str | None) -> str:
@@ -255,7 +261,7 @@ class TablePage(Generic[Row]):
         values = self.query.values.get(one.name, ())
         chosen = {value.lower() for value in values}
         options = [
-            Option(value, label, value.lower() in chosen)
+            Option(value, label, bool({value.lower(), label.lower()} & chosen))
             for value, label in self.choices.get(one.name, one.choices)
         ]
         return Control(one, options, raw, self.query.problems.get(one.name, ""))
@@ -270,10 +276,11 @@ def with_address(
     """
     if request.headers.get("HX-Request") != "true":
         return response
-    current = request.headers.get("HX-Current-URL", "")
-    if current.endswith(page.url):
+    before = QueryDict(urlsplit(request.headers.get("HX-Current-URL", "")).query, mutable=True)
+    after = QueryDict(urlsplit(page.url).query, mutable=True)
+    if before == after:
         response["HX-Push-Url"] = "false"
-    elif request.headers.get("HX-Trigger-Name") == "q" and "q=" in current and page.query.search:
+    elif before.pop("q", None) and after.pop("q", None) and before == after:
         response["HX-Replace-Url"] = page.url
     else:
         response["HX-Push-Url"] = page.url

@@ -71,6 +71,8 @@ class TableQuery(Generic[Row]):
             query.pop(name, None)
             if value:
                 query[name] = value if isinstance(value, str) else ",".join(value)
+        if query.get("sort") == self.table.default_sort:
+            del query["sort"]
         return f"{path}?{query.urlencode(safe=',')}" if query else path
 
 

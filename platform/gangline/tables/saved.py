@@ -1,6 +1,6 @@
 """Saved views of a table: who sees which, and the pages that save and delete them."""
 
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django import forms
@@ -21,6 +21,7 @@ from gangline.scopes.models import Scope, ScopeKind
 from gangline.tables.models import SavedView, SharedWith
 
 _NOT_SAVED = ("after", "before", "up", "down", "view")
+_INPUT = {"class": "input"}
 _pages: dict[str, str] = {}
 
 
@@ -36,24 +37,31 @@ def visible(user: User, table: str) -> QuerySet[SavedView]:
     return SavedView.objects.filter(Q(owner=user) | shared, table=table)
 
 
+class _ProjectField(forms.ModelChoiceField):  # type: ignore[type-arg]  # not generic at run time
+    def label_from_instance(self, obj: Scope) -> str:
+        return obj.name
+
+
 class SavedViewForm(forms.ModelForm):  # type: ignore[type-arg]  # not generic at run time
     """Name and audience; what it shows comes from the address of the page."""
 
-    scope = forms.ModelChoiceField(
-        Scope.objects.none(), required=False, label="Project", empty_label="–"
+    scope = _ProjectField(
+        Scope.objects.none(),
+        required=False,
+        label="Project",
+        empty_label="–",
+        widget=forms.Select(attrs=_INPUT),
     )
 
     class Meta:
         model = SavedView
         fields = ("name", "shared", "scope")
+        widgets = {"name": forms.TextInput(_INPUT), "shared": forms.Select(attrs=_INPUT)}
 
     def __init__(self, user: User, *arguments: Any, **more: Any) -> None:
         super().__init__(*arguments, **more)
         seen = visible_scopes(user, Permission.PROJECT_VIEW).filter(kind=ScopeKind.PROJECT)
-        scope = self.fields["scope"]
-        assert isinstance(scope, forms.ModelChoiceField)  # noqa: S101  declared above
-        scope.queryset = seen.order_by("name")
-        scope.label_from_instance = lambda one: one.name  # type: ignore[method-assign]
+        cast(_ProjectField, self.fields["scope"]).queryset = seen.order_by("name")
 
     def clean(self) -> dict[str, Any]:
         found: dict[str, Any] = super().clean() or {}

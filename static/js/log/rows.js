@@ -23,12 +23,22 @@ const write = (place, parts) => {
   }
 };
 
+/** The time of day where the reader is; the title keeps the stamp of the line. @param {HTMLElement} time */
+export const localise = (time) => {
+  const at = new Date(time.title);
+  if (Number.isNaN(at.getTime())) return;
+  const two = (/** @type {number} */ n) => String(n).padStart(2, "0");
+  const rest = /\.\d{3}/.exec(time.textContent ?? "")?.[0] ?? "";
+  time.textContent = `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}${rest}`;
+};
+
 /** @param {Row} row @param {string} whole address that gives a whole line */
 export const rowOf = (row, whole) => {
   const li = element("li", "", row.kind);
   li.dataset.id = row.id;
   const time = element("time", row.time);
   time.title = row.stamp;
+  localise(time);
   const text = element("span", "", "log-text");
   write(text, row.parts);
   li.append(time, element("span", row.pod, `src ${row.tone}`), text);

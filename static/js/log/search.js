@@ -86,6 +86,7 @@ export class LogSearch {
       head.append(" ", on);
     }
     this.found.replaceChildren(...(head.textContent ? [head] : []), list);
+    for (const button of this.bar.querySelectorAll("button")) button.hidden = !this.hits.length;
     if (this.text && !this.hits.length) this.toggle(true);
   }
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from gangline.drivers.kubernetes.client import Answer
 from gangline.drivers.kubernetes.kinds import KINDS
@@ -14,11 +15,18 @@ from tests.drivers.kubernetes import goldens
 from tests.drivers.kubernetes.goldens import SAME, Case
 
 pytestmark = pytest.mark.needs_kubernetes
-GOLDEN = {case.name for case in goldens.cases()}
-CASES = [
-    pytest.param(case, id=case.name, marks=() if case.name in GOLDEN else pytest.mark.thorough)
-    for case in goldens.combinations()
-]
+
+
+def cases(more_than: int) -> list[ParameterSet]:
+    """Combinations of more than so many objects; those without a golden file run thoroughly."""
+    golden = {case.name for case in goldens.cases()}
+    return [
+        pytest.param(case, id=case.name, marks=() if case.name in golden else pytest.mark.thorough)
+        for case in goldens.combinations()
+        if len(case.objects()) > more_than
+    ]
+
+
 RESOURCES = {
     (resource.api_version, resource.kind): resource
     for resource in (
@@ -50,7 +58,7 @@ ADD_ONS = {"volcano": "volcano", "native": "native-gang"}
 """What a bed needs so that it serves the objects of a scheduler."""
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", cases(0))
 def test_the_job_is_taken_and_nothing_of_it_is_dropped(case: Case, send: Send) -> None:
     job = case.objects()[0]
     answer = send(job)
@@ -59,7 +67,7 @@ def test_the_job_is_taken_and_nothing_of_it_is_dropped(case: Case, send: Send) -
 
 
 @pytest.mark.usefixtures("bed")
-@pytest.mark.parametrize("case", [one for one in CASES if len(one.values[0].objects()) > 1])
+@pytest.mark.parametrize("case", cases(1))
 def test_what_belongs_to_it_is_taken(case: Case, bed_with: Callable[[str], Bed]) -> None:
     bed = bed_with(ADD_ONS.get(case.scheduler, ""))
     with bed.namespace() as namespace:

@@ -8,7 +8,6 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from gangline.access.services import give
 from gangline.audit.models import AuditEntry
 from gangline.clusters import connections
 from gangline.clusters.models import Cluster, ConnectionCheck, Credential, Orphan
@@ -16,8 +15,8 @@ from gangline.clusters.services import store_health
 from gangline.db.clock import db_now
 from gangline.db.models import SystemNotice
 from gangline.drivers.facts import Health
-from gangline.organization import services
 from gangline.organization.models import Project
+from gangline.people.services import give
 from gangline.resources.services import make
 from gangline.scopes.models import Scope
 from tests.support.connected import Post, seen
@@ -73,7 +72,7 @@ def test_settings_are_changed_and_audited(world: World, post: Post, lab: Cluster
         ({"name": "this-machine"}, "There is already a cluster this-machine. Choose another name."),
         ({"scheduler": "kai"}, "KAI Scheduler cannot be chosen. Not there: the cluster does not"),
         ({"gpu": "amd.com/gpu/x"}, "GPU resource must be a resource that counts GPUs"),
-        ({"unreachable": "explode"}, "Choose whether trainings wait or are refused."),
+        ({"unreachable": "explode"}, "Choose whether workloads wait or are refused."),
     ],
 )
 def test_what_is_wrong_is_said_and_changes_nothing(
@@ -111,7 +110,7 @@ def test_only_those_who_manage_the_cluster_change_it(
     world: World, post: Post, lab: Cluster
 ) -> None:
     department = make("department", cluster=lab, name="far")
-    project = services.create_project(actor=None, department=department, name="away")
+    project = make("project", department=department, name="away")
     give(actor=None, user=world.people["stranger"], role="researcher", scope=project.scope)
     for page in ("settings", "credential", "remove"):
         answer = post(f"/clusters/{lab.pk}/{page}", "stranger", **wanted(lab, name="x"))
@@ -154,7 +153,7 @@ def test_the_list_and_the_page_say_how_a_cluster_is(world: World, lab: Cluster) 
     for page in said():
         assert "Not connected" in page
         assert "Not reachable" not in page
-    assert "1 step failed; 8 were not looked at." in said()[1]
+    assert "1 step failed; 8 were not checked." in said()[1]
 
 
 def test_old_news_are_told_where_workloads_are_shown(world: World, lab: Cluster) -> None:
@@ -282,7 +281,7 @@ def test_projects_and_trainings_are_forgotten_only_when_a_person_says_so(
     world: World, post: Post, lab: Cluster
 ) -> None:
     department = make("department", cluster=lab, name="far")
-    project = services.create_project(actor=None, department=department, name="away")
+    project = make("project", department=department, name="away")
     running = _workload(world, project, "runs", "Running")
     ended = _workload(world, project, "ended", "Completed")
     logs = Path(settings.GANGLINE.data_dir) / "logs" / str(ended.pk)
@@ -290,7 +289,7 @@ def test_projects_and_trainings_are_forgotten_only_when_a_person_says_so(
     address = f"/clusters/{lab.pk}/remove"
     page = seen(world, address)
     assert "Forget 1 project and 2 workloads" in page
-    assert "Leave 1 training that has not ended" in page
+    assert "Leave 1 workload that has not ended" in page
     for ticked in ({}, {"forget": "1"}, {"leave": "1"}):
         answer = post(address, name="lab", **ticked)
         assert answer.status_code == 409

@@ -41,6 +41,8 @@ INSTALLED_APPS = [
     "gangline.clusters",
     "gangline.organization",
     "gangline.access",
+    "gangline.people",
+    "gangline.programs",
     "gangline.policies",
     "gangline.forms",
     "gangline.tables",

@@ -160,16 +160,6 @@ def crumbs(*parts: str) -> SafeString:
     return _draw("crumbs", parts=pairs)
 
 
-@register.simple_tag
-def pager(
-    shown: int, total: object = "", previous_url: str = "", next_url: str = "", label: str = "Pages"
-) -> SafeString:
-    """{% pager 50 "1 000+" previous_url next_url %}"""
-    return _draw(
-        "pager", shown=shown, total=total, previous_url=previous_url, next_url=next_url, label=label
-    )
-
-
 @register.simple_block_tag
 def dialog(content: str, id: str = "", title: str = "") -> SafeString:
     """{% dialog id="why" title="Why?" %}…{% enddialog %}; open it with {% opens "why" %}."""

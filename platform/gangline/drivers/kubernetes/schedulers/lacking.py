@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from django.utils.text import get_text_list
-
 from gangline.drivers.kubernetes import labels, quantities
+from gangline.lib.texts import listed
 
 from .room import Amounts, Room, requests
 
@@ -79,8 +78,8 @@ def never(room: Room, demands: Sequence[Demand]) -> str:
     has = "the cluster has" if usable == room else "the nodes that it may use have"
     beyond = [(r, asked) for r, asked in _totals(demands) if asked > usable.total(r)]
     if beyond:
-        needs = get_text_list([quantities.in_words(r, asked) for r, asked in beyond], "and")
-        there = get_text_list([_all_of(usable, r) for r, _ in beyond], "and")
+        needs = listed([quantities.in_words(r, asked) for r, asked in beyond])
+        there = listed([_all_of(usable, r) for r, _ in beyond])
         return f"the workload needs {needs}, and {has} {there} in all"
     for demand in demands:
         nodes = fitting[id(demand)].nodes

@@ -8,11 +8,10 @@ https://volcano.sh/en/docs/podgroup/ and https://volcano.sh/en/docs/queue/
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from django.utils.text import get_text_list
-
 from gangline.drivers.kubernetes import quantities, sharing
 from gangline.drivers.kubernetes.resources import Resource
 from gangline.drivers.kubernetes.wording import sentence
+from gangline.lib.texts import listed
 
 from .base import (
     TOPOLOGY,
@@ -145,9 +144,7 @@ def _beyond(group: Mapping[str, Any], queues: Sequence[Mapping[str, Any]]) -> st
         ]
         if beyond:
             has, needs = (
-                get_text_list(
-                    [quantities.in_words(r, quantities.amount(of[r])) for r in beyond], "and"
-                )
+                listed([quantities.in_words(r, quantities.amount(of[r])) for r in beyond])
                 for of in (limits, wanted)
             )
             return f"queue {name} is limited to {has}, and the workload needs {needs}"

@@ -1,0 +1,1 @@
+"""Users, groups, roles and access rules: their pages and their API."""

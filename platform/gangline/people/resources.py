@@ -1,0 +1,376 @@
+"""Users, groups, roles and access rules as resources."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from django.core.exceptions import ValidationError
+from django.db.models import Count, Model, QuerySet, Value
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest
+from django.urls import reverse
+from django.utils.text import slugify
+
+from gangline.access.actor import Actor
+from gangline.access.grants import can, roles_by_key, rules_of
+from gangline.access.models import AccessRule, CustomRole, Group
+from gangline.access.permissions import Permission
+from gangline.access.roles import ROLES
+from gangline.access.services import (
+    an_administrator_stays,
+    need_to_change_role,
+    need_to_give,
+    subjects,
+)
+from gangline.accounts.models import User
+from gangline.accounts.services import deactivate, rights_changed
+from gangline.db.clock import db_now
+from gangline.resources.models import TreeNode
+from gangline.resources.registry import Uses, get, register, register_panel, register_usage
+from gangline.resources.resource import Action, Nav, Panel, Resource, Wire
+from gangline.web import components
+
+from . import tables
+from .selectors import matrix, place_words, role_labels
+from .services import set_groups, set_members
+
+M = TypeVar("M", bound=Model)
+
+
+NEVER = datetime(1970, 1, 1, tzinfo=UTC)
+"""In place of the last sign-in of who has not come yet: the order needs a time."""
+
+
+class TenantWide(Resource[M]):
+    """Belongs to the installation: changed from there."""
+
+    scope_path = ""
+    seen_from_anywhere = True
+    related = ("created_by", "updated_by")
+
+
+def rules_panel(request: HttpRequest, rules: QuerySet[AccessRule]) -> dict[str, Any]:
+    """Rules as a small table, with the links that the person may follow."""
+    visible = set(get("access_rule").visible(actor_user(request)).values_list("pk", flat=True))
+    labels = role_labels()
+    rows = rules.select_related("user", "group", "scope").order_by("scope__kind", "role")
+    return {
+        "rows": [
+            {
+                "rule": rule,
+                "role": labels.get(rule.role, rule.role),
+                "place": place_words(rule.scope),
+                "url": get("access_rule").url(rule) if rule.pk in visible else "",
+            }
+            for rule in rows[:200]
+        ]
+    }
+
+
+def actor_user(request: HttpRequest) -> User:
+    if not isinstance(request.user, User):
+        raise TypeError("a page for people who are signed in")
+    return request.user
+
+
+class Users(TenantWide[User]):
+    model = User
+    key = "user"
+    path = "users"
+    lookup = "uid"
+    name_field = "username"
+    icon = "users"
+    lede = "Everyone who can sign in. What they may do comes from access rules."
+    empty_text = "Invite people by a link with which they choose a password."
+    delete_word = "Deactivate"
+    deleted_word = "was deactivated"
+    delete_text = (
+        "Sessions and tokens stop working at once. Workloads go on, and rights come back with"
+        " the account when it is activated again."
+    )
+    form = "gangline.people.forms.UserForm"
+    nav = Nav(group="Access", icon="user", order=10)
+    table = tables.USERS
+    wire = Wire(
+        path="users",
+        serializer="gangline.people.serializers.UserSerializer",
+        viewset="gangline.people.api.UserViewSet",
+        methods=frozenset({"list", "count", "create", "get", "delete"}),
+        lookup="uid",
+    )
+    panels = (
+        Panel(
+            title="What they may do",
+            template="people/rules.html",
+            context=lambda request, user: rules_panel(request, rules_of(user)),
+        ),
+    )
+    actions = (
+        Action(
+            label="New sign-in link",
+            icon="link",
+            url=lambda user: reverse("user-link", args=[user.uid]),
+            when=lambda user: user.is_active,
+            asks=True,
+        ),
+        Action(
+            label="Sign out",
+            icon="logout",
+            url=lambda user: reverse("user-sign-out", args=[user.uid]),
+            when=lambda user: user.is_active,
+            asks=True,
+        ),
+        Action(
+            label="Activate",
+            icon="check",
+            url=lambda user: reverse("user-activate", args=[user.uid]),
+            when=lambda user: not user.is_active,
+            asks=True,
+        ),
+    )
+
+    def visible(self, user: User) -> QuerySet[User]:
+        return super().visible(user).filter(kind=User.Kind.PERSON)
+
+    def rows(self, user: User) -> QuerySet[User]:
+        rows = (
+            super()
+            .rows(user)
+            .annotate(
+                group_count=Count("memberships"), seen_at=Coalesce("last_login", Value(NEVER))
+            )
+        )
+        return rows.prefetch_related("member_of")
+
+    def allows(self, user: User, verb: str, obj: User) -> bool:
+        return (verb != "delete" or obj.is_active) and super().allows(user, verb, obj)
+
+    def facts_of(self, request: HttpRequest, obj: User) -> Iterable[tuple[str, Any]]:
+        yield "State", tables.user_state(obj)
+        yield "Full name", obj.full_name
+        yield "Email", obj.email
+        yield "Groups", ", ".join(sorted(group.name for group in obj.member_of.all()))
+        yield "Last sign-in", components.time_ago(obj.last_login) if obj.last_login else "never"
+
+    def check(self, obj: User, *, actor: Actor | None, before: User | None) -> None:
+        mail = User.objects.exclude(pk=obj.pk).filter(email__iexact=obj.email)
+        if obj.email and mail.exists():
+            raise ValidationError({"email": ValidationError("Another user has it.", "unique")})
+
+    def snapshot(self, obj: User) -> dict[str, Any]:
+        names = obj.memberships.values_list("group__name", flat=True).order_by("group__name")
+        return {
+            "username": obj.username,
+            "full_name": obj.full_name,
+            "email": obj.email,
+            "groups": list(names),
+        }
+
+    def save_parts(self, obj: User, parts: Mapping[str, Any], *, actor: Actor | None) -> None:
+        if "groups" in parts:
+            set_groups(obj, parts["groups"], actor=actor)
+
+    def delete(self, obj: User, *, actor: Actor | None) -> None:
+        with an_administrator_stays():
+            deactivate(obj)
+
+
+class Groups(TenantWide[Group]):
+    model = Group
+    key = "group"
+    path = "groups"
+    icon = "users"
+    lede = "People who get the same roles. A rule for a group holds for each of its members."
+    empty_text = "With a group, one access rule is enough for a whole team."
+    form = "gangline.people.forms.GroupForm"
+    nav = Nav(group="Access", icon="users", order=20)
+    delete_text = "Its members keep what they have by other rules."
+    table = tables.GROUPS
+    wire = Wire(
+        path="groups",
+        envelope="groups",
+        serializer="gangline.people.serializers.GroupSerializer",
+    )
+    panels = (
+        Panel(
+            title="Members",
+            template="people/members.html",
+            context=lambda request, group: {
+                "rows": [
+                    (user, get("user").url(user)) for user in group.members.order_by("username")
+                ]
+            },
+        ),
+        Panel(
+            title="What they may do",
+            template="people/rules.html",
+            context=lambda request, group: rules_panel(request, group.access_rules.all()),
+        ),
+    )
+
+    def rows(self, user: User) -> QuerySet[Group]:
+        return super().rows(user).annotate(member_count=Count("memberships"))
+
+    def facts_of(self, request: HttpRequest, obj: Group) -> Iterable[tuple[str, Any]]:
+        yield "From", obj.get_source_display()
+
+    def snapshot(self, obj: Group) -> dict[str, Any]:
+        names = obj.memberships.values_list("user__username", flat=True)
+        return super().snapshot(obj) | {"members": sorted(names)}
+
+    def save_parts(self, obj: Group, parts: Mapping[str, Any], *, actor: Actor | None) -> None:
+        if "members" in parts:
+            set_members(obj, parts["members"], actor=actor)
+
+    def delete(self, obj: Group, *, actor: Actor | None) -> None:
+        set_members(obj, (), actor=actor)
+        obj.delete()
+
+
+class Roles(TenantWide[CustomRole]):
+    model = CustomRole
+    key = "role"
+    path = "roles"
+    icon = "tag"
+    form = "gangline.people.forms.RoleForm"
+    form_template = "people/role_form.html"
+    nav = Nav(group="Access", icon="tag", order=30)
+    table = tables.ROLE_TABLE
+    wire = Wire(
+        path="authorization/roles",
+        serializer="gangline.people.serializers.RoleSerializer",
+        viewset="gangline.people.api.RoleViewSet",
+        methods=frozenset({"list", "create", "get", "put", "delete"}),
+        is_paged=False,
+    )
+    panels = (
+        Panel(
+            title="What it allows",
+            template="people/matrix.html",
+            context=lambda request, role: {"rows": list(matrix(role.permissions))},
+        ),
+    )
+
+    def facts_of(self, request: HttpRequest, obj: CustomRole) -> Iterable[tuple[str, Any]]:
+        yield "Kind", "Made here"
+
+    def check(self, obj: CustomRole, *, actor: Actor | None, before: CustomRole | None) -> None:
+        obj.permissions = sorted(obj.permissions)
+        if obj.name.casefold() in {role.label.casefold() for role in ROLES.values()}:
+            raise ValidationError(
+                {"name": ValidationError("A built-in role has this name.", "unique")}
+            )
+        if before is None:
+            obj.key = _new_key(obj.name)
+        else:
+            need_to_change_role(actor, before, obj.permissions)
+
+    def snapshot(self, obj: CustomRole) -> dict[str, Any]:
+        return super().snapshot(obj) | {"permissions": list(obj.permissions)}
+
+    def saved(self, obj: CustomRole, *, actor: Actor | None, changes: Mapping[str, Any]) -> None:
+        if "permissions" in changes:
+            rights_changed(*subjects(AccessRule.objects.filter(role=obj.key)))
+
+
+def _new_key(name: str) -> str:
+    """What rules name the role by: no other has had it."""
+    base, number = slugify(name)[:36] or "role", 1
+    key = base
+    while key in ROLES or CustomRole.objects.filter(key=key).exists():
+        number += 1
+        key = f"{base}-{number}"
+    return key
+
+
+class AccessRules(Resource[AccessRule]):
+    model = AccessRule
+    key = "access_rule"
+    path = "access-rules"
+    icon = "key"
+    name_field = "subject"
+    lede = "Who has which role where. A rule holds in its place and everything below it."
+    empty_text = "A rule gives a user or a group a role in a project, a department or everywhere."
+    verbs = frozenset({"view", "create", "delete"})
+    form = "gangline.people.forms.AccessRuleForm"
+    nav = Nav(group="Access", icon="key", order=40)
+    related = ("user", "group", "scope__parent__parent__parent", "created_by")
+    delete_text = "Who has it by this rule alone loses it at once. What runs is not touched."
+    links = (("Check access", "access-check", "info-circle"),)
+    table = tables.ACCESS_RULES
+    wire = Wire(
+        path="authorization/access-rules",
+        envelope="accessRules",
+        serializer="gangline.people.serializers.AccessRuleSerializer",
+        viewset="gangline.people.api.AccessRuleViewSet",
+        methods=frozenset({"list", "count", "create", "get", "delete"}),
+        is_paged=False,
+    )
+
+    def name_of(self, obj: AccessRule) -> str:
+        return tables.rule_name(obj)
+
+    def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:
+        return {"role": sorted(role_labels().items(), key=lambda one: one[1])}
+
+    def rows(self, user: User) -> QuerySet[AccessRule]:
+        return tables.described(super().rows(user))
+
+    def facts_of(self, request: HttpRequest, obj: AccessRule) -> Iterable[tuple[str, Any]]:
+        yield "Who", tables.subject_cell(obj)
+        yield "Role", role_labels().get(obj.role, obj.role)
+        yield "Where", place_words(obj.scope)
+
+    def check(self, obj: AccessRule, *, actor: Actor | None, before: AccessRule | None) -> None:
+        if obj.role not in roles_by_key([obj.role]):
+            raise ValidationError(
+                {"role": ValidationError("There is no such role.", "unknown", {"value": obj.role})}
+            )
+        if obj.user is not None and not obj.user.is_active:
+            raise ValidationError({"user": ValidationError("is deactivated.", "inactive")})
+        need_to_give(actor, obj.role, obj.scope)
+        obj.created_at, obj.created_by = db_now(), actor.user if actor else None
+
+    def saved(self, obj: AccessRule, *, actor: Actor | None, changes: Mapping[str, Any]) -> None:
+        rights_changed(*subjects([obj]))
+
+    def delete(self, obj: AccessRule, *, actor: Actor | None) -> None:
+        need_to_give(actor, obj.role, obj.scope)
+        with an_administrator_stays():
+            rights_changed(*subjects([obj]))
+            AccessRule.objects.filter(pk=obj.pk).delete()
+
+
+for resource in (Users(), Groups(), Roles(), AccessRules()):
+    register(resource)
+
+
+def _rules(rules: QuerySet[AccessRule]) -> Uses:
+    rule = get("access_rule")
+    return Uses("access rule", rules, rule.visible, rule.url)
+
+
+def _members(request: HttpRequest, node: TreeNode) -> dict[str, Any] | None:
+    """Who has a role in a department or project; to who may see rules there."""
+    user, scope = actor_user(request), node.scope
+    if not can(user, Permission.ACCESS_RULE_VIEW, scope):
+        return None
+    rules = scope.access_rules.select_related("user", "group", "created_by").order_by("pk")
+    labels = role_labels()
+    may = can(user, Permission.ACCESS_RULE_CREATE, scope)
+    return {
+        "rows": [
+            (rule, labels.get(rule.role, rule.role), get("access_rule").url(rule, "delete"))
+            for rule in rules[:200]
+        ],
+        "may": may,
+        "add": f"{reverse('access_rule-create')}?scope={scope.pk}" if may else "",
+    }
+
+
+for key in ("department", "project"):
+    register_panel(
+        key, Panel(title="Members", template="people/place_members.html", context=_members)
+    )
+register_usage(Group, lambda group: _rules(group.access_rules.all()))
+register_usage(CustomRole, lambda role: _rules(AccessRule.objects.filter(role=role.key)))

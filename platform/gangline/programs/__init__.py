@@ -1,0 +1,1 @@
+"""How programs sign in: service accounts, and access keys of people."""

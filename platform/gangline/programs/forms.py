@@ -1,0 +1,36 @@
+"""Forms of service accounts and access keys."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+
+from gangline.resources.forms import ResourceForm
+
+from .models import AccessKey, ServiceAccount
+
+
+class ServiceAccountForm(ResourceForm):
+    not_edited = frozenset({"name"})
+    enabled = forms.BooleanField(
+        label="Enabled", required=False, help_text="While it is off, nothing can sign in with it."
+    )
+
+    class Meta:
+        model = ServiceAccount
+        fields = ("name",)
+
+    def prepare(self) -> None:
+        if self.is_edit:
+            self.initial["enabled"] = self.instance.user.is_active
+        else:
+            del self.fields["enabled"]
+
+    def parts(self) -> Mapping[str, Any]:
+        return {name: self.cleaned_data[name] for name in ("enabled",) if name in self.fields}
+
+
+class AccessKeyForm(ResourceForm):
+    class Meta:
+        model = AccessKey
+        fields = ("name",)

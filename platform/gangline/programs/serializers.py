@@ -1,0 +1,49 @@
+"""How the API writes and reads service accounts and access keys."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework import serializers
+
+from gangline.resources.api import ResourceSerializer
+
+from .models import AccessKey, ServiceAccount
+
+TENANT = "1"
+"""One installation is one tenant."""
+
+
+class ServiceAccountSerializer(ResourceSerializer):
+    id = serializers.UUIDField(source="client_id", read_only=True)
+    created_by = serializers.CharField(source="created_by.username", default="", read_only=True)
+    updated_at = serializers.DateTimeField(source="changed_at", read_only=True)
+    enabled = serializers.BooleanField(source="user.is_active", required=False)
+    tenant_id = serializers.SerializerMethodField("tenant_of")
+    last_login = serializers.DateTimeField(source="last_used_at", read_only=True)
+
+    class Meta:
+        model = ServiceAccount
+        fields = (
+            "id", "client_id", "name", "created_by", "created_at", "updated_at", "enabled",
+            "tenant_id", "last_login",
+        )  # fmt: skip
+        fixed = ("name",)
+
+    def parts(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        user = dict(data).get("user", {})
+        if isinstance(data, dict):
+            data.pop("user", None)
+        return {"enabled": user["is_active"]} if "is_active" in user else {}
+
+    def tenant_of(self, row: ServiceAccount) -> str:
+        return TENANT
+
+
+class AccessKeySerializer(ResourceSerializer):
+    id = serializers.UUIDField(source="client_id", read_only=True)
+    created_by = serializers.CharField(source="user.username", read_only=True)
+    last_login = serializers.DateTimeField(source="last_used_at", read_only=True)
+
+    class Meta:
+        model = AccessKey
+        fields = ("id", "client_id", "name", "created_by", "created_at", "last_login")
