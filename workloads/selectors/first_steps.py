@@ -8,6 +8,8 @@ from assets.selectors.templates import usable_templates
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.organization.selectors import visible_projects
+from gangline.settings.catalogue import QUICK_START
+from gangline.settings.values import value_of
 from workloads.models import Draft, Workload
 from workloads.selectors import listing
 
@@ -47,8 +49,8 @@ def _looked(user: User, sample: Template) -> bool:
 
 
 def first_steps(user: User) -> FirstSteps | None:
-    """None when there is no sample to start from, or it was put away."""
-    if user.preferences.get(HIDDEN):
+    """None when there is no sample to start from, or it was put away or switched off."""
+    if user.preferences.get(HIDDEN) or not value_of(QUICK_START):
         return None
     sample = sample_template(user)
     if sample is None:

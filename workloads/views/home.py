@@ -60,7 +60,7 @@ def hide_first_steps(request: HttpRequest) -> HttpResponse:
     hides = "show" not in request.POST
     prefer(actor_of(request, "form").user, **{HIDDEN: hides})
     if hides:
-        messages.info(request, "First steps dismissed. Settings can bring them back.")
+        messages.info(request, "First steps dismissed. Show them again under API tokens.")
     return redirect("home")
 
 

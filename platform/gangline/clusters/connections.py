@@ -18,6 +18,8 @@ from gangline.drivers.facts import Facts, FrameworkOffer, Runtime
 from gangline.drivers.kind import Settings, Site, Unconnectable
 from gangline.drivers.registry import DRIVERS
 from gangline.lib.paths import RESOURCES
+from gangline.settings.catalogue import LOG_BYTES
+from gangline.settings.values import value_of
 
 from . import credentials
 from .models import Cluster
@@ -77,6 +79,7 @@ def _configuration(cluster: Cluster) -> dict[str, Any]:
     return {
         **cluster.config,
         "credential": cluster.credential_at,
+        "logCap": value_of(LOG_BYTES),
         "scheduler": cluster.engine.scheduler(connection, facts),
         "gpu": cluster.engine.gpu(connection, facts),
     }
@@ -162,7 +165,7 @@ def site() -> Site:
             own.append((parts.hostname, parts.port or _PORTS.get(parts.scheme, 0)))
     return Site(
         data_dir=known.data_dir,
-        log_cap=known.log_cap_bytes,
+        log_cap=value_of(LOG_BYTES),
         networks=tuple(known.cluster_addresses),
         own=tuple(own),
         declared_gpus=known.local_gpus,

@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
             name='AuditEntry',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('at', models.DateTimeField(db_index=True)),
+                ('at', models.DateTimeField()),
                 ('actor_name', models.CharField(max_length=150)),
                 ('channel', models.CharField(max_length=12)),
                 ('action', models.CharField(max_length=60)),
@@ -36,7 +36,9 @@ class Migration(migrations.Migration):
                 ('scope', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, to='scopes.scope')),
             ],
             options={
-                'indexes': [models.Index(fields=['object_type', 'object_id', 'at'], name='audit_by_object')],
+                'verbose_name': 'audit log entry',
+                'verbose_name_plural': 'audit log',
+                'indexes': [models.Index(fields=['at', 'id'], name='audit_by_time'), models.Index(fields=['actor_name', 'at'], name='audit_by_actor'), models.Index(fields=['action', 'at'], name='audit_by_action'), models.Index(fields=['object_type', 'object_id', 'at'], name='audit_by_object')],
             },
         ),
     ]
