@@ -57,11 +57,10 @@ def run() -> list[Row]:
 def prepare(path: str) -> dict[str, str]:
     """Inside: the bed as a cluster with a project on it."""
     from bench import organisation
-    from gangline.organization import services
 
     cluster = organisation.connect(kubernetes_bed.access(path, "restricted"))
     department = make("department", cluster=cluster, name="research")
-    project = services.create_project(actor=None, department=department, name="vision")
+    project = make("project", department=department, name="vision")
     return {"cluster": str(cluster.pk), "project": str(project.pk)}
 
 

@@ -15,7 +15,6 @@ from gangline.clusters.models import Cluster
 from gangline.clusters.services import create_cluster, refresh
 from gangline.db.clock import db_now
 from gangline.drivers.kubernetes.access import Access
-from gangline.organization import services
 from gangline.organization.models import Project
 from gangline.people.services import give
 from gangline.policies.models import Policy
@@ -81,8 +80,8 @@ def make(access: Access | None = None) -> Organisation:
         for number in range(DEPARTMENTS)
     ]
     projects = [
-        services.create_project(
-            actor=None, department=departments[number % DEPARTMENTS], name=f"project-{number:02}"
+        resources.make(
+            "project", department=departments[number % DEPARTMENTS], name=f"project-{number:02}"
         )
         for number in range(PROJECTS)
     ]

@@ -57,7 +57,7 @@ def submission(
             "RUNAI_JOB_UUID": uid,
             "RUNAI_PROJECT": project.name,
         },
-        queue=project.queue,
+        queue=project.own_queue,
     )
 
 

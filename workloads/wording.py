@@ -11,7 +11,9 @@ from gangline.lib.sizes import bytes_in_words
 
 CPUS, MEMORY, GPUS = "cpus", "memory", "gpus"
 SLOTS_NEVER, SLOTS_WAIT, SLOTS_BEHIND = "slots.never", "slots.wait", "slots.behind"
+QUOTA_NEVER, QUOTA_WAIT = "quota.never", "quota.wait"
 RETRY, MOVED, CLUSTER = "retry.pause", "moved.pause", "cluster.answer"
+RECLAIMED, PREEMPTED = "quota.reclaimed", "quota.preempted"
 MANY_AHEAD = 20
 _TIMES = {1: "once", 2: "twice"}
 
@@ -87,6 +89,8 @@ def _wait(params: Mapping[str, Any]) -> str:
         for resource, needs, free, total in params["lacking"]
     ]
     place = f" Number {params['ahead'] + 1} in the queue." if params["ahead"] else ""
+    if params.get("claims"):
+        place += " Workloads over their quota make room."
     return f"Needs {get_text_list(parts, 'and')}.{place}"
 
 
@@ -105,6 +109,18 @@ def _behind(params: Mapping[str, Any]) -> str:
     who = params.get("name") or "a workload"
     needs = get_text_list([amount(resource, much) for resource, much in params["needs"]], "and")
     return f"Number {ahead + 1} in the queue, behind {who} (needs {needs})."
+
+
+def _quota_never(params: Mapping[str, Any]) -> str:
+    needs = get_text_list([amount(r, needs) for r, needs, _ in params["lacking"]], "and")
+    may = get_text_list([amount(r, may) for r, _, may in params["lacking"]], "and")
+    return f"Needs {needs}; {params['of']} may use {may}."
+
+
+def _quota_wait(params: Mapping[str, Any]) -> str:
+    ((resource, needs, used, may),) = params["lacking"]
+    held = _of(resource, used, may)
+    return f"Needs {amount(resource, needs)}; {params['of']} uses {held} that it may."
 
 
 def _retry(params: Mapping[str, Any]) -> str:
@@ -128,6 +144,10 @@ _WORDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     SLOTS_NEVER: _never,
     SLOTS_WAIT: _wait,
     SLOTS_BEHIND: _behind,
+    QUOTA_NEVER: _quota_never,
+    QUOTA_WAIT: _quota_wait,
+    RECLAIMED: lambda params: "A workload within its quota needs the slots.",
+    PREEMPTED: lambda params: "Another project claimed the quota that the slots are of.",
     RETRY: _retry,
     MOVED: _moved,
     CLUSTER: lambda params: str(params["text"]),

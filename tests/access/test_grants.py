@@ -21,13 +21,13 @@ from gangline.accounts.models import User
 from gangline.accounts.services import create_user, deactivate
 from gangline.clusters.services import create_cluster
 from gangline.db.clock import db_now
-from gangline.organization import services
+from gangline.lib.problems import Refused
 from gangline.organization.models import Project
 from gangline.organization.selectors import visible_projects
 from gangline.people.services import give
 from gangline.resources.services import make
 from gangline.scopes.models import Scope
-from gangline.scopes.services import NameRefused, found
+from gangline.scopes.services import found
 from tests.support.people import make_group, make_role
 from tests.support.world import World
 
@@ -43,7 +43,7 @@ def forest() -> list[Scope]:
         for d in ("one", "two"):
             department = make("department", cluster=cluster, name=d)
             for p in ("a", "b"):
-                services.create_project(actor=None, department=department, name=f"{d}-{p}")
+                make("project", department=department, name=f"{d}-{p}")
     return list(Scope.objects.order_by("pk"))
 
 
@@ -136,7 +136,7 @@ def test_every_permission_belongs_to_an_entity_and_a_role() -> None:
 
 def test_names_of_the_tree_are_checked(world: World) -> None:
     for name in ("Vision", "a_b", "", "x" * 52, "kube-system", "default"):
-        with pytest.raises(NameRefused):
-            services.create_project(actor=None, department=world.department, name=name)
-    with pytest.raises(NameRefused, match="already a project vision"):
-        services.create_project(actor=None, department=world.department, name="vision")
+        with pytest.raises(Refused):
+            make("project", department=world.department, name=name)
+    with pytest.raises(Refused, match="project of this name already"):
+        make("project", department=world.department, name="vision")

@@ -15,7 +15,6 @@ from gangline.audit.models import AuditEntry
 from gangline.clusters import checks, connections, credentials
 from gangline.clusters.connecting import SHOW_CONFIG, SHOW_CONFIG_NARROW, as_pem
 from gangline.clusters.models import Cluster, ConnectionCheck, Credential
-from gangline.organization import services
 from gangline.people.services import give
 from gangline.resources.services import make
 from gangline.scopes.models import Scope
@@ -257,7 +256,7 @@ def test_others_see_the_cluster_and_not_how_gangline_signs_in(world: World, post
     post(**by_token())
     lab = Cluster.objects.get(name="lab")
     department = make("department", cluster=lab, name="research")
-    project = services.create_project(actor=None, department=department, name="far")
+    project = make("project", department=department, name="far")
     person = world.people["stranger"]
     give(actor=None, user=person, role="researcher", scope=project.scope)
     page = seen(world, f"/clusters/{lab.pk}", "stranger")

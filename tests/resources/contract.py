@@ -15,6 +15,7 @@ from django.test import Client
 
 from gangline.access.roles import ROLES
 from gangline.audit.models import AuditEntry
+from gangline.forms.fields import dom_id
 from gangline.resources.models import Versioned
 from gangline.resources.resource import Resource
 from gangline.scopes.models import Scope
@@ -241,7 +242,7 @@ def bad_input_is_kept(c: Context) -> None:
         answer = client.post(f"{c.resource.list_url()}/new", posted)
         html = answer.content.decode()
         assert answer.status_code == 422, (name, text)
-        assert f'id="f-{name}-e"' in html, (name, text)
+        assert f'id="{dom_id(name)}-e"' in html, (name, text)
         for other, value in posted.items():
             if other != c.sample.secret_field and isinstance(value, str) and value.isalnum():
                 assert value in html, (other, value)

@@ -19,7 +19,6 @@ from gangline.clusters import connections, contact
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import create_cluster, refresh
 from gangline.db.clock import db_now
-from gangline.organization import services
 from gangline.organization.models import Project
 from gangline.resources.services import make
 from gangline.scopes.services import found
@@ -83,7 +82,7 @@ def make_engine(path: Path, **cluster: Any) -> Engine:
     row.save(update_fields=["config"])
     refresh(row)
     department = make("department", cluster=row, name="research")
-    project = services.create_project(actor=None, department=department, name="vision")
+    project = make("project", department=department, name="vision")
     return Engine(truth, row, project, create_user(username="researcher"))
 
 

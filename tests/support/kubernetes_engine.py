@@ -22,7 +22,6 @@ from gangline.drivers.kubernetes import labels, logs
 from gangline.drivers.kubernetes.access import Access
 from gangline.drivers.kubernetes.kinds import KINDS
 from gangline.drivers.kubernetes.resources import NAMESPACES, PODS
-from gangline.organization import services
 from gangline.organization.models import Project
 from gangline.people.services import give
 from gangline.resources import services as resources
@@ -165,7 +164,7 @@ def make(bed: Bed, owner: User, access: Access | None = None) -> KubernetesEngin
     refresh(cluster)
     assert cluster.health == "Connected", cluster.health_reason
     department = resources.make("department", cluster=cluster, name="research")
-    project = services.create_project(actor=None, department=department, name="vision")
+    project = resources.make("project", department=department, name="vision")
     give(actor=None, user=owner, role="researcher", scope=project.scope)
     return KubernetesEngine(bed, cluster, project, owner, refs.installation_id())
 

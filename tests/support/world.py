@@ -15,7 +15,6 @@ from gangline.clusters.connections import host_id
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import create_cluster
 from gangline.db.clock import db_now
-from gangline.organization import services
 from gangline.organization.models import Department, Project
 from gangline.resources.services import make
 from gangline.scopes.models import Installation, Scope
@@ -125,8 +124,13 @@ def make_world(*, capacity: Mapping[str, Any] | None = None) -> World:
     )
     cluster.refresh_from_db()
     department = make("department", cluster=cluster, name="research")
-    vision = services.create_project(actor=None, department=department, name="vision", gpu_quota=2)
-    nlp = services.create_project(actor=None, department=department, name="nlp")
+    vision = make(
+        "project",
+        department=department,
+        name="vision",
+        parts={"quotas": [{"node_pool": cluster.pools.get(), "gpus": 2}]},
+    )
+    nlp = make("project", department=department, name="nlp")
     world = World(installation, cluster, department, vision, nlp)
     roles = {
         "administrator": ("system_administrator", installation.scope),

@@ -8,7 +8,6 @@ from assets.models import Template
 from assets.services.templates import create_template
 from gangline.audit.models import AuditEntry
 from gangline.clusters.services import create_cluster
-from gangline.organization import services
 from gangline.people.services import give
 from gangline.policies.services import save
 from gangline.resources.services import make
@@ -203,7 +202,7 @@ def test_a_template_begins_where_a_cluster_can_run_it_and_its_card_says_where(
     lab.facts = {"version": "v1", "frameworks": [offer], "runtimes": []}
     lab.save(update_fields=["facts"])
     department = make("department", cluster=lab, name="lab-research")
-    speech = services.create_project(actor=None, department=department, name="speech")
+    speech = make("project", department=department, name="speech")
     person = world.people[filler.person]
     give(actor=None, user=person, role="researcher", scope=speech.scope)
     new_workload(name="last", project=speech, owner=person, values={"command": "x"})

@@ -16,7 +16,9 @@ from gangline.clusters.services import refresh
 from gangline.drivers.kubernetes import pending, watching
 from gangline.drivers.kubernetes.resources import NODES, PODS
 from gangline.drivers.kubernetes.schedulers.volcano import QUEUES
-from gangline.organization import services
+from gangline.lib.problems import Refused
+from gangline.resources.registry import get
+from gangline.resources.services import update
 from gangline.spec.frameworks import WORKERS_AND_MASTER
 from gangline.spec.problems import InvalidSpec
 from tests.beds.kubernetes.bed import Bed
@@ -142,10 +144,10 @@ def test_a_queue_at_its_limit_is_named_and_lets_in_when_there_is_room(
 def test_a_project_whose_queue_is_not_there_is_refused_at_once(volcano: KubernetesEngine) -> None:
     with queue(volcano, {}) as name:
         pass
-    with pytest.raises(services.QueueRefused) as refused:
-        services.name_queue(actor=None, project=volcano.project, queue="team-b")
+    with pytest.raises(Refused) as refused:
+        update(get("project"), actor=None, obj=volcano.project, values={"own_queue": "team-b"})
     assert str(refused.value).startswith("Volcano has no queue team-b on the cluster; there is ")
-    services.name_queue(actor=None, project=volcano.project, queue=name)
+    update(get("project"), actor=None, obj=volcano.project, values={"own_queue": name})
     refresh(volcano.cluster)  # sees that it was removed
     with pytest.raises(InvalidSpec) as wrong:
         volcano.submit("lost")
@@ -279,7 +281,7 @@ def queue(engine: KubernetesEngine, capability: dict[str, str]) -> Iterator[str]
     assert made.ok, made.message
     wait_for(lambda: client.get(QUEUES, "", name).body.get("status", {}).get("state") == "Open")
     refresh(engine.cluster)
-    services.name_queue(actor=None, project=engine.project, queue=name)
+    update(get("project"), actor=None, obj=engine.project, values={"own_queue": name})
     try:
         yield name
     finally:

@@ -13,7 +13,6 @@ from gangline.clusters.connections import driver_for, host_id
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import create_cluster
 from gangline.drivers.local import capacity
-from gangline.organization import services
 from gangline.organization.models import Project
 from gangline.resources.services import make
 from gangline.scopes.services import found
@@ -49,7 +48,7 @@ def project(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Project:
         }
     )
     department = make("department", cluster=cluster, name="research")
-    return services.create_project(actor=None, department=department, name="vision")
+    return make("project", department=department, name="vision")
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -11,7 +12,7 @@ from gangline.clusters.models import Cluster
 from gangline.db.locks import locked, update_in_order
 from tests.support.engine import Engine, new_workload
 from workloads.models import Workload
-from workloads.services import admission, slots, status
+from workloads.services import admission, status, walk
 
 pytestmark = pytest.mark.postgres
 
@@ -40,13 +41,13 @@ def test_a_submission_ends_while_admission_walks(
     Cluster.objects.filter(pk=engine.cluster.pk).update(capacity=CAPACITY)
     first = _ask(engine, "first")
     walking, counted = Event(), Event()
-    walk, settle = slots.walk, status.settle_all
+    real, settle = walk.Walk, status.settle_all
 
-    def slow_walk(needs: Sequence[slots.Need], room: slots.Room, *, cluster: str) -> object:
+    def slow_walk(*args: Any, **kwargs: Any) -> object:
         walking.set()
         # On SQLite the submission cannot come so far: there is one writer at a time.
         counted.wait(0.5)
-        return walk(needs, room, cluster=cluster)
+        return real(*args, **kwargs)
 
     def announced(workloads: Sequence[Workload], **more: object) -> object:
         done = settle(workloads, **more)  # type: ignore[arg-type]
@@ -54,7 +55,7 @@ def test_a_submission_ends_while_admission_walks(
             counted.set()
         return done
 
-    monkeypatch.setattr(slots, "walk", slow_walk)
+    monkeypatch.setattr(walk, "Walk", slow_walk)
     monkeypatch.setattr(status, "settle_all", announced)
     with ThreadPoolExecutor(2) as pool:
         walked = pool.submit(_in_thread, lambda: admission.admit(engine.cluster.pk))

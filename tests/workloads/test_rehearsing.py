@@ -19,7 +19,7 @@ def test_the_check_names_the_projects_queue_as_the_submission_does(transactional
     Cluster.objects.filter(pk=world.cluster.pk).update(
         kind="kubernetes", host_id="", config={"scheduler": "volcano"}
     )
-    Project.objects.filter(pk=world.vision.pk).update(queue="team-a")
+    Project.objects.filter(pk=world.vision.pk).update(own_queue="team-a")
     script = Script(groups={"kubeflow.org": {"v1": [KIND.plural]}})
     with answering(script) as access:
         credentials.store(Cluster.objects.get(pk=world.cluster.pk), access, by=None)

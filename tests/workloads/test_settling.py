@@ -8,7 +8,7 @@ from django.db import connection, transaction
 
 from gangline.db.clock import db_now
 from gangline.live import bell
-from gangline.organization import services
+from gangline.resources.services import make
 from tests.support.engine import Engine, current_attempt, new_workload
 from workloads.models import Event, ScopeSeq, Workload
 from workloads.services import intents, status
@@ -64,7 +64,7 @@ def test_numbers_of_many_writers_have_no_gap_and_no_double(shared_engine: Engine
     """Eight threads stop and resume workloads of two projects; every change has its own number."""
     engine = shared_engine
     department = engine.project.department
-    other = services.create_project(actor=None, department=department, name="nlp")
+    other = make("project", department=department, name="nlp")
     workloads = [engine.workload(f"one-{n}") for n in range(4)]
     workloads += [
         new_workload(name=f"two-{n}", project=other, owner=engine.owner, values={"command": "x"})

@@ -6,17 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workloads.services.slots import (
-    RESOURCES,
-    Need,
-    RoleNeed,
-    Room,
-    Verdict,
-    need_from,
-    need_of,
-    room_of,
-    walk,
-)
+from workloads.services.slots import RESOURCES, Need, RoleNeed, Room, need_from, need_of, room_of
+from workloads.services.walk import Gang, Verdict, Walk
 from workloads.wording import MANY_AHEAD, SLOTS_BEHIND, SLOTS_NEVER, SLOTS_WAIT
 
 GB = 10**9
@@ -32,7 +23,8 @@ def _room(*taken: Mapping[str, object], **capacity: object) -> Room:
 
 
 def _walk(*needs: Need, room: Room | None = None) -> list[Verdict]:
-    return walk(needs, room or _room(), cluster="this machine")
+    gangs = [Gang(need) for need in needs]
+    return Walk(gangs, room or _room(), cluster="this machine").verdicts
 
 
 def _held(cpus: float = 0, memory: int = 0, gpus: tuple[str, ...] = ()) -> dict[str, object]:

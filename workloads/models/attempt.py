@@ -12,6 +12,9 @@ from workloads.wording import Reason
 
 USER_CAUSES = ("submit", "resume", "rerun")
 MOVED = "moved"
+PREEMPTED = "preempt"
+NO_TRIES = (MOVED, PREEMPTED)
+"""Causes of attempts that go on with the try before them."""
 """Causes of an attempt: a person's, or the cluster's, which counts as no try."""
 
 
@@ -60,7 +63,7 @@ class Attempt(models.Model):
     workload = models.ForeignKey("workloads.Workload", models.CASCADE, related_name="attempts")
     no = models.PositiveIntegerField()
     cause = models.CharField(max_length=8, default="submit")
-    """submit, retry, moved, resume or rerun."""
+    """submit, retry, moved, preempt, resume or rerun."""
     effective = models.JSONField(default=dict)
     """{qualified path: {"value", "source"}}, frozen when submit or rerun made the attempt."""
     rendered = models.JSONField(null=True)
@@ -69,6 +72,14 @@ class Attempt(models.Model):
     """Slots asked for, by role: {"count", "cpus", "memory", "gpus"}; filled by admission."""
     placement = models.JSONField(null=True)
     """Slots taken, as a list of `ReplicaPlacement` (R7); None: none yet."""
+    placed_at = models.DateTimeField(null=True)
+    """When admission gave it its slots."""
+    queued_at = models.DateTimeField(null=True)
+    """Since when it has its place in the queue, if another attempt had it before."""
+    over_quota = models.BooleanField(default=False)
+    """Placed, and its project's quota does not cover it: others may claim its slots."""
+    reclaimed_at = models.DateTimeField(null=True)
+    """When its slots were claimed for a workload within its quota: it ends to make room."""
     wait_code = models.CharField(max_length=40, blank=True)
     """Why it has no place yet, or waits for its next try: a code of `workloads.wording`."""
     wait_params = models.JSONField(default=dict)

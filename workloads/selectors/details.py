@@ -19,7 +19,7 @@ from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.problems import Role
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
 from workloads.models import Attempt, Event, Replica, Workload
-from workloads.models.attempt import MOVED, USER_CAUSES
+from workloads.models.attempt import NO_TRIES, USER_CAUSES
 
 MAX_EVENTS = 500
 MAX_ATTEMPTS = 100
@@ -72,7 +72,7 @@ def tries_in_words(workload: Workload) -> str:
         return str(workload.attempt_no)
     tries = 1
     if workload.attempt_no > 1:
-        tries = sum(cause != MOVED for cause, _, _ in _this_run(workload))
+        tries = sum(cause not in NO_TRIES for cause, _, _ in _this_run(workload))
     of = f"{tries} of {workload.backoff_limit + 1}"
     return of if tries == workload.attempt_no else f"{workload.attempt_no} ({of})"
 
@@ -141,6 +141,7 @@ _CAUSES = {
     "submit": "",
     "retry": "retry",
     "moved": "moved",
+    "preempt": "stopped for another project",
     "resume": "started again",
     "rerun": "run again",
 }

@@ -3,7 +3,7 @@
 import errno
 import random
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
@@ -11,15 +11,17 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q
+from django.db.models.functions import Coalesce
 
 from gangline.clusters.connections import acts_here
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import OURS
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
+from gangline.organization.models import Project
 from workloads import work_bell
 from workloads.models import Attempt, CreateState, Desired, Workload
-from workloads.services import slots, status
+from workloads.services import quota, slots, status, walk
 from workloads.wording import Reason
 
 
@@ -42,11 +44,13 @@ def request(cluster_id: UUID) -> None:
     work_bell.ring()
 
 
-def preview(*, cluster: Cluster, need: slots.Need) -> slots.Verdict:
+def preview(*, cluster: Cluster, project: Project, need: slots.Need) -> walk.Verdict:
     """What admission would say now about a gang at the end of the queue; no lock, no change."""
-    room = _room(cluster)
-    waiting = [_need(attempt) for attempt in _waiting(cluster.pk, db_now())]
-    return slots.walk([*waiting, need], room, cluster=name_in_words(cluster))[-1]
+    held, waiting = holding(cluster), _waiting(cluster.pk, db_now())
+    shares = quota.Shares(cluster)
+    gang = shares.gang(project.pk, need)
+    queue = [*_gangs(shares, waiting), gang]
+    return _walk(cluster, queue, held, _gangs(shares, held)).verdicts[-1]
 
 
 def name_in_words(cluster: Cluster) -> str:
@@ -66,49 +70,122 @@ def admit(cluster_id: UUID) -> Admitted:
             return Admitted()
         now = db_now()
         queue = _waiting(cluster_id, now)
-        if not queue:
+        held_now = holding(cluster)
+        if not queue and not held_now:
             return Admitted()
         # A stop may have come since the queue was read: lock the rows, in id order, and look again.
         held = {
             w.pk: w for w in locked(Workload.objects.filter(pk__in={a.workload_id for a in queue}))
         }
-        queue = [a for a in queue if _still_waits(a, held[a.workload_id])]
-        placed, changed = _judge(cluster, queue, held, now)
+        queue = [a for a in queue if _is_wanted(a, held[a.workload_id])]
+        placed, claimed, changed = _judge(cluster, queue, held_now, held, now)
         status.settle_all(changed, now=now)
-    if placed:
+    if claimed:
+        _reclaim(claimed)
+    if placed or claimed:
         work_bell.ring()
     return Admitted(placed=placed, waiting=len(queue) - placed)
 
 
 def _judge(
-    cluster: Cluster, queue: list[Attempt], held: Mapping[UUID, Workload], now: datetime
-) -> tuple[int, list[Workload]]:
-    needs = [_need(attempt) for attempt in queue]
-    verdicts = slots.walk(needs, _room(cluster), cluster=name_in_words(cluster))
+    cluster: Cluster,
+    queue: list[Attempt],
+    holding: list[Attempt],
+    rows: Mapping[UUID, Workload],
+    now: datetime,
+) -> tuple[int, list[Attempt], list[Workload]]:
+    shares = quota.Shares(cluster)
+    gangs, held = _gangs(shares, queue), _gangs(shares, holding)
+    walked = _walk(cluster, gangs, holding, held)
     placed = 0
     changed: list[Workload] = []
-    for attempt, need, verdict in zip(queue, needs, verdicts, strict=True):
+    for attempt, gang, verdict in zip(queue, gangs, walked.verdicts, strict=True):
         reason = _named(verdict, attempt, queue)
         values: dict[str, Any] = {
             "wait_code": reason.code,
             "wait_params": reason.params,
             "impossible": verdict.impossible,
             "next_try_at": None,
-            "needs": need.as_json(),
+            "needs": gang.need.as_json(),
         }
         if verdict.placement is not None:
             values["placement"] = [asdict(replica) for replica in verdict.placement]
+            values["placed_at"] = now
+            values["over_quota"] = verdict.over_quota
             placed += 1
             Workload.objects.filter(pk=attempt.workload_id).update(due_at=now, rung_until=None)
         differing = {k: v for k, v in values.items() if getattr(attempt, k) != v}
         if differing:
             Attempt.objects.filter(pk=attempt.pk).update(**differing)
-            changed.append(held[attempt.workload_id])
+            changed.append(rows[attempt.workload_id])
+    _note_quota(holding, held)
+    chosen = {id(gang) for gang in walked.reclaimed}
+    claimed = [one for one, gang in zip(holding, held, strict=True) if id(gang) in chosen]
     # Rows are settled with what is stored, so they are read afresh there.
-    return placed, sorted(changed, key=lambda workload: workload.pk)
+    return placed, claimed, sorted(changed, key=lambda workload: workload.pk)
 
 
-def _named(verdict: slots.Verdict, attempt: Attempt, queue: list[Attempt]) -> Reason:
+def _note_quota(holding: Sequence[Attempt], held: Sequence[walk.Gang]) -> None:
+    """Store which of the placed ones their quota covers now."""
+    for over in (True, False):
+        moved = [
+            attempt.pk
+            for attempt, gang in zip(holding, held, strict=True)
+            if gang.over_quota is over and attempt.over_quota is not over
+        ]
+        if moved:
+            Attempt.objects.filter(pk__in=moved).update(over_quota=over)
+
+
+def _reclaim(claimed: Sequence[Attempt]) -> None:
+    """Let whole gangs end, with their grace: the next passes over them do it.
+
+    In a transaction of its own, since rows are locked in the order of their ids; what a crash in
+    between leaves out, the next walk claims again.
+    """
+    attempts = {attempt.workload_id: attempt for attempt in claimed}
+    with transaction.atomic():
+        now = db_now()
+        changed = []
+        for workload in locked(Workload.objects.filter(pk__in=attempts)):
+            attempt = attempts[workload.pk]
+            rows = Attempt.objects.filter(pk=attempt.pk, outcome="", reclaimed_at=None)
+            if _is_wanted(attempt, workload) and rows.update(reclaimed_at=now):
+                Workload.objects.filter(pk=workload.pk).update(due_at=now, rung_until=None)
+                workload.due_at, workload.rung_until = now, None
+                changed.append(workload)
+        status.settle_all(changed, now=now)
+
+
+def _walk(
+    cluster: Cluster,
+    gangs: Sequence[walk.Gang],
+    holding: Sequence[Attempt],
+    held: Sequence[walk.Gang],
+) -> walk.Walk:
+    room = _room(cluster, holding)
+    return walk.Walk(gangs, room, cluster=name_in_words(cluster), held=held)
+
+
+def _gangs(shares: quota.Shares, attempts: Sequence[Attempt]) -> list[walk.Gang]:
+    found = []
+    for attempt in attempts:
+        workload = attempt.workload
+        gang = shares.gang(workload.project_id, need_of(attempt), workload.priority)
+        gang.is_leaving = attempt.reclaimed_at is not None or workload.desired != Desired.RUNNING
+        found.append(gang)
+    return found
+
+
+def holding(cluster: Cluster) -> list[Attempt]:
+    """Attempts that hold slots, in the order of their placement."""
+    rows = Attempt.objects.filter(workload__cluster=cluster, outcome="", placement__isnull=False)
+    return list(
+        rows.select_related("workload").defer("rendered", "effective").order_by("placed_at", "pk")
+    )
+
+
+def _named(verdict: walk.Verdict, attempt: Attempt, queue: list[Attempt]) -> Reason:
     """The reason, with the workload ahead by name where it is of the same project."""
     reason = verdict.reason
     if verdict.behind is None:
@@ -132,16 +209,16 @@ def _waiting(cluster_id: UUID, now: datetime) -> list[Attempt]:
         )
         .select_related("workload")
         .defer("rendered", "effective")
-        .order_by("-workload__priority", "created_at", "id")
+        .order_by("-workload__priority", Coalesce("queued_at", "created_at"), "id")
     )
     return [row for row in rows if row.no == row.workload.attempt_no]
 
 
-def _still_waits(attempt: Attempt, workload: Workload) -> bool:
+def _is_wanted(attempt: Attempt, workload: Workload) -> bool:
     return workload.desired == Desired.RUNNING and workload.attempt_no == attempt.no
 
 
-def _need(attempt: Attempt) -> slots.Need:
+def need_of(attempt: Attempt) -> slots.Need:
     """What the attempt takes: as stored by an earlier walk, or from its values."""
     if attempt.needs is not None:
         return slots.need_from(attempt.needs)
@@ -154,11 +231,8 @@ def _need(attempt: Attempt) -> slots.Need:
     )
 
 
-def _room(cluster: Cluster) -> slots.Room:
-    holding = Attempt.objects.filter(
-        workload__cluster=cluster, outcome="", placement__isnull=False
-    ).values_list("placement", flat=True)
-    taken = [replica for placement in holding for replica in placement or ()]
+def _room(cluster: Cluster, holding: Sequence[Attempt]) -> slots.Room:
+    taken = [replica for attempt in holding for replica in attempt.placement or ()]
     if not acts_here(cluster):
         return slots.room_of(cluster.capacity, taken, _believe)
     # A port is free only until somebody binds it, and a framework binds seconds later. Not always

@@ -56,6 +56,8 @@ class Verdict:
 
     kind: Literal["starts", "waits", "cannot", "unknown"]
     sentence: str
+    quota: str = ""
+    """What it makes of the project's quota."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from django.utils.text import capfirst
 
 from gangline.clusters.models import Cluster
+from gangline.organization.models import Project
 from workloads.services import admission, slots
 from workloads.services.asking import Totals, Verdict
 from workloads.wording import CPUS, GPUS, MEMORY, SLOTS_NEVER, Reason
@@ -10,9 +11,11 @@ from workloads.wording import CPUS, GPUS, MEMORY, SLOTS_NEVER, Reason
 NO_FORECAST = Verdict("unknown", "Free capacity is not known yet.")
 
 
-def forecast(cluster: Cluster | None, totals: Totals, need: slots.Need | None) -> Verdict:
+def forecast(
+    cluster: Cluster | None, project: Project | None, totals: Totals, need: slots.Need | None
+) -> Verdict:
     """What admission would say now; ``need`` None: the values are not good enough to tell."""
-    if cluster is None or need is None or not cluster.capacity:
+    if cluster is None or project is None or need is None or not cluster.capacity:
         return NO_FORECAST
     if cluster.health == "Unreachable":
         since = f" since {cluster.health_since:%H:%M}" if cluster.health_since else ""
@@ -22,7 +25,7 @@ def forecast(cluster: Cluster | None, totals: Totals, need: slots.Need | None) -
         )
     if not admission.hands_out_slots(cluster):
         return _by_another(cluster, totals)
-    verdict = admission.preview(cluster=cluster, need=need)
+    verdict = admission.preview(cluster=cluster, project=project, need=need)
     if verdict.impossible:
         return Verdict("cannot", verdict.reason.sentence)
     if verdict.placement is None:

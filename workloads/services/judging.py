@@ -1,7 +1,7 @@
 """Everything that decides whether a submission can be accepted, without changing anything."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
@@ -19,7 +19,7 @@ from gangline.policies.selectors import effective_for
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, WORKERS_ONLY, has_gpus
 from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.types import quantity_bytes
-from workloads.services import shares, slots
+from workloads.services import shares, slots, usage
 from workloads.services.asking import Preview, SubmissionRequest, Totals
 from workloads.services.cluster_problems import FRAMEWORK, whole_or, with_cluster
 from workloads.services.forecast import NO_FORECAST, forecast
@@ -132,7 +132,9 @@ def judge(
     verdict = NO_FORECAST
     if with_forecast and not is_to_store:
         need = _need(framework, configuration, totals, resolution)
-        verdict = forecast(place.cluster, totals, need)
+        verdict = forecast(place.cluster, place.project, totals, need)
+        if place.project is not None and need is not None:
+            verdict = replace(verdict, quota=usage.sentence(place.project, totals))
     return Preview(
         framework=framework,
         configuration=configuration,

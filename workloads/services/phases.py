@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gangline.drivers.base import ObservedState as Seen
+from workloads.models.attempt import PREEMPTED
 
 RUNNING, STOPPED, DELETED = "Running", "Stopped", "Deleted"
 NONE, SENT, SEEN, GONE = "none", "sent", "seen", "gone"
@@ -60,6 +61,8 @@ class Situation:
     """Admission looked at it and has no slots for it."""
     pauses: bool = False
     """The time of the next try has not come."""
+    reclaimed: bool = False
+    """Its slots were claimed for a workload within its quota."""
     stop_sent: bool = False
     """A suspend was sent in this attempt's life."""
     stop_is_fresh: bool = False
@@ -76,7 +79,7 @@ def plan(s: Situation) -> Action:
         return _plan_deletion(s)
     if s.outcome:
         return Action.NOTHING
-    return _plan_stop(s) if s.desired == STOPPED else _plan_run(s)
+    return _plan_stop(s) if s.desired == STOPPED or s.reclaimed else _plan_run(s)
 
 
 def _plan_run(s: Situation) -> Action:
@@ -148,6 +151,8 @@ def derive_phase(s: Situation) -> str:
         return "Stopped" if s.outcome or _is_at_rest(s) else "Stopping"
     if s.outcome:
         return _ENDED.get(s.outcome, "Failed")
+    if s.reclaimed and (s.observed in _LIVE or s.observed in (Seen.ABSENT, Seen.HELD)):
+        return "Preempted"
     if s.observed == Seen.ABSENT:
         return _absent_phase(s)
     if s.observed == Seen.RUNNING and s.ill:
@@ -163,8 +168,8 @@ def _absent_phase(s: Situation) -> str:
     if s.create_state == SEEN:
         return "Failed"
     if s.create_state == NONE and not s.placed and (s.pauses or s.waits or s.impossible):
-        return "Pending"
-    return "Resuming" if s.cause == "resume" else "Creating"
+        return "Preempted" if s.cause == PREEMPTED and not s.impossible else "Pending"
+    return "Resuming" if s.cause in ("resume", PREEMPTED) else "Creating"
 
 
 def _is_at_rest(s: Situation) -> bool:

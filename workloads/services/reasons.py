@@ -8,7 +8,7 @@ from gangline.drivers.base import IMAGE_PULL, ObservedState
 from gangline.lib.sentences import sentence
 from gangline.web import formats
 from workloads.models import Attempt, CreateState, Outcome, Replica, Workload
-from workloads.wording import NEXT_STEPS, NO_REASON, Reason, seconds_in_words
+from workloads.wording import NEXT_STEPS, NO_REASON, RECLAIMED, Reason, seconds_in_words
 
 LONGEST = 400
 
@@ -137,6 +137,13 @@ def _held(replicas: Sequence[Replica]) -> str:
     return f"{len(placed)} pods already hold {what}."
 
 
+def _preempted(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+    if attempt.reclaimed_at and not attempt.outcome:
+        next_step = "It ends within its grace period and waits in its old place."
+        return Told.by(Reason(RECLAIMED), next_step)
+    return _waiting(workload, attempt, replicas)
+
+
 def _creating(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
     if attempt.unknown_since:
         return _no_contact(workload, attempt, "The workload is saved and starts")
@@ -245,6 +252,7 @@ def _cut(text: str) -> str:
 _TELLERS = {
     "Creating": _creating,
     "Pending": _waiting,
+    "Preempted": _preempted,
     "Initializing": _ready,
     "Running": _running,
     "Degraded": _degraded,

@@ -8,7 +8,7 @@ from django.db import transaction
 from gangline.drivers.base import ObservedState
 from workloads import wording
 from workloads.models import Attempt, CreateState, Desired, Outcome, Workload
-from workloads.models.attempt import MOVED, USER_CAUSES
+from workloads.models.attempt import MOVED, NO_TRIES, PREEMPTED, USER_CAUSES
 from workloads.services import admission, events
 from workloads.services.reasons import failure
 
@@ -119,7 +119,8 @@ def again(*, workload: Workload, attempt: Attempt, cause: str, now: datetime) ->
 
 def tries_since_intent(workload: Workload) -> int:
     """Tries since a person last asked for a run."""
-    tries = Attempt.objects.filter(workload=workload).exclude(cause=MOVED).order_by("-no")
+    rows = Attempt.objects.filter(workload=workload)
+    tries = rows.exclude(cause__in=NO_TRIES).order_by("-no")
     asked = tries.filter(cause__in=USER_CAUSES).values_list("no", flat=True).first() or 0
     return tries.filter(no__gte=asked).count()
 
@@ -132,6 +133,8 @@ def _follow_up(
         return now
     if workload.desired == Desired.STOPPED:
         return late_look(attempt, now)
+    if attempt.reclaimed_at and outcome in (Outcome.STOPPED, Outcome.FAILED):
+        return _wait_again(workload, attempt, now)
     if outcome == Outcome.STOPPED:
         again(workload=workload, attempt=attempt, cause="resume", now=now)
         free_slots_later(workload)
@@ -153,6 +156,16 @@ def _retry(workload: Workload, attempt: Attempt, tries: int, now: datetime) -> d
     following.wait_params = {"failed": tries, "of": workload.backoff_limit + 1, "seconds": pause}
     following.save(update_fields=["next_try_at", "wait_code", "wait_params"])
     return following.next_try_at
+
+
+def _wait_again(workload: Workload, attempt: Attempt, now: datetime) -> datetime:
+    """The same try in its old place of the queue: its slots were claimed by another project."""
+    following = again(workload=workload, attempt=attempt, cause=PREEMPTED, now=now)
+    following.queued_at = attempt.queued_at or attempt.created_at
+    following.wait_code = wording.PREEMPTED
+    following.save(update_fields=["queued_at", "wait_code"])
+    free_slots_later(workload)
+    return now
 
 
 def _move(workload: Workload, attempt: Attempt, now: datetime) -> datetime:

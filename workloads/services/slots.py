@@ -1,4 +1,4 @@
-"""Arithmetic of slots: what a gang needs, what is free, and the walk over the waiting gangs (R7b).
+"""Arithmetic of slots: what a gang needs, and what is free (R7b).
 
 Nothing here knows rows: `admission` feeds it and stores what it decides.
 """
@@ -11,22 +11,12 @@ from typing import Any
 from gangline.drivers.base import ReplicaPlacement
 from gangline.spec.frameworks import FRAMEWORKS, has_gpus
 from gangline.spec.types import quantity_bytes
-from workloads.wording import (
-    CPUS,
-    GPUS,
-    MANY_AHEAD,
-    MEMORY,
-    NO_REASON,
-    SLOTS_BEHIND,
-    SLOTS_NEVER,
-    SLOTS_WAIT,
-    Reason,
-)
+from workloads.wording import CPUS, GPUS, MEMORY
 
 RESOURCES = (GPUS, CPUS, MEMORY)
 PORTS = (16000, 32000)
 """First, and one after the last, of a cluster that names none."""
-_TINY = 1e-6
+TINY = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +56,11 @@ class Room:
 
     def lacks(self, need: Need) -> tuple[str, ...]:
         """Resources that ``need`` asks more of than is free."""
-        return tuple(r for r in RESOURCES if need.total(r) > self.free[r] + _TINY)
+        return tuple(r for r in RESOURCES if need.total(r) > self.free[r] + TINY)
 
     def never(self, need: Need) -> tuple[str, ...]:
         """Resources that ``need`` asks more of than the cluster has."""
-        return tuple(r for r in RESOURCES if need.total(r) > self.totals[r] + _TINY)
+        return tuple(r for r in RESOURCES if need.total(r) > self.totals[r] + TINY)
 
     def take(self, need: Need) -> tuple[ReplicaPlacement, ...]:
         """The whole gang's slots; the caller knows that it lacks nothing."""
@@ -93,20 +83,6 @@ class Room:
         for resource in RESOURCES:
             self.free[resource] -= need.total(resource)
         return tuple(placed)
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What admission decided about one waiting gang."""
-
-    placement: tuple[ReplicaPlacement, ...] | None = None
-    impossible: bool = False
-    reason: Reason = NO_REASON
-    """Why it was not placed."""
-    ahead: int = 0
-    lacking: tuple[str, ...] = ()
-    behind: int | None = None
-    """Index of the first waiting gang that holds this one up, though it lacks nothing itself."""
 
 
 def need_of(
@@ -156,38 +132,6 @@ def room_of(
     return Room(totals=totals, free=free, gpu_ids=gpu_ids, ports=ports)
 
 
-def walk(needs: Sequence[Need], room: Room, *, cluster: str) -> list[Verdict]:
-    """Judge the waiting gangs in order: each takes all its slots or none.
-
-    A later gang passes an earlier waiting one only if it asks nothing of any resource that the
-    earlier one lacks. Gangs that can never start hold nobody up.
-    """
-    verdicts: list[Verdict] = []
-    blocked: dict[str, int] = {}
-    ahead = 0
-    for place, need in enumerate(needs):
-        never = room.never(need)
-        if never:
-            verdicts.append(Verdict(impossible=True, reason=_never(need, room, never, cluster)))
-            continue
-        lacking = room.lacks(need)
-        behind = [blocked[r] for r in RESOURCES if r in blocked and need.total(r) > 0]
-        if not lacking and not behind:
-            verdicts.append(Verdict(placement=room.take(need)))
-            continue
-        first = min(behind) if behind and not lacking else None
-        reason = (
-            _waits(need, room, lacking, ahead if behind else 0)
-            if first is None
-            else _behind(needs[first], verdicts[first], ahead)
-        )
-        verdicts.append(Verdict(reason=reason, ahead=ahead, lacking=lacking, behind=first))
-        for resource in lacking:
-            blocked.setdefault(resource, place)
-        ahead += 1
-    return verdicts
-
-
 def _role_need(
     framework: str, role: str, count: int, first_rank: int, values: Mapping[str, Any]
 ) -> RoleNeed:
@@ -203,21 +147,3 @@ def _role_need(
         gpus=int(value("gpuDevicesRequest") or 0) if has_gpus(framework, role) else 0,
         first_rank=first_rank,
     )
-
-
-def _never(need: Need, room: Room, never: Sequence[str], cluster: str) -> Reason:
-    lacking = [[r, need.total(r), room.totals[r]] for r in never]
-    return Reason(SLOTS_NEVER, {"cluster": cluster, "lacking": lacking})
-
-
-def _waits(need: Need, room: Room, lacking: Sequence[str], ahead: int) -> Reason:
-    told = [[r, need.total(r), room.free[r], room.totals[r]] for r in lacking]
-    if ahead > MANY_AHEAD:
-        return Reason(SLOTS_BEHIND, {"ahead": MANY_AHEAD + 1, "needs": []})
-    return Reason(SLOTS_WAIT, {"lacking": told, "ahead": ahead})
-
-
-def _behind(other: Need, its: Verdict, ahead: int) -> Reason:
-    needs = [[resource, other.total(resource)] for resource in its.lacking]
-    # An exact number far back would change every row with each step of the queue.
-    return Reason(SLOTS_BEHIND, {"ahead": min(ahead, MANY_AHEAD + 1), "needs": needs})

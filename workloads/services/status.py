@@ -25,7 +25,7 @@ from workloads.services.phases import Situation, derive_phase
 from workloads.statuses import ENDED, STATUSES, status_of
 
 _SEVERITY = {"Failed": "error", "Cannot start": "error", "Degraded": "warning"}
-_GOES_ON = ("retry", "moved")
+_GOES_ON = ("retry", "moved", "preempt")
 # These move without anything that a page shows having changed.
 _SILENT = frozenset({"observed_at"})
 
@@ -99,6 +99,7 @@ def situation(attempt: Attempt, workload: Workload, *, now: datetime, ill: int =
         impossible=attempt.impossible,
         waits=bool(attempt.wait_code),
         pauses=attempt.next_try_at is not None and attempt.next_try_at > now,
+        reclaimed=attempt.reclaimed_at is not None,
         stop_sent=attempt.stop_sent_at is not None,
         is_deleted=workload.deleted_at is not None,
         ill=ill,

@@ -56,6 +56,7 @@ class Summary:
     icon: str
     verdict: str
     text: str
+    quota: str
     line: str
     facts: Sequence[tuple[str, str]]
     problems: Sequence[Problem]
@@ -66,7 +67,7 @@ def summary_of(desk: Desk, problems: Sequence[Problem]) -> Summary:
     preview = desk.preview
     if preview is None:
         return Summary(
-            "warn", "alert-triangle", "", "You have no project for a workload.", "", (), ()
+            "warn", "alert-triangle", "", "You have no project for a workload.", "", "", (), ()
         )
     head = Headline.of(preview)
     totals = preview.totals
@@ -89,6 +90,7 @@ def summary_of(desk: Desk, problems: Sequence[Problem]) -> Summary:
         icon=head.icon,
         verdict="" if head.words == _HEADLINES["unknown"] else f"{head.words}.",
         text=head.text,
+        quota=preview.verdict.quota,
         line=f"{pods_in_words(totals)} · {gpus}",
         facts=facts,
         problems=problems,

@@ -4,7 +4,10 @@ import uuid
 from datetime import timedelta
 
 from django.conf import settings
+from django.core.validators import RegexValidator
 from django.db import models
+
+from gangline.resources.models import Versioned
 
 
 class Cluster(models.Model):
@@ -154,3 +157,102 @@ class Orphan(models.Model):
     def stays(self) -> bool:
         """It was found again after somebody asked to delete it."""
         return bool(self.decided_at and self.seen_at > self.decided_at + ORPHAN_GOES_WITHIN)
+
+
+_KEY = r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?/?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_VALUE = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+DEFAULT_POOL = "default"
+
+
+class NodePool(Versioned):
+    """Nodes of a cluster that bear one label. The default pool takes all others."""
+
+    cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="pools")
+    name = models.CharField(
+        max_length=63,
+        validators=[
+            RegexValidator(
+                r"\A[a-z]([-a-z0-9]*[a-z0-9])?\Z",
+                "Use small letters, digits and hyphens, beginning with a letter.",
+                "name",
+            )
+        ],
+    )
+    label_key = models.CharField(
+        max_length=317,
+        blank=True,
+        validators=[
+            RegexValidator(rf"\A{_KEY}\Z", "This is not the key of a Kubernetes label.", "label")
+        ],
+        help_text="Nodes with this label belong to the pool.",
+    )
+    label_value = models.CharField(
+        max_length=63,
+        blank=True,
+        validators=[
+            RegexValidator(
+                rf"\A{_VALUE}\Z", "This is not the value of a Kubernetes label.", "label"
+            )
+        ],
+    )
+    is_default = models.BooleanField(default=False, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "name"],
+                name="node_pool_name_in_cluster",
+                violation_error_code="unique",
+                violation_error_message="The cluster has a node pool of this name already.",
+            ),
+            models.UniqueConstraint(
+                fields=["cluster"],
+                condition=models.Q(is_default=True),
+                name="node_pool_default_in_cluster",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ObjectState(models.TextChoices):
+    WAITING = "waiting", "Waiting"
+    OK = "ok", "Applied"
+    CONFLICT = "conflict", "Conflict"
+    """Another manager owns fields of ours: shown, not fought."""
+    FORBIDDEN = "forbidden", "Forbidden"
+    FAILED = "failed", "Failed"
+    DELETING = "deleting", "Deleting"
+
+
+class ClusterObject(models.Model):
+    """An object that Gangline keeps on a cluster for one of its own, such as a queue."""
+
+    cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="objects_there")
+    owner_type = models.CharField(max_length=40)
+    """Key of a resource: ``project``."""
+    owner_id = models.CharField(max_length=40)
+    kind = models.CharField(max_length=63)
+    namespace = models.CharField(max_length=63, blank=True)
+    name = models.CharField(max_length=253)
+    wanted = models.JSONField(default=dict)
+    """The object as it should be, without what the cluster adds."""
+    wanted_hash = models.CharField(max_length=64, blank=True)
+    applied_hash = models.CharField(max_length=64, blank=True)
+    state = models.CharField(
+        max_length=10, choices=ObjectState.choices, default=ObjectState.WAITING
+    )
+    problem = models.JSONField(null=True)
+    """`gangline.lib.problems.Problem` as JSON: why it is not as wanted."""
+    due_at = models.DateTimeField(null=True, db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["cluster", "kind", "namespace", "name"], name="object_on_cluster"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"

@@ -18,7 +18,7 @@ from gangline.scopes.services import NameRefused, new_scope
 
 from . import contact
 from .connections import Unconnectable, driver_for
-from .models import Cluster
+from .models import DEFAULT_POOL, Cluster
 
 CONNECTED, UNREACHABLE = "Connected", "Unreachable"
 OURS = "ours"
@@ -126,6 +126,8 @@ def create_cluster(
             when_unreachable=when_unreachable,
             created_at=db_now(),
         )
+        now = db_now()
+        cluster.pools.create(name=DEFAULT_POOL, is_default=True, created_at=now, updated_at=now)
         record(
             actor=actor,
             action=actions.CLUSTER_CREATE,

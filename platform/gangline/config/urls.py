@@ -18,6 +18,7 @@ urlpatterns = [
     path("", include("gangline.tables.saved")),
     path("", include("gangline.clusters.urls")),
     path("", include("gangline.policies.urls")),
+    path("", include("gangline.organization.urls")),
     path("", include("gangline.people.urls")),
     path("", include("gangline.resources.urls")),
     path("", include("assets.urls")),

@@ -1,13 +1,125 @@
-"""Forms of departments and projects."""
+"""Forms of departments and projects, each with its quota for every node pool."""
 
-from gangline.clusters.models import Cluster
+from collections.abc import Mapping
+from typing import Any
+
+from django import forms
+from django.forms.models import fields_for_model
+
+from gangline.access.grants import can
+from gangline.access.permissions import Permission
+from gangline.clusters.connections import scheduler_of
+from gangline.clusters.models import DEFAULT_POOL, Cluster, NodePool
 from gangline.resources.forms import ResourceForm
+from gangline.spec.types import quantity_bytes
 
-from .models import Department
+from . import quotas
+from .models import Department, Project, Quota
+
+_UNLIMITED = "Leave it empty for no limit."
+_LABELS = {"gpus": "GPUs", "cpus": "CPU cores", "memory": "Memory"}
+_UNITS = (
+    ("Ti", 2**40), ("T", 10**12), ("Gi", 2**30), ("G", 10**9), ("Mi", 2**20), ("M", 10**6)
+)  # fmt: skip
 
 
-class DepartmentForm(ResourceForm):
+class SizeField(forms.Field):
+    """A size such as ``64G`` or ``16Gi``; empty: None."""
+
+    def to_python(self, value: Any) -> Any:
+        text = str(value or "").strip()[:24]
+        if not text:
+            return None
+        try:
+            return quantity_bytes(text.replace(" ", "").removesuffix("B"))
+        except ValueError as error:
+            raise forms.ValidationError(f"It {error}.", "size", {"value": text}) from None
+
+    def prepare_value(self, value: Any) -> Any:
+        return _size_text(value) if isinstance(value, int) else value
+
+
+def _size_text(size: int) -> str:
+    """The shortest exact quantity: ``64G``, ``16Gi``, ``1500M``."""
+    exact = (f"{size // factor}{unit}" for unit, factor in _UNITS if size and size % factor == 0)
+    return next(exact, str(size))
+
+
+class UnitForm(ResourceForm):
+    """Fields of the unit itself, then those of its quota: ``quotas.<number>.<field>``."""
+
+    first: tuple[str, ...] = ()
+
+    def prepare(self) -> None:
+        self.pools = self._pools()
+        node = self.instance
+        known = {one.node_pool_id: one for one in quotas.quotas_of(node)} if self.is_edit else {}
+        sections = [("", self.first)]
+        for number, pool in enumerate(self.pools):
+            quota = known.get(pool.pk) or quotas.new_quota(node, pool)
+            names = self._add_quota(f"quotas.{number}", quota)
+            title = "Quota" if len(self.pools) == 1 else f"Quota in node pool {pool.name}"
+            sections.append((title, names))
+        self.sections = tuple(sections)
+
+    def above(self) -> Cluster | Department | None:
+        """The unit's parent: stored, posted, given in the address, or the only one."""
+        name = self._meta.model.parent_field  # type: ignore[attr-defined]
+        if self.is_edit:
+            found: Cluster | Department = getattr(self.instance, name)
+            return found
+        rows = self.fields[name].queryset  # type: ignore[attr-defined]
+        chosen = self.data.get(name) if self.is_bound else self.initial.get(name)
+        try:
+            return rows.filter(pk=chosen).first() if chosen else None
+        except (ValueError, TypeError, OverflowError, forms.ValidationError):
+            return None
+
+    def parts(self) -> Mapping[str, Any]:
+        rows = []
+        for number, pool in enumerate(self._pools() if self.above() else ()):
+            prefix = f"quotas.{number}."
+            if prefix + "gpus" not in self.data:
+                continue  # not on the page, or not theirs to change: it stays as it is
+            row: dict[str, Any] = {"node_pool": pool}
+            for name in Quota.VALUES:
+                value = self.cleaned_data.get(prefix + name)
+                if value or name != "rank":
+                    row[name] = value
+            rows.append(row)
+        return {"quotas": rows} if rows else {}
+
+    def _pools(self) -> list[NodePool]:
+        above = self.above()
+        cluster = above.cluster if isinstance(above, Department) else above
+        # Every cluster has a default pool, whichever is chosen in the end.
+        return quotas.pools_of(cluster) if cluster else [NodePool(name=DEFAULT_POOL)]
+
+    def _add_quota(self, prefix: str, quota: Quota) -> tuple[str, ...]:
+        made = fields_for_model(Quota, fields=Quota.VALUES)
+        made["memory"] = SizeField()
+        made["memory_limit"] = SizeField(label="At most memory")
+        for name, label in _LABELS.items():
+            made[name].label, made[name].help_text = label, _UNLIMITED
+            made[f"{name}_limit"].help_text = f"Never more than this. {_UNLIMITED}"
+        made[
+            "over_quota"
+        ].help_text = "What it uses above the quota is stopped when another project claims its own."
+        made["rank"].help_text = "Higher ranks get spare capacity first."
+        made["weight"].help_text = "Share of spare capacity in its rank. Empty: by its GPUs."
+        above = self.above()
+        may = above is None or can(self.actor.user, Permission.QUOTA_EDIT, above.scope)
+        for name, field in made.items():
+            field.initial = getattr(quota, name)
+            field.required = False
+            field.disabled = not may
+            self.fields[f"{prefix}.{name}"] = field
+        return tuple(f"{prefix}.{name}" for name in made)
+
+
+class DepartmentForm(UnitForm):
     not_edited = frozenset({"cluster"})
+    first = ("cluster", "name", "description")
 
     class Meta:
         model = Department
@@ -18,3 +130,42 @@ class DepartmentForm(ResourceForm):
         self.fields["cluster"].queryset = clusters  # type: ignore[attr-defined]
         if not self.is_edit and clusters.count() == 1:
             self.initial.setdefault("cluster", clusters.get().pk)
+        super().prepare()
+
+
+class ProjectForm(UnitForm):
+    not_edited = frozenset({"department"})
+    first = ("department", "name", "description", "own_queue")
+
+    class Meta:
+        model = Project
+        fields = ("department", "name", "description", "own_queue")
+
+    def prepare(self) -> None:
+        rows = Department.objects.select_related("cluster", "scope__parent").order_by("name")
+        departments = self.places(rows)
+        field: Any = self.fields["department"]
+        field.queryset = departments
+        field.label_from_instance = lambda row: f"{row.name} on {row.cluster.name}"
+        if not self.is_edit and departments.count() == 1:
+            self.initial.setdefault("department", departments.get().pk)
+        super().prepare()
+        above = self.above()
+        if isinstance(above, Department) and not scheduler_of(above.cluster):
+            del self.fields["own_queue"]
+
+    def sums(self) -> list[str]:
+        """How the department's quota stands with what is typed, a sentence each."""
+        above = self.above()
+        if not isinstance(above, Department):
+            return []
+        asked = None
+        if self.is_bound:
+            self.is_valid()
+            asked = {row["node_pool"].pk: row for row in self.parts().get("quotas", ())}
+        node = self.instance if self.is_edit else Project(department=above, cluster=above.cluster)
+        is_one = len(self.pools) == 1
+        return [
+            one.sentence if is_one else f"{one.pool.name}: {one.sentence}"
+            for one in quotas.balances(node, asked)
+        ]

@@ -1,8 +1,11 @@
-"""Departments and projects: where people work."""
+"""Departments and projects: where people work, and what of a cluster they may use."""
 
 import uuid
+from decimal import Decimal
+from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError
+from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.utils.text import capfirst
 
@@ -43,24 +46,139 @@ class Department(TreeNode):
         return self.name
 
 
-class Project(models.Model):
+class Project(TreeNode):
     """Where people work. ``cluster`` repeats the department's: names are unique per cluster."""
 
+    scope_kind = ScopeKind.PROJECT
+    parent_field = "department"
+
     department = models.ForeignKey(Department, models.PROTECT, related_name="projects")
-    cluster = models.ForeignKey("clusters.Cluster", models.PROTECT, related_name="projects")
-    name = models.CharField(max_length=63)
+    cluster = models.ForeignKey(
+        "clusters.Cluster", models.PROTECT, related_name="projects", editable=False
+    )
+    name = models.CharField(max_length=63, validators=[unit_name])
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
-    scope = models.OneToOneField(Scope, models.PROTECT)
-    gpu_quota = models.PositiveIntegerField(null=True)
-    """Soft quota in GPU devices; None: not set."""
-    queue = models.CharField(max_length=63, blank=True)
-    """Queue of the cluster's scheduler in which its trainings wait; empty: the default one."""
-    created_at = models.DateTimeField()
+    own_queue = models.CharField(
+        "queue",
+        max_length=63,
+        blank=True,
+        validators=[
+            RegexValidator(
+                r"\A[a-z0-9]([a-z0-9.-]*[a-z0-9])?\Z",
+                "A queue's name has 1 to 63 small letters, digits, dots and hyphens.",
+                "queue",
+            )
+        ],
+        help_text="A queue of the cluster's scheduler that others manage. "
+        "Leave it empty to let Gangline manage the queue.",
+    )
+    default_pools = models.JSONField("node pools", default=list, blank=True)
+    """Names of node pools in the order in which workloads try them."""
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["cluster", "name"], name="project_name_in_cluster")
+            models.UniqueConstraint(
+                fields=["cluster", "name"],
+                name="project_name_in_cluster",
+                violation_error_code="unique",
+                violation_error_message="The cluster has a project of this name already.",
+            )
         ]
 
     def __str__(self) -> str:
         return self.name
+
+    def full_clean(self, *args: Any, **kwargs: Any) -> None:
+        if self.department_id:
+            self.cluster_id = self.department.cluster_id
+        super().full_clean(*args, **kwargs)
+
+
+class Rank(models.IntegerChoices):
+    """Which projects get what is left over first."""
+
+    VERY_LOW = 1, "Very low"
+    LOW = 2, "Low"
+    MEDIUM_LOW = 3, "Medium low"
+    MEDIUM = 4, "Medium"
+    MEDIUM_HIGH = 5, "Medium high"
+    HIGH = 6, "High"
+    VERY_HIGH = 7, "Very high"
+
+
+RESOURCES = ("gpus", "cpus", "memory")
+_NOT_NEGATIVE = [MinValueValidator(0, "Enter 0 or more.")]
+
+
+class Quota(models.Model):
+    """What a department or project may use of one node pool. NULL: unlimited.
+
+    Up to the quota it is theirs whenever they ask for it; above it, as long as nobody else claims
+    it and ``over_quota`` lets them; never above the limit.
+    """
+
+    scope = models.ForeignKey(Scope, models.CASCADE, related_name="quotas")
+    node_pool = models.ForeignKey("clusters.NodePool", models.CASCADE, related_name="quotas")
+    gpus = models.DecimalField(
+        "GPUs", max_digits=9, decimal_places=2, null=True, blank=True, validators=_NOT_NEGATIVE
+    )
+    gpus_limit = models.DecimalField(
+        "at most GPUs",
+        max_digits=9, decimal_places=2, null=True, blank=True, validators=_NOT_NEGATIVE,
+    )  # fmt: skip
+    cpus = models.DecimalField(
+        "CPU cores", max_digits=9, decimal_places=3, null=True, blank=True, validators=_NOT_NEGATIVE
+    )
+    cpus_limit = models.DecimalField(
+        "at most CPU cores",
+        max_digits=9, decimal_places=3, null=True, blank=True, validators=_NOT_NEGATIVE,
+    )  # fmt: skip
+    memory = models.BigIntegerField(null=True, blank=True, validators=_NOT_NEGATIVE)
+    """Bytes."""
+    memory_limit = models.BigIntegerField(
+        "at most memory", null=True, blank=True, validators=_NOT_NEGATIVE
+    )
+    over_quota = models.BooleanField("may use more while others do not", default=True)
+    weight = models.PositiveIntegerField(null=True, blank=True)
+    rank = models.PositiveSmallIntegerField(choices=Rank.choices, default=Rank.MEDIUM_LOW)
+
+    VALUES: ClassVar[tuple[str, ...]] = (
+        *(name for one in RESOURCES for name in (one, f"{one}_limit")),
+        "over_quota", "weight", "rank",
+    )  # fmt: skip
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["scope", "node_pool"], name="one_quota_of_a_pool")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.scope} in {self.node_pool}"
+
+    def clean(self) -> None:
+        problems = {}
+        for one in RESOURCES:
+            quota, limit = getattr(self, one), getattr(self, f"{one}_limit")
+            if limit is not None and quota is not None and limit < quota:
+                problems[f"{one}_limit"] = ValidationError(
+                    "The limit is smaller than the quota.", "limit", {"value": str(limit)}
+                )
+        if problems:
+            raise ValidationError(problems)
+
+    def amount(self, resource: str) -> Decimal | None:
+        """The quota of one of `RESOURCES`; None: unlimited."""
+        value = getattr(self, resource)
+        return None if value is None else Decimal(value)
+
+    def ceiling(self, resource: str) -> Decimal | None:
+        """What is never passed: the limit, or the quota where nothing may be used above it."""
+        limit = getattr(self, f"{resource}_limit")
+        if not self.over_quota and getattr(self, resource) is not None:
+            limit = getattr(self, resource)
+        return None if limit is None else Decimal(limit)
+
+    @property
+    def share(self) -> int:
+        """The weight, or what follows from the GPUs."""
+        return self.weight or max(1, int(self.gpus or 0))

@@ -1,30 +1,103 @@
 """Departments and projects as resources."""
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
-from django.db.models import Count, F, QuerySet
+from django.core.exceptions import ValidationError
+from django.db.models import Count, F, OuterRef, QuerySet, Subquery, Sum, Value
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest
+from django.utils.html import format_html
 
-from gangline.access.permissions import Permission
+from gangline.access.actor import Actor
+from gangline.access.models import AccessRule
 from gangline.accounts.models import User
+from gangline.clusters.connections import namespace_of, queue_problem
 from gangline.clusters.models import Cluster
 from gangline.clusters.selectors import visible_clusters
-from gangline.resources.registry import Uses, register, register_usage
-from gangline.resources.resource import Nav, Resource, Wire
+from gangline.resources.registry import Uses, get, register, register_usage
+from gangline.resources.resource import M, Nav, Panel, Resource, Wire
 from gangline.resources.tables import column, name_column, table, time_column
 from gangline.tables import filters
 
-from .models import Department
-from .selectors import visible_projects
+from . import panels, queues, quotas, usage
+from .models import Department, Project, Quota
+
+
+def _of_scope(rows: QuerySet[Any], total: Any) -> Subquery:
+    """``total`` over the ``rows`` of the unit's own scope."""
+    own = rows.filter(scope=OuterRef("scope")).order_by().values("scope")
+    return Subquery(own.annotate(total=total).values("total"))
 
 
 def cluster_choices(user: User) -> Sequence[tuple[str, str]]:
     """The clusters that a list can be narrowed to."""
-    found = visible_clusters(user).order_by("name").values_list("pk", "name")
-    return [(str(pk), name) for pk, name in found]
+    return [
+        (str(pk), name)
+        for pk, name in visible_clusters(user).order_by("name").values_list("pk", "name")
+    ]
 
 
-class Departments(Resource[Department]):
+def department_choices(user: User) -> Sequence[tuple[str, str]]:
+    rows = get("department").visible(user).order_by("name").values_list("pk", "name")
+    return [(str(pk), name) for pk, name in rows]
+
+
+_CLUSTER = filters.choice("cluster", "Cluster", "cluster_id")
+_SHARED_FILTERS = (
+    filters.dates("created", "Created", "created_at", wire="createdAt"),
+    filters.for_clients("name", "name"),
+    filters.for_clients("clusterId", "cluster_id", filters.Kind.ID),
+    filters.for_clients("totalGpuQuota", "gpu_quota", filters.Kind.NUMBERS),
+)
+_TAIL = (
+    column("quota", "GPU quota", "gpu_quota", cell=panels.gpu_cell, sort="quota_order"),
+    column("members", "Members", "members", sort="members", right=True),
+    time_column("created", "Created", "created_at", sort="created_at"),
+)
+UNLIMITED = Decimal(10**9)
+"""Where the order puts what has no quota."""
+
+
+class Units(Resource[M]):
+    """What departments and projects share: quotas as parts, members, the cluster's queue."""
+
+    panels = (Panel(title="Quota", template="organization/quota.html", context=panels.quota_panel),)
+    form_template = "organization/form.html"
+
+    def rows(self, user: User) -> QuerySet[M]:
+        return (
+            super()
+            .rows(user)
+            .annotate(
+                gpu_quota=_of_scope(Quota.objects, Sum("gpus")),
+                quota_order=Coalesce(_of_scope(Quota.objects, Sum("gpus")), Value(UNLIMITED)),
+                members=Coalesce(_of_scope(AccessRule.objects, Count("pk")), 0),
+                cluster_name=F("cluster__name"),
+            )
+        )
+
+    def snapshot(self, obj: Any) -> dict[str, Any]:
+        return super().snapshot(obj) | {"quotas": quotas.snapshot(obj)}
+
+    def save_parts(self, obj: Any, parts: Mapping[str, Any], *, actor: Actor | None) -> None:
+        obj.quotas_before = quotas.quotas_of(obj)
+        quotas.save(obj, parts.get("quotas", ()), actor=actor)
+
+    def saved(self, obj: Any, *, actor: Actor | None, changes: Mapping[str, Any]) -> None:
+        queues.keep(obj)
+        usage.changed(obj)
+
+    def notice(self, obj: Any, *, actor: Actor | None) -> str:
+        return quotas.notice(obj)
+
+    def delete(self, obj: Any, *, actor: Actor | None) -> None:
+        queues.let_go(obj)
+        super().delete(obj, actor=actor)
+
+
+class Departments(Units[Department]):
     model = Department
     key = "department"
     path = "departments"
@@ -40,50 +113,112 @@ class Departments(Resource[Department]):
         name_column("department", "Department"),
         column("cluster", "Cluster", "cluster_name", sort="cluster_name"),
         column("projects", "Projects", "project_count", sort="project_count", right=True),
-        time_column("created", "Created", "created_at", sort="created_at"),
+        *_TAIL,
         noun=("department", "departments"),
         search=("name", "description"),
-        filters=(
-            filters.choice("cluster", "Cluster", "cluster_id"),
-            filters.dates("created", "Created", "created_at", wire="createdAt"),
-            filters.for_clients("name", "name"),
-            filters.for_clients("clusterId", "cluster_id", filters.Kind.ID),
-        ),
+        filters=(_CLUSTER, *_SHARED_FILTERS),
     )
     wire = Wire(
         path="org-unit/departments",
         envelope="departments",
         serializer="gangline.organization.serializers.DepartmentSerializer",
+        viewset="gangline.organization.api.UnitViewSet",
         in_use=400,
     )
 
     def rows(self, user: User) -> QuerySet[Department]:
-        found = super().rows(user)
-        return found.annotate(project_count=Count("projects"), cluster_name=F("cluster__name"))
+        return super().rows(user).annotate(project_count=Count("projects"))
 
     def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:
         return {"cluster": cluster_choices(user)}
 
 
+class Projects(Units[Project]):
+    model = Project
+    key = "project"
+    path = "projects"
+    lede = "Where people work: each with its members and its share of a cluster."
+    empty_text = "A project gives people a place on a cluster, with a quota and a namespace."
+    form = "gangline.organization.forms.ProjectForm"
+    nav = Nav(group="Organisation", icon="folder", order=10)
+    related = (
+        "scope__parent__parent__parent",
+        "cluster",
+        "department__scope",
+        "created_by",
+        "updated_by",
+    )
+    table = table(
+        "projects",
+        name_column("project", "Project"),
+        column("department", "Department", "department_name", sort="department_name"),
+        column("cluster", "Cluster", "cluster_name", sort="cluster_name"),
+        *_TAIL,
+        noun=("project", "projects"),
+        search=("name", "description"),
+        filters=(
+            filters.choice("department", "Department", "department_id"),
+            _CLUSTER,
+            *_SHARED_FILTERS,
+            filters.for_clients("departmentId", "department_id", filters.Kind.NUMBERS),
+            filters.for_clients("parentId", "department_id", filters.Kind.NUMBERS),
+            filters.for_clients("parentName", "department__name"),
+        ),
+    )
+    wire = Wire(
+        path="org-unit/projects",
+        envelope="projects",
+        serializer="gangline.organization.serializers.ProjectSerializer",
+        viewset="gangline.organization.api.ProjectViewSet",
+        in_use=400,
+    )
+
+    def rows(self, user: User) -> QuerySet[Project]:
+        return super().rows(user).annotate(department_name=F("department__name"))
+
+    def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:
+        return {"cluster": cluster_choices(user), "department": department_choices(user)}
+
+    def check(self, obj: Project, *, actor: Actor | None, before: Project | None) -> None:
+        if before is not None and before.department_id != obj.department_id:
+            raise ValidationError(
+                {"department": ValidationError("A project stays in its department.", "fixed")}
+            )
+        if obj.own_queue and (before is None or before.own_queue != obj.own_queue):
+            why = queue_problem(obj.cluster, project=obj.name, queue=obj.own_queue)
+            if why:
+                raise ValidationError({"own_queue": ValidationError(why, "queue")})
+        names = {one.name for one in quotas.pools_of(obj.cluster)}
+        strange = [one for one in obj.default_pools if one not in names]
+        if strange:
+            words = f"There is no node pool {strange[0]}; there is {', '.join(sorted(names))}."
+            raise ValidationError({"default_pools": ValidationError(words, "pool")})
+
+    def facts_of(self, request: HttpRequest, obj: Project) -> Any:
+        department = obj.department
+        link = format_html('<a href="{}">{}</a>', get("department").url(department), department)
+        yield "Department", link
+        yield "Cluster", obj.cluster.name
+        yield "Namespace", namespace_of(obj.cluster, obj.name)
+        if state := queues.state_of(obj):
+            yield "Queue", state
+
+
 register(Departments())
+register(Projects())
 
 
 def _departments_of(cluster: Any) -> Uses:
-    from gangline.resources.registry import get
-
     department = get("department")
     return Uses(
         "department", Department.objects.filter(cluster=cluster), department.visible, department.url
     )
 
 
+def _projects_of(department: Any) -> Uses:
+    project = get("project")
+    return Uses("project", department.projects.all(), project.visible, project.url)
+
+
 register_usage(Cluster, _departments_of)
-register_usage(
-    Department,
-    lambda row: Uses(
-        "project",
-        row.projects.all(),
-        lambda user: visible_projects(user, Permission.PROJECT_VIEW),
-        lambda project: f"/projects/{project.pk}",
-    ),
-)
+register_usage(Department, _projects_of)

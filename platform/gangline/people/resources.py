@@ -12,8 +12,9 @@ from django.urls import reverse
 from django.utils.text import slugify
 
 from gangline.access.actor import Actor
-from gangline.access.grants import roles_by_key, rules_of
+from gangline.access.grants import can, roles_by_key, rules_of
 from gangline.access.models import AccessRule, CustomRole, Group
+from gangline.access.permissions import Permission
 from gangline.access.roles import ROLES
 from gangline.access.services import (
     an_administrator_stays,
@@ -24,7 +25,8 @@ from gangline.access.services import (
 from gangline.accounts.models import User
 from gangline.accounts.services import deactivate, rights_changed
 from gangline.db.clock import db_now
-from gangline.resources.registry import Uses, get, register, register_usage
+from gangline.resources.models import TreeNode
+from gangline.resources.registry import Uses, get, register, register_panel, register_usage
 from gangline.resources.resource import Action, Nav, Panel, Resource, Wire
 from gangline.web import components
 
@@ -350,5 +352,27 @@ def _rules(rules: QuerySet[AccessRule]) -> Uses:
     return Uses("access rule", rules, rule.visible, rule.url)
 
 
+def _members(request: HttpRequest, node: TreeNode) -> dict[str, Any] | None:
+    """Who has a role in a department or project; to who may see rules there."""
+    user, scope = actor_user(request), node.scope
+    if not can(user, Permission.ACCESS_RULE_VIEW, scope):
+        return None
+    rules = scope.access_rules.select_related("user", "group", "created_by").order_by("pk")
+    labels = role_labels()
+    may = can(user, Permission.ACCESS_RULE_CREATE, scope)
+    return {
+        "rows": [
+            (rule, labels.get(rule.role, rule.role), get("access_rule").url(rule, "delete"))
+            for rule in rules[:200]
+        ],
+        "may": may,
+        "add": f"{reverse('access_rule-create')}?scope={scope.pk}" if may else "",
+    }
+
+
+for key in ("department", "project"):
+    register_panel(
+        key, Panel(title="Members", template="people/place_members.html", context=_members)
+    )
 register_usage(Group, lambda group: _rules(group.access_rules.all()))
 register_usage(CustomRole, lambda role: _rules(AccessRule.objects.filter(role=role.key)))

@@ -1,6 +1,6 @@
 """The REST API of every resource: one strict serializer, one viewset, the wire rules of `Wire`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, ClassVar
@@ -31,6 +31,7 @@ from .resource import Resource
 LIST = frozenset({"filterBy", "sortBy", "sortOrder", "offset", "limit", "search", "verbosity"})
 PAGE = frozenset({"offset", "limit"})
 MOST_ROWS = 500
+Rows = list[dict[str, Any]]
 
 
 @extend_schema_field({"type": "string", "description": "Decimal id."})
@@ -138,11 +139,11 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
         sign = "-" if descending else ""
         rows = rows.order_by(f"{sign}{column}", "pk")
         if not wire.is_paged:
-            found = [self.present(row) for row in rows[: MOST_ROWS * 20]]
+            found = self.present_all(rows[: MOST_ROWS * 20])
             return Response({wire.envelope: found} if wire.envelope else found)
         limit = DEFAULT_LIMIT if wire.envelope else MOST_ROWS
         page = page_of(request, default_limit=limit, most=MOST_ROWS)
-        found = [self.present(row) for row in rows[page.offset : page.offset + page.limit + 1]]
+        found = self.present_all(rows[page.offset : page.offset + page.limit + 1])
         if not wire.envelope:
             return Response(found[: page.limit])
         return Response(answer(wire.envelope, found, page))
@@ -196,6 +197,9 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
 
     def base_rows(self) -> QuerySet[Any]:
         return self.resource.rows(self.user)
+
+    def present_all(self, rows: Iterable[Any]) -> Rows:
+        return [self.present(row) for row in rows]
 
     def present(self, obj: Any, saved: services.Saved[Any] | None = None) -> dict[str, Any]:
         if saved is not None:

@@ -19,7 +19,7 @@ from .resource import Resource
 class ResourceForm(forms.ModelForm):  # type: ignore[type-arg]
     """Reads what was typed. The rules run once, in `resources.services`."""
 
-    sections: ClassVar[tuple[tuple[str, tuple[str, ...]], ...]] = ()
+    sections: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Title and fields of each part; empty: all in one."""
     not_edited: ClassVar[frozenset[str]] = frozenset()
     """Fields that are chosen once, when the object is made."""

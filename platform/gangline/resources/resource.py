@@ -5,7 +5,7 @@ that an app registers in its `resources.py`.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Generic, TypeVar
@@ -23,6 +23,7 @@ from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.scopes.models import Scope
 from gangline.scopes.selectors import tenant_scope
+from gangline.tables.columns import Column
 
 from .models import TreeNode
 from .tables import ResourceTable
@@ -140,6 +141,15 @@ class Resource(Generic[M]):
     confirm_by_name: bool = False
     """Deletion takes the name, typed."""
     can_copy: bool = False
+
+    def __init__(self) -> None:
+        self.annotations: dict[str, Any] = {}
+
+    def extend(self, *columns: Column[Any], **annotations: Any) -> None:
+        """Let a higher app add columns to the list, and what of the database they draw."""
+        self.table = replace(self.table, columns=(*self.table.columns, *columns))
+        self.annotations |= annotations
+
     lookup: str = "pk"
     """What stands in the addresses of its pages."""
     name_field: str = "name"
@@ -226,7 +236,8 @@ class Resource(Generic[M]):
 
     def rows(self, user: User) -> QuerySet[M]:
         """The same with what the table draws."""
-        return self.visible(user).select_related(*self.related)
+        rows = self.visible(user).select_related(*self.related)
+        return rows.annotate(**self.annotations) if self.annotations else rows
 
     def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:
         """Choices of the table's filters that depend on who looks."""

@@ -10,8 +10,8 @@ from assets.services.templates import create_template
 from gangline.accounts.models import User
 from gangline.accounts.services import create_user, deactivate, reactivate
 from gangline.clusters.models import Cluster
-from gangline.organization import services as organization
 from gangline.organization.models import Department, Project
+from gangline.organization.quotas import pools_of
 from gangline.people.services import give
 from gangline.policies import services as policies
 from gangline.policies.models import Policy
@@ -74,7 +74,7 @@ def load() -> None:
     found(name=installation.NAME)
     administrator, researcher = _person(ADMINISTRATOR), _person(RESEARCHER)
     department = _department(installation.local() or installation.this_machine())
-    vision = _project(department, VISION, gpu_quota=2)
+    vision = _project(department, VISION, gpus=2)
     nlp = _project(department, NLP)
     tenant = tenant_scope()
     give(actor=None, user=administrator, role="system_administrator", scope=tenant)
@@ -123,8 +123,7 @@ def _department(cluster: Cluster) -> Department:
     return found or make("department", cluster=cluster, name=DEPARTMENT)
 
 
-def _project(department: Department, name: str, *, gpu_quota: int | None = None) -> Project:
+def _project(department: Department, name: str, *, gpus: int = 0) -> Project:
     found = Project.objects.filter(cluster=department.cluster, name=name).first()
-    return found or organization.create_project(
-        actor=None, department=department, name=name, gpu_quota=gpu_quota
-    )
+    parts = {"quotas": [{"node_pool": pools_of(department.cluster)[0], "gpus": gpus}]}
+    return found or make("project", department=department, name=name, parts=parts)

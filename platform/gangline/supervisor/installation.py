@@ -11,10 +11,11 @@ from gangline.clusters.models import Cluster
 from gangline.clusters.services import create_cluster, measure
 from gangline.config.env import env
 from gangline.lib.program import program
-from gangline.organization import services as organization
 from gangline.organization.models import Project
+from gangline.organization.quotas import pools_of
 from gangline.people.services import give
-from gangline.resources.services import make
+from gangline.resources.registry import get
+from gangline.resources.services import make, update
 from gangline.scopes.selectors import tenant_scope
 from gangline.scopes.services import found
 
@@ -53,7 +54,7 @@ def add_project(
     """A project on a named cluster, and who may work in it by user names; returns what was made.
 
     ``queue`` is the scheduler's; of a project that is there already it can be said anew.
-    Raises CannotBootstrap, NameRefused, QueueRefused.
+    Raises CannotBootstrap or Refused.
     """
     cluster = Cluster.objects.filter(name=cluster_name).first()
     if cluster is None:
@@ -67,7 +68,7 @@ def add_project(
     if known is not None and queue is not None:
         if department_name not in ("", known.department.name) or gpu_quota is not None:
             raise CannotBootstrap(f"Project {name} is there: only its queue can be changed.")
-        organization.name_queue(actor=None, project=known, queue=queue)
+        update(get("project"), actor=None, obj=known, values={"own_queue": queue})
         made = [f"Project {name}: {_in_queue(queue)}"]
         return made + [_researcher(username, known) for username in researchers]
     made = list(_in_department(cluster, department_name, name, gpu_quota, queue or ""))
@@ -145,8 +146,13 @@ def _in_department(
     if department is None:
         department = make("department", cluster=cluster, name=department_name or DEPARTMENT)
         yield f"Department {department.name} on {cluster.name}."
-    organization.create_project(
-        actor=None, department=department, name=name, gpu_quota=gpu_quota, queue=queue
+    parts = {"quotas": [{"node_pool": pools_of(cluster)[0], "gpus": gpu_quota}]}
+    make(
+        "project",
+        department=department,
+        name=name,
+        own_queue=queue,
+        parts=parts if gpu_quota is not None else None,
     )
     yield f"Project {name} in department {department.name}."
     if queue:

@@ -15,7 +15,6 @@ from gangline.clusters.services import store_health
 from gangline.db.clock import db_now
 from gangline.db.models import SystemNotice
 from gangline.drivers.facts import Health
-from gangline.organization import services
 from gangline.organization.models import Project
 from gangline.people.services import give
 from gangline.resources.services import make
@@ -111,7 +110,7 @@ def test_only_those_who_manage_the_cluster_change_it(
     world: World, post: Post, lab: Cluster
 ) -> None:
     department = make("department", cluster=lab, name="far")
-    project = services.create_project(actor=None, department=department, name="away")
+    project = make("project", department=department, name="away")
     give(actor=None, user=world.people["stranger"], role="researcher", scope=project.scope)
     for page in ("settings", "credential", "remove"):
         answer = post(f"/clusters/{lab.pk}/{page}", "stranger", **wanted(lab, name="x"))
@@ -282,7 +281,7 @@ def test_projects_and_trainings_are_forgotten_only_when_a_person_says_so(
     world: World, post: Post, lab: Cluster
 ) -> None:
     department = make("department", cluster=lab, name="far")
-    project = services.create_project(actor=None, department=department, name="away")
+    project = make("project", department=department, name="away")
     running = _workload(world, project, "runs", "Running")
     ended = _workload(world, project, "ended", "Completed")
     logs = Path(settings.GANGLINE.data_dir) / "logs" / str(ended.pk)

@@ -12,7 +12,6 @@ from gangline.clusters.models import Cluster, Credential
 from gangline.drivers.kubernetes import permissions, probing
 from gangline.drivers.kubernetes.access import Access
 from gangline.drivers.kubernetes.steps import StepName
-from gangline.organization import services
 from gangline.resources.services import make
 from tests.support.api_server import Script, answering
 from tests.support.connected import GROUPS, SECRET, Post, by_token, seen
@@ -44,7 +43,7 @@ def test_the_old_credential_holds_where_the_new_one_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     department = make("department", cluster=lab, name="far")
-    services.create_project(actor=None, department=department, name="away")
+    make("project", department=department, name="away")
     before = Credential.objects.get(cluster=lab)
     fields = by_token(server, "another")
     if fault == "dead":

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from gangline.accounts.services import CannotMake
-from gangline.scopes.services import NameRefused
+from gangline.lib.problems import Refused
 from gangline.supervisor.installation import CannotBootstrap, bootstrap
 
 
@@ -28,7 +28,9 @@ class Command(BaseCommand):
                 project=options["project"],
                 local_cluster=options["local_cluster"],
             )
-        except (CannotBootstrap, CannotMake, NameRefused) as refusal:
+        except (CannotBootstrap, CannotMake) as refusal:
             raise CommandError(str(refusal)) from None
+        except Refused as refusal:
+            raise CommandError(" ".join(one.message for one in refusal.problems)) from None
         for line in made or ["Everything was there already."]:
             self.stdout.write(line)

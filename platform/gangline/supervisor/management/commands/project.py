@@ -5,8 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from gangline.organization.services import QueueRefused
-from gangline.scopes.services import NameRefused
+from gangline.lib.problems import Refused
 from gangline.supervisor.installation import DEPARTMENT, CannotBootstrap, add_project
 
 
@@ -24,7 +23,7 @@ class Command(BaseCommand):
             "--researcher", action="append", default=[], metavar="USER",
             help="who may work in it; may be said several times",
         )  # fmt: skip
-        parser.add_argument("--gpus", type=int, default=None, help="soft quota in GPUs")
+        parser.add_argument("--gpus", type=int, default=None, help="quota in GPUs")
         parser.add_argument(
             "--queue",
             default=None,
@@ -42,7 +41,9 @@ class Command(BaseCommand):
                 researchers=options["researcher"],
                 queue=options["queue"],
             )
-        except (CannotBootstrap, NameRefused, QueueRefused) as refusal:
+        except CannotBootstrap as refusal:
             raise CommandError(str(refusal)) from None
+        except Refused as refusal:
+            raise CommandError(" ".join(one.message for one in refusal.problems)) from None
         for line in made:
             self.stdout.write(line)

@@ -1,0 +1,150 @@
+"""Departments and projects in the API: what differs from other resources is their quota."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet
+from drf_spectacular.utils import extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gangline.api.schema import errors
+from gangline.clusters.connections import namespace_of
+from gangline.lib.problems import Problem, Refused
+from gangline.resources import services
+from gangline.resources.api import ExtraRoute, ResourceViewSet, Rows
+
+from . import quotas, usage
+from .models import RESOURCES, Department, Quota
+from .serializers import WIRE, ResourcesField
+
+_LIST = {"type": "array", "items": {"type": "object", "additionalProperties": True}}
+_OWN_PATHS = {
+    "department": "parentId",
+    "department_id": "parentId",
+    "default_pools": "defaultNodePools",
+}
+_QUOTA_PATHS = {
+    **{one: f"{WIRE[one]}.deserved" for one in RESOURCES},
+    **{f"{one}_limit": f"{WIRE[one]}.limit" for one in RESOURCES},
+    "weight": "gpu.overQuotaWeight",
+    "rank": "priority",
+}
+
+
+class UnitViewSet(ResourceViewSet):
+    """Departments, and projects below."""
+
+    extra_routes: ClassVar[tuple[ExtraRoute, ...]] = (
+        ExtraRoute("{id}/resources", {"put": "replace_resources", "patch": "change_resources"}),
+    )
+
+    @extend_schema(request=_LIST, responses={200: _LIST, **errors(400, 403, 404, 412)})
+    def replace_resources(self, request: Request, pk: Any) -> Response:
+        """The quota of every node pool; what is not named is as for a new one."""
+        return self._resources(request, pk, is_whole=True)
+
+    @extend_schema(request=_LIST, responses={200: _LIST, **errors(400, 403, 404, 412)})
+    def change_resources(self, request: Request, pk: Any) -> Response:
+        """Single values of the quota."""
+        return self._resources(request, pk, is_whole=False)
+
+    def _resources(self, request: Request, pk: Any, *, is_whole: bool) -> Response:
+        obj = self.object(pk)
+        _, parts = self.read({"resources": request.data}, obj, partial=True)
+        rows = list(parts.get("quotas", ()))
+        if is_whole:
+            given = {row["node_pool"].pk: row for row in rows}
+            fresh = [quotas.new_quota(obj, pool) for pool in quotas.pools_of(obj.cluster)]
+            plain = {
+                one.node_pool_id: {name: getattr(one, name) for name in Quota.VALUES}
+                for one in fresh
+            }
+            rows = [{**plain[pk], **row} for pk, row in given.items()]
+            rows += [
+                {"node_pool": one.node_pool, **plain[one.node_pool_id]}
+                for one in fresh
+                if one.node_pool_id not in given
+            ]
+        saved = services.update(
+            self.resource,
+            actor=self.actor,
+            obj=obj,
+            values={},
+            parts={"quotas": rows},
+            version=self.version(obj),
+        )
+        return Response(ResourcesField().to_representation(saved.obj))
+
+    def base_rows(self) -> QuerySet[Any]:
+        return super().base_rows().prefetch_related("scope__quotas__node_pool", "cluster__pools")
+
+    def present_all(self, rows: Iterable[Any]) -> Rows:
+        self.held = usage.held_by_each(list(rows))
+        return super().present_all(rows)
+
+    def get_serializer_context(self) -> dict[str, Any]:
+        return super().get_serializer_context() | {"held": getattr(self, "held", {})}
+
+    def read(
+        self, data: Any, obj: Any = None, *, partial: bool = False
+    ) -> tuple[dict[str, Any], Mapping[str, Any]]:
+        values, parts = super().read(data, obj, partial=partial)
+        for name in ("requested_namespace", "enforce_runai_scheduler"):
+            values.pop(name, None)
+        return values, parts
+
+    def handle_exception(self, exc: Exception) -> Response:
+        if isinstance(exc, Refused):
+            exc = Refused([replace(one, path=_wire_path(one.path)) for one in exc.problems])
+        return super().handle_exception(exc)
+
+
+class ProjectViewSet(UnitViewSet):
+    def read(
+        self, data: Any, obj: Any = None, *, partial: bool = False
+    ) -> tuple[dict[str, Any], Mapping[str, Any]]:
+        given = dict(data) if isinstance(data, Mapping) else data
+        asked = given.get("requestedNamespace") if isinstance(given, dict) else None
+        values, parts = super().read(data, obj, partial=partial)
+        cluster_id = values.pop("cluster_id", None)
+        if obj is None:
+            values["department"] = self._department(values.pop("department_id", None), cluster_id)
+            cluster = values["department"].cluster
+        else:
+            cluster = obj.cluster
+        name = values.get("name") or getattr(obj, "name", "")
+        if asked and asked != (own := namespace_of(cluster, name)):
+            raw = f"The namespace of this project is {own}; another one cannot be chosen."
+            raise Refused(
+                [Problem("namespace", "requestedNamespace", {"raw": raw, "value": asked})]
+            )
+        return values, parts
+
+    def _department(self, pk: int | None, cluster_id: Any) -> Department:
+        """The one that is named, or the first of the cluster."""
+        rows = Department.objects.select_related("scope", "cluster").order_by("pk")
+        if pk is None and cluster_id is None:
+            raise Refused([Problem("required", "clusterId", {"raw": "Give a cluster."})])
+        if pk is None:
+            found = rows.filter(cluster=cluster_id).first()
+            path, raw = "clusterId", "There is no such cluster, or it has no department."
+        else:
+            found = rows.filter(pk=pk).first()
+            path, raw = "parentId", "There is no such department."
+            if found and cluster_id not in (None, found.cluster_id):
+                found, path, raw = None, "clusterId", "The department is on another cluster."
+        if found is None:
+            raise Refused([Problem("not_there", path, {"raw": raw})])
+        return found
+
+
+def _wire_path(path: str) -> str:
+    if path in _OWN_PATHS:
+        return _OWN_PATHS[path]
+    head, _, rest = path.partition(".")
+    if head != "quotas":
+        return path
+    number, _, field = rest.partition(".")
+    return f"resources.{number}.{_QUOTA_PATHS.get(field, field)}"

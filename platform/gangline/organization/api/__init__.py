@@ -1,1 +1,0 @@
-"""Clusters and projects in the API."""

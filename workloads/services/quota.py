@@ -1,0 +1,62 @@
+"""Quotas as the walk counts them, and as a sentence beside what is to be submitted."""
+
+import math
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+
+from gangline.clusters.models import Cluster
+from gangline.organization import quotas
+from gangline.organization.models import Department, Project, Quota
+from workloads.services.slots import RESOURCES, Need
+from workloads.services.walk import Gang, Share
+
+Amounts = Mapping[str, float]
+
+
+class Shares:
+    """The shares of a cluster's projects and departments, each one object for a whole walk."""
+
+    def __init__(self, cluster: Cluster, quotas_instead: Iterable[Quota] = ()) -> None:
+        self._cluster = cluster
+        pools = quotas.pools_of(cluster)
+        self._pool = pools[0] if pools else None
+        self._stored = quotas.quotas_by_scope(cluster, self._pool) if self._pool else {}
+        for one in quotas_instead:
+            if self._pool is not None and one.node_pool_id == self._pool.pk:
+                self._stored[one.scope_id] = one
+        self._projects: dict[int, tuple[Share, Share]] = {}
+        self._departments: dict[int, Share] = {}
+
+    def gang(self, project_id: int, need: Need, priority: int = 0) -> Gang:
+        if not self._projects:
+            for row in self._cluster.projects.select_related("department"):
+                self._projects[row.pk] = self._of(row), self._department(row.department)
+        project, department = self._projects[project_id]
+        return Gang(need, project, department, priority=priority)
+
+    def _department(self, row: Department) -> Share:
+        if row.pk not in self._departments:
+            self._departments[row.pk] = self._of(row)
+        return self._departments[row.pk]
+
+    def _of(self, node: Project | Department) -> Share:
+        quota = self._stored.get(node.scope_id)
+        if quota is None and self._pool is not None:
+            quota = quotas.new_quota(node, self._pool)
+        return share_of(quota, f"{node.scope_kind} {node.name}")
+
+
+def share_of(quota: Quota | None, name: str) -> Share:
+    if quota is None:
+        return Share(name)
+    return Share(
+        name,
+        quota={one: _number(quota.amount(one)) for one in RESOURCES},
+        ceiling={one: _number(quota.ceiling(one)) for one in RESOURCES},
+        rank=quota.rank,
+        weight=quota.share,
+    )
+
+
+def _number(value: Decimal | None) -> float:
+    return math.inf if value is None else float(value)
