@@ -1,19 +1,35 @@
-"""The first steps that Home offers until they are done or put away."""
+"""The first steps that Home offers until they are done or dismissed."""
 
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
+from django.urls import reverse
+
 from assets.models import Template
 from assets.selectors.templates import usable_templates
+from gangline.access.grants import can
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
+from gangline.clusters.models import Cluster
+from gangline.organization.models import Project
 from gangline.organization.selectors import visible_projects
+from gangline.policies.models import Policy
+from gangline.scopes.selectors import tenant_scope
 from workloads.models import Draft, Workload
 from workloads.selectors import listing
 
 SAMPLE = "digits-xgboost"
-HIDDEN = "hide_first_steps"
-"""Name in the person's preferences."""
+HIDDEN, SET_UP_HIDDEN = "hide_first_steps", "hide_set_up"
+"""Names in the person's preferences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing to set up, and where."""
+
+    label: str
+    url: str
+    is_done: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +63,7 @@ def _looked(user: User, sample: Template) -> bool:
 
 
 def first_steps(user: User) -> FirstSteps | None:
-    """None when there is no sample to start from, or it was put away."""
+    """None when there is no sample to start from, both are done, or they were dismissed."""
     if user.preferences.get(HIDDEN):
         return None
     sample = sample_template(user)
@@ -55,11 +71,38 @@ def first_steps(user: User) -> FirstSteps | None:
         return None
     runs = listing.visible(user).filter(owner=user, template=sample)
     run = runs.order_by("-created_at").first()
+    is_run, looked = run is not None and run.status == "Completed", _looked(user, sample)
+    if is_run and looked:
+        return None
     return FirstSteps(
         sample=sample,
         run=run,
-        sample_done=run is not None and run.status == "Completed",
-        looked=_looked(user, sample),
+        sample_done=is_run,
+        looked=looked,
         project=_with_policy(user),
         key=uuid4(),
     )
+
+
+def is_administrator(user: User) -> bool:
+    """Whether the person runs the installation: they may connect clusters."""
+    return can(user, Permission.CLUSTER_CREATE, tenant_scope())
+
+
+def set_up(user: User) -> list[Step]:
+    """An administrator's first day; empty once a person did all of it, or it was dismissed.
+
+    What the installation brings (this machine, examples) was made by nobody and does not count.
+    """
+    if user.preferences.get(SET_UP_HIDDEN) or not is_administrator(user):
+        return []
+    steps = [
+        Step(label, reverse(name), rows.exclude(**{f"{by}_by": None}).exists())
+        for label, name, rows, by in (
+            ("Connect a cluster", "cluster-connect", Cluster.objects, "created"),
+            ("Make a project", "project-create", Project.objects, "created"),
+            ("Invite people", "user-create", User.objects, "created"),
+            ("Set a policy", "policy-list", Policy.objects, "updated"),
+        )
+    ]
+    return [] if all(step.is_done for step in steps) else steps
