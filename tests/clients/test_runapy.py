@@ -39,6 +39,8 @@ class Row:
     """Field of the answer to the creation that is in no other answer."""
     renew: str = ""
     """Method that makes another secret."""
+    names: tuple[str, ...] = ("name",)
+    """Fields of the answer to the creation that the list shows as they were."""
 
 
 IAM = "authentication_and_authorization"
@@ -92,6 +94,33 @@ ROWS = {
         secret="clientSecret",
         renew="regenerate_access_key_secret",
     ),
+    "user": Row(
+        api=f"{IAM}.users",
+        new=lambda site: models.UserCreationRequest1(email="by-client@example.com"),
+        make="create_user",
+        listed="get_users",
+        one="get_user_by_id",
+        remove="delete_user_by_id",
+        secret="tempPassword",
+        renew="reset_user_password",
+        names=("username",),
+    ),
+    "access rule": Row(
+        api=f"{IAM}.access_rules",
+        new=lambda site: models.AccessRuleCreationFields(
+            subjectId="stranger",
+            subjectType=models.SubjectType.USER,
+            roleId=9,
+            scopeId=site.cluster,
+            scopeType=models.ScopeType.CLUSTER,
+        ),
+        make="create_access_rule",
+        listed="get_access_rules",
+        envelope="accessRules",
+        one="get_access_rule",
+        remove="delete_access_rule",
+        names=("subjectId", "roleName", "scopeId", "scopeType", "clusterId", "createdBy"),
+    ),
 }
 
 
@@ -140,7 +169,7 @@ def test_create_list_edit_delete(site: WebServer, client: RunaiClient, row: Row)
     (shown,) = [
         one for one in (listed[row.envelope] if row.envelope else listed) if one["id"] == key
     ]
-    assert shown["name"] == made.data["name"]
+    assert [shown[name] for name in row.names] == [made.data[name] for name in row.names]
     assert row.secret == "" or row.secret not in shown
     with pytest.raises(ConflictException):
         getattr(api, row.make)(row.new(site))
@@ -156,6 +185,15 @@ def test_create_list_edit_delete(site: WebServer, client: RunaiClient, row: Row)
     assert getattr(api, row.remove)(key).status_code in (202, 204)
     with pytest.raises(NotFoundException):
         getattr(api, row.one)(key)
+
+
+def test_roles_are_read_and_named_in_own_rules(client: RunaiClient) -> None:
+    iam = client.authentication_and_authorization
+    roles = {one["name"]: one["id"] for one in iam.roles.get_roles_v1().data}
+    (own,) = iam.me.get_me_access_rules().data["accessRules"]["accessRules"]
+    assert own["roleId"] == roles["System administrator"] == 1
+    assert models.RoleV1.from_dict(iam.roles.get_role_v1(1).data) is not None
+    assert all(models.Permission.from_dict(p) for p in iam.permissions.get_permissions().data)
 
 
 def test_a_service_account_signs_in_until_it_is_disabled(

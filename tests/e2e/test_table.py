@@ -133,7 +133,7 @@ def test_columns_views_and_the_bulk_bar(window: Windows, page: Page, waiting: Wa
     chooser.get_by_role("button", name="Show").press("Enter")
     page.wait_for_url(re.compile("cols=image,status,"))
     first = row(page, waiting.ids[-1])
-    expect(first.get_by_test_id("cell-image")).to_have_text("local://examples")
+    expect(first.get_by_test_id("cell-image")).to_contain_text("local://")
     page.get_by_role("link", name="Views").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Name").fill("Images")

@@ -86,12 +86,12 @@ def test_the_grid_names_a_launcher_without_a_rank(world: World) -> None:
     assert 'title="rank 0, worker-0, Pending"' in page
 
 
-def test_memory_is_a_column_once_it_is_known(world: World) -> None:
-    """It is measured to the end, so a running gang has nothing to show there."""
+def test_memory_is_a_column_from_the_start_so_that_none_jumps(world: World) -> None:
     workload = gang(world)
     client = client_of(world, OWNER)
     replicas(workload, ("worker", 0, 0))
-    assert "Peak memory" not in client.get(f"/workloads/{workload.pk}/pods").content.decode()
+    before = client.get(f"/workloads/{workload.pk}/pods").content.decode()
+    assert cells(before, "memory") == {"worker-0": "–"}
     replicas(workload, ("worker", 1, 1), peak_memory=64_000_000)
     page = client.get(f"/workloads/{workload.pk}/pods").content.decode()
     assert cells(page, "memory") == {"worker-0": "–", "worker-1": "64 MB"}
@@ -206,7 +206,7 @@ def test_nothing_is_told_of_an_object_that_was_never_rendered(world: World, froz
     ("trouble", "title"),
     [
         ("", "No contact with the cluster"),
-        ("Gangline may not get pods.", "The cluster does not tell how it goes"),
+        ("Gangline may not get pods.", "The cluster does not report on this workload"),
     ],
 )
 def test_a_cluster_that_answers_is_not_said_to_be_away(

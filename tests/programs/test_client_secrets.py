@@ -38,7 +38,7 @@ def shown_secret(answer: Any) -> str:
 
 def test_a_secret_is_shown_once_and_replaced(world: World) -> None:
     client = browser(world, "administrator")
-    first = shown_secret(client.post("/service-accounts/new", {"name": "ci", "enabled": "on"}))
+    first = shown_secret(client.post("/service-accounts/new", {"name": "ci"}))
     account = ServiceAccount.objects.get()
     assert signs_in(account, first)
     page = f"/service-accounts/{account.pk}"

@@ -15,8 +15,8 @@ from django.test import Client
 
 from gangline.access.roles import ROLES
 from gangline.audit.models import AuditEntry
+from gangline.db.versioned import Versioned
 from gangline.forms.fields import dom_id
-from gangline.resources.models import Versioned
 from gangline.resources.resource import Resource
 from gangline.scopes.models import Scope
 from gangline.scopes.selectors import scopes_to

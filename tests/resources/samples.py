@@ -61,7 +61,7 @@ _BAD_NAMES = ("", "a", "A", "1a", "a b", "a-", "é" * 5, "a" * 64, "-a")
 SAMPLES: dict[str, Sample] = {
     "service_account": Sample(
         make=lambda world, name: make("service_account", name=name),
-        form=lambda world, name: {"name": name, "enabled": "on"},
+        form=lambda world, name: {"name": name},
         body=lambda world, name: {"name": name},
         edit={"enabled": ""},
         body_edit={"enabled": False},

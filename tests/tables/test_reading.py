@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
-from django.http import QueryDict
+from django.http import HttpResponse, QueryDict
+from django.test import RequestFactory
 
 from gangline.tables import paging
 from gangline.tables.export import plain
+from gangline.tables.pages import TablePage, with_address
 from gangline.tables.query import TableQuery, read
 from workloads.tables import WORKLOADS
 
@@ -65,6 +67,24 @@ def test_addresses_say_no_more_than_they_must() -> None:
     assert query.url("/w") == "/w?project=1&cols=status,image"
     assert query.url("/w", project=None, cols=None, after="y") == "/w?after=y"
     assert asked("sort=nonsense&size=7").sort == "-created"
+
+
+def pushed(current: str, address: str) -> tuple[str | None, str | None]:
+    """What the browser is told to add to its history, and what to replace there."""
+    query = asked(address)
+    page = TablePage(query, "/w", paging.Page([], "", ""), [], 0)
+    request = RequestFactory().get(
+        "/w", headers={"HX-Request": "true", "HX-Current-URL": f"http://x/w?{current}"}
+    )
+    response = with_address(request, page, HttpResponse())
+    return response.get("HX-Push-Url"), response.get("HX-Replace-Url")
+
+
+def test_each_filter_is_a_step_of_the_history_and_typing_on_is_none() -> None:
+    assert pushed("", "project=1&q=") == ("/w?project=1", None)
+    assert pushed("project=1", "project=1&q=b") == ("/w?project=1&q=b", None)
+    assert pushed("project=1&q=b", "q=be&project=1") == (None, "/w?q=be&project=1")
+    assert pushed("project=1&q=be", "q=be&project=1&sort=-created") == ("false", None)
 
 
 def test_cursors_carry_the_place_there_and_back() -> None:

@@ -52,7 +52,7 @@ def test_what_the_cluster_would_accept_is_said_with_the_time_and_what_was_asked(
     assert "Not tested yet" in told(filler.get("review"))
     answer = check(filler)
     assert "would accept this workload" in told(answer)
-    assert "about the whole training" in told(answer)
+    assert "the whole training" in told(answer)
     assert answer.page.one(id="wizard-form").attributes["data-focus"] == "check-cluster"
     assert [c.op for c in truth.calls("rehearse")] == ["rehearse"]
     assert truth.objects() == 0

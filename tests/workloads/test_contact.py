@@ -46,7 +46,7 @@ def test_what_no_pass_has_tried_yet_says_too_that_its_cluster_is_away(engine: En
     waits.refresh_from_db()
     assert (waits.status, waits.contact_lost_at) == ("Creating", since)
     assert waits.reason == "No contact with cluster faulty-one."
-    assert waits.next_reason.startswith("It is saved and starts when contact returns")
+    assert waits.next_reason.startswith("The workload is saved")
     assert _lost(engine) == 0
     seq = waits.seq
     assert contact.mark_found(engine.cluster.pk) == 1
@@ -132,7 +132,7 @@ def test_a_stop_that_waits_for_an_unreachable_cluster_says_so(engine: Engine) ->
     workload.refresh_from_db()
     assert workload.status == "Stopping"
     assert workload.reason.endswith("No contact with cluster faulty-one.")
-    assert workload.next_reason.startswith("It is stopped when contact returns")
+    assert workload.next_reason.startswith("The workload stops when contact")
 
 
 def test_what_was_read_since_the_cluster_was_asked_in_vain_is_news(engine: Engine) -> None:

@@ -1,8 +1,7 @@
 """The API of users, roles, access rules and oneself, where it differs from that of a resource."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from django.contrib.auth.hashers import make_password
 from django.db import transaction
@@ -27,7 +26,7 @@ from gangline.api.schema import errors
 from gangline.lib.problems import Problem, Refused
 from gangline.lib.texts import whole
 from gangline.resources import services as resources
-from gangline.resources.api import LIST, MOST_ROWS, ResourceViewSet
+from gangline.resources.api import LIST, MOST_ROWS, ExtraRoute, ResourceViewSet
 from gangline.scopes.models import ScopeKind
 
 from . import services
@@ -36,22 +35,23 @@ from .tables import described
 from .wire import scope_of, wire_ids, wire_role, wire_rule
 
 
-@dataclass(frozen=True, slots=True)
-class Extra:
-    """A route of a viewset beside the usual ones."""
-
-    path: str
-    actions: Mapping[str, str]
-
-
 class UserViewSet(ResourceViewSet):
     """A new user gets a temporary password, which this answer alone shows."""
 
-    extra_routes: ClassVar[tuple[Extra, ...]] = (
-        Extra("{id}/password", {"post": "password"}),
-        Extra("{id}/logout", {"post": "logout"}),
+    extra_routes = (
+        ExtraRoute("{id}/password", {"post": "password"}),
+        ExtraRoute("{id}/logout", {"post": "logout"}),
     )
     extra_parameters = frozenset({"filter"})
+
+    def base_rows(self) -> QuerySet[Any]:
+        """For clients a deactivated user is deleted."""
+        return super().base_rows().filter(is_active=True)
+
+    def present(self, obj: User, saved: resources.Saved[Any] | None = None) -> dict[str, Any]:
+        found = super().present(obj, saved)
+        del found["tempPassword"]
+        return found
 
     def sorts(self) -> dict[str, str]:
         return super().sorts() | {"type": "kind"}

@@ -46,7 +46,7 @@ class PermittedScopes(APIView):
     def post(self, request: Request) -> Response:
         kinds = {kind: entity for entity, (kind, _) in RESOURCE_TYPES.items()}
         given = request.data if isinstance(request.data, dict) else {}
-        entity = kinds.get(given.get("resourceType"))
+        entity = kinds.get(str(given.get("resourceType")))
         if entity is None:
             raise Refused(
                 [Problem("unknown", "resourceType", {"raw": f"is not one of {', '.join(kinds)}."})]

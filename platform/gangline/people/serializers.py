@@ -54,10 +54,10 @@ class UserSerializer(ResourceSerializer):
 
 
 class GroupSerializer(ResourceSerializer):
-    members = serializers.SlugRelatedField(  # type: ignore[var-annotated]
+    members = serializers.SlugRelatedField(
         slug_field="uid", many=True, required=False, queryset=User.objects.filter(is_active=True)
     )
-    source = serializers.CharField(read_only=True)
+    source = serializers.CharField(read_only=True)  # type: ignore[assignment]
 
     class Meta:
         model = Group

@@ -13,7 +13,7 @@ from .models import AccessKey, ServiceAccount
 class ServiceAccountForm(ResourceForm):
     not_edited = frozenset({"name"})
     enabled = forms.BooleanField(
-        label="Enabled", required=False, initial=True, help_text="Off: nothing signs in with it."
+        label="Enabled", required=False, help_text="While it is off, nothing can sign in with it."
     )
 
     class Meta:
@@ -23,9 +23,11 @@ class ServiceAccountForm(ResourceForm):
     def prepare(self) -> None:
         if self.is_edit:
             self.initial["enabled"] = self.instance.user.is_active
+        else:
+            del self.fields["enabled"]
 
     def parts(self) -> Mapping[str, Any]:
-        return {"enabled": self.cleaned_data["enabled"]}
+        return {name: self.cleaned_data[name] for name in ("enabled",) if name in self.fields}
 
 
 class AccessKeyForm(ResourceForm):

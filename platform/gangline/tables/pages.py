@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic
+from urllib.parse import urlsplit
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils.safestring import SafeString
 
 from gangline.tables import counts
@@ -275,10 +276,11 @@ def with_address(
     """
     if request.headers.get("HX-Request") != "true":
         return response
-    current = request.headers.get("HX-Current-URL", "")
-    if current.endswith(page.url):
+    before = QueryDict(urlsplit(request.headers.get("HX-Current-URL", "")).query, mutable=True)
+    after = QueryDict(urlsplit(page.url).query, mutable=True)
+    if before == after:
         response["HX-Push-Url"] = "false"
-    elif request.headers.get("HX-Trigger-Name") == "q" and "q=" in current and page.query.search:
+    elif before.pop("q", None) and after.pop("q", None) and before == after:
         response["HX-Replace-Url"] = page.url
     else:
         response["HX-Push-Url"] = page.url

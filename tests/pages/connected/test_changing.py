@@ -72,7 +72,7 @@ def test_settings_are_changed_and_audited(world: World, post: Post, lab: Cluster
         ({"name": "this-machine"}, "There is already a cluster this-machine. Choose another name."),
         ({"scheduler": "kai"}, "KAI Scheduler cannot be chosen. Not there: the cluster does not"),
         ({"gpu": "amd.com/gpu/x"}, "GPU resource must be a resource that counts GPUs"),
-        ({"unreachable": "explode"}, "Choose whether trainings wait or are refused."),
+        ({"unreachable": "explode"}, "Choose whether workloads wait or are refused."),
     ],
 )
 def test_what_is_wrong_is_said_and_changes_nothing(
@@ -289,7 +289,7 @@ def test_projects_and_trainings_are_forgotten_only_when_a_person_says_so(
     address = f"/clusters/{lab.pk}/remove"
     page = seen(world, address)
     assert "Forget 1 project and 2 workloads" in page
-    assert "Leave 1 training that has not ended" in page
+    assert "Leave 1 workload that has not ended" in page
     for ticked in ({}, {"forget": "1"}, {"leave": "1"}):
         answer = post(address, name="lab", **ticked)
         assert answer.status_code == 409
