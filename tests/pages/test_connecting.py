@@ -82,7 +82,7 @@ def test_a_cluster_is_connected_looked_at_and_shown(world: World, post: Post) ->
     assert Credential.objects.get(cluster=lab).fingerprint in page
     assert "by administrator" in page
     assert SECRET not in page
-    assert SECRET not in seen(world, "/settings")
+    assert SECRET not in seen(world, "/settings/environment")
     listed = Client().get("/api/v1/clusters", headers=world.headers("administrator"))
     assert "lab" in listed.content.decode()
     for hidden in (SECRET, "BEGIN CERTIFICATE", "sealed"):

@@ -23,11 +23,11 @@ def test_who_hides_the_first_steps_is_told_where_they_are_again(world: World) ->
     client = Client()
     client.force_login(world.people["researcher-vision"])
     assert TITLE in client.get("/").content.decode()
-    assert "Show again" not in client.get("/settings").content.decode()
+    assert "Show again" not in client.get("/account/tokens").content.decode()
     home = client.post(reverse("home-hide-steps"), follow=True).content.decode()
     assert TITLE not in home
-    assert "Settings" in unescape(home)
-    assert "Show again" in client.get("/settings").content.decode()
+    assert "Show them again under API tokens." in unescape(home)
+    assert "Show again" in client.get("/account/tokens").content.decode()
     assert (
         TITLE
         in client.post(reverse("home-hide-steps"), {"show": "1"}, follow=True).content.decode()

@@ -7,6 +7,7 @@ from typing import Any
 from gangline.access.roles import ROLES
 from gangline.accounts.models import User
 from gangline.accounts.services import create_user
+from gangline.audit.services import record
 from gangline.people.services import give
 from gangline.resources.services import make
 from tests.support.world import World
@@ -46,6 +47,18 @@ def _person(name: str) -> User:
 
 def _shelf(world: World, name: str) -> Any:
     return make("shelf", scope=world.department.scope, name=name)
+
+
+def _entry(world: World, name: str) -> Any:
+    return record(
+        actor=world.actor("administrator"),
+        action="project.edit",
+        object_type="project",
+        object_id="1",
+        object_name=name,
+        scope=world.vision.scope,
+        detail={"name": {"from": "a", "to": name}},
+    )
 
 
 def _access_key(world: World, name: str) -> Any:
@@ -251,6 +264,15 @@ SAMPLES: dict[str, Sample] = {
         left_out={
             "secret": "no field is secret",
             "in_use": "checked with a workload of its own test",
+        },
+    ),
+    "audit": Sample(
+        make=_entry,
+        left_out={
+            "same_everywhere": "its API is one of Run:ai's, with a test of its own",
+            "audit": "it is never changed",
+            "secret": "no field is secret",
+            "in_use": "it is never deleted",
         },
     ),
 }

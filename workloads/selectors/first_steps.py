@@ -15,6 +15,8 @@ from gangline.organization.models import Project
 from gangline.organization.selectors import visible_projects
 from gangline.policies.models import Policy
 from gangline.scopes.selectors import tenant_scope
+from gangline.settings.catalogue import QUICK_START
+from gangline.settings.values import value_of
 from workloads.models import Draft, Workload
 from workloads.selectors import listing
 
@@ -64,7 +66,7 @@ def _looked(user: User, sample: Template) -> bool:
 
 def first_steps(user: User) -> FirstSteps | None:
     """None when there is no sample to start from, both are done, or they were dismissed."""
-    if user.preferences.get(HIDDEN):
+    if user.preferences.get(HIDDEN) or not value_of(QUICK_START):
         return None
     sample = sample_template(user)
     if sample is None:
@@ -94,7 +96,8 @@ def set_up(user: User) -> list[Step]:
 
     What the installation brings (this machine, examples) was made by nobody and does not count.
     """
-    if user.preferences.get(SET_UP_HIDDEN) or not is_administrator(user):
+    is_hidden = user.preferences.get(SET_UP_HIDDEN) or not value_of(QUICK_START)
+    if is_hidden or not is_administrator(user):
         return []
     steps = [
         Step(label, reverse(name), rows.exclude(**{f"{by}_by": None}).exists())

@@ -90,7 +90,7 @@ def hide_first_steps(request: HttpRequest) -> HttpResponse:
     user = actor_of(request, "form").user
     prefer(user, **({name: True} if hides else {HIDDEN: False, SET_UP_HIDDEN: False}))
     if hides:
-        messages.info(request, "First steps dismissed. Settings can bring them back.")
+        messages.info(request, "First steps dismissed. Show them again under API tokens.")
     return redirect("home")
 
 

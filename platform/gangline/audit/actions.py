@@ -35,6 +35,7 @@ SIGN_IN = "session.sign_in"
 SIGN_IN_FAILED = "session.sign_in_failed"
 SIGN_IN_LOCKED = "session.locked_out"
 SIGN_OUT = "session.sign_out"
+SETTING_EDIT = "setting.edit"
 DENIED = "access.denied"
 
 ACTIONS = frozenset(
@@ -47,6 +48,11 @@ _registered: set[str] = set()
 def register(names: Iterable[str]) -> None:
     """Let the actions of a resource be recorded: ``department.create``."""
     _registered.update(names)
+
+
+def known() -> list[str]:
+    """All of them, in alphabetical order."""
+    return sorted(ACTIONS | _registered)
 
 
 def is_known(action: str) -> bool:

@@ -24,6 +24,8 @@ from gangline.drivers.kubernetes.quantities import GPU
 from gangline.drivers.local.driver import LocalDriver, Options
 from gangline.drivers.local.shim.log import Limits
 from gangline.lib.paths import RESOURCES
+from gangline.settings.catalogue import LOG_BYTES
+from gangline.settings.values import value_of
 
 from . import credentials
 from .models import Cluster
@@ -165,7 +167,7 @@ def _local(cluster: Cluster) -> Driver:
             roots=_roots(cluster),
             hidden=(known.sealing_keys, *known.local_hidden),
             use_sandbox=False if known.local_sandbox == "off" else None,
-            log_limits=Limits(cap=known.log_cap_bytes),
+            log_limits=Limits(cap=value_of(LOG_BYTES)),
         ),
     )
 
@@ -184,7 +186,12 @@ def _roots(cluster: Cluster) -> tuple[Path, ...]:
 
 def _configuration(cluster: Cluster) -> dict[str, Any]:
     """What a driver is made from: another one is made when it changes."""
-    return {**cluster.config, "scheduler": scheduler_of(cluster), "gpu": gpu_of(cluster)}
+    return {
+        **cluster.config,
+        "scheduler": scheduler_of(cluster),
+        "gpu": gpu_of(cluster),
+        "logCap": value_of(LOG_BYTES),
+    }
 
 
 def prefix_of(cluster: Cluster) -> str:
@@ -203,7 +210,7 @@ def _kubernetes(cluster: Cluster) -> Driver:
         KubernetesOptions(
             namespace_prefix=prefix_of(cluster),
             scheduler=scheduler_of(cluster),
-            log_cap=settings.GANGLINE.log_cap_bytes,
+            log_cap=value_of(LOG_BYTES),
             gpu=gpu_of(cluster),
             data_dir=settings.GANGLINE.data_dir,
         ),

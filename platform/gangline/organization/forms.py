@@ -107,6 +107,8 @@ class UnitForm(ResourceForm):
         ].help_text = "What it uses above the quota is stopped when another project claims its own."
         made["rank"].help_text = "Higher ranks get spare capacity first."
         made["weight"].help_text = "Share of spare capacity in its rank. Empty: by its GPUs."
+        if not quotas.shows_cpus(quota):
+            del made["cpus"], made["cpus_limit"]
         above = self.above()
         may = above is None or can(self.actor.user, Permission.QUOTA_EDIT, above.scope)
         for name, field in made.items():
