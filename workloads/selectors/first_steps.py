@@ -99,13 +99,11 @@ def set_up(user: User) -> list[Step]:
     is_hidden = user.preferences.get(SET_UP_HIDDEN) or not value_of(QUICK_START)
     if is_hidden or not is_administrator(user):
         return []
-    steps = [
-        Step(label, reverse(name), rows.exclude(**{f"{by}_by": None}).exists())
-        for label, name, rows, by in (
-            ("Connect a cluster", "cluster-connect", Cluster.objects, "created"),
-            ("Make a project", "project-create", Project.objects, "created"),
-            ("Invite people", "user-create", User.objects, "created"),
-            ("Set a policy", "policy-list", Policy.objects, "updated"),
-        )
-    ]
+    done = {
+        ("Connect a cluster", "cluster-connect"): Cluster.objects.exclude(credential=None),
+        ("Make a project", "project-create"): Project.objects.exclude(created_by=None),
+        ("Invite people", "user-create"): User.objects.exclude(created_by=None),
+        ("Set a policy", "policy-list"): Policy.objects.exclude(updated_by=None),
+    }
+    steps = [Step(label, reverse(name), rows.exists()) for (label, name), rows in done.items()]
     return [] if all(step.is_done for step in steps) else steps

@@ -49,7 +49,7 @@ class Bar:
 
     label: str
     words: str
-    drawn: SafeString = SafeString()
+    drawn: SafeString
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,9 @@ def cluster_rows(user: User) -> list[Cluster]:
     running = Workload.objects.filter(deleted_at=None, status__in=statuses_of("running"))
     sums = {name: Sum(name) for name in ("cpus", "memory", "gpus")}
     used = {row.pop("cluster"): row for row in running.values("cluster").annotate(**sums)}
-    rows = list(visible_clusters(user).filter(holds(user, Permission.CLUSTER_VIEW)).order_by("name"))
+    rows = list(
+        visible_clusters(user).filter(holds(user, Permission.CLUSTER_VIEW)).order_by("name")
+    )
     for row in rows:
         for name, value in used.get(row.pk, {}).items():
             setattr(row, f"used_{name}", value)
