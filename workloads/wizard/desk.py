@@ -29,7 +29,7 @@ from workloads.wizard.state import CONFIGURATION, PROJECT, TEMPLATE, DraftState
 from workloads.wizard.steps import Step, steps_for
 
 SWITCHED_OFF = "Switched off by your administrator."
-NO_PROJECT = "You have no project that takes workloads. Ask an administrator to create one."
+NO_PROJECT = "A workload belongs to a project, and you can create workloads in none."
 
 
 @dataclass(frozen=True)

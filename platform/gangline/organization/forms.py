@@ -156,6 +156,7 @@ class ProjectForm(UnitForm):
         field: Any = self.fields["department"]
         field.queryset = departments
         field.label_from_instance = lambda row: f"{row.name} on {row.cluster.name}"
+        self.lacks_department = not self.is_edit and not departments.exists()
         if not self.is_edit and departments.count() == 1:
             self.initial.setdefault("department", departments.get().pk)
         super().prepare()

@@ -76,6 +76,8 @@ class Action:
     url: Any
     """Callable ``(obj) -> str``."""
     verb: str = "edit"
+    permission: Permission | None = None
+    """Needed in the object's own scope instead of what the verb needs."""
     when: Any = None
     """Callable ``(obj) -> bool``: whether it makes sense now; None: always."""
     asks: bool = False
@@ -230,6 +232,13 @@ class Resource(Generic[M]):
 
     def allows(self, user: User, verb: str, obj: M) -> bool:
         return verb in self.verbs and self.permits(user, verb, obj, self.place(obj, verb))
+
+    def offers(self, user: User, action: Action, obj: M) -> bool:
+        if action.permission is None:
+            may = self.allows(user, action.verb, obj)
+        else:
+            may = can(user, action.permission, self.scope_of(obj))
+        return may and (action.when is None or bool(action.when(obj)))
 
     def visible(self, user: User) -> QuerySet[M]:
         """Every object that the person may see."""

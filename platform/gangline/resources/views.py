@@ -188,8 +188,7 @@ class DetailView(ResourceView):
                 actions=[
                     (action, action.url(obj))
                     for action in resource.actions
-                    if resource.allows(user, action.verb, obj)
-                    and (action.when is None or action.when(obj))
+                    if resource.offers(user, action, obj)
                 ],
                 edit_url=resource.url(obj, "edit") if "edit" in resource.verbs else "",
                 delete_url=resource.url(obj, "delete") if "delete" in resource.verbs else "",
