@@ -15,9 +15,8 @@ from gangline.access.grants import holds
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.audit.models import AuditEntry
-from gangline.clusters.health import Health, health_of
 from gangline.clusters.models import Cluster
-from gangline.clusters.selectors import visible_clusters
+from gangline.clusters.selectors import Health, health_of, visible_clusters
 from gangline.db.expressions import Unindexed
 from gangline.lib.sizes import bytes_in_words
 from gangline.organization import quotas, usage
