@@ -233,13 +233,13 @@ def _places(product: Product, camera: Camera) -> None:
     page.get_by_role("button", name="Check").click()
     expect(page.get_by_test_id("problem-summary")).to_be_visible()
     camera.take(page, "policy-errors")
-    page.goto("/settings")
+    page.goto("/account/tokens")
     page.get_by_label("Name").fill("nightly")
     page.get_by_role("button", name="New token").click()
     secret = page.get_by_test_id("new-token")
     # The picture is published: the token is of an installation that ends with it, and cut.
     secret.evaluate("e => { e.textContent = e.textContent.slice(0, 18) + '…'; }")
-    camera.take(page, "settings")
+    camera.take(page, "tokens")
     page.goto("/workloads/00000000-0000-4000-8000-000000000000")
     camera.take(page, "not-found")
 

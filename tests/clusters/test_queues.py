@@ -9,14 +9,14 @@ from django.core.management import CommandError, call_command
 from gangline.audit.models import AuditEntry
 from gangline.clusters.connections import gpu_of
 from gangline.clusters.models import Cluster
-from gangline.clusters.services import create_cluster
 from gangline.organization.models import Project
+from gangline.resources.services import make
 from gangline.scopes.services import found
 
 
 def cluster(scheduler: str = "volcano", kind: str = "kubernetes", **detail: Any) -> Cluster:
     found(name="Test")
-    made = create_cluster(actor=None, name="lab", kind=kind)
+    made = make("cluster", actor=None, name="lab", kind=kind)
     made.facts = {"detail": {"schedulers": [{"name": scheduler, "used": True}], **detail}}
     made.save()
     return made

@@ -83,8 +83,8 @@ def test_the_empty_product(window: Windows, product: Product) -> None:
     page.get_by_role("button", name="Do not show again").click()
     expect(page.get_by_role("heading", name="All quiet")).to_be_visible()
     assert_screen(page, "home, quiet")
-    page.goto("/settings")
-    page.get_by_role("button", name="Show them again").click()
+    page.goto("/account/tokens")
+    page.get_by_role("button", name="Show again").click()
     expect(page.get_by_role("heading", name="First steps")).to_be_visible()
     page.goto("/workloads")
     expect(page.get_by_role("button", name="Run the sample")).to_be_visible()
@@ -146,18 +146,18 @@ def test_questions(window: Windows, gallery: Gallery) -> None:
 
 def test_places(window: Windows) -> None:
     page = window(user=ADMINISTRATOR)
-    for address in ("/templates", "/policies", "/clusters", "/settings"):
+    for address in ("/templates", "/policies", "/clusters", "/settings", "/settings/audit"):
         page.goto(address)
         assert_screen(page, address)
     page.goto("/clusters")
     page.get_by_role("link", name="this-machine").click()
     expect(page.get_by_test_id("page-cluster")).to_be_visible()
     assert_screen(page, "cluster")
-    page.goto("/settings")
+    page.goto("/account/tokens")
     page.get_by_label("Name").fill("nightly")
     page.get_by_role("button", name="New token").click()
     expect(page.get_by_test_id("new-token")).to_be_visible()
-    assert_screen(page, "settings, new token")
+    assert_screen(page, "tokens, new token")
     page.get_by_role("link", name="Revoke nightly").click()
     expect(page.get_by_role("dialog")).to_be_visible()
     assert_screen(page, "revoke?")
@@ -224,10 +224,15 @@ def test_on_a_phone_rows_are_cards_that_say_all_and_nothing_moves_sideways(
     window: Windows, gallery: Gallery
 ) -> None:
     page = window(user=ADMINISTRATOR, viewport={"width": 390, "height": 844})
-    page.goto("/settings")
+    page.goto("/account/tokens")
     page.get_by_label("Name").fill("nightly")
     page.get_by_role("button", name="New token").click()
-    for address in ("/settings", "/clusters", "/policies", f"/workloads/{gallery.failed}/pods"):
+    for address in (
+        "/account/tokens",
+        "/clusters",
+        "/policies",
+        f"/workloads/{gallery.failed}/pods",
+    ):
         page.goto(address)
         expect(page.locator("tbody tr").first).to_be_visible()
         assert (

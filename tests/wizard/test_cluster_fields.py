@@ -3,9 +3,11 @@
 import pytest
 
 from gangline.drivers.local.driver import LocalDriver
+from gangline.settings.catalogue import TOLERATIONS, TOPOLOGY
 from gangline.spec.catalogue import catalogue
 from gangline.spec.workload import WorkerSpec
 from tests.support.forms import Filler
+from tests.support.settings import turn
 from workloads.models import Workload
 
 LIST = "worker.tolerations"
@@ -14,6 +16,8 @@ ONLY_ELSEWHERE = sorted(catalogue(WorkerSpec).keys() & LocalDriver.unsupported.k
 
 @pytest.fixture
 def ready(filler: Filler) -> Filler:
+    turn(TOLERATIONS, True)
+    turn(TOPOLOGY, True)
     filler.fill()
     return filler
 

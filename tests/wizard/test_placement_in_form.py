@@ -5,7 +5,9 @@ import pytest
 from gangline.clusters.models import Cluster
 from gangline.drivers.local.driver import LocalDriver
 from gangline.policies.services import save
+from gangline.settings.catalogue import TOPOLOGY
 from tests.support.forms import Filler
+from tests.support.settings import turn
 from tests.support.world import World
 from workloads.models import Workload
 
@@ -15,6 +17,7 @@ ZONE = "topology.kubernetes.io/zone"
 
 @pytest.fixture
 def ready(filler: Filler) -> Filler:
+    turn(TOPOLOGY, True)
     filler.fill()
     return filler
 

@@ -22,10 +22,12 @@ from gangline.drivers.base import (
     ReplicaObservation,
     ReplicaState,
 )
+from gangline.settings.catalogue import IMAGE_PULL_MINUTES
 from tests.drivers.faulty import FaultyDriver
 from tests.support.engine import Engine, See, current_attempt
+from tests.support.settings import turn
 from workloads.models import Attempt, Event, Replica, Workload
-from workloads.services import events, intents, observe, timing
+from workloads.services import events, intents, observe
 from workloads.services.observe import Stamped
 from workloads.services.reconcile import reconcile
 
@@ -393,8 +395,10 @@ def test_an_image_that_cannot_be_pulled_fails_after_a_while_without_a_retry(
 
     attempt = look_again()
     assert (attempt.outcome, workload.status, deleted) == ("", "Initializing", [])
-    past = db_now() - timedelta(minutes=timing.IMAGE_PULL_MINUTES)
+    past = db_now() - timedelta(minutes=10)
     Attempt.objects.filter(pk=attempt.pk).update(reason_since=past)
+    assert not look_again().outcome
+    turn(IMAGE_PULL_MINUTES, 10)
     attempt = look_again()
     assert (attempt.no, attempt.outcome, len(deleted)) == (1, "Failed", 1)
     assert (workload.status, workload.reason_code) == ("Failed", IMAGE_PULL)

@@ -1,7 +1,6 @@
 """How the refusals of the services are answered (R32)."""
 
-from gangline.access.refusals import NotAllowed, NotVisible
-from gangline.api.errors import NOT_FOUND, Answer, answers
+from gangline.api.errors import Answer, answers
 from gangline.lib.answers import error_body
 from workloads.services.asking import (
     ClusterUnreachable,
@@ -24,19 +23,9 @@ def _conflict(error: IdempotencyConflict) -> Answer:
     return 422, error_body(422, "idempotency_conflict", details)
 
 
-@answers(NotVisible)
-def _hidden(error: NotVisible) -> Answer:
-    return 404, error_body(404, NOT_FOUND)
-
-
 @answers(NoSuchProject)
 def _no_project(error: NoSuchProject) -> Answer:
     return 404, error_body(404, str(error), problems=error.problems)
-
-
-@answers(NotAllowed)
-def _forbidden(error: NotAllowed) -> Answer:
-    return 403, error_body(403, error.sentence)
 
 
 @answers(ClusterUnreachable)

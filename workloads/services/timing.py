@@ -4,13 +4,13 @@ import random
 from datetime import datetime, timedelta
 
 from gangline.drivers.base import IMAGE_PULL
+from gangline.settings.catalogue import IMAGE_PULL_MINUTES
+from gangline.settings.values import value_of
 from workloads.models import Attempt, CreateState, Desired, Workload
 from workloads.services import retries
 
 RESYNC_SECONDS = (300.0, 600.0)
 LONGEST_BACKOFF = 300.0
-IMAGE_PULL_MINUTES = 15
-"""The attempt fails after its image could not be pulled for so long."""
 REPEAT_SECONDS = 10.0
 """An ending that shows no effect is sent again after so long."""
 _SHORTEST = 0.2
@@ -48,7 +48,8 @@ def is_given_up(workload: Workload, attempt: Attempt, now: datetime) -> bool:
     if attempt.outcome or attempt.reason_code != IMAGE_PULL or attempt.reason_since is None:
         return False
     is_wanted = workload.desired == Desired.RUNNING and attempt.stop_sent_at is None
-    return is_wanted and now - attempt.reason_since >= timedelta(minutes=IMAGE_PULL_MINUTES)
+    waited = now - attempt.reason_since
+    return is_wanted and waited >= timedelta(minutes=value_of(IMAGE_PULL_MINUTES))
 
 
 def rest_due(workload: Workload, attempt: Attempt, now: datetime) -> datetime | None:

@@ -1,4 +1,4 @@
-"""Looks for orphans on every cluster of this host, every few minutes (§8.6)."""
+"""What is on clusters beside workloads: orphans are looked for, kept objects are applied (§8.6)."""
 
 import logging
 import threading
@@ -6,9 +6,10 @@ import threading
 from django.db import DatabaseError, close_old_connections
 
 from gangline.clusters import objects
-from gangline.clusters.connections import Unconnectable, acts_here, driver_for
+from gangline.clusters.connections import acts_here, driver_for
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import CONNECTED
+from gangline.drivers.kind import Unconnectable
 from gangline.organization import queues
 from workloads.services import orphans
 

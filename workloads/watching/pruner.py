@@ -1,4 +1,5 @@
-"""Removes what is kept for a time only: deleted workloads, drafts, request keys, sessions (R4)."""
+"""Removes what is kept for a time only: deleted workloads, drafts, request keys, sessions,
+entries of the audit log (R4)."""
 
 import logging
 import subprocess
@@ -12,9 +13,12 @@ from django.conf import settings
 from django.db import DatabaseError, close_old_connections
 
 from gangline.accounts.services import forget_failures
+from gangline.audit.services import forget_entries
 from gangline.clusters.connections import acts_here
 from gangline.db.clock import db_now
 from gangline.db.leases import PRUNER, LeaseHolder
+from gangline.settings.catalogue import AUDIT_DAYS, DELETED_DAYS
+from gangline.settings.values import value_of
 from workloads.models import Draft, IdempotencyKey, Workload
 
 log = logging.getLogger(__name__)
@@ -53,7 +57,8 @@ def prune(stop: threading.Event | None = None) -> bool:
     Draft.objects.filter(updated_at__lte=now - timedelta(days=DRAFT_DAYS)).delete()
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
     forget_failures(before=now - timedelta(days=1))
-    oldest = now - timedelta(days=settings.GANGLINE.keep_deleted_days)
+    forget_entries(before=now - timedelta(days=value_of(AUDIT_DAYS)))
+    oldest = now - timedelta(days=value_of(DELETED_DAYS))
     gone = Workload.objects.filter(deleted_at__lte=oldest).select_related("cluster")
     left: set[UUID] = set()
     while not (stop and stop.is_set()):

@@ -42,7 +42,7 @@ def go_on(request: HttpRequest, desk: Desk, step: Step, extra: list[Problem]) ->
     checked = StepPage(desk, step, checked=True, extra=extra)
     if checked.here:
         return page(request, checked, status=422)
-    return SeeOther(step_url(desk, after(step, desk.configuration)))
+    return SeeOther(step_url(desk, after(step, desk.steps)))
 
 
 def to_step(desk: Desk, step: Step, what: str) -> HttpResponse:

@@ -7,12 +7,15 @@ from functools import cached_property
 
 from assets.models import Template
 from gangline.access.actor import Actor
-from gangline.clusters.connections import Unconnectable, driver_for
+from gangline.clusters.connections import driver_for
 from gangline.drivers.base import NO_FACTS, Driver
+from gangline.drivers.kind import Unconnectable
 from gangline.forms.fields import Offer
 from gangline.policies.effective import EffectivePolicy, effective_policy
 from gangline.policies.engine import Request, Resolution, resolve
 from gangline.policies.selectors import effective_for
+from gangline.settings.catalogue import MASTER, TOLERATIONS, TOPOLOGY
+from gangline.settings.values import value_of
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
 from gangline.spec.problems import Problem, Role
 from gangline.spec.words import one_of
@@ -25,7 +28,8 @@ from workloads.wizard.rehearsal import Heard, heard
 from workloads.wizard.state import CONFIGURATION, PROJECT, TEMPLATE, DraftState
 from workloads.wizard.steps import Step, steps_for
 
-NO_PROJECT = "You have no project that takes workloads. Ask an administrator to create one."
+SWITCHED_OFF = "Switched off by your administrator."
+NO_PROJECT = "A workload belongs to a project, and you can create workloads in none."
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,9 @@ class Desk:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        return steps_for(self.configuration)
+        """The master has one where it may be set up, and always where it says something itself."""
+        offers = self.is_different or (self.has_master and value_of(MASTER))
+        return steps_for(has_master=offers)
 
     @cached_property
     def origins(self) -> Mapping[str, str]:
@@ -148,10 +154,21 @@ class Desk:
             standing=standing,
             framework=self.choices.framework,
             offers=self.offers,
-            unsupported=driver.unsupported if driver else {},
+            unsupported={**self._switched_off, **(driver.unsupported if driver else {})},
             notes=notes,
             suggestions=facts.detail.get("suggestions", {}) if facts else {},
         )
+
+    @cached_property
+    def _switched_off(self) -> Mapping[str, str]:
+        """Fields that the administrator took out of the form, with the reason."""
+        fields = {TOLERATIONS: ("tolerations",), TOPOLOGY: ("podAffinity.key", "podAffinity.type")}
+        return {
+            path: SWITCHED_OFF
+            for setting, paths in fields.items()
+            if not value_of(setting)
+            for path in paths
+        }
 
     @cached_property
     def _driver(self) -> Driver | None:

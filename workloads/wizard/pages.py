@@ -9,8 +9,10 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils import timezone
 
+from gangline.access.grants import held_anywhere
+from gangline.access.permissions import Permission
 from gangline.forms.fields import SectionView, dom_id
-from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
+from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.problems import Problem, Role
 from gangline.spec_forms.limits import capital
 from gangline.spec_forms.words import count
@@ -104,9 +106,10 @@ class StepPage:
             "saved_at": self._saved_at(),
             "focus": self.focus,
             "conflict_at": self.conflict_at,
-            "back": before(self.step, desk.configuration),
-            "next": after(self.step, desk.configuration),
+            "back": before(self.step, desk.steps),
+            "next": after(self.step, desk.steps),
             "no_project": NO_PROJECT if desk.choices.project is None else "",
+            "may_make_project": Permission.PROJECT_CREATE in held_anywhere(desk.actor.user),
             **self._own(),
         }
 
@@ -137,6 +140,7 @@ class StepPage:
             "worker_lines": review.lines(Role.WORKER),
             "worker_pods": count(preview.totals.workers, "pod"),
             "has_master": desk.has_master,
+            "master_step": Step.MASTER if Step.MASTER in desk.steps else "",
             "master_lines": differences,
             "master_text": same,
             "curl": review.curl(self.api_url),
@@ -216,8 +220,8 @@ class StepPage:
         if self.step is Step.SETUP:
             return "Name, place and kind of the workload."
         if self.step is Step.WORKERS:
-            alone = self.desk.configuration == WORKERS_ONLY
-            rest = "." if alone else ". The master follows in the next step."
+            has_step = Step.MASTER in self.desk.steps
+            rest = ". The master follows in the next step." if has_step else "."
             return f"What every worker {of}runs, and on what{rest}"
         if self.step is Step.MASTER:
             return "Off: the master is set up like a worker. On: change only what differs."

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
-from gangline.spec.frameworks import WORKERS_ONLY
 from gangline.spec.problems import Problem, Role
 from workloads.wizard.state import SETUP_FIELDS
 
@@ -34,19 +33,17 @@ _HALVES = {
 }
 
 
-def steps_for(configuration: str) -> tuple[Step, ...]:
-    """The steps of this configuration, in order; "Workers only" has no master."""
-    return tuple(s for s in Step if s is not Step.MASTER or configuration != WORKERS_ONLY)
+def steps_for(*, has_master: bool) -> tuple[Step, ...]:
+    """The steps of a draft, in order."""
+    return tuple(s for s in Step if s is not Step.MASTER or has_master)
 
 
-def after(step: Step, configuration: str) -> Step:
-    line = steps_for(configuration)
+def after(step: Step, line: Sequence[Step]) -> Step:
     place = line.index(step) + 1 if step in line else len(line) - 1
     return line[min(place, len(line) - 1)]
 
 
-def before(step: Step, configuration: str) -> Step | None:
-    line = [s for s in steps_for(configuration) if s is not step]
+def before(step: Step, line: Sequence[Step]) -> Step | None:
     earlier = [s for s in line if list(Step).index(s) < list(Step).index(step)]
     return earlier[-1] if earlier else None
 

@@ -1,4 +1,4 @@
-"""Ends sessions that were idle for 8 hours or opened 24 hours ago."""
+"""Ends sessions that were idle for 8 hours or are older than the settings allow."""
 
 import logging
 import time
@@ -20,10 +20,13 @@ from django.http import (
 from django.urls import reverse
 from django.utils.deprecation import MiddlewareMixin
 
+from gangline.lib.answers import API_PREFIXES
+from gangline.settings.catalogue import SESSION_HOURS
+from gangline.settings.values import value_of
+
 log = logging.getLogger(__name__)
 
 IDLE_SECONDS = 8 * 3600
-ABSOLUTE_SECONDS = 24 * 3600
 SEEN_EVERY = 300
 """A busy session is written once in this many seconds, not on every request."""
 
@@ -32,11 +35,16 @@ NEW_PASSWORD = "new_password"  # noqa: S105
 """Key of sessions that were opened with a temporary password."""
 
 
+def longest_seconds() -> int:
+    """How long a session lasts however busy it is."""
+    return value_of(SESSION_HOURS) * 3600
+
+
 class CurrentSession(MiddlewareMixin):
     """Reads the two times of the session. Requests without a session cost nothing."""
 
     def process_request(self, request: HttpRequest) -> HttpResponse | None:
-        with_token = request.path.startswith("/api/") and "HTTP_AUTHORIZATION" in request.META
+        with_token = request.path.startswith(API_PREFIXES) and "HTTP_AUTHORIZATION" in request.META
         if with_token or settings.SESSION_COOKIE_NAME not in request.COOKIES:
             return None
         session = request.session
@@ -44,7 +52,7 @@ class CurrentSession(MiddlewareMixin):
             return None
         now = int(time.time())
         started, seen = session.get(STARTED, 0), session.get(SEEN, 0)
-        if now - started > ABSOLUTE_SECONDS or now - seen > IDLE_SECONDS:
+        if now - started > longest_seconds() or now - seen > IDLE_SECONDS:
             logout(request)
             request.META["gangline.session_ended"] = "1"
             return None
@@ -63,7 +71,7 @@ class CurrentSession(MiddlewareMixin):
         there = reverse("account-password")
         if request.path in (there, reverse("logout")):
             return None
-        if request.path.startswith("/api/"):
+        if request.path.startswith(API_PREFIXES):
             return HttpResponseForbidden()
         return HttpResponseRedirect(there)
 
@@ -79,10 +87,12 @@ class CurrentSession(MiddlewareMixin):
 def is_session_alive(key: str | None) -> bool:
     """Whether the session ``key`` still signs somebody in; for sockets, which outlive requests."""
     store = import_module(settings.SESSION_ENGINE).SessionStore(key)
-    return bool(SESSION_KEY in store and time.time() - store.get(STARTED, 0) <= ABSOLUTE_SECONDS)
+    age = time.time() - store.get(STARTED, 0)
+    return bool(SESSION_KEY in store and age <= longest_seconds())
 
 
 @receiver(user_logged_in)
 def start_session(sender: Any, request: HttpRequest, **_: Any) -> None:
     """Set both times, however the person signed in; the session's key has changed already."""
     request.session[STARTED] = request.session[SEEN] = int(time.time())
+    request.session.set_expiry(longest_seconds())

@@ -19,13 +19,14 @@ from django.db.models import F, Model, Q
 
 from gangline.db.clock import db_now
 from gangline.db.prepared import Prepared, prepare
+from gangline.settings.catalogue import TOKEN_DAYS
+from gangline.settings.values import value_of
 
 from . import signals
 from .models import ApiToken, SignInLink, TokenSession, User, hash_of
 
 log = logging.getLogger(__name__)
 
-TOKEN_DAYS_MAX = 90
 LINK_MINUTES = 15
 MOST_PER_ADDRESS = 50
 ADDRESS_WINDOW = timedelta(minutes=10)
@@ -87,9 +88,9 @@ def create_user(*, username: str, password: str | None = None, email: str = "") 
 
 
 def make_token(*, user: User, name: str, days: int, by: User | None = None) -> NewToken:
-    """A token for the API that ends after ``days`` (1 to 90)."""
-    if not 1 <= days <= TOKEN_DAYS_MAX:
-        raise CannotMake(f"A token lives 1 to {TOKEN_DAYS_MAX} days, not {days}.")
+    """A token for the API that ends after ``days``, as many as the settings allow."""
+    if not 1 <= days <= (most := value_of(TOKEN_DAYS)):
+        raise CannotMake(f"A token lives 1 to {most} days, not {days}.")
     if not _NAME.match(name):
         raise CannotMake("A token's name is 1 to 63 letters, digits, dots, dashes or spaces.")
     if not user.is_active:

@@ -11,6 +11,7 @@ from rest_framework import exceptions, status
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
+from gangline.access.refusals import NotAllowed, NotVisible
 from gangline.db.outages import outage
 from gangline.lib.answers import error_body
 from gangline.spec.problems import InvalidSpec, Problem, Role
@@ -93,3 +94,13 @@ def _invalid(error: InvalidSpec) -> Answer:
     count = len(error.problems)
     fields = "1 value" if count == 1 else f"{count} values"
     return 400, error_body(400, f"{fields} cannot be accepted.", problems=error.problems)
+
+
+@answers(NotVisible)
+def _hidden(error: NotVisible) -> Answer:
+    return 404, error_body(404, NOT_FOUND)
+
+
+@answers(NotAllowed)
+def _forbidden(error: NotAllowed) -> Answer:
+    return 403, error_body(403, error.sentence)

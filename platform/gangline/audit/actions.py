@@ -11,9 +11,6 @@ WORKLOAD_LOG_DOWNLOAD = "workload.log_download"
 TEMPLATE_CREATE = "template.create"
 POLICY_SAVE = "policy.save"
 POLICY_DELETE = "policy.delete"
-CLUSTER_CREATE = "cluster.create"
-CLUSTER_REMOVE = "cluster.remove"
-CLUSTER_CHANGE = "cluster.change"
 CLUSTER_CREDENTIAL = "cluster.credential"
 CLUSTER_CHECK = "cluster.check"
 """A check by a person; one that found the cluster unreachable is denied, with the reason."""
@@ -35,6 +32,7 @@ SIGN_IN = "session.sign_in"
 SIGN_IN_FAILED = "session.sign_in_failed"
 SIGN_IN_LOCKED = "session.locked_out"
 SIGN_OUT = "session.sign_out"
+SETTING_EDIT = "setting.edit"
 DENIED = "access.denied"
 
 ACTIONS = frozenset(
@@ -47,6 +45,11 @@ _registered: set[str] = set()
 def register(names: Iterable[str]) -> None:
     """Let the actions of a resource be recorded: ``department.create``."""
     _registered.update(names)
+
+
+def known() -> list[str]:
+    """All of them, in alphabetical order."""
+    return sorted(ACTIONS | _registered)
 
 
 def is_known(action: str) -> bool:

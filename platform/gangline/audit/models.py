@@ -5,7 +5,7 @@ from django.db import models
 
 
 class AuditEntry(models.Model):
-    at = models.DateTimeField(db_index=True)
+    at = models.DateTimeField()
     actor = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
     actor_name = models.CharField(max_length=150)
     channel = models.CharField(max_length=12)
@@ -26,7 +26,14 @@ class AuditEntry(models.Model):
     request_id = models.CharField(max_length=36, blank=True)
 
     class Meta:
-        indexes = [models.Index(fields=["object_type", "object_id", "at"], name="audit_by_object")]
+        verbose_name = "audit log entry"
+        verbose_name_plural = "audit log"
+        indexes = [
+            models.Index(fields=["at", "id"], name="audit_by_time"),
+            models.Index(fields=["actor_name", "at"], name="audit_by_actor"),
+            models.Index(fields=["action", "at"], name="audit_by_action"),
+            models.Index(fields=["object_type", "object_id", "at"], name="audit_by_object"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.at:%F %T} {self.actor_name} {self.action} {self.object_name}"

@@ -15,6 +15,7 @@ from .models import AuditEntry
 
 log = logging.getLogger(__name__)
 
+BATCH = 1000
 SECRET_WORDS = ("password", "secret", "token", "credential", "private_key")
 
 
@@ -102,6 +103,13 @@ def record_denied(
             )
     except DatabaseError:
         log.exception("A denial of %s could not be audited", action)
+
+
+def forget_entries(*, before: datetime) -> None:
+    """Erase what is older, a few at a time: writers wait for no long transaction."""
+    old = AuditEntry.objects.filter(at__lt=before).order_by("at", "pk").values_list("pk", flat=True)
+    while found := list(old[:BATCH]):
+        AuditEntry.objects.filter(pk__in=found).delete()
 
 
 def redacted(detail: Mapping[str, Any]) -> dict[str, Any]:

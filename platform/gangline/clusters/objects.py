@@ -19,10 +19,11 @@ from django.db.models import Model, QuerySet
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
 from gangline.drivers.base import Kept, KeptObject
+from gangline.drivers.kind import Unconnectable
 from gangline.lib.problems import Problem
 
 from . import contact
-from .connections import Unconnectable, acts_here, driver_for
+from .connections import acts_here, driver_for
 from .models import Cluster, ClusterObject, ObjectState
 
 log = logging.getLogger(__name__)

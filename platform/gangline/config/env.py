@@ -70,16 +70,10 @@ class Env(BaseSettings):
     """Folders that workloads on this machine must not see, beside those of Gangline itself."""
     local_sandbox: Literal["auto", "off"] = "auto"
     """Whether trainings on this machine are kept from other files, where the machine can do so."""
-    log_cap_bytes: Annotated[
-        int,
-        Field(
-            ge=1 << 24,
-            description="Most bytes of log kept per pod, on this machine and on Kubernetes."
-            " The first 8 MiB and the newest stay.",
-        ),
-    ] = 1 << 30
-    keep_deleted_days: Annotated[int, Field(ge=0)] = 14
-    """Days after which the history and logs of deleted workloads are erased."""
+    log_cap_bytes: Annotated[int | None, Field(ge=1 << 24)] = None
+    """Most bytes of log kept per pod; empty: as set under Settings, Retention."""
+    keep_deleted_days: Annotated[int | None, Field(ge=0)] = None
+    """Days that deleted workloads are kept; empty: as set under Settings, Retention."""
     tick_seconds: Annotated[float, Field(gt=0)] = 1.0
     """Pause between looks for work that is due."""
     database_pool: Annotated[int, Field(ge=1)] = 8

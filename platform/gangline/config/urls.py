@@ -23,8 +23,10 @@ urlpatterns = [
     path("", include("gangline.resources.urls")),
     path("", include("assets.urls")),
     path("", include("workloads.urls")),
-    path("settings", views.settings_page, name="settings"),
-    path("settings/tokens", views.token_create, name="token-create"),
-    path("settings/tokens/<slug:kid>/revoke", views.token_revoke, name="token-revoke"),
+    path("", include("gangline.administration.urls")),
+    path("account/tokens", views.tokens_page, name="tokens"),
+    path("account/tokens/new", views.token_create, name="token-create"),
+    path("account/tokens/<slug:kid>/revoke", views.token_revoke, name="token-revoke"),
     on_demand("api/", API),
+    on_demand("v1/", "gangline.administration.api_urls"),
 ]

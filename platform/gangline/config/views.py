@@ -1,8 +1,4 @@
-"""`/settings`: one's own API tokens, and the settings of this installation with their origin."""
-
-import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+"""`/account/tokens`: one's own API tokens."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -13,32 +9,19 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from gangline.access.actor import actor_of
-from gangline.access.grants import can
-from gangline.access.permissions import Permission
 from gangline.accounts.models import ApiToken, User
 from gangline.accounts.services import CannotMake, make_token, revoke_token
-from gangline.config.env import Env, env
 from gangline.db.clock import db_now
 from gangline.lib.texts import whole
-from gangline.scopes.selectors import tenant_scope
 from gangline.web.confirm import Question, ask
-from workloads.selectors.first_steps import HIDDEN
+from workloads.selectors.first_steps import HIDDEN, SET_UP_HIDDEN
 
-SECRETS = frozenset({"secret_key", "database_url", "redis_url", "fail_points"})
 LIFETIMES = (7, 30, 90)
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    name: str
-    value: str
-    origin: str
-    help: str
 
 
 @login_required
 @require_safe
-def settings_page(request: HttpRequest) -> HttpResponse:
+def tokens_page(request: HttpRequest) -> HttpResponse:
     return _page(request)
 
 
@@ -69,44 +52,27 @@ def token_revoke(request: HttpRequest, kid: str) -> HttpResponse:
                 text="Programs that use it are refused from now on. This cannot be undone.",
                 verb="Revoke the token",
                 action=request.path,
-                cancel_url=reverse("settings"),
+                cancel_url=reverse("tokens"),
                 is_harmful=True,
             ),
         )
     revoke_token(token=token, by=user)
     messages.success(request, f"The token {token.name} is revoked.")
-    return redirect("settings")
+    return redirect("tokens")
 
 
 def _page(request: HttpRequest, *, status: int = 200, **more: object) -> HttpResponse:
     user = _user(request)
     tokens = ApiToken.objects.filter(user=user, revoked_at=None, expires_at__gt=db_now())
-    may_see_all = can(user, Permission.SETTING_VIEW, tenant_scope())
     context = {
         "tokens": tokens.order_by("-created_at"),
         "lifetimes": LIFETIMES,
         # Its addresses are loaded when they are first asked for, so their names are not known yet.
         "contract_url": "/api/v1/openapi.yaml",
-        "settings_rows": list(_settings()) if may_see_all else [],
-        "data_dir": env().data_dir,
-        "steps_hidden": user.preferences.get(HIDDEN, False),
+        "steps_hidden": any(user.preferences.get(one) for one in (HIDDEN, SET_UP_HIDDEN)),
         **more,
     }
-    return render(request, "web/settings.html", context, status=status)
-
-
-def _settings() -> Iterator[Setting]:
-    """Every setting but secrets: value, and whether the environment gave it."""
-    for name, field in Env.model_fields.items():
-        if name in SECRETS:
-            continue
-        variable = str(field.validation_alias or f"GANGLINE_{name.upper()}")
-        value = getattr(env(), name)
-        shown = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-        shown = {"True": "yes", "False": "no", "None": "automatic"}.get(shown, shown)
-        given = variable in os.environ
-        help_ = (field.description or "").replace("`", "")
-        yield Setting(variable, shown or "–", "environment" if given else "default", help_)
+    return render(request, "web/tokens.html", context, status=status)
 
 
 def _user(request: HttpRequest) -> User:

@@ -5,6 +5,8 @@ from typing import Any
 
 from gangline.spec.problems import Problem, Role
 
+API_PREFIXES = ("/api/", "/v1/")
+"""Where programs ask: they sign in by token and get errors as JSON. Settings lie below /v1/."""
 _POLICY_RULES = frozenset(
     {"min", "max", "step", "options", "required", "canEdit", "canAdd", "locked"}
 )

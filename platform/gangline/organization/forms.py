@@ -115,6 +115,8 @@ class UnitForm(ResourceForm):
         ].help_text = "What it uses above the quota is stopped when another project claims its own."
         made["rank"].help_text = "Higher ranks get spare capacity first."
         made["weight"].help_text = "Share of spare capacity in its rank. Empty: by its GPUs."
+        if not quotas.shows_cpus(quota):
+            del made["cpus"], made["cpus_limit"]
         above = self.above()
         may = above is None or can(self.actor.user, Permission.QUOTA_EDIT, above.scope)
         for name, field in made.items():
@@ -154,6 +156,7 @@ class ProjectForm(UnitForm):
         field: Any = self.fields["department"]
         field.queryset = departments
         field.label_from_instance = lambda row: f"{row.name} on {row.cluster.name}"
+        self.lacks_department = not self.is_edit and not departments.exists()
         if not self.is_edit and departments.count() == 1:
             self.initial.setdefault("department", departments.get().pk)
         super().prepare()

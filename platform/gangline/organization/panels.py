@@ -70,6 +70,7 @@ def quota_panel(request: HttpRequest, node: Department | Project) -> dict[str, A
     held = usage.held_by(node)
     found = quotas.quotas_of(node)
     together = quotas.totals(found)
+    has_cpus = any(map(quotas.shows_cpus, found))
     return {
         "lines": [
             Line(
@@ -79,6 +80,7 @@ def quota_panel(request: HttpRequest, node: Department | Project) -> dict[str, A
                 _limit(found, one),
             )
             for one in RESOURCES
+            if one != "cpus" or has_cpus
         ],
         "quotas": [(one, list(_facts(one))) for one in found],
         "held": held,
@@ -96,4 +98,6 @@ def _limit(found: list[Quota], resource: str) -> str:
 
 def _facts(quota: Quota) -> Iterator[tuple[str, str]]:
     for one in RESOURCES:
+        if one == "cpus" and not quotas.shows_cpus(quota):
+            continue
         yield LABELS[one], amount(one, getattr(quota, one))

@@ -18,6 +18,8 @@ from gangline.db.locks import locked
 from gangline.lib.problems import Problem, Refused, under
 from gangline.lib.sizes import bytes_in_words
 from gangline.resources.services import problems_of
+from gangline.settings.catalogue import CPU_QUOTA, LIMIT_TO_DEPARTMENT
+from gangline.settings.values import value_of
 from gangline.spec.words import plain_number
 
 from . import usage
@@ -29,7 +31,12 @@ UNITS = {"gpus": "GPUs", "cpus": "CPUs", "memory": "of memory"}
 
 def limits_to_department() -> bool:
     """Whether the quotas of projects may not exceed their department's together."""
-    return True
+    return value_of(LIMIT_TO_DEPARTMENT)
+
+
+def shows_cpus(quota: Quota) -> bool:
+    """Whether the quota of CPU cores is shown: always where there is one."""
+    return value_of(CPU_QUOTA) or (quota.cpus, quota.cpus_limit) != (None, None)
 
 
 def pools_of(cluster: Cluster) -> list[NodePool]:

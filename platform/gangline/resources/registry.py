@@ -15,6 +15,7 @@ from .resource import Panel, Resource, Usage
 SHOWN = 10
 """So many users of an object are named; the rest is counted."""
 
+EVERY = "*"
 _resources: dict[str, Resource[Any]] = {}
 _usages: dict[type[Model], list[Callable[[Any], "Uses"]]] = {}
 _panels: dict[str, list[Panel]] = {}
@@ -86,9 +87,9 @@ def usages(obj: Model, user: User | None) -> list[Usage]:
 
 
 def register_panel(key: str, panel: Panel) -> None:
-    """Let a higher app add a panel to the detail page of a resource."""
+    """Let a higher app add a panel to the detail page of a resource, or of `EVERY` one."""
     _panels.setdefault(key, []).append(panel)
 
 
 def panels(resource: Resource[Any]) -> list[Panel]:
-    return [*resource.panels, *_panels.get(resource.key, ())]
+    return [*resource.panels, *_panels.get(resource.key, ()), *_panels.get(EVERY, ())]

@@ -19,7 +19,8 @@ from gangline.access.refusals import NotAllowed, NotVisible
 from gangline.audit import actions
 from gangline.audit.services import record_denied
 from gangline.db.outages import outage
-from gangline.web.middleware import API_PREFIX, plain_answer
+from gangline.lib.answers import API_PREFIXES
+from gangline.web.middleware import plain_answer
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +74,7 @@ def _without_slash(request: HttpRequest) -> str:
     path = request.path_info.removesuffix("/")
     if request.method not in ("GET", "HEAD") or path == request.path_info:
         return ""
-    if not path or path.startswith(API_PREFIX) or not is_valid_path(path):
+    if not path or path.startswith(API_PREFIXES) or not is_valid_path(path):
         return ""
     query = request.META.get("QUERY_STRING", "")
     there = quote(request.path.removesuffix("/")) + (f"?{iri_to_uri(query)}" if query else "")
@@ -87,7 +88,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     why = outage(error) if isinstance(error, OperationalError) else ""
     status = 503 if why else 500
     log.error("error %s: %s at %s", error_id, status, request.path, exc_info=error)
-    if request.path.startswith(API_PREFIX):
+    if request.path.startswith(API_PREFIXES):
         said = f"{why}." if why else _PLAIN[500]
         return plain_answer(request, status, f"{said} Error id {error_id}.")
     try:
@@ -105,7 +106,7 @@ def error_page(request: HttpRequest, status: int, **context: object) -> HttpResp
     # The page names the id, so the log has it; only our own faults are news for the operator.
     level = logging.WARNING if status >= 500 else logging.INFO
     log.log(level, "error %s: %s at %s", error_id, status, request.path)
-    if request.path.startswith(API_PREFIX):
+    if request.path.startswith(API_PREFIXES):
         return plain_answer(request, status, _PLAIN[status])
     template = loader.get_template(f"{status}.html")
     page = template.render({"error_id": error_id, **context}, request)

@@ -9,14 +9,13 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.http.response import HttpResponseBase
 from django.template import loader
 
-from gangline.lib.answers import error_body
+from gangline.lib.answers import API_PREFIXES, error_body
 
 Answer = HttpResponseBase | Awaitable[HttpResponseBase]
 
 MAX_PATH = 2_000
 MAX_QUERY = 8_000
 MAX_HEADERS = 32 * 1024
-API_PREFIX = "/api/"
 LATE = "gangline.late"
 """In the scope of a request whose body did not arrive in time."""
 
@@ -150,6 +149,6 @@ def _too_large(request: HttpRequest) -> HttpResponse:
 
 def plain_answer(request: HttpRequest, status: int, message: str) -> HttpResponse:
     """A refusal without template or database: JSON for the API, text for a browser."""
-    if request.path.startswith(API_PREFIX):
+    if request.path.startswith(API_PREFIXES):
         return JsonResponse(error_body(status, message), status=status)
     return HttpResponse(f"{message}\n", status=status, content_type="text/plain; charset=utf-8")

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from django.db import DatabaseError
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 from django.utils.functional import SimpleLazyObject
@@ -11,6 +12,8 @@ from gangline.access.grants import held_anywhere
 from gangline.access.notices import notices_for
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
+from gangline.settings.catalogue import NAME, NOTICE, Declared
+from gangline.settings.values import value_of
 
 THEMES = ("light", "dark", "system")
 THEME_COOKIE = "gangline_theme"
@@ -23,7 +26,6 @@ class NavItem:
     label: str
     url_name: str
     icon: str
-    at_end: bool = False
     group: str = ""
     """Heading that it stands under; empty: none."""
     order: int = 0
@@ -39,7 +41,6 @@ class NavLink:
     url: str
     icon: str
     is_current: bool
-    at_end: bool
     group: str = ""
 
 
@@ -51,14 +52,16 @@ _places = [
     NavItem("Templates", "template-list", "template", order=2),
     NavItem("Policies", "policy-list", "shield-check", group="Organisation", order=30),
     NavItem("Clusters", "cluster-list", "server", group="Infrastructure", order=10),
-    NavItem("Settings", "settings", "settings", at_end=True),
+    NavItem(
+        "Settings", "settings", "settings", group="Settings", permission=Permission.SETTING_VIEW
+    ),
 ]
 
 
 def add(item: NavItem) -> None:
     """Show one more place."""
     _places.append(item)
-    _places.sort(key=lambda one: (one.at_end, GROUPS.index(one.group), one.order))
+    _places.sort(key=lambda one: (GROUPS.index(one.group), one.order))
 
 
 def links(request: HttpRequest) -> list[NavLink]:
@@ -74,10 +77,7 @@ def links(request: HttpRequest) -> list[NavLink]:
             continue
         found.append((item, url))
     here = _current([url for _, url in found], request.path)
-    return [
-        NavLink(item.label, url, item.icon, url == here, item.at_end, item.group)
-        for item, url in found
-    ]
+    return [NavLink(item.label, url, item.icon, url == here, item.group) for item, url in found]
 
 
 def _current(urls: list[str], path: str) -> str:
@@ -88,6 +88,14 @@ def _current(urls: list[str], path: str) -> str:
         if path == url or (url != "/" and path.startswith(url.rstrip("/") + "/"))
     ]
     return max(under, key=len, default="")
+
+
+def _shown(setting: Declared[str]) -> str:
+    """A page that could be drawn until here is worth more than its name and notice."""
+    try:
+        return value_of(setting)
+    except DatabaseError:
+        return setting.default
 
 
 def theme_of(request: HttpRequest) -> str:
@@ -106,5 +114,7 @@ def context(request: HttpRequest) -> dict[str, object]:
         # Lazy: parts of pages have no banners, and should not ask for them.
         "system_notices": SimpleLazyObject(lambda: notices_for(request)) if signed_in else [],
         "theme": theme_of(request),
+        "product_name": SimpleLazyObject(lambda: _shown(NAME)),
+        "general_notice": SimpleLazyObject(lambda: _shown(NOTICE)) if signed_in else "",
         "gangline_version": __version__,
     }

@@ -161,7 +161,7 @@ class Client:
         dry_run: bool = False,
         force: bool = True,
     ) -> Answer:
-        """Server-side apply of what is ours; fields of others stay."""
+        """Server-side apply of what is ours; without ``force``, a field of another is a 409."""
         query = {"fieldManager": MANAGER, "force": str(force).lower(), **_trial(dry_run)}
         path = resource.path(namespace, name)
         self._await_turn()

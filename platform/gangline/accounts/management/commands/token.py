@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from gangline.accounts.management.people import person
-from gangline.accounts.services import TOKEN_DAYS_MAX, CannotMake, make_token
+from gangline.accounts.services import CannotMake, make_token
 
 
 class Command(BaseCommand):
@@ -15,7 +15,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("user", help="user name")
-        parser.add_argument("--days", type=int, default=30, help=f"1 to {TOKEN_DAYS_MAX}")
+        parser.add_argument("--days", type=int, default=30, help="at least 1")
         parser.add_argument("--name", default="command line", help="what the token is for")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -1,0 +1,1 @@
+"""What administrators have beside the organisation: settings, environment, audit log."""

@@ -1,0 +1,263 @@
+"""Every setting, declared once: key, type, default and words. Each is read by code (S12b)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from gangline.spec.types import quantity_bytes, split_quantity
+
+T = TypeVar("T", bool, int, str)
+GIB = 1 << 30
+CATEGORIES = ("General", "Workloads", "Quota", "Security", "Retention")
+
+
+class SizeField(forms.IntegerField):
+    """Bytes, typed as ``1Gi``, ``500M`` or a plain number."""
+
+    def to_python(self, value: Any) -> int | None:
+        text = str(value or "").replace(" ", "").removesuffix("B")
+        if text and split_quantity(text) is None:
+            raise ValidationError(
+                "Enter a size such as 1Gi or 500M.", code="invalid", params={"value": text[:60]}
+            )
+        return quantity_bytes(text) if text else None
+
+    def prepare_value(self, value: Any) -> Any:
+        if not isinstance(value, int):
+            return value
+        for unit, size in (("Gi", GIB), ("Mi", 1 << 20)):
+            if value and value % size == 0:
+                return f"{value // size}{unit}"
+        return str(value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Declared(Generic[T]):
+    """One setting. Its type is that of its default; ``unit`` says what a number counts."""
+
+    key: str
+    label: str
+    help: str
+    category: str
+    default: T
+    unit: str = ""
+    least: int = 0
+    most: int = 0
+    """Of a number, or of the characters of a text."""
+    environment: str = ""
+    """The field of `Env` that locks the setting where the operator gave it."""
+
+    @property
+    def kind(self) -> type[T]:
+        return type(self.default)
+
+    @property
+    def variable(self) -> str:
+        """Name of the environment variable."""
+        return f"GANGLINE_{self.environment.upper()}" if self.environment else ""
+
+    def field(self) -> forms.Field:
+        """What reads and judges a value of it."""
+        words: dict[str, Any] = {"label": self.label, "help_text": self.help}
+        if self.kind is bool:
+            switch = forms.CheckboxInput(attrs={"role": "switch"})
+            return forms.BooleanField(required=False, widget=switch, **words)
+        if self.kind is int:
+            is_size = self.unit == "bytes"
+            kind = SizeField if is_size else forms.IntegerField
+            number = forms.TextInput(attrs={} if is_size else {"data-unit": self.unit})
+            return kind(min_value=self.least, max_value=self.most, widget=number, **words)
+        return forms.CharField(max_length=self.most, required=bool(self.default), **words)
+
+    def clean(self, value: Any) -> T:
+        """A value of the right JSON type, checked. Raises django's ValidationError."""
+        cleaned: T = self.field().clean(value)
+        return cleaned
+
+    def in_words(self, value: Any) -> str:
+        if self.kind is bool:
+            return "on" if value else "off"
+        if self.unit == "bytes":
+            return str(self.field().prepare_value(value))
+        return f"{value} {self.unit}".strip() if value not in (None, "") else "none"
+
+
+_declared: dict[str, Declared[Any]] = {}
+
+
+def declare(setting: Declared[T]) -> Declared[T]:
+    if setting.category not in CATEGORIES:
+        raise ValueError(f"{setting.key}: the category must be one of {', '.join(CATEGORIES)}")
+    _declared[setting.key] = setting
+    return setting
+
+
+def declared(category: str = "") -> Iterator[Declared[Any]]:
+    """All settings, or those of one category, in order of declaration."""
+    return (one for one in _declared.values() if category in ("", one.category))
+
+
+def categories() -> list[str]:
+    """Those that have a setting."""
+    return [name for name in CATEGORIES if any(declared(name))]
+
+
+def get(key: str) -> Declared[Any] | None:
+    return _declared.get(key)
+
+
+NAME = declare(
+    Declared(
+        key="general.name",
+        label="Name",
+        help="Shown at the top of every page and in its title.",
+        category="General",
+        default="Gangline",
+        most=30,
+    )
+)
+NOTICE = declare(
+    Declared(
+        key="general.notice",
+        label="Notice",
+        help="Shown to everyone above every page. Empty: no notice.",
+        category="General",
+        default="",
+        most=300,
+    )
+)
+QUICK_START = declare(
+    Declared(
+        key="home.quick-start",
+        label="Quick start on Home",
+        help="Offers the first steps to people who have not done them yet.",
+        category="General",
+        default=True,
+    )
+)
+TOLERATIONS = declare(
+    Declared(
+        key="workloads.tolerations",
+        label="Tolerations in the workload form",
+        help="Off hides the section where it is empty. API, YAML, templates and policies"
+        " accept tolerations either way.",
+        category="Workloads",
+        default=False,
+    )
+)
+TOPOLOGY = declare(
+    Declared(
+        key="workloads.topology",
+        label="Topology in the workload form",
+        help="Off hides the section where it is empty. API, YAML, templates and policies"
+        " accept a topology either way.",
+        category="Workloads",
+        default=False,
+    )
+)
+MASTER = declare(
+    Declared(
+        key="workloads.master",
+        label="Different set-up for the master",
+        help="Off: the workload form has no step for the master, which is set up like a worker.",
+        category="Workloads",
+        default=True,
+    )
+)
+IMAGE_PULL_MINUTES = declare(
+    Declared(
+        key="workloads.image-pull-minutes",
+        label="Wait for images",
+        help="A workload fails when its image could not be pulled for this long.",
+        category="Workloads",
+        default=15,
+        unit="minutes",
+        least=1,
+        most=1440,
+    )
+)
+LIMIT_TO_DEPARTMENT = declare(
+    Declared(
+        key="quota.limit-to-department",
+        label="Limit projects to their department",
+        help="Quotas of projects may not exceed the department’s together."
+        " Off: the page of the department warns.",
+        category="Quota",
+        default=True,
+    )
+)
+CPU_QUOTA = declare(
+    Declared(
+        key="quota.cpu",
+        label="Quotas of CPU cores",
+        help="Shows CPU cores in the quota of departments and projects."
+        " Off hides them where there is no such quota.",
+        category="Quota",
+        default=False,
+    )
+)
+SESSION_HOURS = declare(
+    Declared(
+        key="security.session-hours",
+        label="Longest session",
+        help="People sign in again after this time, and after 8 hours without activity.",
+        category="Security",
+        default=24,
+        unit="hours",
+        least=1,
+        most=720,
+    )
+)
+TOKEN_DAYS = declare(
+    Declared(
+        key="security.token-days",
+        label="Longest lifetime of API tokens",
+        help="For new tokens. Existing ones keep the end they have.",
+        category="Security",
+        default=90,
+        unit="days",
+        least=1,
+        most=365,
+    )
+)
+DELETED_DAYS = declare(
+    Declared(
+        key="retention.deleted-days",
+        label="Deleted workloads",
+        help="History and logs of deleted workloads are erased after this time.",
+        category="Retention",
+        default=14,
+        unit="days",
+        least=0,
+        most=3650,
+        environment="keep_deleted_days",
+    )
+)
+AUDIT_DAYS = declare(
+    Declared(
+        key="retention.audit-days",
+        label="Audit log",
+        help="Entries are erased after this time.",
+        category="Retention",
+        default=90,
+        unit="days",
+        least=1,
+        most=3650,
+    )
+)
+LOG_BYTES = declare(
+    Declared(
+        key="retention.log-bytes",
+        label="Log of a pod",
+        help="Most bytes of log kept per pod. The first 8 MiB and the newest stay.",
+        category="Retention",
+        default=GIB,
+        unit="bytes",
+        least=1 << 24,
+        most=1 << 44,
+        environment="log_cap_bytes",
+    )
+)

@@ -1,0 +1,98 @@
+"""What holds now: environment, then what was saved, then the default.
+
+One query per request, none kept for the next: a change holds at once in every process.
+"""
+
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponseBase
+from django.utils.deprecation import MiddlewareMixin
+
+from .catalogue import Declared
+from .models import Setting
+
+T = TypeVar("T", bool, int, str)
+
+
+class _Request:
+    """The rows as this request has read them."""
+
+    rows: dict[str, Setting] | None = None
+
+
+_request: ContextVar[_Request | None] = ContextVar("settings of this request", default=None)
+"""None outside of requests: there every question is a query."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a value comes from: ``environment``, ``saved`` or ``default``."""
+
+    source: str
+    version: int = 0
+    at: datetime | None = None
+    by: str = ""
+
+
+def value_of(declared: Declared[T]) -> T:
+    """What holds for a setting now."""
+    if (locked := _locked(declared)) is not None:
+        return locked
+    row = _stored(declared.key)
+    return row.value if row is not None and _fits(declared, row.value) else declared.default
+
+
+def origin_of(declared: Declared[Any]) -> Origin:
+    """Where `value_of` comes from."""
+    row = _stored(declared.key)
+    version = row.version if row is not None else 0
+    if _locked(declared) is not None:
+        return Origin("environment", version)
+    if row is None:
+        return Origin("default")
+    return Origin("saved", version, row.updated_at, str(row.updated_by or "the system"))
+
+
+def forget() -> None:
+    """Read anew in this request: something was saved."""
+    if (request := _request.get()) is not None:
+        request.rows = None
+
+
+class SettingsOfRequest(MiddlewareMixin):
+    """Lets the settings be read once per request, at the first question."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        _request.set(_Request())
+
+    def process_response(
+        self, request: HttpRequest, response: HttpResponseBase
+    ) -> HttpResponseBase:
+        _request.set(None)
+        return response
+
+
+def _locked(declared: Declared[T]) -> T | None:
+    given: T | None = (
+        getattr(settings.GANGLINE, declared.environment) if declared.environment else None
+    )
+    return given
+
+
+def _stored(key: str) -> Setting | None:
+    rows = Setting.objects.select_related("updated_by")
+    request = _request.get()
+    if request is None:
+        return rows.filter(key=key).first()
+    if request.rows is None:
+        request.rows = {row.key: row for row in rows}
+    return request.rows.get(key)
+
+
+def _fits(declared: Declared[Any], value: object) -> bool:
+    """A row that an older release wrote with another type does not count."""
+    return type(value) is declared.kind
