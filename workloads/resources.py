@@ -17,7 +17,7 @@ from workloads.services import usage
 from workloads.services.removal import forget_all
 from workloads.statuses import ENDED
 
-_RUNNING = column("running", "Running", "running", sort="running", right=True)
+_RUNNING = column("running", "Running", "running", sort="running", right=True, width="s")
 
 organization_usage.register(usage.Source())
 for _key, _path in (("project", "project"), ("department", "project__department")):

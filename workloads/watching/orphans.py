@@ -10,6 +10,7 @@ from gangline.clusters.connections import acts_here, driver_for
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import CONNECTED
 from gangline.drivers.kind import Unconnectable
+from gangline.organization import queues
 from workloads.services import orphans
 
 log = logging.getLogger(__name__)
@@ -26,6 +27,7 @@ class OrphanSearch:
             try:
                 for cluster in Cluster.objects.filter(health=CONNECTED):
                     if not stop.is_set() and acts_here(cluster) and orphans.take_turn(cluster):
+                        queues.keep_all(cluster)
                         self._search(cluster)
                 objects.reconcile_due()
             except DatabaseError as error:

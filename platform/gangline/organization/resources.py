@@ -44,8 +44,8 @@ _SHARED_FILTERS = (
     filters.for_clients("totalGpuQuota", "gpu_quota", filters.Kind.NUMBERS),
 )
 _TAIL = (
-    column("quota", "GPU quota", "gpu_quota", cell=panels.gpu_cell, sort="quota_order"),
-    column("members", "Members", "members", sort="members", right=True),
+    column("quota", "GPU quota", "gpu_quota", cell=panels.gpu_cell, sort="quota_order", width="m"),
+    column("members", "Members", "members", sort="members", right=True, width="s"),
     time_column("created", "Created", "created_at", sort="created_at"),
 )
 UNLIMITED = Decimal(10**9)
@@ -103,8 +103,10 @@ class Departments(Units[Department]):
     table = table(
         "departments",
         name_column("department", "Department"),
-        column("cluster", "Cluster", "cluster_name", sort="cluster_name"),
-        column("projects", "Projects", "project_count", sort="project_count", right=True),
+        column("cluster", "Cluster", "cluster_name", sort="cluster_name", width="m"),
+        column(
+            "projects", "Projects", "project_count", sort="project_count", right=True, width="s"
+        ),
         *_TAIL,
         noun=("department", "departments"),
         search=("name", "description"),
@@ -143,8 +145,8 @@ class Projects(Units[Project]):
     table = table(
         "projects",
         name_column("project", "Project"),
-        column("department", "Department", "department_name", sort="department_name"),
-        column("cluster", "Cluster", "cluster_name", sort="cluster_name"),
+        column("department", "Department", "department_name", sort="department_name", width="m"),
+        column("cluster", "Cluster", "cluster_name", sort="cluster_name", width="m"),
         *_TAIL,
         noun=("project", "projects"),
         search=("name", "description"),
