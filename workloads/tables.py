@@ -157,6 +157,10 @@ WORKLOADS: Table[ListRow] = Table(
         filters.dates(
             "created", "Created", "created_at", wire="createdAt", is_main=False, is_scanned=True
         ),
+        filters.dates("ended", "Ended", "ended_at", wire="completedAt", is_main=False),
+        filters.dates(
+            "since", "In its phase since", "phase_since", wire="phaseUpdatedAt", is_main=False
+        ),
         filters.numbers("gpus", "GPUs", "gpus", wire="gpus", is_main=False, is_scanned=True),
         filters.text(
             "label", "Label", where=listing.by_label, wire="labels", is_main=False,
@@ -172,9 +176,7 @@ WORKLOADS: Table[ListRow] = Table(
         for_clients("departmentId", "project__department_id", Kind.NUMBERS),
         for_clients("departmentName", "project__department__name"),
         for_clients("clusterId", "cluster_id", Kind.ID),
-        for_clients("completedAt", "ended_at", Kind.DATES),
         for_clients("deletedAt", "deleted_at", Kind.DATES),
-        for_clients("phaseUpdatedAt", "phase_since", Kind.DATES),
         for_clients("priority", "priority", Kind.NUMBERS),
         for_clients("allocatedGPU", "gpus_in_use", Kind.NUMBERS),
         for_clients("ranSeconds", "ran_seconds", Kind.NUMBERS),

@@ -13,6 +13,7 @@ from gangline.access.roles import ROLES
 from gangline.accounts.models import SignInLink, User
 from gangline.db.clock import db_now
 from gangline.people.services import give
+from gangline.scopes.selectors import tenant_scope
 from tests.support.people import make_group, make_role
 from tests.support.world import PASSWORD, World
 
@@ -225,3 +226,28 @@ def test_groups_are_served_and_refused_while_they_have_rules(world: World) -> No
     assert api.delete(path).status_code == 409
     AccessRule.objects.filter(group__isnull=False).delete()
     assert api.delete(path).status_code == 204
+
+
+def test_an_invitation_gives_a_first_role_within_what_the_inviter_holds(world: World) -> None:
+    admin = browser(world, "administrator")
+    place = {"role": "researcher", "scope": str(world.vision.scope.pk)}
+    for missing in place:
+        page = admin.post("/users/new", {"username": "dana"} | place | {missing: ""})
+        assert page.status_code == 422
+        assert f'href="#{missing}"' in page.content.decode()
+    assert (
+        admin.post("/users/new", {"username": "dana"} | place | {"scope": "0"}).status_code == 422
+    )
+    assert not User.objects.filter(username="dana").exists()
+    invited(admin, **place)
+    dana = User.objects.get(username="dana")
+    assert can(dana, Permission.WORKLOAD_CREATE, world.vision.scope)
+    assert not can(dana, Permission.WORKLOAD_CREATE, world.nlp.scope)
+    needed = (Permission.USER_VIEW, Permission.USER_CREATE, Permission.ACCESS_RULE_CREATE)
+    inviter = make_role("inviter", *needed)
+    give(actor=None, user=world.people["stranger"], role=inviter.key, scope=tenant_scope())
+    refused = browser(world, "stranger").post(
+        "/users/new", {"username": "rob", "role": "system_administrator", "scope": place["scope"]}
+    )
+    assert refused.status_code == 422
+    assert not User.objects.filter(username="rob").exists()

@@ -1,20 +1,28 @@
-"""The first steps on Home: each is done by doing it."""
+"""Home: its numbers are those of the lists that they lead to, and its first steps go away."""
 
 import re
+from datetime import timedelta
+from html import unescape
 
 import pytest
+from django.test import Client
 
 from assets.models import Template
 from assets.services.templates import create_template
+from gangline.db.clock import db_now
 from gangline.people.services import give
 from gangline.policies.services import save
+from gangline.resources.registry import get
+from gangline.resources.services import create
 from gangline.scopes.selectors import tenant_scope
 from gangline.spec.frameworks import WORKERS_AND_MASTER
+from tests.support.engine import new_workload
 from tests.support.forms import Filler
 from tests.support.world import IMAGE, World
-from workloads.models import Draft
+from workloads.models import Workload
 
 pytestmark = pytest.mark.django_db
+DAY = timedelta(days=1)
 
 
 @pytest.fixture
@@ -31,28 +39,88 @@ def sample(world: World) -> Template:
     )
 
 
-def done(filler: Filler) -> list[str]:
-    """Titles of the first steps that are done."""
-    page = filler.client.get("/").content.decode()
-    cards = re.findall(r"<article.*?</article>", page, re.DOTALL)
-    titles = ("Run the sample", "Look around the form")
-    return [t for t in titles for card in cards if t in card and ">Done<" in card]
+def browser(world: World, person: str) -> Client:
+    client = Client()
+    client.force_login(world.people[person])
+    return client
+
+
+def steps(client: Client, strip: str) -> dict[str, bool]:
+    """The steps of a strip on Home by their words, each with whether it is done."""
+    page = client.get("/").content.decode()
+    found = re.search(rf'aria-labelledby="{strip}".*?</ol>', page, re.DOTALL)
+    rows = re.findall(r"<li( data-done)?>(.*?)</li>", found[0] if found else "", re.DOTALL)
+    words = ((re.sub(r"<[^>]+>", " ", row).split(), bool(done)) for done, row in rows)
+    return {" ".join(word for word in row if word != "done"): done for row, done in words}
+
+
+def tiles(client: Client) -> dict[str, tuple[str, str]]:
+    """Number and address of each tile."""
+    page = client.get("/").content.decode()
+    found = re.findall(
+        r'class="tile[^"]*" href="([^"]+)">\s*<span[^>]*>([^<]+)</span> <b[^>]*>([^<]+)<', page
+    )
+    return {label: (value, unescape(url)) for url, label, value in found}
+
+
+@pytest.mark.parametrize(
+    ("person", "expected"),
+    [
+        (
+            "researcher-vision",
+            {"Running": 2, "Waiting": 3, "Needs attention": 2, "Done in 24 hours": 1},
+        ),
+        ("administrator", {"Waiting over 1 hour": 1, "Failed in 24 hours": 1}),
+    ],
+)
+def test_a_number_is_the_number_of_rows_of_its_list(
+    world: World, person: str, expected: dict[str, int]
+) -> None:
+    now = db_now()
+    for status, age, count in (
+        ("Running", DAY, 2),
+        ("Pending", timedelta(minutes=59), 2),
+        ("Pending", timedelta(minutes=61), 1),
+        ("Failed", timedelta(hours=23), 1),
+        ("Failed", timedelta(hours=25), 1),
+        ("Completed", timedelta(hours=1), 1),
+        ("Completed", 2 * DAY, 3),
+    ):
+        at = now - age
+        for n in range(count):
+            row = new_workload(
+                name=f"{status.lower()}-{int(age.total_seconds())}-{n}",
+                project=world.vision,
+                owner=world.people["researcher-vision"],
+                values={"image": IMAGE, "command": "python train.py"},
+            )
+            ended = at if status in ("Failed", "Completed") else None
+            shown = {"created_at": at, "phase_since": at, "ended_at": ended}
+            Workload.objects.filter(pk=row.pk).update(status=status, **shown)
+    client = browser(world, person)
+    found = tiles(client)
+    assert {name: found[name][0] for name in expected} == {k: str(v) for k, v in expected.items()}
+    for name, count in expected.items():
+        page = client.get(found[name][1]).content.decode()
+        assert len(re.findall(r'<tr data-id="', page)) == count, name
 
 
 def test_looking_around_is_done_by_the_sample_in_the_form_alone(
     world: World, sample: Template
 ) -> None:
     filler = Filler(world)
-    assert done(filler) == []
+    undone = {"Run the sample": False, "Look around the form": False}
+    assert steps(filler.client, "first-steps") == undone
     filler.post("setup", {"workload.name": "of-my-own"})
-    assert done(filler) == [], "a draft of one's own says nothing about the sample"
+    assert steps(filler.client, "first-steps") == undone, "another draft says nothing about it"
     assert filler.client.post(f"/templates/{sample.pk}/run").status_code == 303
-    assert Draft.objects.filter(workload__template=sample).exists()
-    assert done(filler) == [], "one click runs it and shows no form"
+    assert not any(steps(filler.client, "first-steps").values()), "one click shows no form"
     other = Filler(world)
     shown = other.get("setup", template=str(sample.pk)).page
     assert other.post("setup", {"workload.name": "look"}, page=shown).status == 303
-    assert done(filler) == ["Look around the form"]
+    assert steps(filler.client, "first-steps")["Look around the form"]
+    Workload.objects.update(status="Completed")
+    assert steps(filler.client, "first-steps") == {}, "what is done goes away"
 
 
 def test_looking_around_opens_a_project_that_has_a_policy(world: World, sample: Template) -> None:
@@ -61,9 +129,40 @@ def test_looking_around_opens_a_project_that_has_a_policy(world: World, sample: 
     link = f"?template={sample.pk}"
     page = filler.client.get("/").content.decode()
     assert f'{link}"' in page
-    assert "lock" not in page, "nothing is promised that the form does not show"
+    assert "a lock" not in page, "nothing is promised that the form does not show"
     rules = "rules:\n  worker:\n    numWorkers: {max: 1}\n"
     save(actor=None, scope=world.vision.scope, text=rules)
     page = filler.client.get("/").content.decode()
     assert f'{link}&amp;project={world.vision.pk}"' in page
     assert "a lock and the summary" in page
+
+
+@pytest.mark.parametrize("strip", ["first-steps", "set-up"])
+def test_steps_are_dismissed_one_strip_at_a_time_and_shown_again(
+    world: World, sample: Template, strip: str
+) -> None:
+    client = browser(world, "administrator")
+    other = {"first-steps": "set-up", "set-up": "first-steps"}[strip]
+    assert steps(client, strip)
+    assert steps(client, other)
+    client.post("/home/hide-first-steps", {"set_up": "1"} if strip == "set-up" else {})
+    assert not steps(client, strip)
+    assert steps(client, other)
+    client.post("/home/hide-first-steps", {"show": "1"})
+    assert steps(client, strip)
+
+
+def test_what_an_administrator_sets_up_is_done_by_people_alone(world: World) -> None:
+    admin = browser(world, "administrator")
+    assert not any(steps(admin, "set-up").values()), "what came with the installation"
+    assert steps(browser(world, "head"), "set-up") == {}
+    actor = world.actor("administrator")
+    values = {"department": world.department, "name": "team-a"}
+    create(get("project"), actor=actor, values=values)
+    assert steps(admin, "set-up")["Make a project"]
+    assert admin.post("/users/new", {"username": "dana"}).status_code == 200
+    assert steps(admin, "set-up")["Invite people"]
+    save(actor=actor, scope=world.vision.scope, text="defaults: {}\n")
+    found = steps(admin, "set-up")
+    assert found == dict.fromkeys(found, True) | {"Connect a cluster": False}
+    assert "Create team-a" in admin.get("/").content.decode()

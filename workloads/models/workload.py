@@ -24,6 +24,7 @@ _LIST_ORDERS = {
     "project": ("project_name", "created_at", "id", "project"),
     "owner": ("owner_name", "created_at", "id", "project"),
     "duration": ("ran_seconds", "created_at", "id", "project"),
+    "ended": ("ended_at", "status", "project"),
     "status": ("status", "created_at", "id", "deleted_at", "project", "framework", *_TEXTS),
     "project_created": ("project", "created_at", "id"),
     "project_status": ("project", "status", "created_at", "id", "deleted_at"),

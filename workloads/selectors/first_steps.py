@@ -1,21 +1,37 @@
-"""The first steps that Home offers until they are done or put away."""
+"""The first steps that Home offers until they are done or dismissed."""
 
 from dataclasses import dataclass
 from uuid import UUID, uuid4
 
+from django.urls import reverse
+
 from assets.models import Template
 from assets.selectors.templates import usable_templates
+from gangline.access.grants import can
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
+from gangline.clusters.models import Cluster
+from gangline.organization.models import Project
 from gangline.organization.selectors import visible_projects
+from gangline.policies.models import Policy
+from gangline.scopes.selectors import tenant_scope
 from gangline.settings.catalogue import QUICK_START
 from gangline.settings.values import value_of
 from workloads.models import Draft, Workload
 from workloads.selectors import listing
 
 SAMPLE = "digits-xgboost"
-HIDDEN = "hide_first_steps"
-"""Name in the person's preferences."""
+HIDDEN, SET_UP_HIDDEN = "hide_first_steps", "hide_set_up"
+"""Names in the person's preferences."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing to set up, and where."""
+
+    label: str
+    url: str
+    is_done: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +65,7 @@ def _looked(user: User, sample: Template) -> bool:
 
 
 def first_steps(user: User) -> FirstSteps | None:
-    """None when there is no sample to start from, or it was put away or switched off."""
+    """None when there is no sample to start from, both are done, or they were dismissed."""
     if user.preferences.get(HIDDEN) or not value_of(QUICK_START):
         return None
     sample = sample_template(user)
@@ -57,11 +73,37 @@ def first_steps(user: User) -> FirstSteps | None:
         return None
     runs = listing.visible(user).filter(owner=user, template=sample)
     run = runs.order_by("-created_at").first()
+    is_run, looked = run is not None and run.status == "Completed", _looked(user, sample)
+    if is_run and looked:
+        return None
     return FirstSteps(
         sample=sample,
         run=run,
-        sample_done=run is not None and run.status == "Completed",
-        looked=_looked(user, sample),
+        sample_done=is_run,
+        looked=looked,
         project=_with_policy(user),
         key=uuid4(),
     )
+
+
+def is_administrator(user: User) -> bool:
+    """Whether the person runs the installation: they may connect clusters."""
+    return can(user, Permission.CLUSTER_CREATE, tenant_scope())
+
+
+def set_up(user: User) -> list[Step]:
+    """An administrator's first day; empty once a person did all of it, or it was dismissed.
+
+    What the installation brings (this machine, examples) was made by nobody and does not count.
+    """
+    is_hidden = user.preferences.get(SET_UP_HIDDEN) or not value_of(QUICK_START)
+    if is_hidden or not is_administrator(user):
+        return []
+    done = {
+        ("Connect a cluster", "cluster-connect"): Cluster.objects.exclude(credential=None),
+        ("Make a project", "project-create"): Project.objects.exclude(created_by=None),
+        ("Invite people", "user-create"): User.objects.exclude(created_by=None),
+        ("Set a policy", "policy-list"): Policy.objects.exclude(updated_by=None),
+    }
+    steps = [Step(label, reverse(name), rows.exists()) for (label, name), rows in done.items()]
+    return [] if all(step.is_done for step in steps) else steps

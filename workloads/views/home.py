@@ -1,4 +1,4 @@
-"""`/`: what needs attention, what runs, what ended, and the first steps until they are done."""
+"""`/`: numbers, what needs attention, what runs, what is used, and the first steps."""
 
 from typing import Any
 
@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from assets.selectors.templates import usable_templates
 from gangline.access.actor import actor_of
 from gangline.access.permissions import Permission
 from gangline.accounts.services import prefer
@@ -18,11 +19,25 @@ from gangline.tables.counts import in_words
 from workloads.live import heads_of
 from workloads.models import Draft, Workload
 from workloads.selectors import listing
-from workloads.selectors.first_steps import HIDDEN, first_steps
+from workloads.selectors.first_steps import (
+    HIDDEN,
+    SET_UP_HIDDEN,
+    first_steps,
+    is_administrator,
+    set_up,
+)
+from workloads.selectors.overview import (
+    administrator_tiles,
+    cluster_lines,
+    cluster_rows,
+    latest_changes,
+    project_lines,
+    tiles,
+)
 from workloads.statuses import statuses_of
 from workloads.tables import WORKLOADS, pods_cell, status_cell
 
-RECENT = 5
+RECENT, MOST_TEMPLATES = 5, 3
 
 Drawn = tuple[listing.ListRow, str, str]
 
@@ -37,28 +52,43 @@ def home(request: HttpRequest) -> HttpResponse:
         visible_projects(user, Permission.WORKLOAD_VIEW).values_list("pk", flat=True)
     )
     heads, since = heads_of(scopes), db_now()
+    runs_it = is_administrator(user)
+    clusters = cluster_rows(user)
     context: dict[str, Any] = {
         "live_after": {str(scope): head for scope, head in heads.items()},
         "live_since": since.isoformat(),
+        "runs_it": runs_it,
+        "tiles": (
+            administrator_tiles(visible, clusters, since) if runs_it else tiles(visible, since)
+        ),
         "attention": _recent(visible, "attention"),
         "running": _recent(visible, "running", "waiting"),
         "ended": _recent(visible, "completed", "stopped"),
         "counts": {name: in_words(n) for name, n in listing.pill_counts(visible).items()},
         "drafts": Draft.objects.filter(owner=user, workload=None).order_by("-updated_at")[:RECENT],
+        "templates": usable_templates(user).order_by("name")[:MOST_TEMPLATES],
+        "projects": project_lines(user),
+        "clusters": cluster_lines(clusters),
+        "changes": latest_changes(user) if runs_it else (),
         "may_create": may_create,
         "steps": first_steps(user) if may_create else None,
+        "set_up": set_up(user),
     }
-    blocks = ("attention", "running", "ended", "drafts", "steps")
-    context["is_quiet"] = not any(context[name] for name in blocks)
+    context["is_quiet"] = not any(context[name] for name in ("attention", "running", "ended"))
     return render(request, "workloads/home.html", context)
 
 
 @login_required
 @require_POST
 def hide_first_steps(request: HttpRequest) -> HttpResponse:
-    """Put the first steps away; ``show`` brings them back."""
+    """Dismiss the first steps, or with ``set_up`` those of an administrator.
+
+    ``show`` brings all of them back.
+    """
     hides = "show" not in request.POST
-    prefer(actor_of(request, "form").user, **{HIDDEN: hides})
+    name = SET_UP_HIDDEN if "set_up" in request.POST else HIDDEN
+    user = actor_of(request, "form").user
+    prefer(user, **({name: True} if hides else {HIDDEN: False, SET_UP_HIDDEN: False}))
     if hides:
         messages.info(request, "First steps dismissed. Show them again under API tokens.")
     return redirect("home")

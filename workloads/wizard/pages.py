@@ -9,6 +9,8 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils import timezone
 
+from gangline.access.grants import held_anywhere
+from gangline.access.permissions import Permission
 from gangline.forms.fields import SectionView, dom_id
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.problems import Problem, Role
@@ -107,6 +109,7 @@ class StepPage:
             "back": before(self.step, desk.steps),
             "next": after(self.step, desk.steps),
             "no_project": NO_PROJECT if desk.choices.project is None else "",
+            "may_make_project": Permission.PROJECT_CREATE in held_anywhere(desk.actor.user),
             **self._own(),
         }
 

@@ -14,7 +14,7 @@ from gangline.accounts.services import CannotMake, make_token, revoke_token
 from gangline.db.clock import db_now
 from gangline.lib.texts import whole
 from gangline.web.confirm import Question, ask
-from workloads.selectors.first_steps import HIDDEN
+from workloads.selectors.first_steps import HIDDEN, SET_UP_HIDDEN
 
 LIFETIMES = (7, 30, 90)
 
@@ -69,7 +69,7 @@ def _page(request: HttpRequest, *, status: int = 200, **more: object) -> HttpRes
         "lifetimes": LIFETIMES,
         # Its addresses are loaded when they are first asked for, so their names are not known yet.
         "contract_url": "/api/v1/openapi.yaml",
-        "steps_hidden": user.preferences.get(HIDDEN, False),
+        "steps_hidden": any(user.preferences.get(one) for one in (HIDDEN, SET_UP_HIDDEN)),
         **more,
     }
     return render(request, "web/tokens.html", context, status=status)

@@ -8,16 +8,18 @@ from django.core.exceptions import ValidationError
 from django.db.models import Count, F, OuterRef, QuerySet, Subquery, Sum, Value
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.html import format_html
 
 from gangline.access.actor import Actor
 from gangline.access.models import AccessRule
+from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.clusters.connections import namespace_of, queue_problem
 from gangline.clusters.models import Cluster
-from gangline.clusters.selectors import visible_clusters
+from gangline.clusters.resources import cluster_choices
 from gangline.resources.registry import Uses, get, register, register_usage
-from gangline.resources.resource import M, Nav, Panel, Resource, Wire
+from gangline.resources.resource import Action, M, Nav, Panel, Resource, Wire
 from gangline.resources.tables import column, name_column, table, time_column
 from gangline.tables import filters
 
@@ -29,14 +31,6 @@ def _of_scope(rows: QuerySet[Any], total: Any) -> Subquery:
     """``total`` over the ``rows`` of the unit's own scope."""
     own = rows.filter(scope=OuterRef("scope")).order_by().values("scope")
     return Subquery(own.annotate(total=total).values("total"))
-
-
-def cluster_choices(user: User) -> Sequence[tuple[str, str]]:
-    """The clusters that a list can be narrowed to."""
-    return [
-        (str(pk), name)
-        for pk, name in visible_clusters(user).order_by("name").values_list("pk", "name")
-    ]
 
 
 def department_choices(user: User) -> Sequence[tuple[str, str]]:
@@ -52,8 +46,8 @@ _SHARED_FILTERS = (
     filters.for_clients("totalGpuQuota", "gpu_quota", filters.Kind.NUMBERS),
 )
 _TAIL = (
-    column("quota", "GPU quota", "gpu_quota", cell=panels.gpu_cell, sort="quota_order"),
-    column("members", "Members", "members", sort="members", right=True),
+    column("quota", "GPU quota", "gpu_quota", cell=panels.gpu_cell, sort="quota_order", width="m"),
+    column("members", "Members", "members", sort="members", right=True, width="s"),
     time_column("created", "Created", "created_at", sort="created_at"),
 )
 UNLIMITED = Decimal(10**9)
@@ -108,11 +102,21 @@ class Departments(Units[Department]):
     related = ("scope__parent__parent", "cluster", "created_by", "updated_by")
     facts = ("cluster",)
     can_copy = True
+    actions = (
+        Action(
+            label="New project",
+            icon="plus",
+            url=lambda row: f"{reverse('project-create')}?department={row.pk}",
+            permission=Permission.PROJECT_CREATE,
+        ),
+    )
     table = table(
         "departments",
         name_column("department", "Department"),
-        column("cluster", "Cluster", "cluster_name", sort="cluster_name"),
-        column("projects", "Projects", "project_count", sort="project_count", right=True),
+        column("cluster", "Cluster", "cluster_name", sort="cluster_name", width="m"),
+        column(
+            "projects", "Projects", "project_count", sort="project_count", right=True, width="s"
+        ),
         *_TAIL,
         noun=("department", "departments"),
         search=("name", "description"),
@@ -151,8 +155,8 @@ class Projects(Units[Project]):
     table = table(
         "projects",
         name_column("project", "Project"),
-        column("department", "Department", "department_name", sort="department_name"),
-        column("cluster", "Cluster", "cluster_name", sort="cluster_name"),
+        column("department", "Department", "department_name", sort="department_name", width="m"),
+        column("cluster", "Cluster", "cluster_name", sort="cluster_name", width="m"),
         *_TAIL,
         noun=("project", "projects"),
         search=("name", "description"),

@@ -18,9 +18,41 @@ from gangline.scopes.models import Scope
 from .selectors import MatrixRow, all_roles, matrix, place_words
 
 
-class UserForm(ResourceForm):
-    """An invitation; later, the person's name and groups."""
+def _givable_roles(user: User) -> Iterator[Role]:
+    """Roles that the person could give in one place at least."""
+    own = Scope.objects.filter(pk__in=rules_of(user).values("scope"))
+    held = [
+        permissions
+        for scope in own
+        if Permission.ACCESS_RULE_CREATE in (permissions := held_permissions(user, scope))
+    ]
+    for role in all_roles():
+        if any(role.all <= permissions for permissions in held):
+            yield role
 
+
+def _offer_roles(form: ResourceForm, *, empty: str) -> None:
+    """Let ``role`` and ``scope`` be chosen among what the actor could give."""
+    user = form.actor.user
+    scopes = visible_scopes(user, Permission.ACCESS_RULE_CREATE)
+    field = form.fields["scope"]
+    field.label = "Where"
+    field.queryset = scopes.order_by("kind", "name")  # type: ignore[attr-defined]
+    field.label_from_instance = place_words  # type: ignore[attr-defined]
+    field.empty_label = "Choose a place"  # type: ignore[attr-defined]
+    form.fields["role"].choices = [  # type: ignore[attr-defined]
+        ("", empty),
+        *((role.key, role.label) for role in _givable_roles(user)),
+    ]
+
+
+class UserForm(ResourceForm):
+    """An invitation with the first role; later, the person's name and groups."""
+
+    role = forms.ChoiceField(
+        required=False, help_text="Without one they can sign in and see nothing. Add more later."
+    )
+    scope = forms.ModelChoiceField(Scope.objects.none(), required=False)
     groups = forms.ModelMultipleChoiceField(
         Group.objects.none(), required=False, widget=forms.CheckboxSelectMultiple
     )
@@ -37,18 +69,34 @@ class UserForm(ResourceForm):
             self.initial["groups"] = list(self.instance.memberships.values_list("group", flat=True))
         if not local.exists():
             del self.fields["groups"]
+        if self.is_edit:
+            del self.fields["role"], self.fields["scope"]
+        else:
+            _offer_roles(self, empty="No role yet")
+
+    def clean(self) -> dict[str, Any] | None:
+        found = super().clean()
+        pair = {name: self.cleaned_data.get(name) for name in ("role", "scope")}
+        for name, value in pair.items():
+            if not value and any(pair.values()) and name not in self.errors:
+                words = "Choose the role too." if name == "role" else "Choose where they have it."
+                self.add_error(name, forms.ValidationError(words, "required"))
+        return found
 
     def values(self) -> dict[str, Any]:
         found = super().values()
         return found if self.is_edit else found | {"password": make_password(None)}
 
     def parts(self) -> Mapping[str, Any]:
-        if "groups" not in self.cleaned_data:
-            return {}
-        others = Group.objects.none()
-        if self.is_edit:
-            others = self.instance.member_of.exclude(source=Group.Source.LOCAL)
-        return {"groups": [*self.cleaned_data["groups"], *others]}
+        found: dict[str, Any] = {}
+        if self.cleaned_data.get("role"):
+            found["rule"] = {name: self.cleaned_data[name] for name in ("role", "scope")}
+        if "groups" in self.cleaned_data:
+            others = Group.objects.none()
+            if self.is_edit:
+                others = self.instance.member_of.exclude(source=Group.Source.LOCAL)
+            found["groups"] = [*self.cleaned_data["groups"], *others]
+        return found
 
 
 class GroupForm(ResourceForm):
@@ -109,7 +157,6 @@ class AccessRuleForm(ResourceForm):
         fields = ("role", "scope")
 
     def prepare(self) -> None:
-        user = self.actor.user
         people = User.objects.filter(is_active=True).order_by("kind", "username")
         self.fields["subject"].choices = [  # type: ignore[attr-defined]
             ("", "Choose a user or a group"),
@@ -122,29 +169,7 @@ class AccessRuleForm(ResourceForm):
                 for pk, name in Group.objects.order_by("name").values_list("pk", "name")
             ),
         ]
-        scopes = visible_scopes(user, Permission.ACCESS_RULE_CREATE)
-        field = self.fields["scope"]
-        field.label = "Where"
-        field.queryset = scopes.order_by("kind", "name")  # type: ignore[attr-defined]
-        field.label_from_instance = place_words  # type: ignore[attr-defined]
-        field.empty_label = "Choose a place"  # type: ignore[attr-defined]
-        self.fields["role"].choices = [  # type: ignore[attr-defined]
-            ("", "Choose a role"),
-            *((role.key, role.label) for role in self._roles()),
-        ]
-
-    def _roles(self) -> Iterator[Role]:
-        """Roles that the actor could give in one place at least."""
-        user = self.actor.user
-        own = Scope.objects.filter(pk__in=rules_of(user).values("scope"))
-        held = [
-            permissions
-            for scope in own
-            if Permission.ACCESS_RULE_CREATE in (permissions := held_permissions(user, scope))
-        ]
-        for role in all_roles():
-            if any(role.all <= permissions for permissions in held):
-                yield role
+        _offer_roles(self, empty="Choose a role")
 
     def values(self) -> dict[str, Any]:
         kind, _, pk = self.cleaned_data["subject"].partition(":")

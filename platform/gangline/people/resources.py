@@ -32,7 +32,7 @@ from gangline.web import components
 
 from . import tables
 from .selectors import matrix, place_words, role_labels
-from .services import set_groups, set_members
+from .services import give, set_groups, set_members
 
 M = TypeVar("M", bound=Model)
 
@@ -169,6 +169,8 @@ class Users(TenantWide[User]):
     def save_parts(self, obj: User, parts: Mapping[str, Any], *, actor: Actor | None) -> None:
         if "groups" in parts:
             set_groups(obj, parts["groups"], actor=actor)
+        if "rule" in parts:
+            give(actor=actor, user=obj, **parts["rule"])
 
     def delete(self, obj: User, *, actor: Actor | None) -> None:
         with an_administrator_stays():

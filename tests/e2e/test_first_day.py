@@ -1,0 +1,173 @@
+"""The first days of five people, from an empty installation, in browsers alone."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.installation import embedded
+from tests.support.product import Product
+from tests.support.screens import violations
+
+SECRET = "correct horse battery"
+ACCESS = ("Users", "Groups", "Roles", "Access rules", "Service accounts")
+
+
+@pytest.fixture
+def fresh(chromium: Browser, tmp_path: Path) -> Iterator[Product]:
+    """An installation with nothing but this machine and who runs it."""
+    with embedded(tmp_path / "data", GANGLINE_DEMO="0", GANGLINE_LOCAL_GPUS="2") as site:
+        site.start()
+        site.manage("bootstrap", "--admin", "root")
+        made = Product(site, chromium)
+        yield made
+        made.close_windows()
+        site.stop()
+
+
+def places(page: Page) -> set[str]:
+    """What the navigation offers."""
+    return set(page.locator(".rail .rail-link").all_inner_texts())
+
+
+def status(page: Page, path: str) -> int:
+    return page.request.get(path).status
+
+
+def number(page: Page, tile: str) -> str:
+    return page.locator(".tile", has_text=tile).locator(".tile-value").inner_text()
+
+
+def step(page: Page, name: str) -> None:
+    """From Home by the strip."""
+    page.goto("/")
+    page.get_by_role("region", name="Set up").get_by_role("link", name=name).click()
+
+
+def create(page: Page, noun: str) -> None:
+    page.get_by_role("button", name=f"Create {noun}").click()
+
+
+def test_the_first_day_of_everyone(fresh: Product) -> None:
+    page = fresh.window("root")
+    page.goto("/")
+    assert violations(page) == []
+    assert number(page, "Clusters connected") == "1 of 1"
+    assert number(page, "GPUs in use") == "0 of 2"
+
+    step(page, "Connect a cluster")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Connect a cluster")
+
+    step(page, "Make a project")
+    page.get_by_role("link", name="New department").click()
+    page.get_by_label("Name").fill("research")
+    create(page, "department")
+    page.get_by_role("link", name="New project").click()
+    page.get_by_label("Name").fill("team-a")
+    page.get_by_label("GPUs", exact=True).first.fill("2")
+    assert violations(page) == []
+    create(page, "project")
+    expect(page.get_by_test_id("quota")).to_contain_text("0 of 2")
+
+    people = {
+        "dana": ("L1 researcher", "Project team-a"),
+        "pat": ("Project administrator", "Project team-a"),
+        "vic": ("Viewer", "Project team-a"),
+        "dee": ("Department administrator", "Department research"),
+    }
+    windows = {name: invited(fresh, page, name, *given) for name, given in people.items()}
+
+    step(page, "Set a policy")
+    page.get_by_role("link", name="team-a").first.click()
+    page.locator("textarea").fill("rules:\n  worker:\n    numWorkers: {max: 4}\n")
+    page.get_by_role("button", name="Save").click()
+    page.goto("/")
+    done = page.get_by_role("region", name="Set up").locator("li[data-done]")
+    expect(done).to_have_count(3)
+    changes = page.get_by_role("region", name="Latest changes")
+    expect(changes.get_by_role("listitem")).not_to_have_count(0)
+    expect(page.get_by_test_id("use-by-project")).to_contain_text("0 of 2")
+    page.get_by_role("button", name="Dismiss the set-up steps").click()
+    expect(page.get_by_role("region", name="Set up")).to_have_count(0)
+
+    researcher(windows["dana"])
+    project_administrator(windows["pat"])
+    viewer(windows["vic"])
+    department_administrator(windows["dee"])
+
+
+def invited(fresh: Product, page: Page, name: str, role: str, place: str) -> Page:
+    """Somebody whom the administrator invites, in a window of their own, signed in by the link."""
+    step(page, "Invite people")
+    page.get_by_label("Username").fill(name)
+    page.get_by_label("Role").select_option(label=role)
+    page.get_by_label("Where").select_option(label=place)
+    create(page, "user")
+    link = page.get_by_test_id("invite-link").inner_text()
+    assert SECRET not in page.content()
+    own = fresh.window("")
+    own.goto(link)
+    for field in own.locator("input[type=password]").all():
+        field.fill(SECRET)
+    own.locator("main form button").last.click()
+    own.wait_for_url(f"{fresh.url}/")
+    return own
+
+
+def researcher(page: Page) -> None:
+    page.goto("/")
+    assert violations(page) == []
+    assert not places(page) & {"Clusters", "Nodes", "Audit log", "Settings", *ACCESS}
+    expect(page.get_by_test_id("use-by-project")).to_contain_text("0 of 2")
+    expect(page.get_by_role("region", name="Set up")).to_have_count(0)
+    page.get_by_role("link", name="New workload").first.click()
+    expect(page.locator("main")).to_contain_text("team-a")
+    page.goto("/projects")
+    expect(page.get_by_role("link", name="New project")).to_have_count(0)
+    page.get_by_role("link", name="team-a").click()
+    expect(page.get_by_role("link", name="Edit")).to_have_count(0)
+    expect(page.get_by_test_id("quota")).to_contain_text("0 of 2")
+    assert status(page, "/users") == 404
+    assert status(page, "/projects/new") == 403
+    assert status(page, "/users/new") == 403
+
+
+def project_administrator(page: Page) -> None:
+    page.goto("/projects")
+    page.get_by_role("link", name="team-a").click()
+    expect(page.get_by_role("link", name="Edit")).to_have_count(0)
+    page.get_by_label("User or group").fill("vic")
+    page.get_by_label("Role").select_option(label="L1 researcher")
+    page.get_by_role("button", name="Add member").click()
+    expect(page.get_by_test_id("members")).to_contain_text("L1 researcher")
+    page.get_by_role("button", name="Remove vic as L1 researcher").click()
+    expect(page.get_by_role("button", name="Remove vic as L1 researcher")).to_have_count(0)
+    assert status(page, "/projects/new") == 403
+    assert status(page, "/departments/new") == 403
+
+
+def viewer(page: Page) -> None:
+    page.goto("/")
+    expect(page.get_by_role("link", name="New workload")).to_have_count(0)
+    assert not places(page) & {"Clusters", "Nodes", "Audit log", "Settings", *ACCESS}
+    page.goto("/projects")
+    page.get_by_role("link", name="team-a").click()
+    expect(page.get_by_label("User or group")).to_have_count(0)
+    assert status(page, "/projects/new") == 403
+
+
+def department_administrator(page: Page) -> None:
+    page.goto("/departments")
+    expect(page.get_by_role("link", name="New department")).to_have_count(0)
+    page.get_by_role("link", name="research").click()
+    page.get_by_role("link", name="New project").click()
+    page.get_by_label("Name").fill("team-b")
+    page.get_by_label("GPUs", exact=True).first.fill("0")
+    create(page, "project")
+    expect(page.get_by_role("link", name="Edit")).to_be_visible()
+    page.goto("/")
+    expect(page.get_by_test_id("use-by-project").get_by_role("listitem")).to_have_count(2)
+    assert not places(page) & {"Settings", "Service accounts"}
+    assert status(page, "/users/new") == 403
+    assert status(page, "/departments/new") == 403
