@@ -10,6 +10,7 @@ from django.db.models.lookups import In
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 
 from gangline.access.grants import holds
 from gangline.access.permissions import Permission
@@ -166,7 +167,13 @@ def latest_changes(user: User) -> list[Change]:
     """What people changed last; who signed in stands in the log alone."""
     log = get("audit")
     entries = log.visible(user).exclude(action__startswith="session.").order_by("-at", "-pk")
-    return [Change(one, log.name_of(one), log.url(one)) for one in entries[:MOST]]
+    return [Change(one, _change(one), log.url(one)) for one in entries[:MOST]]
+
+
+def _change(entry: AuditEntry) -> str:
+    """``Create project team-a``."""
+    kind, _, verb = entry.action.replace("_", " ").partition(".")
+    return " ".join(filter(None, (capfirst(verb), kind, entry.object_name)))
 
 
 _PILLS = ("running", "waiting", "attention")
