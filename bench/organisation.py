@@ -12,7 +12,7 @@ from gangline.accounts.models import User
 from gangline.accounts.services import create_user, make_token
 from gangline.clusters import credentials
 from gangline.clusters.models import Cluster
-from gangline.clusters.services import create_cluster, refresh
+from gangline.clusters.services import refresh
 from gangline.db.clock import db_now
 from gangline.drivers.kubernetes.access import Access
 from gangline.organization.models import Project
@@ -100,7 +100,7 @@ def make(access: Access | None = None) -> Organisation:
 
 def connect(access: Access) -> Cluster:
     """A Kubernetes cluster as the product has it once somebody has connected it."""
-    cluster = create_cluster(actor=None, name="bed", kind="kubernetes")
+    cluster = resources.make("cluster", actor=None, name="bed", kind="kubernetes")
     credentials.store(cluster, access, by=None)
     health = refresh(cluster)
     if not health.reachable:
@@ -109,7 +109,9 @@ def connect(access: Access) -> Cluster:
 
 
 def _elsewhere() -> Cluster:
-    cluster = create_cluster(actor=None, name="elsewhere", kind="local", host_id="another-machine")
+    cluster = resources.make(
+        "cluster", actor=None, name="elsewhere", kind="local", host_id="another-machine"
+    )
     now = db_now()
     Cluster.objects.update(
         facts=FACTS, capacity=CAPACITY, health="Connected", health_since=now, last_ok_at=now

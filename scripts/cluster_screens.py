@@ -25,7 +25,7 @@ def take(product: Product, camera: Camera) -> None:
         return
     page = product.window(user=ADMINISTRATOR)
     with running(product.site.folder.parent / "bed-2") as bed:
-        page.goto("/clusters/connect")
+        page.goto("/clusters/new")
         page.locator("#name").fill("zurich")
         page.locator("#kubeconfig").fill(bed.kubeconfig("gangline"))
         page.get_by_role("button", name="Connect").click()

@@ -71,7 +71,7 @@ def take(product: Product, camera: Camera) -> None:
 
 def _before_a_cluster(product: Product, camera: Camera) -> None:
     page = product.window(user=ADMINISTRATOR)
-    page.goto("/clusters/connect")
+    page.goto("/clusters/new")
     camera.take(page, "cluster-connect")
     refused = kubeconfig({"proxy-url": "http://proxy:3128"}, {"exec": {"command": "aws"}})
     page.locator("#name").fill(CLUSTER)
@@ -89,7 +89,7 @@ def _without_rights(page: Page, camera: Camera, bed: Bed) -> None:
         path = SERVICE_ACCOUNTS.path(namespace, "default", "token")
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
         token = bed.client.request("POST", path, body=body).body["status"]["token"]
-        page.goto("/clusters/connect")
+        page.goto("/clusters/new")
         page.locator("#name").fill("newly-installed")
         page.locator("#way-token").check()
         page.locator("#server").fill(bed.restricted.server)

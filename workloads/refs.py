@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gangline.drivers.base import AttemptRef, ReplicaPlacement, Submission
+from gangline.organization import queues
 from gangline.organization.models import Project
 from gangline.scopes.models import Installation
 from workloads.models import Attempt, Desired, Workload
@@ -57,7 +58,7 @@ def submission(
             "RUNAI_JOB_UUID": uid,
             "RUNAI_PROJECT": project.name,
         },
-        queue=project.own_queue,
+        queue=queues.queue_of(project),
     )
 
 

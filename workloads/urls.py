@@ -12,7 +12,6 @@ _ORPHAN = "clusters/<uuid:cluster_id>/orphans/<int:orphan_id>"
 urlpatterns = [
     path("", home.home, name="home"),
     path("home/hide-first-steps", home.hide_first_steps, name="home-hide-steps"),
-    path("clusters/<uuid:cluster_id>/remove", clusters.cluster_remove, name="cluster-remove"),
     path(f"{_ORPHAN}/delete", clusters.orphan_delete, name="orphan-delete"),
     path(f"{_ORPHAN}/ignore", clusters.orphan_ignore, name="orphan-ignore"),
     path(f"{_ORPHAN}/list", clusters.orphan_list, name="orphan-list"),

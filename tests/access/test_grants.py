@@ -19,7 +19,6 @@ from gangline.access.permissions import ENTITIES, VERBS, Permission
 from gangline.access.roles import ROLES
 from gangline.accounts.models import User
 from gangline.accounts.services import create_user, deactivate
-from gangline.clusters.services import create_cluster
 from gangline.db.clock import db_now
 from gangline.lib.problems import Refused
 from gangline.organization.models import Project
@@ -39,7 +38,7 @@ def forest() -> list[Scope]:
     """One tenant, two clusters, two departments on each, two projects in each."""
     found(name="Forest")
     for c in ("north", "south"):
-        cluster = create_cluster(actor=None, name=c, kind="local")
+        cluster = make("cluster", actor=None, name=c, kind="local")
         for d in ("one", "two"):
             department = make("department", cluster=cluster, name=d)
             for p in ("a", "b"):

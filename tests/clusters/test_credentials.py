@@ -14,9 +14,10 @@ from django.db import close_old_connections, connection
 from gangline.accounts.services import create_user
 from gangline.clusters import connections, credentials
 from gangline.clusters.models import Cluster, Credential
-from gangline.clusters.services import create_cluster
+from gangline.drivers.kind import Unconnectable
 from gangline.drivers.kubernetes.access import Access
 from gangline.lib.sealing import KeyFile, Keyring, key_of
+from gangline.resources.services import make
 from gangline.scopes.services import found
 from gangline.supervisor import doctor
 from tests.support.certificates import jwt
@@ -37,7 +38,7 @@ def own_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def cluster(name: str = "lab") -> Cluster:
     found(name="Test")
-    return create_cluster(actor=None, name=name, kind="kubernetes")
+    return make("cluster", actor=None, name=name, kind="kubernetes")
 
 
 def keys(*words: str) -> str:
@@ -73,8 +74,8 @@ def test_a_credential_moved_to_another_cluster_is_refused(db: None) -> None:
     Credential.objects.filter(cluster=other).update(sealed=stored.sealed)
     with pytest.raises(credentials.NoCredential, match="sealed for something else"):
         credentials.access_of(other)
-    with pytest.raises(connections.Unconnectable, match="give the credential again"):
-        connections.client_for(other)
+    with pytest.raises(Unconnectable, match="give the credential again"):
+        connections.driver_for(other)
 
 
 def test_another_credential_makes_another_driver(db: None) -> None:
@@ -209,7 +210,7 @@ def test_a_project_can_be_made_on_a_cluster(db: None) -> None:
     assert out.getvalue().splitlines() == [
         "Department research on lab.",
         "Project vision in department research.",
-        "It works in the namespace gangline-vision, made with its first training.",
+        "It works in the namespace gangline-vision, made with its first workload.",
     ]
     assert lab.projects.get().department.name == "research"
     with pytest.raises(CommandError, match=r"There is no cluster nowhere\. There is: lab"):

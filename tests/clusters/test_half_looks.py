@@ -10,11 +10,11 @@ import pytest
 from gangline.clusters import connections
 from gangline.clusters import services as clusters
 from gangline.clusters.models import Cluster
-from gangline.clusters.services import create_cluster
 from gangline.drivers.kubernetes import addresses
 from gangline.drivers.kubernetes.client import Client
 from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.options import Options
+from gangline.resources.services import make
 from gangline.scopes.services import found
 from tests.support.api_server import Script, answering
 
@@ -62,7 +62,7 @@ def script(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Amd]:
 @pytest.fixture
 def amd(script: Amd) -> Cluster:
     """The cluster after a look that learned everything."""
-    row = create_cluster(actor=None, name="amd", kind="kubernetes")
+    row = make("cluster", actor=None, name="amd", kind="kubernetes")
     clusters.refresh(row)
     row.refresh_from_db()
     assert (connections.gpu_of(row), row.capacity["cpus"], row.gpu_count) == ("amd.com/gpu", 8.0, 4)

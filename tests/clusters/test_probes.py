@@ -7,16 +7,18 @@ import pytest
 
 from gangline.clusters import connections
 from gangline.clusters.models import Cluster
-from gangline.clusters.services import create_cluster, store_health
+from gangline.clusters.services import store_health
 from gangline.drivers.facts import Facts, Health
+from gangline.resources.services import make
 from gangline.scopes.services import found
+from tests.support.kinds import declare
 
 pytestmark = pytest.mark.postgres
 
 
 def test_a_probe_without_an_answer_leaves_what_another_learned(db: None) -> None:
     found(name="Test")
-    cluster = create_cluster(actor=None, name="lab", kind="odd")
+    cluster = make("cluster", actor=None, name="lab", kind="local")
     late = Cluster.objects.get(pk=cluster.pk)
     store_health(cluster, Health(reachable=True, facts=Facts(version="v1.36.3")))
     store_health(late, Health(reachable=False, reason="It does not answer."))
@@ -33,13 +35,12 @@ def test_two_threads_share_one_driver(monkeypatch: pytest.MonkeyPatch) -> None:
         both.wait(5)
         return {}
 
-    def factory(cluster: Cluster) -> object:
+    def factory(connection: object) -> object:
         time.sleep(0.1)
         return object()
 
     monkeypatch.setattr(connections, "_configuration", configured)
-    monkeypatch.setattr(connections, "_factories", {"odd": factory})
-    monkeypatch.setattr(connections, "_drivers", {})
+    declare("odd", factory)
     cluster = Cluster(name="lab", kind="odd")
     found: list[object] = []
     threads = [

@@ -9,14 +9,14 @@ from django.core.management import CommandError, call_command
 from gangline.audit.models import AuditEntry
 from gangline.clusters.connections import gpu_of
 from gangline.clusters.models import Cluster
-from gangline.clusters.services import create_cluster
 from gangline.organization.models import Project
+from gangline.resources.services import make
 from gangline.scopes.services import found
 
 
 def cluster(scheduler: str = "volcano", kind: str = "kubernetes", **detail: Any) -> Cluster:
     found(name="Test")
-    made = create_cluster(actor=None, name="lab", kind=kind)
+    made = make("cluster", actor=None, name="lab", kind=kind)
     made.facts = {"detail": {"schedulers": [{"name": scheduler, "used": True}], **detail}}
     made.save()
     return made
@@ -34,7 +34,7 @@ FOUND = {"scheduler": "volcano", "names": ["default", "team-a"]}
 
 def test_a_project_gets_its_queue_and_another_one_later(db: None) -> None:
     cluster(queues=FOUND)
-    words = "Project vision: its further trainings wait in queue team-a of the cluster's scheduler."
+    words = "Project vision: its further workloads wait in queue team-a of the cluster's scheduler."
     assert words in project("team-a").splitlines()
     assert Project.objects.get().own_queue == "team-a"
     assert "wait in queue default of" in project("default")

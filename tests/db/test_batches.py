@@ -9,9 +9,9 @@ from django.forms import model_to_dict
 from django.test.utils import CaptureQueriesContext
 
 from gangline.clusters.models import Cluster
-from gangline.clusters.services import create_cluster
 from gangline.db.batches import update_rows
 from gangline.db.clock import db_now
+from gangline.resources.services import make
 from tests.support.world import World, make_world
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgres]
@@ -25,7 +25,7 @@ def world() -> World:
 
 
 def clusters(count: int) -> list[Cluster]:
-    made = [create_cluster(actor=None, name=f"c{n}", kind="kubernetes") for n in range(count)]
+    made = [make("cluster", actor=None, name=f"c{n}", kind="kubernetes") for n in range(count)]
     for number, row in enumerate(made):
         row.facts = {"n": number}
         row.save()

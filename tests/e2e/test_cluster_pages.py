@@ -28,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("loopback_admitted")
 
 def test_an_administrator_looks_after_a_cluster(open_page: Opener, bed: Bed) -> None:
     page = patient(open_page(ADMIN))
-    page.goto("/clusters/connect")
+    page.goto("/clusters/new")
     page.locator("#name").fill("lab")
     page.locator("#kubeconfig").fill(bed.kubeconfig("gangline"))
     page.get_by_role("button", name="Connect").click()

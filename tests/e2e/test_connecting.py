@@ -20,7 +20,7 @@ PROBLEMS = "problem-summary"
 
 
 def connect(page: Page, name: str, text: str) -> None:
-    page.goto("/clusters/connect")
+    page.goto("/clusters/new")
     page.locator("#name").fill(name)
     page.locator("#kubeconfig").fill(text)
     page.get_by_role("button", name="Connect").click()
@@ -69,7 +69,7 @@ def test_a_cluster_is_connected_and_its_steps_are_seen(open_page: Opener, bed: B
 @pytest.mark.thorough
 def test_without_scripts(open_page: Opener, bed: Bed) -> None:
     page = open_page(ADMIN, java_script_enabled=False)
-    page.goto("/clusters/connect")
+    page.goto("/clusters/new")
     expect(page.locator("#server")).to_be_hidden()
     page.locator("#way-token").check()
     expect(page.locator("#kubeconfig")).to_be_hidden()

@@ -117,9 +117,12 @@ def test_the_address_is_the_state(window: Windows, page: Page) -> None:
     assert "sort=name" not in page.url
     assert "q=w-1" in page.url
     page.go_back()
-    assert "q=w-1" not in page.url
+    expect(search).to_have_value("")
     assert "project=" in page.url
+    in_force = page.get_by_role("link", name="Remove filter Project nlp")
+    expect(in_force).to_be_visible()
     page.go_back()
+    expect(in_force).to_be_hidden()
     assert "project=" not in page.url
 
 

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from gangline.clusters import checks, connections, credentials
+from gangline.clusters import checks, credentials
 from gangline.clusters.models import Cluster
-from gangline.clusters.services import create_cluster
 from gangline.drivers.kubernetes import probing
 from gangline.drivers.kubernetes.access import Access
+from gangline.resources.services import make
 from tests.support.api_server import TOKEN, Script, answering
 from tests.support.world import World
 
@@ -19,7 +19,7 @@ NODE = {"metadata": {"name": "n"}, "status": {"conditions": "Ready", "allocatabl
 
 def looked_at(access: Access) -> Cluster:
     """A cluster after its check."""
-    cluster = create_cluster(actor=None, name="lab", kind=connections.KUBERNETES)
+    cluster = make("cluster", actor=None, name="lab", kind="kubernetes")
     credentials.store(cluster, access, by=None)
     checks.start(cluster)
     cluster.refresh_from_db()
@@ -29,7 +29,7 @@ def looked_at(access: Access) -> Cluster:
 def shown(world: World, cluster: Cluster) -> str:
     client = Client()
     client.force_login(world.people["administrator"])
-    return client.get(f"/clusters/{cluster.pk}").content.decode()
+    return client.get(f"/clusters/{cluster.pk}/checks").content.decode()
 
 
 class OddNodes(Script):

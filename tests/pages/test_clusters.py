@@ -11,7 +11,7 @@ from tests.support.world import World
 def test_the_page_tells_where_a_runtime_of_one_s_own_goes(world: World) -> None:
     client = Client()
     client.force_login(world.people["researcher-vision"])
-    address = f"/clusters/{world.cluster.pk}"
+    address = f"/clusters/{world.cluster.pk}/frameworks"
     assert "To add one" not in client.get(address).content.decode()
     world.cluster.facts["detail"] = {"moreRuntimes": how_to_add(Path("/srv/lab"))}
     world.cluster.save()

@@ -8,6 +8,9 @@ from gangline.access.roles import ROLES
 from gangline.accounts.models import User
 from gangline.accounts.services import create_user
 from gangline.audit.services import record
+from gangline.clusters import nodes
+from gangline.clusters.models import Node
+from gangline.drivers.facts import NodeFact
 from gangline.people.services import give
 from gangline.resources.services import make
 from tests.support.world import World
@@ -71,7 +74,52 @@ def _access_key(world: World, name: str) -> Any:
 
 _BAD_NAMES = ("", "a", "A", "1a", "a b", "a-", "é" * 5, "a" * 64, "-a")
 
+
+def _node(world: World, name: str) -> Node:
+    there = world.cluster.nodes.values_list("name", flat=True)
+    nodes.store(world.cluster, [NodeFact(one, "Ready", cpu=2.0) for one in (*there, name)])
+    return Node.objects.get(cluster=world.cluster, name=name)
+
+
 SAMPLES: dict[str, Sample] = {
+    "cluster": Sample(
+        make=lambda world, name: make("cluster", name=name, kind="kubernetes"),
+        body=lambda world, name: {"name": name},
+        edit={"description": "in the basement"},
+        body_edit={"description": "in the basement"},
+        bad_body=(
+            ("name", 7),
+            ("name", ""),
+            ("nme", "x"),
+            ("kind", "mainframe"),
+            ("connection", {"namespacePrefix": "kube-x"}),
+            ("connection", {"runtimes": {}}),
+            ("credential", {"way": "token", "server": "https://169.254.169.254", "token": "t"}),
+        ),
+    ),
+    "node_pool": Sample(
+        make=lambda world, name: make(
+            "node_pool", cluster=world.cluster, name=name, label_key="pool", label_value=name
+        ),
+        form=lambda world, name: {
+            "cluster": world.cluster.pk,
+            "name": name,
+            "label_key": "pool",
+            "label_value": name,
+        },
+        body=lambda world, name: {
+            "clusterId": str(world.cluster.pk),
+            "name": name,
+            "labelKey": "pool",
+            "labelValue": name,
+        },
+        edit={"label_value": "other"},
+        body_edit={"labelValue": "other"},
+        bad=(("name", "A"), ("label_key", "a b"), ("label_value", "?")),
+        bad_body=(("name", 7), ("labelKey", ""), ("clusterId", "x"), ("isDefault", "yes")),
+        left_out={"in_use": "its nodes go to another pool"},
+    ),
+    "node": Sample(make=_node),
     "service_account": Sample(
         make=lambda world, name: make("service_account", name=name),
         form=lambda world, name: {"name": name},

@@ -63,6 +63,8 @@ API: dict[str, dict[str, Codes]] = {
     f"v1/workloads/{_WORKLOAD}/logs": {
         "GET": codes(200, 200, 404, viewer__vision=403, own__role=403)
     },
+    "v1/audit/log": {"GET": BAD},
+    "v1/audit/log/file": {"GET": BAD},
     "v1/me/password": {"POST": BAD},
     "v1/authorization/permissions": {"GET": EVERYBODY},
     "v1/authorization/permitted-scopes": {"POST": BAD},

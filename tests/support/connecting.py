@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from django.conf import settings
+from django.db import transaction
 
 from gangline.clusters import checks
 
@@ -27,6 +28,8 @@ def checks_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "threading", SimpleNamespace(Thread=_AtOnce))
     monkeypatch.setattr(checks, "connections", SimpleNamespace(close_all=lambda: None))
     monkeypatch.setattr(checks, "close_old_connections", lambda: None)
+    at_once = SimpleNamespace(on_commit=lambda begin: begin(), atomic=transaction.atomic)
+    monkeypatch.setattr(checks, "transaction", at_once)
 
 
 @pytest.fixture

@@ -17,12 +17,14 @@ from gangline.accounts.models import User
 from gangline.accounts.services import create_user
 from gangline.clusters import connections, contact
 from gangline.clusters.models import Cluster
-from gangline.clusters.services import create_cluster, refresh
+from gangline.clusters.services import refresh
 from gangline.db.clock import db_now
+from gangline.drivers.kind import Settings
 from gangline.organization.models import Project
 from gangline.resources.services import make
 from gangline.scopes.services import found
 from tests.drivers.faulty import FaultyCluster, FaultyDriver
+from tests.support.kinds import declare
 from tests.support.world import World
 from workloads import refs
 from workloads.models import Attempt, Workload
@@ -35,9 +37,15 @@ See = Callable[..., observe.Stored]
 """Stores an observation of a workload: of which state, how long ``ago``, with which values."""
 
 
+class Faulty(Settings):
+    """A faulty cluster's file."""
+
+    path: str = ""
+
+
 def register_faulty() -> None:
     """Make clusters of kind ``faulty`` known to this process; their file is in their row."""
-    connections.register(KIND, lambda cluster: FaultyDriver(Path(cluster.config["path"])))
+    declare(KIND, lambda connection: FaultyDriver(Path(connection.path)), Faulty)
 
 
 @dataclass
@@ -77,7 +85,7 @@ def make_engine(path: Path, **cluster: Any) -> Engine:
     register_faulty()
     truth = FaultyCluster(path, **cluster)
     found(name="Test")
-    row = create_cluster(actor=None, name="faulty-one", kind=KIND)
+    row = make("cluster", actor=None, name="faulty-one", kind=KIND)
     row.config = {"path": str(path)}
     row.save(update_fields=["config"])
     refresh(row)

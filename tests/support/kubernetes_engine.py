@@ -17,7 +17,7 @@ from gangline.accounts.models import User
 from gangline.accounts.services import create_user
 from gangline.clusters import credentials
 from gangline.clusters.models import Cluster
-from gangline.clusters.services import create_cluster, refresh
+from gangline.clusters.services import refresh
 from gangline.drivers.kubernetes import labels, logs
 from gangline.drivers.kubernetes.access import Access
 from gangline.drivers.kubernetes.kinds import KINDS
@@ -157,7 +157,7 @@ def make(bed: Bed, owner: User, access: Access | None = None) -> KubernetesEngin
     ``access``: another way there, such as through a proxy that fails.
     """
     found(name="Test")
-    cluster = create_cluster(actor=None, name="bed", kind="kubernetes")
+    cluster = resources.make("cluster", actor=None, name="bed", kind="kubernetes")
     cluster.config = {"namespacePrefix": f"t{secrets.token_hex(3)}"}
     cluster.save(update_fields=["config"])
     credentials.store(cluster, access or bed.restricted, by=None)

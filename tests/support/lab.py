@@ -111,7 +111,7 @@ def replica_of(pod: Mapping[str, Any]) -> str:
 
 def connect(page: Page, bed: Bed, *, prefix: str, name: str = CLUSTER) -> None:
     """Connect the bed as the restricted user and wait for the end of the check."""
-    page.goto("/clusters/connect")
+    page.goto("/clusters/new")
     page.locator("#name").fill(name)
     page.locator("#prefix").fill(prefix)
     page.locator("#kubeconfig").fill(bed.kubeconfig("gangline"))

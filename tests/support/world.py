@@ -13,7 +13,6 @@ from gangline.accounts.models import User
 from gangline.accounts.services import make_token
 from gangline.clusters.connections import host_id
 from gangline.clusters.models import Cluster
-from gangline.clusters.services import create_cluster
 from gangline.db.clock import db_now
 from gangline.organization.models import Department, Project
 from gangline.resources.services import make
@@ -108,7 +107,8 @@ class World:
 def make_world(*, capacity: Mapping[str, Any] | None = None) -> World:
     """Build it with the product's own services, but for the people."""
     installation = found(name="Test")
-    cluster = create_cluster(
+    cluster = make(
+        "cluster",
         actor=None,
         name="this-machine",
         kind="local",

@@ -7,7 +7,6 @@ import pytest
 from assets.models import Template
 from assets.services.templates import create_template
 from gangline.audit.models import AuditEntry
-from gangline.clusters.services import create_cluster
 from gangline.people.services import give
 from gangline.policies.services import save
 from gangline.resources.services import make
@@ -198,7 +197,7 @@ def test_a_template_begins_where_a_cluster_can_run_it_and_its_card_says_where(
 ) -> None:
     chosen = template(world)
     offer = {"framework": "XGBoost", "available": True, "runtimes": []}
-    lab = create_cluster(actor=None, name="lab", kind="local", host_id="far")
+    lab = make("cluster", actor=None, name="lab", kind="local", host_id="far")
     lab.facts = {"version": "v1", "frameworks": [offer], "runtimes": []}
     lab.save(update_fields=["facts"])
     department = make("department", cluster=lab, name="lab-research")

@@ -11,9 +11,9 @@ from datetime import timedelta
 import pytest
 
 from gangline.clusters import contact
-from gangline.clusters.connections import WRITES_AT_ONCE, WRITES_PER_SECOND
 from gangline.clusters.models import Cluster
 from gangline.db import clock
+from gangline.drivers.kubernetes.kind import WRITES_AT_ONCE, WRITES_PER_SECOND
 from tests.support.fault_proxy import FaultProxy
 from tests.support.kubernetes_engine import KubernetesEngine
 from tests.support.kubernetes_truth import assert_world, creations

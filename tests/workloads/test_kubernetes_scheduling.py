@@ -12,16 +12,22 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
+from gangline.clusters import objects
+from gangline.clusters.models import ClusterObject, ObjectState
+from gangline.clusters.objects import reconcile_due
 from gangline.clusters.services import refresh
+from gangline.db.clock import db_now
 from gangline.drivers.kubernetes import pending, watching
 from gangline.drivers.kubernetes.resources import NODES, PODS
 from gangline.drivers.kubernetes.schedulers.volcano import QUEUES
 from gangline.lib.problems import Refused
+from gangline.organization import queues
 from gangline.resources.registry import get
 from gangline.resources.services import update
 from gangline.spec.frameworks import WORKERS_AND_MASTER
 from gangline.spec.problems import InvalidSpec
 from tests.beds.kubernetes.bed import Bed
+from tests.beds.kubernetes.objects import ROLES, grant
 from tests.support import kubernetes_engine
 from tests.support.kubernetes_engine import KubernetesEngine
 from tests.support.waiting import wait_for
@@ -96,6 +102,54 @@ def nodes_of(engine: KubernetesEngine, workload: Workload) -> list[str]:
 
 
 # Volcano
+
+
+def kept_nothing() -> bool:
+    ClusterObject.objects.update(due_at=db_now())
+    reconcile_due()
+    return not ClusterObject.objects.exists()
+
+
+def test_a_quota_is_a_queue_that_binds_and_comes_back(volcano: KubernetesEngine) -> None:
+    """Without the right the page says so; with it: made, sized, binding, and made again."""
+    client, project = volcano.bed.client, volcano.project
+
+    def kept() -> Any:
+        ClusterObject.objects.update(due_at=db_now())
+        reconcile_due()
+        return objects.of(project, "project").get()
+
+    def give(**quota: Any) -> None:
+        row = {"node_pool": project.cluster.pools.get(), **quota}
+        update(get("project"), actor=None, obj=project, values={}, parts={"quotas": [row]})
+
+    give(gpus=16, over_quota=False)
+    assert kept().state == ObjectState.FORBIDDEN
+    assert "queues.yaml" in queues.state_of(project)
+    grant(client, ROLES / "queues.yaml")
+    try:
+        wait_for(lambda: kept().state == ObjectState.OK, seconds=20)
+        name = kept().name
+        there = client.get(QUEUES, "", name).body
+        assert there["spec"]["deserved"]["nvidia.com/gpu"] == "16"
+        wait_for(lambda: client.get(QUEUES, "", name).body.get("status", {}).get("state") == "Open")
+        first = volcano.submit("first", said={GPUS: 8})
+        volcano.until(first, "Running")
+        second = volcano.submit("second", said={GPUS: 8})
+        told(second, f"Queue {name} is at its limit of 16 GPUs.")
+        assert volcano.pods(second) == []
+        give(gpus=32)
+        assert kept().state == ObjectState.OK
+        volcano.until(second, "Running", seconds=60)
+        for each in (first, second):
+            intents.delete(workload_id=each.pk, by="researcher")
+        uid = client.get(QUEUES, "", name).body["metadata"]["uid"]
+        wait_for(lambda: client.delete(QUEUES, "", name, uid=uid).ok, seconds=30)
+        wait_for(lambda: kept().state == ObjectState.OK and client.get(QUEUES, "", name).ok)
+        assert client.get(QUEUES, "", name).body["metadata"]["uid"] != uid
+    finally:
+        objects.unwant(ClusterObject.objects.all())
+        wait_for(kept_nothing, seconds=60)
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ import pytest
 from django.conf import settings
 
 from gangline.clusters.connections import driver_for
-from gangline.clusters.health import LATE_SECONDS, late_news
 from gangline.clusters.models import Cluster
+from gangline.clusters.selectors import LATE_SECONDS, late_news
 from gangline.db import clock
 from gangline.db.models import Lease
 from gangline.drivers.kubernetes import following, labels, reflector

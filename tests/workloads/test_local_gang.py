@@ -11,7 +11,6 @@ from django.db import connections as database_connections
 from gangline.accounts.services import create_user
 from gangline.clusters.connections import driver_for, host_id
 from gangline.clusters.models import Cluster
-from gangline.clusters.services import create_cluster
 from gangline.drivers.local import capacity
 from gangline.organization.models import Project
 from gangline.resources.services import make
@@ -34,8 +33,8 @@ def project(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Project:
     monkeypatch.setattr(capacity, "cores", lambda: 2.0)
     found(name="Test")
     data_dir = settings.GANGLINE.data_dir
-    cluster = create_cluster(
-        actor=None, name="this-machine", kind="local", host_id=host_id(data_dir)
+    cluster = make(
+        "cluster", actor=None, name="this-machine", kind="local", host_id=host_id(data_dir)
     )
     Cluster.objects.filter(pk=cluster.pk).update(
         capacity={

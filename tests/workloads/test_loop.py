@@ -11,7 +11,6 @@ import pytest
 from django.db import connections as database_connections
 from django.db import transaction
 
-from gangline.clusters import connections
 from gangline.clusters.models import Cluster
 from gangline.db import clock, leases
 from gangline.db.clock import db_now
@@ -19,7 +18,8 @@ from gangline.db.models import Lease
 from gangline.drivers.base import AttemptRef, Observation, ObservedState
 from tests.drivers.faults import Fault
 from tests.drivers.faulty import FaultyDriver
-from tests.support.engine import KIND, Engine, current_attempt
+from tests.support.engine import KIND, Engine, Faulty, current_attempt
+from tests.support.kinds import declare
 from tests.support.truth import assert_world
 from tests.support.waiting import wait_for
 from workloads.models import Event, Workload
@@ -93,7 +93,7 @@ def test_a_stop_committed_during_a_look_is_acted_on_within_a_second(
 ) -> None:
     """R11a: the pass that looked before the stop must not put the row to sleep."""
     gate = Gate(shared_engine.truth.path)
-    connections.register(KIND, lambda cluster: gate)
+    declare(KIND, lambda connection: gate, Faulty)
     workload = shared_engine.workload()
     with _running(Ticker()):
         wait_for(_is(workload, "Running"), seconds=5)

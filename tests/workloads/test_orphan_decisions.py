@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from gangline.clusters.models import Cluster, Orphan
-from gangline.clusters.services import create_cluster
 from gangline.db.clock import db_now
 from gangline.drivers.base import AttemptRef, Observation, ObservedState, OwnedObject
+from gangline.resources.services import make
 from gangline.scopes.services import found
 from workloads.services import orphans
 
@@ -34,7 +34,7 @@ class Lab:
 def searched(db: None) -> tuple[Cluster, Any]:
     """A cluster on which an orphan is listed."""
     found(name="Test")
-    cluster, lab = create_cluster(actor=None, name="lab", kind="odd"), Lab()
+    cluster, lab = make("cluster", actor=None, name="lab", kind="odd"), Lab()
     assert orphans.search(cluster, lab)  # type: ignore[arg-type]
     return cluster, lab
 

@@ -8,9 +8,9 @@ import pytest
 from django.db import connections as database_connections
 
 from gangline.clusters.models import Cluster
-from gangline.clusters.services import create_cluster
 from gangline.db import clock
 from gangline.db.clock import db_now
+from gangline.resources.services import make
 from tests.support.engine import Engine
 from tests.support.waiting import wait_for
 from workloads.models import Workload
@@ -79,7 +79,7 @@ def test_what_was_due_before_the_clock_was_put_back_is_not_waited_for(
 def test_a_bug_in_the_admission_of_one_cluster_keeps_no_other_from_its_work(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bad = create_cluster(actor=None, name="bad", kind="kubernetes")
+    bad = make("cluster", actor=None, name="bad", kind="kubernetes")
     Cluster.objects.update(admit_due=True)
     asked: list[Any] = []
 
@@ -95,7 +95,7 @@ def test_a_bug_in_the_admission_of_one_cluster_keeps_no_other_from_its_work(
 
 
 def test_a_cluster_that_was_removed_admits_nothing(engine: Engine) -> None:
-    gone = create_cluster(actor=None, name="gone", kind="kubernetes")
+    gone = make("cluster", actor=None, name="gone", kind="kubernetes")
     key = gone.pk
     gone.delete()
     assert admission.admit(key) == admission.Admitted()

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connection
 
-from gangline.clusters import connections
 from gangline.clusters.models import Cluster
-from gangline.clusters.services import create_cluster
+from gangline.resources.services import make
 from gangline.scopes.services import found
+from tests.support.kinds import declare
 from workloads.watching import watcher as watching
 from workloads.watching.watcher import Watcher
 
@@ -53,10 +53,9 @@ class Pauses(threading.Event):
 
 def broken(monkeypatch: pytest.MonkeyPatch, error: Exception, pauses: Pauses) -> Cluster:
     """Watch such a cluster until it paused that often."""
-    monkeypatch.setattr(connections, "_factories", dict(connections._factories))
-    connections.register(KIND, lambda cluster: Broken(error))  # type: ignore[arg-type,return-value]
+    declare(KIND, lambda connection: Broken(error))
     found(name="Test")
-    cluster = create_cluster(actor=None, name="broken", kind=KIND)
+    cluster = make("cluster", actor=None, name="broken", kind=KIND)
 
     def watch() -> None:
         try:
@@ -99,7 +98,7 @@ def test_one_that_held_for_long_begins_anew_soon(
 
 def test_a_watch_that_holds_again_is_no_trouble_any_more(db: None) -> None:
     found(name="Test")
-    cluster = create_cluster(actor=None, name="lab", kind=KIND)
+    cluster = make("cluster", actor=None, name="lab", kind="local")
     watcher, driver = Watcher(cluster.pk), Broken(ValueError())
     watcher._broke_off(driver.error)
     cluster.refresh_from_db()
@@ -116,7 +115,7 @@ def test_a_watch_that_holds_again_is_no_trouble_any_more(db: None) -> None:
 
 def test_what_broke_off_in_a_process_before_is_no_trouble_any_more(db: None) -> None:
     found(name="Test")
-    cluster = create_cluster(actor=None, name="lab", kind=KIND)
+    cluster = make("cluster", actor=None, name="lab", kind="local")
     driver = Broken(ValueError())
     Watcher(cluster.pk)._broke_off(driver.error)
     Watcher(cluster.pk)._heard(driver)  # type: ignore[arg-type]

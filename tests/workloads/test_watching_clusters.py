@@ -9,7 +9,6 @@ from django.db import connection
 
 from gangline.clusters import connections
 from gangline.clusters.models import Cluster
-from gangline.clusters.services import create_cluster
 from gangline.db.clock import db_now
 from gangline.drivers.base import (
     AttemptRef,
@@ -19,7 +18,9 @@ from gangline.drivers.base import (
     ignore_all_told,
     ignore_trouble,
 )
+from gangline.resources.services import make
 from gangline.scopes.services import found
+from tests.support.kinds import declare
 from tests.support.waiting import wait_for
 from workloads.watching import watcher as watching
 from workloads.watching.watcher import Watcher
@@ -64,10 +65,9 @@ def quiet(
     """A cluster, and the thread that watches it."""
     Quiet.made = []
     monkeypatch.setattr(watching, "CURRENT_SECONDS", 0.05)
-    monkeypatch.setattr(connections, "_factories", dict(connections._factories))
-    connections.register(KIND, lambda cluster: Quiet())  # type: ignore[arg-type,return-value]
+    declare(KIND, lambda connection: Quiet())
     found(name="Test")
-    cluster = create_cluster(actor=None, name="quiet", kind=KIND)
+    cluster = make("cluster", actor=None, name="quiet", kind=KIND)
     stop = threading.Event()
 
     def watch() -> None:

@@ -11,8 +11,8 @@ from django.db.models import OuterRef, Prefetch, Subquery, prefetch_related_obje
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotVisible
 from gangline.accounts.models import User
-from gangline.clusters.connections import KUBERNETES
 from gangline.drivers.base import ObservedState
+from gangline.drivers.kind import NativeObject
 from gangline.organization.selectors import visible_projects
 from gangline.spec.catalogue import SpecField, catalogue
 from gangline.spec.frameworks import FRAMEWORKS
@@ -222,30 +222,9 @@ def spec_values(attempt: Attempt, role: Role) -> list[SpecValue]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class NativeObject:
-    """What kubectl calls a workload."""
-
-    kind: str
-    name: str
-    namespace: str
-
-    @property
-    def resource(self) -> str:
-        """``pytorchjob/digits``: as kubectl takes it."""
-        return f"{self.kind.lower()}/{self.name}"
-
-    @property
-    def command(self) -> str:
-        """Shows it."""
-        return f"kubectl -n {self.namespace} get {self.resource}"
-
-
 def native_object(workload: Workload, attempt: Attempt) -> NativeObject | None:
-    """The object of an attempt on a Kubernetes cluster, as it was frozen; nobody is asked."""
+    """The object of an attempt on its cluster, as it was frozen; the cluster is not asked."""
     frozen = attempt.rendered
-    if workload.cluster.kind != KUBERNETES or not isinstance(frozen, dict):
+    if not isinstance(frozen, dict):
         return None
-    kind = (frozen.get("job") or {}).get("kind", "")
-    namespace = frozen.get("namespace", "")
-    return NativeObject(kind, workload.name, namespace) if kind and namespace else None
+    return workload.cluster.engine.native(frozen, workload.name)

@@ -9,9 +9,10 @@ from gangline.access.grants import can, who_can
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotAllowed, NotVisible
 from gangline.accounts.models import User
-from gangline.clusters.connections import Unconnectable, acts_here, driver_for
+from gangline.clusters.connections import acts_here, driver_for
 from gangline.db.clock import db_now
 from gangline.drivers.base import AttemptRef, Driver
+from gangline.drivers.kind import Unconnectable
 from workloads.logs import exporting, merging, searching
 from workloads.logs.cursors import decode, encode
 from workloads.logs.lines import Line, complete

@@ -55,7 +55,7 @@ def preview(*, cluster: Cluster, project: Project, need: slots.Need) -> walk.Ver
 
 def name_in_words(cluster: Cluster) -> str:
     """``this machine`` for a local cluster: its name is a label, not a phrase."""
-    return "this machine" if cluster.kind == "local" else f"cluster {cluster.name}"
+    return cluster.engine.phrase(cluster.name)
 
 
 def admit(cluster_id: UUID) -> Admitted:

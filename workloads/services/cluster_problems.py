@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from gangline.clusters.connections import Unconnectable, driver_for, facts_of
+from gangline.clusters.connections import driver_for, facts_of
 from gangline.clusters.models import Cluster
+from gangline.drivers.kind import Unconnectable
 from gangline.organization.models import Project
 from gangline.policies.engine import Resolution
 from gangline.spec.catalogue import catalogue

@@ -19,7 +19,7 @@ from gangline.access.permissions import Permission
 from gangline.access.refusals import NotAllowed, NotVisible
 from gangline.audit import actions
 from gangline.audit.services import record
-from gangline.clusters.connections import Unconnectable, driver_for
+from gangline.clusters.connections import driver_for
 from gangline.clusters.models import Cluster, Orphan
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
@@ -34,6 +34,7 @@ from gangline.drivers.base import (
     Result,
     Unknown,
 )
+from gangline.drivers.kind import Unconnectable
 from workloads import refs
 from workloads.models import Attempt, Workload
 from workloads.services.observe import workload_id

@@ -15,7 +15,7 @@ from uuid import UUID
 from django.db import transaction
 
 from gangline.clusters import contact
-from gangline.clusters.connections import Unconnectable, acts_here, driver_for
+from gangline.clusters.connections import acts_here, driver_for
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
 from gangline.drivers.base import (
@@ -31,6 +31,7 @@ from gangline.drivers.base import (
     Result,
     Unknown,
 )
+from gangline.drivers.kind import Unconnectable
 from gangline.lib.fail_points import fail_point
 from gangline.lib.sentences import sentence
 from workloads import refs, wording

@@ -4,8 +4,9 @@ import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from gangline.clusters.connections import Unconnectable, acts_here, driver_for
+from gangline.clusters.connections import acts_here, driver_for
 from gangline.drivers.base import AttemptRef, Rehearsal
+from gangline.drivers.kind import Unconnectable
 from gangline.spec.problems import Problem, Role
 from workloads import refs
 from workloads.services.asking import Preview, SubmissionRequest

@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from gangline.drivers.kind import NativeObject
 from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS
 from gangline.spec.problems import Role
@@ -17,7 +18,7 @@ from gangline.web import components, formats
 from gangline.web.templatetags.gangline import copy
 from workloads.models import Attempt, Replica, Workload
 from workloads.pods import status_of
-from workloads.selectors.details import NativeObject, SpecValue, native_object, rank_of, spec_values
+from workloads.selectors.details import SpecValue, native_object, rank_of, spec_values
 from workloads.selectors.origins import Origin
 
 register = template.Library()
@@ -105,7 +106,7 @@ def _on_cluster(native: NativeObject) -> SafeString:
     """Its name and where it is, with the command that shows it."""
     return format_html(
         "<code>{}</code> in namespace <code>{}</code> {}",
-        native.resource,
+        f"{native.kind.lower()}/{native.name}",
         native.namespace,
         copy(native.command, "Copy kubectl"),
     )

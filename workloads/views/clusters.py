@@ -1,4 +1,4 @@
-"""What a person decides about a cluster where workloads are concerned: orphans, and its removal."""
+"""What a person decides about objects on a cluster that belong to no workload."""
 
 from collections.abc import Callable
 from uuid import UUID
@@ -7,18 +7,16 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from gangline.access.actor import actor_of
-from gangline.access.refusals import NotVisible
-from gangline.clusters import kubernetes
-from gangline.clusters.connecting import managed
+from gangline.access.actor import Actor, actor_of
+from gangline.access.refusals import NotAllowed, NotVisible
 from gangline.clusters.models import Cluster, Orphan
+from gangline.resources.registry import get
 from gangline.spec_forms.words import count
 from gangline.web.confirm import Question, ask
-from workloads.services import orphans, removal
+from workloads.services import orphans
 
 
 @login_required
@@ -27,7 +25,7 @@ def orphan_delete(request: HttpRequest, cluster_id: UUID, orphan_id: int) -> Htt
     """Ask, naming the object; then delete that one by its uid."""
     actor = actor_of(request, "form")
     cluster = managed(actor, cluster_id)
-    back = reverse("cluster-detail", args=[cluster_id])
+    back = reverse("cluster-tab", args=[cluster_id, "checks"])
     orphan = Orphan.objects.filter(cluster=cluster, pk=orphan_id, is_sure=True).first()
     if orphan is None:
         messages.info(request, "That object is gone already, or belongs to a workload.")
@@ -55,60 +53,15 @@ def orphan_list(request: HttpRequest, cluster_id: UUID, orphan_id: int) -> HttpR
     return _decide(request, cluster_id, orphan_id, orphans.list_again, "{} is listed again.")
 
 
-@login_required
-@require_http_methods(["GET", "HEAD", "POST"])
-def cluster_remove(request: HttpRequest, cluster_id: UUID) -> HttpResponse:
-    """Say what is lost, ask for the name and for every consent that is needed, then forget it."""
-    actor = actor_of(request, "form")
-    cluster = managed(actor, cluster_id)
-    if not kubernetes.is_removable(cluster):
-        messages.error(request, f"{cluster.name} is this machine, which cannot be removed.")
-        return redirect("cluster-detail", cluster_id=cluster_id)
-    held = removal.holdings(cluster)
-    wrong: dict[str, str] = {}
-    if request.method == "POST":
-        forget, leave = (request.POST.get(name) == "1" for name in ("forget", "leave"))
-        wrong = _wrong(request, cluster, held, forget=forget, leave=leave)
-        if not wrong:
-            try:
-                removal.remove(actor=actor, cluster=cluster, forget=forget, leave=leave)
-            except kubernetes.CannotRemove as why:
-                messages.error(request, str(why))
-                return redirect("cluster-remove", cluster_id=cluster_id)
-            messages.success(request, f"{cluster.name} is removed.")
-            return redirect("cluster-list")
-    question = Question(
-        title=f"Remove {cluster.name}?",
-        text="Gangline forgets the cluster, its departments and policies, and erases its"
-        " credential. Nothing on the cluster itself is touched.",
-        verb="Remove the cluster",
-        action=request.path,
-        cancel_url=reverse("cluster-detail", args=[cluster_id]),
-        is_harmful=True,
-    )
-    context = {
-        "question": question,
-        "cluster": cluster,
-        "held": held,
-        "wrong": wrong,
-        "typed": request.POST,
-    }
-    status = 409 if set(wrong) & {"forget", "leave"} else 422 if wrong else 200
-    return TemplateResponse(request, "clusters/remove.html", context, status=status)
-
-
-def _wrong(
-    request: HttpRequest, cluster: Cluster, held: removal.Holdings, *, forget: bool, leave: bool
-) -> dict[str, str]:
-    """What is missing, by the field to change."""
-    wrong = {}
-    if held.projects and not forget:
-        wrong["forget"] = f"{held.reason_to_stay} Tick this to forget them too."
-    if held.unfinished and not leave:
-        wrong["leave"] = "Stop them first, or tick this to leave them on the cluster."
-    if request.POST.get("name", "").strip() != cluster.name:
-        wrong["name"] = f"This is not the cluster’s name. Write {cluster.name} to remove it."
-    return wrong
+def managed(actor: Actor, cluster_id: UUID) -> Cluster:
+    """A cluster that the person may change. Raises Http404 or NotAllowed."""
+    resource = get("cluster")
+    cluster: Cluster | None = resource.visible(actor.user).filter(pk=cluster_id).first()
+    if cluster is None:
+        raise Http404
+    if not resource.allows(actor.user, "edit", cluster):
+        raise NotAllowed(resource.permission("edit"), resource.place(cluster, "edit"))
+    return cluster
 
 
 def _decide(
@@ -125,7 +78,7 @@ def _decide(
     except NotVisible:
         raise Http404 from None
     messages.success(request, done.format(orphan))
-    return redirect("cluster-detail", cluster_id=cluster_id)
+    return redirect("cluster-tab", cluster_id, "checks")
 
 
 def _question(request: HttpRequest, cluster: Cluster, orphan: Orphan, back: str) -> Question:

@@ -1,13 +1,16 @@
-"""Looks for orphans on every cluster of this host, every few minutes (§8.6)."""
+"""What is on clusters beside workloads: orphans are looked for, kept objects are applied (§8.6)."""
 
 import logging
 import threading
 
 from django.db import DatabaseError, close_old_connections
 
-from gangline.clusters.connections import Unconnectable, acts_here, driver_for
+from gangline.clusters import objects
+from gangline.clusters.connections import acts_here, driver_for
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import CONNECTED
+from gangline.drivers.kind import Unconnectable
+from gangline.organization import queues
 from workloads.services import orphans
 
 log = logging.getLogger(__name__)
@@ -24,7 +27,9 @@ class OrphanSearch:
             try:
                 for cluster in Cluster.objects.filter(health=CONNECTED):
                     if not stop.is_set() and acts_here(cluster) and orphans.take_turn(cluster):
+                        queues.keep_all(cluster)
                         self._search(cluster)
+                objects.reconcile_due()
             except DatabaseError as error:
                 log.warning("the database did not answer the search for orphans: %s", error)
             close_old_connections()

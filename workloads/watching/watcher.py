@@ -11,13 +11,14 @@ from uuid import UUID
 from django.db import DatabaseError, close_old_connections, transaction
 
 from gangline.clusters import contact
-from gangline.clusters.connections import Unconnectable, acts_here, driver_for
+from gangline.clusters.connections import acts_here, driver_for
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import refresh
 from gangline.db.clock import db_now
 from gangline.db.leases import LeaseHolder, LeaseLost
 from gangline.drivers.base import AttemptRef, Driver, Observation
 from gangline.drivers.facts import Health
+from gangline.drivers.kind import Unconnectable
 from gangline.drivers.looking import Looker
 from gangline.lib.fail_points import fail_point
 from workloads import refs, work_bell

@@ -7,8 +7,9 @@ from functools import cached_property
 
 from assets.models import Template
 from gangline.access.actor import Actor
-from gangline.clusters.connections import Unconnectable, driver_for
+from gangline.clusters.connections import driver_for
 from gangline.drivers.base import NO_FACTS, Driver
+from gangline.drivers.kind import Unconnectable
 from gangline.forms.fields import Offer
 from gangline.policies.effective import EffectivePolicy, effective_policy
 from gangline.policies.engine import Request, Resolution, resolve

@@ -9,23 +9,29 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db import close_old_connections, connections
+from django.db import DatabaseError, close_old_connections, connections, transaction
 
+from gangline.access.actor import Actor
+from gangline.access.refusals import NotAllowed
+from gangline.audit import actions
+from gangline.audit.services import record
 from gangline.db.clock import db_now
+from gangline.drivers.checks import PERMISSIONS, State, Step
 from gangline.drivers.facts import Health
-from gangline.drivers.kubernetes import probing
-from gangline.drivers.kubernetes.access import Access
-from gangline.drivers.kubernetes.client import Client
-from gangline.drivers.kubernetes.steps import State, Step, StepName
+from gangline.drivers.kind import Unconnectable
+from gangline.lib.problems import Refused
+from gangline.resources.registry import get
+from gangline.resources.services import Conflict, update
 
-from . import credentials, services
-from .connections import KUBERNETES, Unconnectable, client_for
+from . import services, twins
+from .connections import access_of, connection_of, site
 from .models import Cluster, ConnectionCheck
 
 log = logging.getLogger(__name__)
 
-LONGEST = timedelta(seconds=probing.BUDGET + 15)
+LONGEST = timedelta(seconds=40)
 """A check that has run for longer broke off: its process ended."""
 
 CREDENTIAL = "Credential"
@@ -37,7 +43,7 @@ After = Callable[[Health], None]
 class Trial:
     """A credential that is stored only if the check finds it good. Nobody else has it."""
 
-    access: Access
+    access: Any
     keep: Callable[[Health], str]
     """Store it; the reason why it was not, in words, or nothing."""
     even_without_rights: bool = False
@@ -56,11 +62,6 @@ class Progress:
     is_trial: bool
 
 
-def is_for(cluster: Cluster) -> bool:
-    """Whether clusters of this kind have a check of their own."""
-    return cluster.kind == KUBERNETES
-
-
 def progress(cluster: Cluster) -> Progress | None:
     """The last check; None before the first one."""
     row = ConnectionCheck.objects.filter(cluster=cluster).first()
@@ -70,7 +71,7 @@ def progress(cluster: Cluster) -> Progress | None:
     is_old = db_now() - row.started_at > LONGEST
     is_running = row.ended_at is None and not is_old
     seen = {step.name for step in steps}
-    names = (*probing.NAMES, CREDENTIAL) if row.is_trial else probing.NAMES
+    names = (*cluster.engine.check_names, *([CREDENTIAL] if row.is_trial else ()))
     return Progress(
         steps,
         tuple(name for name in names if name not in seen),
@@ -140,37 +141,32 @@ def look(cluster: Cluster, run: uuid.UUID, after: After, trial: Trial | None = N
         # The next step may take seconds: no connection is held while a cluster is waited for.
         close_old_connections()
 
-    client: Client | None = None
     try:
-        client = client_for(cluster) if trial is None else _trial_client(trial)
+        health = cluster.engine.check(
+            connection_of(cluster),
+            access_of(cluster) if trial is None else trial.access,
+            site=site(),
+            host_id=cluster.host_id,
+            tell=tell,
+        )
     except Unconnectable as why:
         if trial is None:
             tell(Step(CREDENTIAL, State.FAILED, str(why)))
         health = Health(reachable=False, reason=str(why))
-    if client is not None:
-        scheduler = cluster.config.get("scheduler", "")
-        health = probing.probe(client, scheduler=scheduler, tell=tell, ask_rights=True)
     if own.exists():
         if trial is not None:
             health = _tried(trial, health, steps, tell)
         if trial is None or health.reachable:
             services.store_health(cluster, health)
-        if client is not None and health.reachable:
-            services.store_capacity(cluster, health.capacity or probing.capacity(client))
+        if health.reachable:
+            services.store_capacity(cluster, health.capacity)
     own.update(ended_at=db_now())
     after(health)
 
 
-def _trial_client(trial: Trial) -> Client:
-    try:
-        return Client(trial.access, credentials.reach())
-    except (OSError, ValueError) as error:
-        raise Unconnectable("Its certificates cannot be used.") from error
-
-
 def _tried(trial: Trial, health: Health, steps: list[Step], tell: Callable[[Step], None]) -> Health:
     """Store the credential, or say why not; the answer is unreachable unless it is stored."""
-    rights = next((s.state for s in steps if s.name == StepName.PERMISSIONS), None)
+    rights = next((s.state for s in steps if s.name == PERMISSIONS), None)
     has_rights = rights in (State.OK, State.WARNING)
     fix = ""
     if not health.reachable:
@@ -189,3 +185,70 @@ def _tried(trial: Trial, health: Health, steps: list[Step], tell: Callable[[Step
         return replace(health, reachable=False, reason=why)
     tell(Step(CREDENTIAL, State.OK, "It is stored, and the one before is forgotten."))
     return health
+
+
+def check(*, actor: Actor, cluster: Cluster) -> None:
+    """Begin a check once what was changed is stored; the audit log gets its end."""
+
+    def after(health: Health) -> None:
+        _audit(actor, actions.CLUSTER_CHECK, cluster, health)
+
+    def begin() -> None:
+        start(cluster, after=after)
+
+    transaction.on_commit(begin)
+
+
+def replace_credential(
+    *, actor: Actor, cluster: Cluster, access: Any, even_without_rights: bool = False
+) -> None:
+    """Begin to sign in otherwise: the credential is stored once the whole check found it good.
+
+    Until then, and for ever if it fails, the one that is there holds. Raises Refused where another
+    cluster is connected by it, as far as that is known at once.
+    """
+    twins.refuse(cluster.engine.uid(access, site()), but=cluster)
+    resource, version = get("cluster"), cluster.version
+
+    def keep(health: Health) -> str:
+        uid = str(health.facts.detail.get("uid") or "") if health.facts else ""
+        parts = {"access": access, "uid": uid}
+        try:
+            with transaction.atomic():
+                if why := twins.leads_elsewhere(cluster, uid):
+                    return why
+                update(resource, actor=actor, obj=cluster, values={}, parts=parts, version=version)
+        except Refused as refused:
+            return refused.problems[0].message
+        except Conflict as conflict:
+            who = getattr(conflict.current, "updated_by", None) or "The system"
+            return f"{who} changed the cluster during the check. Look at it, then try again."
+        except NotAllowed:
+            return "You may no longer change this cluster."
+        except Cluster.DoesNotExist:
+            return "The cluster was removed meanwhile."
+        cluster.refresh_from_db()
+        return ""
+
+    def after(health: Health) -> None:
+        if not health.reachable:
+            _audit(actor, actions.CLUSTER_CREDENTIAL, cluster, health)
+
+    start(cluster, after=after, trial=Trial(access, keep, even_without_rights))
+
+
+def _audit(actor: Actor, action: str, cluster: Cluster, health: Health) -> None:
+    """From the thread of a check, which goes on without it."""
+    try:
+        record(
+            actor=actor,
+            action=action,
+            object_type="cluster",
+            object_id=str(cluster.pk),
+            object_name=cluster.name,
+            scope=cluster.scope,
+            result="ok" if health.reachable else "denied",
+            reason=health.reason,
+        )
+    except DatabaseError:
+        log.exception("%s of %s could not be audited", action, cluster.name)

@@ -3,26 +3,20 @@
 import hashlib
 import os
 import platform
-import ssl
 import threading
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.conf import settings
+from pydantic import ValidationError
 
 from gangline.drivers.base import Driver
 from gangline.drivers.facts import Facts, FrameworkOffer, Runtime
-from gangline.drivers.kubernetes import names, queues
-from gangline.drivers.kubernetes.client import Client
-from gangline.drivers.kubernetes.driver import KubernetesDriver
-from gangline.drivers.kubernetes.options import Options as KubernetesOptions
-from gangline.drivers.kubernetes.pacing import Allowance
-from gangline.drivers.kubernetes.quantities import GPU
-from gangline.drivers.local.driver import LocalDriver, Options
-from gangline.drivers.local.shim.log import Limits
+from gangline.drivers.kind import Settings, Site, Unconnectable
+from gangline.drivers.registry import DRIVERS
 from gangline.lib.paths import RESOURCES
 from gangline.settings.catalogue import LOG_BYTES
 from gangline.settings.values import value_of
@@ -30,32 +24,11 @@ from gangline.settings.values import value_of
 from . import credentials
 from .models import Cluster
 
-Factory = Callable[[Cluster], Driver]
-LOCAL, KUBERNETES = "local", "kubernetes"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-WRITES_PER_SECOND, WRITES_AT_ONCE = 10.0, 20.0
-"""Of one process to one Kubernetes cluster, so that a long queue is no storm."""
+_PORTS = {"postgresql": 5432, "postgres": 5432, "redis": 6379, "rediss": 6379}
 
-
-class Unconnectable(Exception):
-    """No driver of this installation can talk to the cluster, in words why."""
-
-
-_factories: dict[str, Factory] = {}
 _drivers: dict[UUID, tuple[Mapping[str, Any], Driver]] = {}
 _lock = threading.Lock()
-
-
-def kinds() -> list[str]:
-    """Kinds of clusters that there is a driver for."""
-    return sorted(_factories)
-
-
-def register(kind: str, factory: Factory) -> None:
-    """Make a kind of cluster known. What was connected before is forgotten."""
-    with _lock:
-        _factories[kind] = factory
-        _drivers.clear()
 
 
 def driver_for(cluster: Cluster) -> Driver:
@@ -66,44 +39,9 @@ def driver_for(cluster: Cluster) -> Driver:
     with _lock:
         if (driver := _known(cluster, wanted)) is not None:
             return driver  # made by another thread meanwhile
-        factory = _factories.get(cluster.kind)
-        if factory is None:
-            raise Unconnectable(f"Gangline knows no clusters of kind {cluster.kind}.")
-        driver = factory(cluster)
+        driver = _open(cluster)
         _drivers[cluster.pk] = (wanted, driver)
     return driver
-
-
-def _known(cluster: Cluster, wanted: Mapping[str, Any]) -> Driver | None:
-    known = _drivers.get(cluster.pk)
-    return known[1] if known is not None and known[0] == wanted else None
-
-
-def scheduler_of(cluster: Cluster) -> str:
-    """The scheduler that an admin chose, or the best that the last probe found; may be empty."""
-    if chosen := cluster.config.get("scheduler"):
-        return str(chosen)
-    found = cluster.facts.get("detail", {}).get("schedulers", ())
-    return next((str(one["name"]) for one in found if one.get("used")), "")
-
-
-def gpu_of(cluster: Cluster) -> str:
-    """What a Kubernetes cluster calls a GPU: as configured, or what most of its GPUs are."""
-    if chosen := cluster.config.get("gpuResource"):
-        return str(chosen)
-    found = (cluster.facts.get("detail", {}).get("nodes") or {}).get("gpus") or ()
-    totals: Counter[str] = Counter()
-    for one in found:
-        totals[str(one["resource"])] += int(one["total"])
-    return max(totals, key=lambda name: (totals[name], name), default=GPU)
-
-
-def queue_problem(cluster: Cluster, *, project: str, queue: str) -> str:
-    """Why trainings of a project cannot wait in ``queue`` there, as a sentence; else empty."""
-    if cluster.kind != KUBERNETES:
-        return "Only schedulers of Kubernetes have queues."
-    namespace = namespace_of(cluster, project)
-    return queues.problem(facts_of(cluster), scheduler_of(cluster), queue, namespace)
 
 
 def forget(cluster_id: UUID) -> None:
@@ -112,15 +50,79 @@ def forget(cluster_id: UUID) -> None:
         _drivers.pop(cluster_id, None)
 
 
-def client_for(cluster: Cluster) -> Client:
-    """A connection to the API server of a Kubernetes cluster. Raises Unconnectable."""
+def forget_all() -> None:
+    """Let go of every driver."""
+    with _lock:
+        _drivers.clear()
+
+
+def _known(cluster: Cluster, wanted: Mapping[str, Any]) -> Driver | None:
+    known = _drivers.get(cluster.pk)
+    return known[1] if known is not None and known[0] == wanted else None
+
+
+def _open(cluster: Cluster) -> Driver:
+    return cluster.engine.open(
+        connection_of(cluster),
+        access_of(cluster),
+        site=site(),
+        facts=facts_of(cluster),
+        host_id=cluster.host_id,
+    )
+
+
+def _configuration(cluster: Cluster) -> dict[str, Any]:
+    """What a driver is made from: another one is made when it changes."""
+    if cluster.kind not in DRIVERS:
+        raise Unconnectable(f"Gangline knows no clusters of kind {cluster.kind}.")
+    connection, facts = connection_of(cluster), facts_of(cluster)
+    return {
+        **cluster.config,
+        "credential": cluster.credential_at,
+        "logCap": value_of(LOG_BYTES),
+        "scheduler": cluster.engine.scheduler(connection, facts),
+        "gpu": cluster.engine.gpu(connection, facts),
+    }
+
+
+def connection_of(cluster: Cluster) -> Settings:
+    """The settings of the cluster, as the model of its kind."""
     try:
-        allowed = Allowance(WRITES_PER_SECOND, WRITES_AT_ONCE)
-        return Client(credentials.access_of(cluster), credentials.reach(), writes=allowed)
+        return cluster.engine.connection.model_validate(cluster.config)
+    except ValidationError as error:
+        raise Unconnectable(f"The settings of {cluster.name} cannot be read.") from error
+
+
+def access_of(cluster: Cluster) -> Any:
+    """What the driver signs in with; None where the kind needs nothing. Raises Unconnectable."""
+    if cluster.engine.credential is None:
+        return None
+    try:
+        return credentials.access_of(cluster)
     except credentials.NoCredential as why:
         raise Unconnectable(str(why)) from why
-    except (ssl.SSLError, ValueError) as error:
-        raise Unconnectable("Its certificates cannot be used. Replace the credential.") from error
+
+
+def scheduler_of(cluster: Cluster) -> str:
+    """The scheduler in use; may be empty."""
+    return cluster.engine.scheduler(connection_of(cluster), facts_of(cluster))
+
+
+def gpu_of(cluster: Cluster) -> str:
+    """What the cluster calls a GPU."""
+    return cluster.engine.gpu(connection_of(cluster), facts_of(cluster))
+
+
+def namespace_of(cluster: Cluster, project: str) -> str:
+    """The namespace in which new workloads of a project run; empty where there is none."""
+    return cluster.engine.namespace(connection_of(cluster), project)
+
+
+def queue_problem(cluster: Cluster, *, project: str, queue: str) -> str:
+    """Why workloads of a project cannot wait in ``queue`` there, as a sentence; else empty."""
+    return cluster.engine.queue_problem(
+        connection_of(cluster), facts_of(cluster), project=project, queue=queue
+    )
 
 
 def acts_here(cluster: Cluster) -> bool:
@@ -153,69 +155,32 @@ def facts_of(cluster: Cluster) -> Facts:
     )
 
 
-def _local(cluster: Cluster) -> Driver:
+def site() -> Site:
+    """What this installation gives to every driver."""
     known = settings.GANGLINE
-    return LocalDriver(
-        known.data_dir,
-        cluster.host_id,
-        Options(
-            runtimes={
-                name: Path(path) for name, path in cluster.config.get("runtimes", {}).items()
-            },
-            declared_gpus=known.local_gpus,
-            examples_dir=RESOURCES / "examples",
-            roots=_roots(cluster),
-            hidden=(known.sealing_keys, *known.local_hidden),
-            use_sandbox=False if known.local_sandbox == "off" else None,
-            log_limits=Limits(cap=value_of(LOG_BYTES)),
-        ),
+    own = []
+    for url in (known.database_url, known.redis_url):
+        parts = urlsplit(url)
+        if parts.hostname:
+            own.append((parts.hostname, parts.port or _PORTS.get(parts.scheme, 0)))
+    return Site(
+        data_dir=known.data_dir,
+        log_cap=value_of(LOG_BYTES),
+        networks=tuple(known.cluster_addresses),
+        own=tuple(own),
+        declared_gpus=known.local_gpus,
+        roots=_roots(),
+        hidden=(known.sealing_keys, *known.local_hidden),
+        examples_dir=RESOURCES / "examples",
+        use_sandbox=False if known.local_sandbox == "off" else None,
     )
 
 
-def _roots(cluster: Cluster) -> tuple[Path, ...]:
+def _roots() -> tuple[Path, ...]:
     """Folders for working directories: as configured, or one's home on a machine of one's own."""
-    if "roots" in cluster.config:
-        return tuple(Path(root) for root in cluster.config["roots"])
     known = settings.GANGLINE
     if known.local_roots:
         return tuple(known.local_roots)
     is_own = known.mode == "embedded" and known.host in LOOPBACK and not known.public_url
     home = Path(os.environ.get("HOME", "/"))
     return (home,) if is_own and home.is_dir() and home != Path(home.anchor) else ()
-
-
-def _configuration(cluster: Cluster) -> dict[str, Any]:
-    """What a driver is made from: another one is made when it changes."""
-    return {
-        **cluster.config,
-        "scheduler": scheduler_of(cluster),
-        "gpu": gpu_of(cluster),
-        "logCap": value_of(LOG_BYTES),
-    }
-
-
-def prefix_of(cluster: Cluster) -> str:
-    """What the namespaces of new trainings on a Kubernetes cluster begin with."""
-    return str(cluster.config.get("namespacePrefix", "gangline"))
-
-
-def namespace_of(cluster: Cluster, project: str) -> str:
-    """The namespace in which new trainings of a project run."""
-    return names.namespace(prefix_of(cluster), project)
-
-
-def _kubernetes(cluster: Cluster) -> Driver:
-    return KubernetesDriver(
-        client_for(cluster),
-        KubernetesOptions(
-            namespace_prefix=prefix_of(cluster),
-            scheduler=scheduler_of(cluster),
-            log_cap=value_of(LOG_BYTES),
-            gpu=gpu_of(cluster),
-            data_dir=settings.GANGLINE.data_dir,
-        ),
-    )
-
-
-register(LOCAL, _local)
-register(KUBERNETES, _kubernetes)

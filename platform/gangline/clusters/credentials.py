@@ -7,24 +7,17 @@ import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from urllib.parse import urlsplit
+from typing import Any
 
 from django.conf import settings
 
 from gangline.accounts.models import User
 from gangline.db.clock import db_now
-from gangline.drivers.kubernetes.access import Access
-from gangline.drivers.kubernetes.addresses import Reach
-from gangline.drivers.kubernetes.identities import identity_of
 from gangline.lib.sealing import CannotOpen, CannotSeal, KeyFile, Keyring, key_of
 
 from .models import Cluster, Credential
 
 BATCH = 100
-MOUNTED = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-"""https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/"""
-IN_CLUSTER = "https://kubernetes.default.svc"
-_PORTS = {"postgresql": 5432, "postgres": 5432, "redis": 6379, "rediss": 6379}
 
 
 class NoCredential(Exception):
@@ -46,49 +39,39 @@ def _key_file(path: Path, may_make: bool) -> KeyFile:
     return KeyFile(path, may_make=may_make)
 
 
-def reach() -> Reach:
-    """Where clusters may be, as this installation has it."""
-    known = settings.GANGLINE
-    own = []
-    for url in (known.database_url, known.redis_url):
-        parts = urlsplit(url)
-        if parts.hostname:
-            own.append((parts.hostname, parts.port or _PORTS.get(parts.scheme, 0)))
-    return Reach(tuple(known.cluster_addresses), tuple(own))
-
-
-def store(cluster: Cluster, access: Access, *, by: User | None) -> Credential:
+def store(cluster: Cluster, access: Any, *, by: User | None) -> Credential:
     """Seal and keep an access that was found fit; one that was there is replaced.
 
-    The cluster's configuration names the credential's time, so that every process connects anew.
-    Raises CannotSeal.
+    Every process connects anew then. Raises CannotSeal.
     """
-    identity, now = identity_of(access), db_now()
-    sealed = key_file().keyring().seal(_context(cluster), json.dumps(access.as_json()))
+    kind, now = cluster.engine, db_now()
+    identity = kind.identity(access)
+    text = json.dumps(kind.as_json(access))
+    sealed = key_file().keyring().seal(_context(cluster), text)
     credential, _ = Credential.objects.update_or_create(
         cluster=cluster,
         defaults={
             "sealed": sealed,
             "identity": identity.kind,
             "identity_name": identity.name[:255],
-            "server": access.server,
+            "server": identity.server,
             "fingerprint": identity.fingerprint,
             "ends_at": identity.ends_at,
             "added_at": now,
             "added_by": by,
         },
     )
-    cluster.config = {**cluster.config, "credential": now.isoformat()}
-    cluster.save(update_fields=["config"])
+    cluster.credential_at = now
+    cluster.save(update_fields=["credential_at"])
     return credential
 
 
-def access_of(cluster: Cluster) -> Access:
+def access_of(cluster: Cluster) -> Any:
     """What the driver connects with. Raises NoCredential."""
     sealed = _sealed(cluster)
     while True:
         try:
-            return Access.from_json(json.loads(_opened(cluster, sealed)))
+            return cluster.engine.from_json(json.loads(_opened(cluster, sealed)))
         except (CannotOpen, CannotSeal) as why:
             # Between the row and the file its key may have been changed, and the old one removed.
             sealed, before = _sealed(cluster), sealed
@@ -104,18 +87,6 @@ def _sealed(cluster: Cluster) -> str:
     if sealed is None:
         raise NoCredential(f"There is no credential for {cluster.name}. Give one on its page.")
     return sealed
-
-
-def in_cluster() -> Access | None:
-    """The service account of the pod that Gangline runs in; None outside a cluster."""
-    try:
-        authority = (MOUNTED / "ca.crt").read_text(encoding="utf-8")
-    except (OSError, UnicodeError):
-        return None
-    token = MOUNTED / "token"
-    if not token.is_file():
-        return None
-    return Access(IN_CLUSTER, certificate_authority=authority, token_file=str(token))
 
 
 def counts() -> dict[str, int]:

@@ -1,64 +1,103 @@
-"""Clusters, their credentials, checks and unmanaged objects."""
+"""Clusters, their credentials, checks, nodes, and objects on them."""
 
 import uuid
 from datetime import timedelta
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 
-from gangline.resources.models import Versioned
+from gangline.db.versioned import Versioned
+from gangline.drivers.kind import ClusterKind
+from gangline.drivers.registry import DRIVERS
+from gangline.resources.models import TreeNode
+from gangline.scopes.models import ScopeKind
 
 
-class Cluster(models.Model):
+class WhenUnreachable(models.TextChoices):
+    """What becomes of a submission while the cluster does not answer."""
+
+    QUEUE = "queue", "Workloads wait"
+    REJECT = "reject", "Workloads are refused"
+
+
+def visible_name(name: str) -> None:
+    """A name that can be read. Raises ValidationError."""
+    if not name.isprintable():
+        raise ValidationError("Use visible characters only.", "name", {"value": name})
+
+
+def known_kind(kind: str) -> None:
+    """Raises ValidationError for an engine that there is no driver for."""
+    if kind not in DRIVERS:
+        accepted = ", ".join(DRIVERS)
+        raise ValidationError(
+            "Unknown kind. There are: %(accepted)s.", "kind", {"value": kind, "accepted": accepted}
+        )
+
+
+class Cluster(TreeNode):
+    scope_kind = ScopeKind.CLUSTER
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    name = models.CharField(max_length=63, unique=True)
-    kind = models.CharField(max_length=12)
-    """Name of a driver in `gangline.drivers`: ``local`` or ``kubernetes``."""
-    scope = models.OneToOneField("scopes.Scope", models.PROTECT)
-    host_id = models.CharField(max_length=64, blank=True)
-    """Local clusters: only processes of the same host and data folder act on it (R17)."""
-    when_unreachable = models.CharField(max_length=6, default="queue")
-    config = models.JSONField(default=dict, blank=True)
-    facts = models.JSONField(default=dict, blank=True)
-    """`gangline.drivers.facts.Facts` of the last good probe, as JSON."""
-    capacity = models.JSONField(default=dict, blank=True)
-    health = models.CharField(max_length=12, default="Unknown")
-    """Connected, Unreachable or Unknown."""
-    health_reason = models.CharField(max_length=400, blank=True)
-    health_since = models.DateTimeField(null=True)
-    last_ok_at = models.DateTimeField(null=True)
-    admit_due = models.BooleanField(default=False)
-    """Slots were freed or asked for since the last walk over the waiting gangs (R7b)."""
-    synced_fence = models.BigIntegerField(default=0)
-    """Fence of the watcher lease under which all that is there was last told and stored."""
-    watch_trouble = models.TextField(blank=True, default="")
-    """Why a part of the cluster cannot be followed, in words; empty: everything is."""
-    heard_at = models.DateTimeField(null=True)
-    """When the stream of the watch that is silent for longest was last heard; None: no watch."""
-    searched_at = models.DateTimeField(null=True)
-    """When the last search for orphans began."""
-    search_trouble = models.TextField(blank=True, default="")
-    """Why that search could tell nothing, in words; empty: it came to its end."""
-    revision = models.PositiveIntegerField(default=1)
-    """Rises with every change of the settings by a person: two do not overwrite each other."""
-    changed_at = models.DateTimeField(null=True)
-    changed_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+"
+    name = models.CharField(
+        max_length=63,
+        unique=True,
+        validators=[visible_name],
+        error_messages={"unique": "There is already a cluster of this name."},
     )
-    rests_until = models.DateTimeField(null=True)
+    kind = models.CharField(max_length=12, validators=[known_kind], default="kubernetes")
+    """Key of a driver in `gangline.drivers.registry`."""
+    domain = models.CharField(max_length=253, blank=True)
+    """Under which its tools are reached; only kept for clients."""
+    host_id = models.CharField(max_length=64, blank=True, editable=False)
+    """Local clusters: only processes of the same host and data folder act on it (R17)."""
+    when_unreachable = models.CharField(
+        "When it does not answer",
+        max_length=6,
+        choices=WhenUnreachable.choices,
+        default=WhenUnreachable.QUEUE,
+        help_text="What becomes of new workloads meanwhile. Those that run are not touched.",
+    )
+    config = models.JSONField(default=dict, blank=True)
+    """The connection model of its kind, as JSON."""
+    credential_at = models.DateTimeField(null=True, editable=False)
+    """When the credential was stored: every process connects anew then."""
+    facts = models.JSONField(default=dict, blank=True, editable=False)
+    """`gangline.drivers.facts.Facts` of the last good probe, as JSON."""
+    capacity = models.JSONField(default=dict, blank=True, editable=False)
+    health = models.CharField(max_length=12, default="Unknown", editable=False)
+    """Connected, Unreachable or Unknown."""
+    health_reason = models.CharField(max_length=400, blank=True, editable=False)
+    health_since = models.DateTimeField(null=True, editable=False)
+    last_ok_at = models.DateTimeField(null=True, editable=False)
+    admit_due = models.BooleanField(default=False, editable=False)
+    """Slots were freed or asked for since the last walk over the waiting gangs (R7b)."""
+    synced_fence = models.BigIntegerField(default=0, editable=False)
+    """Fence of the watcher lease under which all that is there was last told and stored."""
+    watch_trouble = models.TextField(blank=True, default="", editable=False)
+    """Why a part of the cluster cannot be followed, in words; empty: everything is."""
+    heard_at = models.DateTimeField(null=True, editable=False)
+    """When the stream of the watch that is silent for longest was last heard; None: no watch."""
+    searched_at = models.DateTimeField(null=True, editable=False)
+    """When the last search for orphans began."""
+    search_trouble = models.TextField(blank=True, default="", editable=False)
+    """Why that search could tell nothing, in words; empty: it came to its end."""
+    rests_until = models.DateTimeField(null=True, editable=False)
     """It is left alone until then: it asked for it, or does not answer."""
-    failures = models.PositiveIntegerField(default=0)
+    failures = models.PositiveIntegerField(default=0, editable=False)
     """Passes in a row that had no contact with it."""
-    created_at = models.DateTimeField()
-
-    def __str__(self) -> str:
-        return self.name
 
     @property
     def gpu_count(self) -> int:
         """GPUs of all nodes; what was stored before there was a count has them one by one."""
         return int(self.capacity.get("gpu_count") or len(self.capacity.get("gpus", ())))
+
+    @property
+    def engine(self) -> ClusterKind:
+        """What its kind declares. Raises KeyError for one of a removed driver."""
+        return DRIVERS[self.kind]
 
 
 class Credential(models.Model):
@@ -68,7 +107,7 @@ class Credential(models.Model):
         Cluster, models.CASCADE, primary_key=True, related_name="credential"
     )
     sealed = models.TextField()
-    """`Access` as JSON, sealed for this cluster (`gangline.lib.sealing`)."""
+    """What the driver connects with, as JSON, sealed for this cluster (`gangline.lib.sealing`)."""
     identity = models.CharField(max_length=12)
     """``token``, ``certificate`` or ``in-cluster``."""
     identity_name = models.CharField(max_length=255, blank=True)
@@ -93,7 +132,7 @@ class ConnectionCheck(models.Model):
     is_trial = models.BooleanField(default=False)
     """It tries a credential that is not stored yet: the connection itself is not touched."""
     steps = models.JSONField(default=list)
-    """`gangline.drivers.kubernetes.probing.Step` as JSON, in their order."""
+    """`gangline.drivers.checks.Step` as JSON, in their order."""
     started_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
 
@@ -210,6 +249,37 @@ class NodePool(Versioned):
                 condition=models.Q(is_default=True),
                 name="node_pool_default_in_cluster",
             ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Node(models.Model):
+    """A machine of a cluster, as the last probe saw it."""
+
+    cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="nodes")
+    name = models.CharField(max_length=253)
+    pool = models.ForeignKey(NodePool, models.SET_NULL, null=True, related_name="nodes")
+    status = models.CharField(max_length=10)
+    """Ready, NotReady, Cordoned or Unknown."""
+    labels = models.JSONField(default=dict)
+    taints = models.JSONField(default=list)
+    """``{"key", "value", "effect"}`` each."""
+    cpu = models.FloatField(default=0)
+    memory = models.BigIntegerField(default=0)
+    gpus = models.PositiveIntegerField(default=0)
+    gpu_type = models.CharField(max_length=120, blank=True)
+    digest = models.CharField(max_length=16)
+    """Of everything above but the pool: one look compares it, and writes what differs."""
+    created_at = models.DateTimeField()
+    """When it was first seen."""
+    seen_at = models.DateTimeField()
+    """When something about it was last found different."""
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "name"], name="node_name_in_cluster")
         ]
 
     def __str__(self) -> str:

@@ -3,22 +3,14 @@
 from dataclasses import asdict
 from typing import Any
 
-from gangline.access.actor import Actor
-from gangline.access.grants import can
-from gangline.access.permissions import Permission
-from gangline.access.refusals import NotAllowed
-from gangline.audit import actions
-from gangline.audit.services import record
 from gangline.db import leases
 from gangline.db.clock import db_now
 from gangline.drivers.facts import Capacity, Health
-from gangline.scopes.models import ScopeKind
-from gangline.scopes.selectors import tenant_scope
-from gangline.scopes.services import NameRefused, new_scope
+from gangline.drivers.kind import Unconnectable
 
-from . import contact
-from .connections import Unconnectable, driver_for
-from .models import DEFAULT_POOL, Cluster
+from . import contact, nodes
+from .connections import driver_for
+from .models import Cluster
 
 CONNECTED, UNREACHABLE = "Connected", "Unreachable"
 OURS = "ours"
@@ -69,6 +61,8 @@ def store_health(cluster: Cluster, health: Health) -> Health:
     if health.reachable:
         cluster.last_ok_at = now
         learned.append("last_ok_at")
+        if health.nodes is not None:
+            nodes.store(cluster, health.nodes)
         if health.facts is not None:
             cluster.facts = asdict(health.facts)
             learned.append("facts")
@@ -100,41 +94,3 @@ def _tell_of_login(cluster: Cluster, health: Health) -> None:
 def _capacity_json(capacity: Capacity) -> dict[str, Any]:
     stored = asdict(capacity)
     return stored | {"gpus": list(capacity.gpus), "ports": list(capacity.ports)}
-
-
-def create_cluster(
-    *,
-    actor: Actor | None,
-    name: str,
-    kind: str,
-    host_id: str = "",
-    when_unreachable: str = "queue",
-) -> Cluster:
-    """A cluster below the tenant. ``actor`` None: the installation itself, at its first start."""
-    if not name.strip() or len(name) > 63 or not name.isprintable():
-        raise NameRefused("A cluster's name is 1 to 63 visible characters.")
-    tenant = tenant_scope()
-    if actor is not None and not can(actor.user, Permission.CLUSTER_CREATE, tenant):
-        raise NotAllowed(Permission.CLUSTER_CREATE, tenant)
-    taken = f"There is already a cluster {name}."
-    with new_scope(ScopeKind.CLUSTER, tenant.pk, name, taken) as scope:
-        cluster = Cluster.objects.create(
-            name=name,
-            kind=kind,
-            scope=scope,
-            host_id=host_id,
-            when_unreachable=when_unreachable,
-            created_at=db_now(),
-        )
-        now = db_now()
-        cluster.pools.create(name=DEFAULT_POOL, is_default=True, created_at=now, updated_at=now)
-        record(
-            actor=actor,
-            action=actions.CLUSTER_CREATE,
-            object_type="cluster",
-            object_id=str(cluster.pk),
-            object_name=name,
-            scope=scope,
-            detail={"kind": kind},
-        )
-    return cluster

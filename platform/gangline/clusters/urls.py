@@ -1,17 +1,15 @@
-"""Addresses of the nodes of the scope tree that have pages."""
+"""Addresses of clusters beside those of every resource."""
 
+from django.contrib.auth.decorators import login_required
 from django.urls import path
 
-from . import connecting, editing, views
+from . import views
 
-CLUSTER = "clusters/<uuid:cluster_id>"
+_ONE = "clusters/<uuid:pk>"
 
 urlpatterns = [
-    path("clusters", views.cluster_list, name="cluster-list"),
-    path("clusters/connect", connecting.cluster_connect, name="cluster-connect"),
-    path("clusters/role.yaml", connecting.cluster_role, name="cluster-role"),
-    path(CLUSTER, views.cluster_detail, name="cluster-detail"),
-    path(f"{CLUSTER}/check", views.cluster_check, name="cluster-check"),
-    path(f"{CLUSTER}/credential", connecting.cluster_credential, name="cluster-credential"),
-    path(f"{CLUSTER}/settings", editing.cluster_settings, name="cluster-settings"),
+    path("clusters/role.yaml", login_required(views.manifest), name="cluster-role"),
+    path(f"{_ONE}/check", views.CheckView.as_view(), name="cluster-check"),
+    path(f"{_ONE}/credential", views.CredentialView.as_view(), name="cluster-credential"),
+    path(f"{_ONE}/forget", views.ForgetView.as_view(), name="cluster-forget"),
 ]

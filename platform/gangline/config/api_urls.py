@@ -7,7 +7,6 @@ from gangline.api import schema  # noqa: F401  teaches the OpenAPI generator our
 from gangline.resources.api_urls import all_urls
 
 urlpatterns = [
-    path("v1/", include("gangline.clusters.api")),
     path("v1/", include("gangline.programs.api_urls")),
     path("v1/", include("gangline.people.api_urls")),
     path("v1/", include("workloads.api.urls")),

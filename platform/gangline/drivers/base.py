@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from gangline.drivers.facts import Capacity, Facts, FieldNote, Health
+from gangline.lib.problems import Problem as Refusal
 from gangline.spec.frameworks import has_gpus
 from gangline.spec.problems import Advice, Problem, Role
 
@@ -280,6 +281,25 @@ def ignore_all_told() -> None:
     """For whoever does not want to know."""
 
 
+@dataclass(frozen=True, slots=True)
+class KeptObject:
+    """An object that Gangline keeps on a cluster beside workloads, such as a queue."""
+
+    kind: str
+    namespace: str
+    name: str
+    wanted: Mapping[str, Any]
+    """Its manifest, with ``apiVersion``, and nothing that others decide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """How it is now: ``ok``, ``conflict``, ``forbidden``, ``failed``, ``deleting`` or ``gone``."""
+
+    state: str
+    problem: Refusal | None = None
+
+
 class Driver(Protocol):
     """See the module. Every method is idempotent and returns within its time budget, 30 s."""
 
@@ -354,6 +374,12 @@ class Driver(Protocol):
 
         NotYet while it is still there; Refused where Gangline may not, or it is another's.
         """
+
+    def apply(self, wanted: KeptObject) -> Kept:
+        """Make the object what it should be. Fields of another manager are a conflict."""
+
+    def remove(self, wanted: KeptObject) -> Kept:
+        """Delete the object; ``gone`` where there is none."""
 
     def watch(
         self,

@@ -59,6 +59,21 @@ class Facts:
 
 
 @dataclass(frozen=True, slots=True)
+class NodeFact:
+    """A machine of a cluster. ``status``: Ready, NotReady, Cordoned or Unknown."""
+
+    name: str
+    status: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: Sequence[Mapping[str, str]] = ()
+    """``key``, ``value`` and ``effect`` of each."""
+    cpu: float = 0.0
+    memory: int = 0
+    gpus: int = 0
+    gpu_type: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Health:
     """Answer of a probe."""
 
@@ -67,6 +82,8 @@ class Health:
     facts: Facts | None = None
     capacity: "Capacity | None" = None
     """What the same look found, where it asks for that anyway; None: ask ``capacity``."""
+    nodes: Sequence[NodeFact] | None = None
+    """Every machine of it; None: not known by this look."""
     is_login_refused: bool = False
     """It answers, and accepts the credential no longer."""
     are_rights_known: bool = False

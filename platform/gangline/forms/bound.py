@@ -64,6 +64,7 @@ def _text(bound: BoundField) -> str:
 
 def _options(bound: BoundField) -> Iterable[Option]:
     chosen = bound.value()
+    blocked: frozenset[str] = getattr(bound.field.widget, "blocked", frozenset())
     values = {str(v) for v in (chosen if isinstance(chosen, list | tuple | set) else [chosen])}
     if chosen is None:
         values = {""}
@@ -71,7 +72,7 @@ def _options(bound: BoundField) -> Iterable[Option]:
         if isinstance(word, list | tuple):
             yield from (Option(str(v), str(w), str(v) in values) for v, w in word)
         else:
-            yield Option(str(value), str(word), str(value) in values)
+            yield Option(str(value), str(word), str(value) in values, str(value) in blocked)
 
 
 def _inputmode(field: Any) -> str:

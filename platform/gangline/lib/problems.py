@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from pydantic import ValidationError
+
 Severity = Literal["error", "warning"]
 
 
@@ -52,3 +54,13 @@ def under(prefix: str, problems: list[Problem]) -> Iterator[Problem]:
     for one in problems:
         path = f"{prefix}.{one.path}" if one.path else prefix
         yield Problem(one.code, path, one.params, one.severity, one.source)
+
+
+def of_model(error: ValidationError, *, by_alias: Mapping[str, str] | None = None) -> list[Problem]:
+    """The errors of a pydantic model as problems; ``by_alias``: its own name of each alias."""
+    names = by_alias or {}
+    found = []
+    for one in error.errors(include_url=False, include_context=False, include_input=False):
+        steps = [names.get(str(step), str(step)) for step in one["loc"]]
+        found.append(Problem(one["type"], ".".join(steps), {"raw": f"{one['msg']}."}))
+    return found

@@ -14,10 +14,16 @@ from gangline.resources.forms import ResourceForm
 from gangline.spec.types import quantity_bytes
 
 from . import quotas
-from .models import Department, Project, Quota
+from .models import RESOURCES, Department, Project, Quota
 
 _UNLIMITED = "Leave it empty for no limit."
 _LABELS = {"gpus": "GPUs", "cpus": "CPU cores", "memory": "Memory"}
+_LIMITS = {"gpus": "At most GPUs", "cpus": "At most CPU cores", "memory": "At most memory"}
+_PARTS = (
+    ("Quota", RESOURCES),
+    ("Limit", tuple(f"{one}_limit" for one in RESOURCES)),
+    ("Above the quota", ("over_quota", "rank", "weight")),
+)
 _UNITS = (
     ("Ti", 2**40), ("T", 10**12), ("Gi", 2**30), ("G", 10**9), ("Mi", 2**20), ("M", 10**6)
 )  # fmt: skip
@@ -57,9 +63,10 @@ class UnitForm(ResourceForm):
         sections = [("", self.first)]
         for number, pool in enumerate(self.pools):
             quota = known.get(pool.pk) or quotas.new_quota(node, pool)
-            names = self._add_quota(f"quotas.{number}", quota)
-            title = "Quota" if len(self.pools) == 1 else f"Quota in node pool {pool.name}"
-            sections.append((title, names))
+            self._add_quota(prefix := f"quotas.{number}", quota)
+            of = "" if len(self.pools) == 1 else f" in node pool {pool.name}"
+            for title, names in _PARTS:
+                sections.append((f"{title}{of}", tuple(f"{prefix}.{name}" for name in names)))
         self.sections = tuple(sections)
 
     def above(self) -> Cluster | Department | None:
@@ -95,13 +102,14 @@ class UnitForm(ResourceForm):
         # Every cluster has a default pool, whichever is chosen in the end.
         return quotas.pools_of(cluster) if cluster else [NodePool(name=DEFAULT_POOL)]
 
-    def _add_quota(self, prefix: str, quota: Quota) -> tuple[str, ...]:
+    def _add_quota(self, prefix: str, quota: Quota) -> None:
         made = fields_for_model(Quota, fields=Quota.VALUES)
         made["memory"] = SizeField()
-        made["memory_limit"] = SizeField(label="At most memory")
+        made["memory_limit"] = SizeField()
         for name, label in _LABELS.items():
             made[name].label, made[name].help_text = label, _UNLIMITED
-            made[f"{name}_limit"].help_text = f"Never more than this. {_UNLIMITED}"
+            limit = made[f"{name}_limit"]
+            limit.label, limit.help_text = _LIMITS[name], _UNLIMITED
         made[
             "over_quota"
         ].help_text = "What it uses above the quota is stopped when another project claims its own."
@@ -116,7 +124,6 @@ class UnitForm(ResourceForm):
             field.required = False
             field.disabled = not may
             self.fields[f"{prefix}.{name}"] = field
-        return tuple(f"{prefix}.{name}" for name in made)
 
 
 class DepartmentForm(UnitForm):
@@ -168,7 +175,8 @@ class ProjectForm(UnitForm):
             asked = {row["node_pool"].pk: row for row in self.parts().get("quotas", ())}
         node = self.instance if self.is_edit else Project(department=above, cluster=above.cluster)
         is_one = len(self.pools) == 1
-        return [
+        found = [
             one.sentence if is_one else f"{one.pool.name}: {one.sentence}"
             for one in quotas.balances(node, asked)
         ]
+        return found or [f"Department {above.name} has no quota of its own to share out."]

@@ -17,7 +17,7 @@ from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.clusters.connections import namespace_of, queue_problem
 from gangline.clusters.models import Cluster
-from gangline.clusters.selectors import visible_clusters
+from gangline.clusters.resources import cluster_choices
 from gangline.resources.registry import Uses, get, register, register_usage
 from gangline.resources.resource import Action, M, Nav, Panel, Resource, Wire
 from gangline.resources.tables import column, name_column, table, time_column
@@ -33,14 +33,6 @@ def _of_scope(rows: QuerySet[Any], total: Any) -> Subquery:
     return Subquery(own.annotate(total=total).values("total"))
 
 
-def cluster_choices(user: User) -> Sequence[tuple[str, str]]:
-    """The clusters that a list can be narrowed to."""
-    return [
-        (str(pk), name)
-        for pk, name in visible_clusters(user).order_by("name").values_list("pk", "name")
-    ]
-
-
 def department_choices(user: User) -> Sequence[tuple[str, str]]:
     rows = get("department").visible(user).order_by("name").values_list("pk", "name")
     return [(str(pk), name) for pk, name in rows]
@@ -54,8 +46,8 @@ _SHARED_FILTERS = (
     filters.for_clients("totalGpuQuota", "gpu_quota", filters.Kind.NUMBERS),
 )
 _TAIL = (
-    column("quota", "GPU quota", "gpu_quota", cell=panels.gpu_cell, sort="quota_order"),
-    column("members", "Members", "members", sort="members", right=True),
+    column("quota", "GPU quota", "gpu_quota", cell=panels.gpu_cell, sort="quota_order", width="m"),
+    column("members", "Members", "members", sort="members", right=True, width="s"),
     time_column("created", "Created", "created_at", sort="created_at"),
 )
 UNLIMITED = Decimal(10**9)
@@ -121,8 +113,10 @@ class Departments(Units[Department]):
     table = table(
         "departments",
         name_column("department", "Department"),
-        column("cluster", "Cluster", "cluster_name", sort="cluster_name"),
-        column("projects", "Projects", "project_count", sort="project_count", right=True),
+        column("cluster", "Cluster", "cluster_name", sort="cluster_name", width="m"),
+        column(
+            "projects", "Projects", "project_count", sort="project_count", right=True, width="s"
+        ),
         *_TAIL,
         noun=("department", "departments"),
         search=("name", "description"),
@@ -161,8 +155,8 @@ class Projects(Units[Project]):
     table = table(
         "projects",
         name_column("project", "Project"),
-        column("department", "Department", "department_name", sort="department_name"),
-        column("cluster", "Cluster", "cluster_name", sort="cluster_name"),
+        column("department", "Department", "department_name", sort="department_name", width="m"),
+        column("cluster", "Cluster", "cluster_name", sort="cluster_name", width="m"),
         *_TAIL,
         noun=("project", "projects"),
         search=("name", "description"),

@@ -8,8 +8,8 @@ from django.db.models import QuerySet
 from gangline.access.grants import holds
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
-from gangline.clusters.health import Health, late_news
 from gangline.clusters.models import Cluster
+from gangline.clusters.selectors import Health, late_news
 
 from .models import Department, Project
 

@@ -32,7 +32,7 @@ from .wire import ACTIONS, RESOURCE_TYPES, wire_ids, wire_permissions, wire_rule
 class Permissions(APIView):
     """What roles can allow."""
 
-    @extend_schema(operation_id="listPermissions", responses={200: None})
+    @extend_schema(operation_id="listPermissions", responses={200: None, **errors()})
     def get(self, request: Request) -> Response:
         return Response(wire_permissions(Permission))
 

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from gangline.access.actor import Actor
 from gangline.access.grants import holds, visible_scopes
 from gangline.db.versioned import Versioned
-from gangline.forms.bound import field_view
+from gangline.forms.bound import field_view, summary
 from gangline.forms.fields import SectionView
 from gangline.lib.problems import Problem
 
@@ -69,6 +69,10 @@ class ResourceForm(forms.ModelForm):  # type: ignore[type-arg]
         for problem in problems:
             name = problem.path if problem.path in self.fields else None
             self.add_error(name, problem.message)
+
+    def problems(self) -> list[dict[str, str]]:
+        """Every error, for the list at the top of the page."""
+        return summary(self) if self.is_bound else []
 
     def views(self) -> list[SectionView]:
         """What the page draws."""

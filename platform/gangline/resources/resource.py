@@ -63,6 +63,8 @@ class Panel:
     """Callable ``(request, obj) -> dict | None``; None: the panel is not shown."""
     tab: str = ""
     """Name of the tab that it stands on; empty: Overview."""
+    allowed: Any = None
+    """Callable ``(user, obj) -> bool``: without it, neither panel nor its tab is there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +145,8 @@ class Resource(Generic[M]):
     confirm_by_name: bool = False
     """Deletion takes the name, typed."""
     can_copy: bool = False
+    detail_template: str = "resources/detail.html"
+    delete_template: str = "resources/delete.html"
 
     def __init__(self) -> None:
         self.annotations: dict[str, Any] = {}
@@ -171,6 +175,10 @@ class Resource(Generic[M]):
     @property
     def labels(self) -> str:
         return capfirst(str(self.model._meta.verbose_name_plural))
+
+    @property
+    def create_label(self) -> str:
+        return f"New {self.label.lower()}"
 
     @property
     def empty_title(self) -> str:
@@ -297,6 +305,10 @@ class Resource(Generic[M]):
         if self.wire is None:
             raise LookupError(f"{self.key} has no API")
         return import_string(self.wire.serializer)
+
+    def detail_context(self, request: HttpRequest, obj: M) -> dict[str, Any]:
+        """What a template of its own needs beside the usual."""
+        return {}
 
     def facts_of(self, request: HttpRequest, obj: M) -> Iterable[tuple[str, Any]]:
         """Label and value of what the detail page lists."""

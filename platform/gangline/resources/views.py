@@ -18,7 +18,6 @@ from gangline.access.grants import visible_scopes, who_can
 from gangline.access.refusals import NotAllowed
 from gangline.audit.services import record_denied
 from gangline.db.versioned import Versioned
-from gangline.forms.bound import summary
 from gangline.lib.problems import Refused
 from gangline.scopes.selectors import tenant_scope
 from gangline.tables.counts import capped
@@ -160,6 +159,8 @@ class DetailView(ResourceView):
         obj = self.object(pk)
         tabs, shown = [""], []
         for panel in panels(resource):
+            if panel.allowed is not None and not panel.allowed(user, obj):
+                continue
             if panel.tab not in tabs:
                 tabs.append(panel.tab)
             if panel.tab.lower() == tab:
@@ -170,9 +171,11 @@ class DetailView(ResourceView):
             raise Http404
         return render(
             request,
-            "resources/detail.html",
+            resource.detail_template,
             self.context(
+                **resource.detail_context(request, obj),
                 object=obj,
+                tab=tab,
                 name=resource.name_of(obj),
                 facts=list(resource.facts_of(request, obj)) if not tab else [],
                 panels=shown,
@@ -203,14 +206,15 @@ class FormView(ResourceView):
     """Create, edit and copy: what was typed stays, problems stand beside their fields."""
 
     def page(self, form: ResourceForm, *, status: int = 200, **more: Any) -> HttpResponse:
-        problems = summary(form) if form.is_bound else []
-        context = self.context(form=form, sections=form.views(), problems=problems, **more)
+        sections, problems = form.views(), form.problems()
+        context = self.context(form=form, sections=sections, problems=problems, **more)
         return render(self.request, self.resource.form_template, context, status=status)
 
     def form(self, instance: Any = None, **kwargs: Any) -> ResourceForm:
         data = self.request.POST if self.request.method == "POST" else None
+        files = self.request.FILES if data is not None else None
         form: ResourceForm = self.resource.form_class(
-            data, resource=self.resource, actor=self.actor, instance=instance, **kwargs
+            data, files, resource=self.resource, actor=self.actor, instance=instance, **kwargs
         )
         return form
 
@@ -341,4 +345,4 @@ class DeleteView(ResourceView):
     def _ask(self, obj: Any, *, status: int = 200, found: Any = None, **more: Any) -> HttpResponse:
         used = usages(obj, self.actor.user) if found is None else found
         context = self.context(object=obj, name=self.resource.name_of(obj), usages=used, **more)
-        return render(self.request, "resources/delete.html", context, status=status)
+        return render(self.request, self.resource.delete_template, context, status=status)

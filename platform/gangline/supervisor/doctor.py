@@ -13,7 +13,7 @@ from django.db import DatabaseError, connection
 from gangline.clusters import credentials
 from gangline.config.env import env
 from gangline.db.clock import db_now
-from gangline.drivers.local import sandbox
+from gangline.drivers.registry import DRIVERS
 from gangline.lib.sealing import CannotSeal
 from gangline.lib.sizes import bytes_in_words
 from gangline.supervisor import lockfile, schema
@@ -84,7 +84,7 @@ def _sandbox() -> Iterator[Finding]:
             "note", "bubblewrap", "Switched off: workloads can read Gangline's own data.",
             "Unset GANGLINE_LOCAL_SANDBOX.",
         )  # fmt: skip
-    elif sandbox.works():
+    elif DRIVERS["local"].is_isolated():
         yield Finding("ok", "bubblewrap", "Workloads cannot see Gangline's own data.")
     else:
         there = shutil.which("bwrap") is not None

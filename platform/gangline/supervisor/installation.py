@@ -8,7 +8,7 @@ from gangline.accounts.models import User
 from gangline.accounts.services import create_user
 from gangline.clusters.connections import host_id, namespace_of
 from gangline.clusters.models import Cluster
-from gangline.clusters.services import create_cluster, measure
+from gangline.clusters.services import measure
 from gangline.config.env import env
 from gangline.lib.program import program
 from gangline.organization.models import Project
@@ -74,15 +74,14 @@ def add_project(
     made = list(_in_department(cluster, department_name, name, gpu_quota, queue or ""))
     project = Project.objects.get(cluster=cluster, name=name)
     made += [_researcher(username, project) for username in researchers]
-    if cluster.kind != "local":
-        space = namespace_of(cluster, name)
+    if space := namespace_of(cluster, name):
         made.append(f"It works in the namespace {space}, made with its first workload.")
     return made
 
 
 def local() -> Cluster | None:
     """The local cluster of this host and data folder, if it was made."""
-    return Cluster.objects.filter(kind="local", host_id=host_id(env().data_dir)).first()
+    return Cluster.objects.filter(host_id=host_id(env().data_dir)).first()
 
 
 def this_machine() -> Cluster:
@@ -91,7 +90,7 @@ def this_machine() -> Cluster:
     while Cluster.objects.filter(name=name).exists():
         number += 1
         name = f"{LOCAL_NAME}-{number}"
-    cluster = create_cluster(actor=None, name=name, kind="local", host_id=host_id(env().data_dir))
+    cluster: Cluster = make("cluster", name=name, kind="local", host_id=host_id(env().data_dir))
     # Now, and not by the first watcher: a workload may come earlier.
     measure(cluster)
     return cluster

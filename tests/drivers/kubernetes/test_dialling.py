@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from gangline.drivers.checks import State, Step
 from gangline.drivers.kubernetes import addresses, probing
 from gangline.drivers.kubernetes.access import Access
 from gangline.drivers.kubernetes.client import Client
-from gangline.drivers.kubernetes.steps import State, Step
 from tests.support.api_server import Script, answering
 from tests.support.certificates import pair
 

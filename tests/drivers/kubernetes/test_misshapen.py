@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from gangline.drivers.base import AttemptRef, ObservedState, Unknown
+from gangline.drivers.checks import State, Step
 from gangline.drivers.kubernetes import addresses, probing, shapes
 from gangline.drivers.kubernetes.access import Access
 from gangline.drivers.kubernetes.client import Client, NotUnderstood
 from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.options import Options
-from gangline.drivers.kubernetes.steps import State, Step
 from tests.support.api_server import Script, answering
 
 HERE = addresses.Reach(addresses.networks("127.0.0.0/8"))

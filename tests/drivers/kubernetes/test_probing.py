@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 import yaml
 
+from gangline.drivers.checks import State, Step
 from gangline.drivers.facts import Health
 from gangline.drivers.kubernetes import addresses, connecting, offers, probing
 from gangline.drivers.kubernetes.access import Access
 from gangline.drivers.kubernetes.client import Client
-from gangline.drivers.kubernetes.steps import State, Step
 from tests.beds.kubernetes.bed import Bed
 from tests.drivers.kubernetes.harness import service_account
 from tests.support.api_server import TOKEN, Script, answering

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from gangline.clusters.models import Cluster
-from gangline.clusters.services import create_cluster, store_capacity
+from gangline.clusters.services import store_capacity
 from gangline.drivers.kubernetes import offers, pods
 from gangline.drivers.kubernetes.quantities import MOST, amount, in_words
+from gangline.resources.services import make
 from gangline.scopes.services import found
 
 
@@ -54,7 +55,7 @@ def test_gpus_are_counted_and_not_listed(count: str) -> None:
 
 def test_what_is_stored_of_a_cluster_stays_small(db: None) -> None:
     found(name="Test")
-    lab = create_cluster(actor=None, name="lab", kind="kubernetes")
+    lab = make("cluster", actor=None, name="lab", kind="kubernetes")
     store_capacity(lab, offers.capacity([node(nvidia_com__gpu="99E")]))
     lab = Cluster.objects.get(pk=lab.pk)
     assert lab.gpu_count == int(MOST)

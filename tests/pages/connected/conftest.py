@@ -36,7 +36,7 @@ def post(world: World) -> Post:
 @pytest.fixture
 def lab(checks_at_once: None, post: Post, server: Access) -> Cluster:
     """A connected cluster that was looked at."""
-    assert post("/clusters/connect", name="lab", **by_token(server)).status_code == 302
+    assert post("/clusters/new", name="lab", **by_token(server)).status_code == 302
     found = Cluster.objects.get(name="lab")
     assert found.health == "Connected"
     return found

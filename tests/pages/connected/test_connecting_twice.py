@@ -12,7 +12,7 @@ from tests.support.api_server import Script
 from tests.support.certificates import data, kubeconfig
 from tests.support.connected import Post, by_token
 
-pytestmark = [pytest.mark.usefixtures("loopback_admitted", "checks_at_once"), pytest.mark.postgres]
+pytestmark = pytest.mark.usefixtures("loopback_admitted", "checks_at_once")
 TWIN = (
     "This is the cluster that is connected as lab already. "
     "Replace its credential on its page instead."
@@ -31,11 +31,11 @@ def test_the_same_cluster_under_another_name_is_refused_at_its_field(
             user={"token": "another"},
         )
         fields = {"way": way, "kubeconfig": json.dumps(config)}
-    answer = post("/clusters/connect", name="second", **fields)
+    answer = post("/clusters/new", name="second", **fields)
     page = answer.content.decode()
     assert answer.status_code == 422
     assert page.count(TWIN) == 2, "in the summary, and at the field"
-    assert f'href="#{field}"' in page
+    assert f'href="#f-{field}"' in page
     assert "Nothing was stored." in page
     assert not Scope.objects.filter(name="second").exists()
     assert Cluster.objects.filter(kind="kubernetes").get().pk == lab.pk
@@ -43,27 +43,19 @@ def test_the_same_cluster_under_another_name_is_refused_at_its_field(
     assert not AuditEntry.objects.filter(object_name="second").exists()
 
 
-def test_it_is_said_together_with_a_name_that_is_taken(
-    post: Post, lab: Cluster, server: Access
-) -> None:
-    page = post("/clusters/connect", name="lab", **by_token(server, "another")).content.decode()
-    assert TWIN in page
-    assert "There is already a cluster lab." in page
-
-
 def test_it_is_known_before_the_first_check_has_ended(
     post: Post, lab: Cluster, server: Access, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script.uid = "two"
     with monkeypatch.context() as patch:
-        patch.setattr("gangline.clusters.kubernetes.check", lambda **known: None)
-        assert post("/clusters/connect", name="new", **by_token(server)).status_code == 302
-    assert post("/clusters/connect", name="again", **by_token(server)).status_code == 422
+        patch.setattr("gangline.clusters.checks.check", lambda **known: None)
+        assert post("/clusters/new", name="new", **by_token(server)).status_code == 302
+    assert post("/clusters/new", name="again", **by_token(server)).status_code == 422
 
 
 def test_one_whose_uid_cannot_be_read_is_let_through(
     post: Post, lab: Cluster, server: Access, script: Script
 ) -> None:
     script.uid = ""
-    assert post("/clusters/connect", name="second", **by_token(server)).status_code == 302
+    assert post("/clusters/new", name="second", **by_token(server)).status_code == 302
     assert Cluster.objects.filter(kind="kubernetes").count() == 2

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from gangline.audit.models import AuditEntry
-from gangline.clusters import credentials, twins
+from gangline.clusters import credentials
 from gangline.clusters.models import Cluster, Credential
 from gangline.drivers.kubernetes import permissions, probing
 from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.kind import Kubernetes
 from gangline.drivers.kubernetes.steps import StepName
 from gangline.resources.services import make
 from tests.support.api_server import Script, answering
@@ -28,11 +29,11 @@ def test_a_credential_is_stored_only_after_the_check_found_it_good(
     assert post(address, **by_token(server, "another")).status_code == 302
     assert credentials.access_of(Cluster.objects.get(pk=lab.pk)).token == "another"
     assert Credential.objects.get().fingerprint != before.fingerprint
-    page = seen(world, f"/clusters/{lab.pk}")
+    page = seen(world, f"/clusters/{lab.pk}/checks")
     assert 'data-step="Credential" data-state="ok"' in page
     assert "another" not in page.replace("another cluster", "").replace("choose another", "")
-    entries = AuditEntry.objects.filter(action="cluster.credential")
-    assert [one.result for one in entries] == ["ok", "ok"]
+    entry = AuditEntry.objects.get(action="cluster.edit")
+    assert entry.detail["signs_in_with"]["to"].startswith("token ")
 
 
 @pytest.mark.parametrize(
@@ -62,7 +63,7 @@ def test_the_old_credential_holds_where_the_new_one_fails(
         real = probing.probe
 
         def change_meanwhile(*arguments: Any, **named: Any) -> Any:
-            Cluster.objects.filter(pk=lab.pk).update(revision=99)
+            Cluster.objects.filter(pk=lab.pk).update(version=99)
             return real(*arguments, **named)
 
         monkeypatch.setattr(probing, "probe", change_meanwhile)
@@ -79,7 +80,7 @@ def test_the_old_credential_holds_where_the_new_one_fails(
         "broken": "It was not stored: The check did not come to its end.",
         "nameless": "Whether it leads to the same cluster cannot be told",
     }[fault]
-    page = seen(world, f"/clusters/{lab.pk}")
+    page = seen(world, f"/clusters/{lab.pk}/checks")
     assert says in page
     assert "The one that was there before is still used." in page
     last = AuditEntry.objects.filter(action="cluster.credential").latest("pk")
@@ -118,12 +119,12 @@ def test_a_credential_that_leads_to_another_connected_cluster_is_refused(
     world: World, post: Post, lab: Cluster, server: Access
 ) -> None:
     with answering(Script(groups=GROUPS, uid="two")) as elsewhere:
-        post("/clusters/connect", name="second", **by_token(elsewhere))
+        post("/clusters/new", name="second", **by_token(elsewhere))
     second = Cluster.objects.get(name="second")
     before = Credential.objects.get(cluster=second)
     answer = post(f"/clusters/{second.pk}/credential", **by_token(server, "another"))
     assert answer.status_code == 422
-    assert 'href="#server"' in answer.content.decode()
+    assert 'href="#f-server"' in answer.content.decode()
     assert TWIN in answer.content.decode()
     assert Credential.objects.get(cluster=second).sealed == before.sealed
     assert not Cluster.objects.get(pk=second.pk).connection_check.is_trial
@@ -134,12 +135,12 @@ def test_the_whole_check_refuses_a_twin_that_was_not_known_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     with answering(Script(groups=GROUPS, uid="two")) as elsewhere:
-        post("/clusters/connect", name="second", **by_token(elsewhere))
+        post("/clusters/new", name="second", **by_token(elsewhere))
     second = Cluster.objects.get(name="second")
     before = Credential.objects.get(cluster=second)
-    monkeypatch.setattr(twins, "uid_at", lambda access: "")
+    monkeypatch.setattr(Kubernetes, "uid", lambda kind, access, site: "")
     post(f"/clusters/{second.pk}/credential", **by_token(server, "another"))
-    assert TWIN in seen(world, f"/clusters/{second.pk}")
+    assert TWIN in seen(world, f"/clusters/{second.pk}/checks")
     assert Credential.objects.get(cluster=second).sealed == before.sealed
 
 

@@ -159,9 +159,10 @@ class Client:
         body: Mapping[str, Any],
         *,
         dry_run: bool = False,
+        force: bool = True,
     ) -> Answer:
-        """Server-side apply of what is ours; fields of others stay."""
-        query = {"fieldManager": MANAGER, "force": "true", **_trial(dry_run)}
+        """Server-side apply of what is ours; without ``force``, a field of another is a 409."""
+        query = {"fieldManager": MANAGER, "force": str(force).lower(), **_trial(dry_run)}
         path = resource.path(namespace, name)
         self._await_turn()
         return self.request("PATCH", path, query=query, body=body, content_type=APPLY)

@@ -14,11 +14,13 @@ from typing import Any
 
 from cryptography import x509
 
+from gangline.drivers.checks import State, Step
+
 from . import addresses
 from .client import CONNECT_SECONDS, Answer, Client
 from .identities import moment
 from .kubeconfig import MAKE_ACCOUNT
-from .steps import State, Step, StepName
+from .steps import StepName
 from .tls import trusting
 
 OLDEST, NEWEST = (1, 29), (1, 37)

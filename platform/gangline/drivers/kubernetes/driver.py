@@ -16,6 +16,8 @@ from gangline.drivers.base import (
     NO_FACTS,
     AttemptRef,
     Busy,
+    Kept,
+    KeptObject,
     LogChunk,
     Observation,
     ObservedState,
@@ -35,6 +37,7 @@ from . import (
     check,
     deadlines,
     guidance,
+    kept,
     logs,
     manifests,
     mapping,
@@ -168,6 +171,14 @@ class KubernetesDriver:
             return Unknown(str(why))
         except ODD as error:
             return Unknown(_not_understood(error))
+
+    @deadlines.in_time
+    def apply(self, wanted: KeptObject) -> Kept:
+        return kept.apply(InTime(self.client), wanted)
+
+    @deadlines.in_time
+    def remove(self, wanted: KeptObject) -> Kept:
+        return kept.remove(InTime(self.client), wanted)
 
     def watch(
         self,

@@ -9,7 +9,6 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from cryptography import x509
@@ -19,6 +18,8 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
     load_pem_private_key,
 )
+
+from gangline.drivers.kind import Identity
 
 from .access import Access
 
@@ -33,18 +34,6 @@ class Unfit(ValueError):
     """What is wrong with a certificate, key or token, without any of it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """Who Gangline is on a cluster, as far as it may be shown."""
-
-    kind: str
-    """``token``, ``certificate`` or ``in-cluster``."""
-    name: str = ""
-    """Service account or common name, where it can be read."""
-    fingerprint: str = ""
-    ends_at: datetime | None = None
-
-
 def moment(when: datetime) -> str:
     """``3 May 2027, 14:05 UTC``."""
     when = when.astimezone(UTC)
@@ -54,16 +43,19 @@ def moment(when: datetime) -> str:
 def identity_of(access: Access) -> Identity:
     """What may be shown of an identity that was found fit. Raises Unfit for any other."""
     if access.token_file:
-        return Identity("in-cluster", "the service account of Gangline’s own pod")
+        own = "the service account of Gangline’s own pod"
+        return Identity("in-cluster", own, server=access.server)
     if access.token:
         name, ends_at = _claims(access.token)
-        return Identity("token", name, fingerprint(access.token.encode()), ends_at)
+        mark = fingerprint(access.token.encode())
+        return Identity("token", name, mark, ends_at, access.server)
     leaf = certificates(access.client_certificate)[0]
     return Identity(
         "certificate",
         _common_name(leaf),
         fingerprint(leaf.public_bytes(Encoding.DER)),
         leaf.not_valid_after_utc,
+        access.server,
     )
 
 

@@ -4,7 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gangline.drivers.facts import Capacity, FrameworkOffer
+from gangline.drivers.checks import State, Step
+from gangline.drivers.facts import Capacity, FrameworkOffer, NodeFact
 from gangline.lib.sizes import bytes_in_words
 from gangline.spec.frameworks import FRAMEWORKS
 
@@ -12,7 +13,7 @@ from . import schedulers
 from .kinds import KINDS, MPI_OPERATOR, JobKind
 from .quantities import amount, is_gpu
 from .schedulers.room import is_open
-from .steps import State, Step, StepName
+from .steps import StepName
 
 INSTALL = {
     "training-operator": (
@@ -133,7 +134,12 @@ def storage(classes: Objects) -> tuple[Step, list[dict[str, Any]]]:
 
 def capacity(nodes: Objects) -> Capacity:
     """What ready nodes that take pods can give away. The cluster's own scheduler admits."""
-    usable = [_allocatable(node) for node in nodes if is_open(node)]
+    return capacity_of([node for node in nodes if is_open(node)])
+
+
+def capacity_of(nodes: Objects) -> Capacity:
+    """What these nodes have for pods, whether they take any now or not."""
+    usable = [_allocatable(node) for node in nodes]
     gpus = (amount(one[name]) for one in usable for name in one if is_gpu(name))
     return Capacity(
         admission="theirs",
@@ -171,6 +177,30 @@ def nodes_in_words(nodes: Objects) -> tuple[Step, dict[str, Any]]:
         f" {bytes_in_words(room.memory)}, {words or 'no GPUs'}."
     )
     return Step(StepName.NODES, State.OK, says), detail
+
+
+def node_facts(nodes: Objects) -> tuple[NodeFact, ...]:
+    """Each node with what pods can ask of it."""
+    return tuple(_node_fact(node) for node in nodes if _meta(node).get("name"))
+
+
+def _node_fact(node: Mapping[str, Any]) -> NodeFact:
+    spec, room = node.get("spec") or {}, capacity_of([node])
+    labels = {str(key): str(value) for key, value in (_meta(node).get("labels") or {}).items()}
+    conditions = (node.get("status") or {}).get("conditions") or ()
+    ready = next((str(one.get("status")) for one in conditions if one.get("type") == "Ready"), "")
+    status = {"True": "Ready", "False": "NotReady"}.get(ready, "Unknown")
+    if status == "Ready" and spec.get("unschedulable"):
+        status = "Cordoned"
+    taints = [
+        {key: str(taint.get(key) or "") for key in ("key", "value", "effect")}
+        for taint in spec.get("taints") or ()
+    ]
+    gpu_type = labels.get(PRODUCT, "") if room.gpu_count else ""
+    return NodeFact(
+        str(_meta(node)["name"]), status, labels, taints,
+        room.cpus, room.memory, room.gpu_count, gpu_type[:120],
+    )  # fmt: skip
 
 
 def _largest(usable: Objects) -> dict[str, Any]:

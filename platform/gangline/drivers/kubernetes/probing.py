@@ -13,7 +13,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from gangline.drivers.facts import Capacity, Facts, FrameworkOffer, Health
+from gangline.drivers.checks import State, Step, Tell, tell_nobody
+from gangline.drivers.facts import Capacity, Facts, FrameworkOffer, Health, NodeFact
 
 from . import addresses, connecting, offers, permissions, placing, queues, schedulers
 from .client import Answer, Client, NotUnderstood, Unreachable
@@ -26,7 +27,7 @@ from .resources import (
     STORAGE_CLASSES,
     Resource,
 )
-from .steps import REQUIRED, State, Step, StepName
+from .steps import REQUIRED, StepName
 
 log = logging.getLogger(__name__)
 
@@ -39,12 +40,8 @@ ODD = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, 
 LASTING = (403, 404)
 """Answers that are facts themselves: a right is missing, or there is nothing of the kind. What any
 other refusal would have told is not known, and may well be as it was."""
-NAMES = tuple(StepName)
-"""Every step, in order: a page can show those that are still to come."""
 ANYWHERE = addresses.Reach(addresses.networks("0.0.0.0/0,::/0"))
 ROLES = Resource(permissions.RBAC, "v1", "clusterroles", "ClusterRole", namespaced=False)
-
-Tell = Callable[[Step], None]
 
 
 class _Stop(Exception):
@@ -55,7 +52,7 @@ def probe(
     client: Client,
     *,
     scheduler: str = "",
-    tell: Tell = lambda step: None,
+    tell: Tell = tell_nobody,
     ask_rights: bool = False,
 ) -> Health:
     """Look at everything; ``tell`` is called with each step as soon as it is known.
@@ -106,6 +103,7 @@ class _Look:
         self.offers: tuple[FrameworkOffer, ...] = ()
         self.detail: dict[str, Any] = {}
         self.capacity: Capacity | None = None
+        self.nodes: Sequence[NodeFact] | None = None
         self.is_login_refused = self.are_rights_known = False
 
     def tell(self, step: Step) -> None:
@@ -148,7 +146,9 @@ class _Look:
         if self.is_complete:
             facts = Facts(f"Kubernetes {self.version}", self.offers, (), self.detail)
         why = f"Failed in the check: {', '.join(s.name for s in failed)}." if failed else ""
-        return Health(True, why, facts, self.capacity, are_rights_known=self.are_rights_known)
+        return Health(
+            True, why, facts, self.capacity, self.nodes, are_rights_known=self.are_rights_known
+        )
 
     def _certificate(self, connection: socket.socket) -> None:
         self.tell(connecting.certificate(self.client, connection))
@@ -225,7 +225,7 @@ class _Look:
 
     def _nodes(self) -> None:
         nodes = _listed(self.client, NODES, self.until)
-        self.capacity = offers.capacity(nodes)
+        self.capacity, self.nodes = offers.capacity(nodes), offers.node_facts(nodes)
         step, about = offers.nodes_in_words(nodes)
         self.detail["nodes"] = {**about, "labels": placing.labels_of(nodes)}
         self.detail["suggestions"] = placing.suggestions(nodes)

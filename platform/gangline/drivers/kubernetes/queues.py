@@ -3,6 +3,7 @@
 Administrators make them; Gangline puts trainings into them and reads why they wait.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,6 +13,8 @@ from gangline.spec.problems import Problem, Role
 
 from .schedulers import ADAPTERS, SchedulerAdapter
 
+MANAGED = re.compile(r"gl-[0-9a-f]{8}-p[0-9]+")
+"""Names of the queues that Gangline keeps itself: named only once they are there."""
 MOST = 1_000
 """Of more queues none is kept, and any name is taken on trust."""
 SHOWN = 8
@@ -61,7 +64,7 @@ def problems(
 ) -> Iterator[Problem]:
     """The same of a submission. A scheduler without queues does with any name of one."""
     adapter = ADAPTERS.get(scheduler)
-    if adapter is None or adapter.queues is None:
+    if adapter is None or adapter.queues is None or MANAGED.fullmatch(submission.queue):
         return
     if why := problem(facts, scheduler, submission.queue, namespace):
         message = f"cannot be used yet: {why.rstrip('.')}"

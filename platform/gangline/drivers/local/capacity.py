@@ -2,9 +2,12 @@
 
 import math
 import os
+import platform
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
+
+from gangline.drivers.facts import Capacity, NodeFact
 
 T = TypeVar("T")
 KEPT_BACK = 2**30
@@ -38,6 +41,15 @@ def gpus() -> tuple[str, ...]:
         return ()
     finally:
         pynvml.nvmlShutdown()
+
+
+def node(room: Capacity) -> NodeFact:
+    """This machine as the one node of its cluster."""
+    labels = {"kubernetes.io/hostname": platform.node(), "kubernetes.io/arch": platform.machine()}
+    return NodeFact(
+        platform.node() or "this-machine", "Ready", labels,
+        cpu=room.cpus, memory=room.memory, gpus=len(room.gpus),
+    )  # fmt: skip
 
 
 def _quotas() -> list[int]:

@@ -1,0 +1,238 @@
+"""How the API writes and reads clusters, node pools and nodes."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from pydantic import ValidationError
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gangline.api.paging import BadQuery
+from gangline.db.clock import db_now
+from gangline.drivers.checks import State
+from gangline.drivers.kind import Settings
+from gangline.drivers.registry import DRIVERS
+from gangline.lib.problems import Refused, of_model, under
+from gangline.resources.api import ExtraRoute, IdField, ResourceSerializer, ResourceViewSet
+from gangline.resources.registry import get
+
+from .connections import site
+from .models import Cluster, Node, NodePool
+from .selectors import health_of
+
+STATES = {
+    "Waiting to connect": "WaitingToConnect",
+    "Connected": "Connected",
+    "Not connected": "Disconnected",
+    "Not reachable": "Disconnected",
+    "Missing permission": "MissingPrerequisites",
+    "Not followed": "ServiceIssues",
+    "News is late": "ServiceIssues",
+}
+CONDITIONS = {State.OK: "True", State.WARNING: "True", State.FAILED: "False"}
+
+
+def _any_of(name: str) -> dict[str, Any]:
+    """What the kinds declare, each with its own fields: the whitelist of a body."""
+    models = [getattr(kind, name) for kind in DRIVERS.values() if getattr(kind, name)]
+    return {"oneOf": [model.model_json_schema(by_alias=True) for model in models]}
+
+
+@extend_schema_field(_any_of("connection"))
+class ConnectionField(serializers.DictField):
+    """Settings as the kind of the cluster declares them."""
+
+
+@extend_schema_field(_any_of("credential"))
+class CredentialField(serializers.DictField):
+    """How to sign in, as the kind of the cluster declares it. Never given back."""
+
+
+class ClusterSerializer(ResourceSerializer):
+    uuid = serializers.UUIDField(source="id", read_only=True)
+    tenant_id = serializers.SerializerMethodField(method_name="get_tenant_id")
+    version = serializers.CharField(required=False, write_only=True, max_length=63)
+    """Clients of Run:ai send it: the version is what the cluster itself tells."""
+    connection = ConnectionField(source="config", required=False)
+    credential = CredentialField(required=False, write_only=True)
+
+    class Meta:
+        model = Cluster
+        fields = (
+            "uuid", "tenant_id", "name", "description", "kind", "domain", "version",
+            "when_unreachable", "connection", "credential", "created_at", "updated_at",
+        )  # fmt: skip
+        fixed = ("kind",)
+
+    def get_tenant_id(self, obj: Cluster) -> int:
+        return 1
+
+    def to_representation(self, obj: Cluster) -> dict[str, Any]:
+        found: dict[str, Any] = super().to_representation(obj)
+        found |= {
+            "version": obj.facts.get("version", ""),
+            "lastLiveness": obj.last_ok_at,
+            "deletedAt": None,
+        }
+        if self.context.get("verbosity") != "metadata":
+            found["status"] = _status(obj)
+        return found
+
+    def parts(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The credential as an access that was judged; settings by their whitelist."""
+        values: dict[str, Any] = data  # type: ignore[assignment]
+        values.pop("version", None)
+        given = values.pop("credential", None)
+        kind = DRIVERS.get(str(values.get("kind") or getattr(self.instance, "kind", "kubernetes")))
+        if kind is None:
+            return {}
+        if "config" in values:
+            _read(kind.connection, "connection", values["config"])
+        if given is None or kind.credential is None:
+            return {}
+        found = kind.admit(_read(kind.credential, "credential", given), site(), db_now())
+        if found.problems:
+            raise Refused(list(under("credential", list(found.problems))))
+        return {"access": found.access, "uid": kind.uid(found.access, site())}
+
+
+def _read(model: type[Settings], path: str, given: Mapping[str, Any]) -> Settings:
+    try:
+        return model.model_validate(given, by_alias=True, by_name=False)
+    except ValidationError as error:
+        raise Refused(list(under(path, of_model(error)))) from None
+
+
+def _status(cluster: Cluster) -> dict[str, Any]:
+    health = health_of(cluster)
+    row: Any = getattr(cluster, "connection_check", None)
+    steps = row.steps if row is not None and not row.is_trial else ()
+    frameworks = cluster.facts.get("frameworks", ())
+    return {
+        "state": STATES.get(health.word, "Unknown"),
+        "reason": health.reason,
+        "conditions": [
+            {
+                "type": step["name"],
+                "status": CONDITIONS.get(State(step["state"]), "Unknown"),
+                "reason": str(step["state"]).capitalize(),
+                "message": step["sentence"],
+                "lastTransitionTime": row.ended_at or row.started_at,
+            }
+            for step in steps
+        ],
+        "platform": {"kubeVersion": cluster.facts.get("version", "")},
+        "dependencies": {
+            "required": {},
+            "optional": {
+                one["framework"]: {"available": one["available"], "reason": one.get("reason", "")}
+                for one in frameworks
+            },
+        },
+    }
+
+
+class ClusterViewSet(ResourceViewSet):
+    extra_routes = (
+        ExtraRoute("{id}/nodes", {"get": "nodes"}),
+        ExtraRoute("{id}/nodes/count", {"get": "node_count"}),
+    )
+    extra_parameters: ClassVar[frozenset[str]] = frozenset(
+        {"verbosity", "includeRequestedForDelete"}
+    )
+
+    def get_serializer_context(self) -> dict[str, Any]:
+        verbosity = self.request.query_params.get("verbosity", "full")
+        if verbosity not in ("full", "metadata"):
+            raise BadQuery("verbosity must be full or metadata.")
+        return {**super().get_serializer_context(), "verbosity": verbosity}
+
+    @extend_schema(operation_id="listClusterNodes", responses={200: OpenApiTypes.OBJECT})
+    def nodes(self, request: Request, pk: Any) -> Response:
+        """The nodes of one cluster."""
+        return self._nodes(pk).list(request)
+
+    @extend_schema(
+        operation_id="countClusterNodes", responses={200: {"$ref": "#/components/schemas/Count"}}
+    )
+    def node_count(self, request: Request, pk: Any) -> Response:
+        """How many they are."""
+        return self._nodes(pk).count(request)
+
+    def _nodes(self, pk: Any) -> "NodeViewSet":
+        return NodeViewSet(
+            resource=get("node"), request=self.request, format_kwarg=None, cluster=self.object(pk)
+        )
+
+    def destroy(self, request: Request, pk: Any, **kwargs: Any) -> Response:
+        """``force=true``: with everything that is on it."""
+        if request.query_params.get("force", "").lower() != "true":
+            return super().destroy(request, pk, **kwargs)
+        self.resource.forget(self.object(pk), actor=self.actor)  # type: ignore[attr-defined]
+        return Response({"message": "Deleted."}, status=202)
+
+
+class NodePoolSerializer(ResourceSerializer):
+    id = IdField(read_only=True)
+    tenant_id = serializers.SerializerMethodField(method_name="get_tenant_id")
+    cluster_id = serializers.UUIDField()
+    cluster_name = serializers.CharField(source="cluster.name", read_only=True)
+    created_by = serializers.SerializerMethodField(method_name="get_created_by")
+    updated_by = serializers.SerializerMethodField(method_name="get_updated_by")
+    phase = serializers.SerializerMethodField()
+
+    class Meta:
+        model = NodePool
+        fields = (
+            "id", "tenant_id", "name", "description", "label_key", "label_value", "cluster_id",
+            "cluster_name", "is_default", "phase", "created_at", "created_by", "updated_at",
+            "updated_by",
+        )  # fmt: skip
+        read_only_fields = ("is_default",)
+        fixed = ("cluster_id", "name")
+
+    def get_tenant_id(self, obj: NodePool) -> int:
+        return 1
+
+    def get_created_by(self, obj: NodePool) -> str:
+        return str(obj.created_by or "")
+
+    def get_updated_by(self, obj: NodePool) -> str:
+        return str(obj.updated_by or "")
+
+    def get_phase(self, obj: NodePool) -> str:
+        return "Ready" if getattr(obj, "node_count", 0) else "Empty"
+
+
+class NodeSerializer(ResourceSerializer):
+    cluster_uuid = serializers.UUIDField(source="cluster_id", read_only=True)
+    node_pool = serializers.CharField(source="pool.name", read_only=True, default="")
+
+    class Meta:
+        model = Node
+        fields = ("name", "cluster_uuid", "status", "node_pool", "taints", "labels")
+
+    def to_representation(self, obj: Node) -> dict[str, Any]:
+        found: dict[str, Any] = super().to_representation(obj)
+        found["status"] = "NotReady" if obj.status == "Cordoned" else obj.status
+        return found | {
+            "conditions": [],
+            "gpuInfo": {"gpuType": obj.gpu_type, "gpuCount": obj.gpus},
+            "cpu": obj.cpu,
+            "memory": obj.memory,
+            "createdAt": obj.created_at,
+            "updatedAt": obj.seen_at,
+        }
+
+
+class NodeViewSet(ResourceViewSet):
+    cluster: Cluster | None = None
+    """Whose nodes these are; None: all that the caller sees."""
+
+    def base_rows(self) -> QuerySet[Any]:
+        rows = super().base_rows()
+        return rows if self.cluster is None else rows.filter(cluster=self.cluster)

@@ -1,0 +1,10 @@
+"""Every engine that Gangline knows: one line each."""
+
+from .kind import ClusterKind
+from .kubernetes.kind import KUBERNETES
+from .local.kind import LOCAL
+
+DRIVERS: dict[str, ClusterKind] = {
+    LOCAL.key: LOCAL,
+    KUBERNETES.key: KUBERNETES,
+}
