@@ -100,7 +100,7 @@ def test_the_first_day_of_everyone(fresh: Product) -> None:
 def invited(fresh: Product, page: Page, name: str, role: str, place: str) -> Page:
     """Somebody whom the administrator invites, in a window of their own, signed in by the link."""
     step(page, "Invite people")
-    page.get_by_label("Username").fill(name)
+    page.get_by_label("User name").fill(name)
     page.get_by_label("Role").select_option(label=role)
     page.get_by_label("Where").select_option(label=place)
     create(page, "user")
