@@ -24,6 +24,15 @@ from tests.support.servers import BROWSER_FLAGS
 ROOT = Path(__file__).resolve().parent.parent
 RUNTIMES = ROOT / "var" / "runtimes"
 LONG = "averylongworkloadnamewithoutanyhyphenatallinitxyz01"
+LISTS = (
+    "templates", "policies", "clusters", "node-pools", "nodes", "departments", "projects",
+    "users", "groups", "roles", "access-rules", "service-accounts", "settings", "settings/audit",
+)  # fmt: skip
+FORMS = {
+    "project-form": "/projects/new",
+    "invite": "/users/new",
+    "access-check": "/access-check",
+}
 TRAINS = (
     'python3 -uc "import itertools, os, time; '
     "[print(f'epoch {n:3d}  loss {0.93 ** n:.4f}  rank {os.environ.get(\\\"RANK\\\")}') "
@@ -217,9 +226,18 @@ def _workloads(product: Product, camera: Camera) -> None:
 def _places(product: Product, camera: Camera) -> None:
     """Templates, policies, clusters, settings, and pages that are not there."""
     page = product.window(user=ADMINISTRATOR)
-    for name in ("templates", "policies", "clusters"):
+    page.goto("/")
+    camera.take(page, "home-administrator")
+    for name in LISTS:
         page.goto(f"/{name}")
+        camera.take(page, name.replace("settings/", ""))
+    for name, path in FORMS.items():
+        page.goto(path)
         camera.take(page, name)
+    page.goto("/projects")
+    page.get_by_role("link", name="vision", exact=True).click()
+    expect(page.get_by_test_id("quota")).to_be_visible()
+    camera.take(page, "project")
     page.goto("/clusters")
     page.get_by_role("link", name="this-machine").click()
     expect(page.get_by_test_id("page-cluster")).to_be_visible()

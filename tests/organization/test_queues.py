@@ -20,7 +20,7 @@ CAPACITY = {"admission": "cluster", "cpus": 64.0, "memory": 2**38, "gpu_count": 
 @pytest.fixture
 def department() -> Department:
     found(name="Test")
-    cluster = make("cluster", name="lab", kind="kubernetes")
+    cluster = make("cluster", actor=None, name="lab", kind="kubernetes")
     facts = {"detail": {"schedulers": [{"name": "volcano", "used": True}]}}
     Cluster.objects.filter(pk=cluster.pk).update(facts=facts, capacity=CAPACITY)
     cluster.refresh_from_db()

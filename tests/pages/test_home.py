@@ -165,4 +165,4 @@ def test_what_an_administrator_sets_up_is_done_by_people_alone(world: World) -> 
     save(actor=actor, scope=world.vision.scope, text="defaults: {}\n")
     found = steps(admin, "set-up")
     assert found == dict.fromkeys(found, True) | {"Connect a cluster": False}
-    assert "Create team-a" in admin.get("/").content.decode()
+    assert "Create project team-a" in admin.get("/").content.decode()

@@ -100,7 +100,7 @@ def set_up(user: User) -> list[Step]:
     if is_hidden or not is_administrator(user):
         return []
     done = {
-        ("Connect a cluster", "cluster-connect"): Cluster.objects.exclude(credential=None),
+        ("Connect a cluster", "cluster-create"): Cluster.objects.exclude(credential=None),
         ("Make a project", "project-create"): Project.objects.exclude(created_by=None),
         ("Invite people", "user-create"): User.objects.exclude(created_by=None),
         ("Set a policy", "policy-list"): Policy.objects.exclude(updated_by=None),

@@ -5,25 +5,25 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, F, QuerySet, Sum
+from django.db.models import Count, F, QuerySet
 from django.db.models.lookups import In
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
+from django.utils.text import capfirst
 
 from gangline.access.grants import holds
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.audit.models import AuditEntry
 from gangline.clusters.models import Cluster
-from gangline.clusters.selectors import Health, health_of, visible_clusters
+from gangline.clusters.panels import in_use
+from gangline.clusters.selectors import Health, health_of
 from gangline.db.expressions import Unindexed
-from gangline.lib.sizes import bytes_in_words
 from gangline.organization import quotas, usage
 from gangline.organization.models import Project
 from gangline.organization.panels import bar, in_words
 from gangline.resources.registry import get
-from gangline.spec.words import plain_number
 from gangline.tables import counts
 from gangline.web import components
 from workloads.models import Workload
@@ -127,16 +127,8 @@ def project_lines(user: User) -> list[Line]:
 
 def cluster_rows(user: User) -> list[Cluster]:
     """The clusters that the person may look into, with what running workloads use of each."""
-    running = Workload.objects.filter(deleted_at=None, status__in=statuses_of("running"))
-    sums = {name: Sum(name) for name in ("cpus", "memory", "gpus")}
-    used = {row.pop("cluster"): row for row in running.values("cluster").annotate(**sums)}
-    rows = list(
-        visible_clusters(user).filter(holds(user, Permission.CLUSTER_VIEW)).order_by("name")
-    )
-    for row in rows:
-        for name, value in used.get(row.pk, {}).items():
-            setattr(row, f"used_{name}", value)
-    return rows
+    rows: QuerySet[Cluster] = get("cluster").rows(user)
+    return list(rows.filter(holds(user, Permission.CLUSTER_VIEW)).order_by("name"))
 
 
 def cluster_lines(rows: Iterable[Cluster]) -> list[Line]:
@@ -165,7 +157,13 @@ def latest_changes(user: User) -> list[Change]:
     """What people changed last; who signed in stands in the log alone."""
     log = get("audit")
     entries = log.visible(user).exclude(action__startswith="session.").order_by("-at", "-pk")
-    return [Change(one, log.name_of(one), log.url(one)) for one in entries[:MOST]]
+    return [Change(one, _change(one), log.url(one)) for one in entries[:MOST]]
+
+
+def _change(entry: AuditEntry) -> str:
+    """``Create project team-a``."""
+    kind, _, verb = entry.action.replace("_", " ").partition(".")
+    return " ".join(filter(None, (capfirst(verb), kind, entry.object_name)))
 
 
 _PILLS = ("running", "waiting", "attention")
@@ -185,30 +183,15 @@ def _listed(label: str, count: int, tone: str = "", **filters: Any) -> Tile:
 def _in_use(rows: list[Cluster], url: str) -> Tile:
     """GPUs where there are some, else CPU cores."""
     name = "gpus" if any(row.gpu_count for row in rows) else "cpus"
-    uses = [_use(row, name) for row in rows]
-    words = _of(name, sum(used for used, _ in uses), sum(total for _, total in uses))
-    return Tile(f"{_WORDS[name]} in use", words, url)
-
-
-def _use(row: Cluster, name: str) -> tuple[float, float]:
-    """What running workloads use of a cluster, and what it has."""
-    total = row.gpu_count if name == "gpus" else row.capacity.get(name)
-    return float(getattr(row, f"used_{name}", None) or 0), float(total or 0)
-
-
-def _of(name: str, used: float, total: float) -> str:
-    if name == "memory":
-        return f"{bytes_in_words(int(used))} of {bytes_in_words(int(total))}"
-    return f"{plain_number(round(used, 2))} of {plain_number(round(total, 2))}"
+    return Tile(f"{_WORDS[name]} in use", in_use(name, rows).words, url)
 
 
 def _cluster_bars(row: Cluster) -> Iterable[Bar]:
     for name, label in _WORDS.items():
-        used, total = _use(row, name)
-        if total:
-            words = _of(name, used, total)
-            drawn = components.progress(min(used, total), total, f"{label} of {row.name}: {words}")
-            yield Bar(label, words, drawn)
+        use = in_use(name, [row])
+        if use.total:
+            bar_label = f"{label} of {row.name}: {use.words}"
+            yield Bar(label, use.words, components.progress(use.used, use.total, bar_label))
 
 
 def _quota_bars(project: Project, held: usage.Held) -> tuple[Bar, ...]:

@@ -1,5 +1,6 @@
 """What the pages of clusters, pools and nodes show beside their facts."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,23 +62,41 @@ class Look:
     shape: str
 
 
-def meter(cluster: Cluster, resource: str) -> SafeString | str:
-    """How much of a resource workloads of Gangline use here, as a bar with its words.
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How much of a resource of a cluster workloads of Gangline use."""
 
-    What they do not use is not called free: others may use it.
+    used: float
+    total: float
+    words: str
+
+
+def in_use(resource: str, clusters: Iterable[Cluster]) -> Use:
+    """Of all of ``clusters`` together."""
+    used = total = 0.0
+    for cluster in clusters:
+        has = cluster.gpu_count if resource == "gpus" else cluster.capacity.get(resource)
+        of_this = float(has or 0)
+        total += of_this
+        used += min(float(getattr(cluster, f"used_{resource}", None) or 0), of_this)
+    if resource == "memory":
+        return Use(used, total, f"{formats.size(int(used))} of {formats.size(int(total))}")
+    return Use(used, total, f"{used:g} of {total:g}")
+
+
+def meter(cluster: Cluster, resource: str) -> SafeString | str:
+    """How much of a resource is in use here, as a bar with its words.
+
+    What workloads do not use is not called free: others may use it.
     """
     if not cluster.capacity:
         return formats.NOTHING
-    total = float(cluster.gpu_count if resource == "gpus" else cluster.capacity.get(resource) or 0)
-    if not total:
+    use = in_use(resource, [cluster])
+    if not use.total:
         return "none"
-    used = min(float(getattr(cluster, f"used_{resource}", None) or 0), total)
-    if resource == "memory":
-        words = f"{formats.size(int(used))} of {formats.size(int(total))}"
-    else:
-        words = f"{used:g} of {total:g}"
-    bar = components.progress(used, total, f"Used by workloads here: {words}")
-    return format_html('<span class="meter"><span class="num">{}</span>{}</span>', words, bar)
+    label = f"Used by workloads here: {use.words}"
+    bar = components.progress(use.used, use.total, label)
+    return format_html('<span class="meter"><span class="num">{}</span>{}</span>', use.words, bar)
 
 
 def node_status(row: Node) -> SafeString:

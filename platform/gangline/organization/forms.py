@@ -156,9 +156,11 @@ class ProjectForm(UnitForm):
         field: Any = self.fields["department"]
         field.queryset = departments
         field.label_from_instance = lambda row: f"{row.name} on {row.cluster.name}"
-        self.lacks_department = not self.is_edit and not departments.exists()
-        if not self.is_edit and departments.count() == 1:
-            self.initial.setdefault("department", departments.get().pk)
+        self.cluster_id = str(self.initial.get("cluster") or "")
+        here = [one for one in departments if self.cluster_id in ("", str(one.cluster_id))]
+        self.lacks_department = not self.is_edit and not here
+        if not self.is_edit and here and (self.cluster_id or len(here) == 1):
+            self.initial.setdefault("department", here[0].pk)
         super().prepare()
         above = self.above()
         if isinstance(above, Department) and not scheduler_of(above.cluster):

@@ -54,6 +54,16 @@ UNLIMITED = Decimal(10**9)
 """Where the order puts what has no quota."""
 
 
+def _new_project(above: str) -> Action:
+    """A button of a department or a cluster that leads to the form of a project in it."""
+    return Action(
+        label="New project",
+        icon="plus",
+        url=lambda row: f"{reverse('project-create')}?{above}={row.pk}",
+        permission=Permission.PROJECT_CREATE,
+    )
+
+
 class Units(Resource[M]):
     """What departments and projects share: quotas as parts, members, the cluster's queue."""
 
@@ -102,14 +112,7 @@ class Departments(Units[Department]):
     related = ("scope__parent__parent", "cluster", "created_by", "updated_by")
     facts = ("cluster",)
     can_copy = True
-    actions = (
-        Action(
-            label="New project",
-            icon="plus",
-            url=lambda row: f"{reverse('project-create')}?department={row.pk}",
-            permission=Permission.PROJECT_CREATE,
-        ),
-    )
+    actions = (_new_project("department"),)
     table = table(
         "departments",
         name_column("department", "Department"),
@@ -210,6 +213,7 @@ class Projects(Units[Project]):
 
 register(Departments())
 register(Projects())
+get("cluster").actions = (_new_project("cluster"), *get("cluster").actions)
 
 
 def _departments_of(cluster: Any) -> Uses:

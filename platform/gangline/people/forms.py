@@ -57,6 +57,11 @@ class UserForm(ResourceForm):
         Group.objects.none(), required=False, widget=forms.CheckboxSelectMultiple
     )
 
+    sections = (
+        ("", ("username", "full_name", "email")),
+        ("First role", ("role", "scope")),
+    )
+
     class Meta:
         model = User
         fields = ("username", "full_name", "email")

@@ -20,9 +20,9 @@ Try Gangline on it:
   1  In another terminal, where it stays:  GANGLINE_CLUSTER_ADDRESSES=127.0.0.0/8 make run
   2  Open the administrator's link, then Clusters → Connect a cluster. Name it lab; the file is
      {kubeconfig}
-  3  .venv/bin/gangline-manage project speech --cluster lab --researcher researcher
-  4  .venv/bin/gangline-manage sign-in-link researcher
-  5  Open the link that it prints, then New workload: cluster lab, any image, any command.
+  3  On its page New project: make a department, then project speech; on the page of the
+     project add the member researcher.
+  4  Open the researcher's link, then New workload: cluster lab, any image, any command.
      Its pods run until you stop it, or end by themselves with the environment variables
      BED_EXIT_CODE=0 and BED_RUN_FOR=30s."""
 
