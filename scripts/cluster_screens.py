@@ -26,10 +26,10 @@ def take(product: Product, camera: Camera) -> None:
     page = product.window(user=ADMINISTRATOR)
     with running(product.site.folder.parent / "bed-2") as bed:
         page.goto("/clusters/new")
-        page.locator("#name").fill("zurich")
-        page.locator("#kubeconfig").fill(bed.kubeconfig("gangline"))
+        page.locator("#f-name").fill("zurich")
+        page.locator("#f-kubeconfig").fill(bed.kubeconfig("gangline"))
         page.get_by_role("button", name="Connect").click()
-        expect(page.locator("#cluster-body[data-checking=no]")).to_be_visible(timeout=40_000)
+        expect(page.locator("#check[data-checking=no]")).to_be_visible(timeout=40_000)
         address = page.url
         with left_over(bed, product.site.installation_id()):
             _settings_of_a_cluster(product, camera, page, address)
@@ -44,9 +44,9 @@ def _settings_of_a_cluster(product: Product, camera: Camera, page: Page, address
     camera.take(page, "cluster-settings")
     other = product.window(user=ADMINISTRATOR)
     other.goto(f"{address}/settings")
-    other.locator("#prefix").fill("lab")
+    other.locator("#f-namespace_prefix").fill("lab")
     other.get_by_role("button", name="Save").click()
-    page.locator("#gpu").fill("amd.com/gpu")
+    page.locator("#f-gpu_resource").fill("amd.com/gpu")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_text("Somebody was faster")).to_be_visible()
     camera.take(page, "cluster-settings-overtaken")
@@ -56,15 +56,15 @@ def _credential_of_a_cluster(camera: Camera, page: Page, address: str) -> None:
     page.goto(f"{address}/credential")
     camera.take(page, "cluster-credential")
     page.locator("#way-token").check()
-    page.locator("#server").fill("https://127.0.0.1:9")
-    page.locator("#token").fill("not-used-anywhere")
+    page.locator("#f-server").fill("https://127.0.0.1:9")
+    page.locator("#f-token").fill("not-used-anywhere")
     page.get_by_role("button", name="Replace the credential").click()
     failed = page.locator("[data-step=Credential][data-state=failed]")
     expect(failed).to_be_visible(timeout=40_000)
     page.reload()
     camera.take(page, "cluster-credential-refused")
     page.get_by_role("button", name="Check again").click()
-    expect(page.locator("#cluster-body[data-checking=no]")).to_be_visible(timeout=40_000)
+    expect(page.locator("#check[data-checking=no]")).to_be_visible(timeout=40_000)
 
 
 def _left_on_a_cluster(camera: Camera, page: Page, address: str) -> None:

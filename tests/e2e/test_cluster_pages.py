@@ -29,10 +29,10 @@ pytestmark = pytest.mark.usefixtures("loopback_admitted")
 def test_an_administrator_looks_after_a_cluster(open_page: Opener, bed: Bed) -> None:
     page = patient(open_page(ADMIN))
     page.goto("/clusters/new")
-    page.locator("#name").fill("lab")
-    page.locator("#kubeconfig").fill(bed.kubeconfig("gangline"))
+    page.locator("#f-name").fill("lab")
+    page.locator("#f-kubeconfig").fill(bed.kubeconfig("gangline"))
     page.get_by_role("button", name="Connect").click()
-    expect(page.locator("#cluster-body[data-checking=no]")).to_be_visible(timeout=60_000)
+    expect(page.locator("#check[data-checking=no]")).to_be_visible(timeout=60_000)
     lab = Cluster.objects.get(name="lab")
     settings_of_two(open_page, page, lab)
     a_credential_that_fails(page, lab)
@@ -78,15 +78,15 @@ def settings_of_two(open_page: Opener, page: Page, lab: Cluster) -> None:
         assert not one.evaluate("document.documentElement.scrollWidth > innerWidth")
     assert violations(page) == []
     expect(page.get_by_role("radio", name="Kueue")).to_be_disabled()
-    page.locator("#name").fill("zurich")
-    page.locator("#name").press("Enter")
+    page.locator("#f-name").fill("zurich")
+    page.locator("#f-name").press("Enter")
     expect(page.get_by_text("Changed: Name.")).to_be_visible()
-    other.locator("#gpu").fill("amd.com/gpu")
+    other.locator("#f-gpu_resource").fill("amd.com/gpu")
     other.get_by_role("button", name="Save").click()
     expect(other.get_by_text("Somebody was faster")).to_be_visible()
-    assert other.locator("#gpu").input_value() == "amd.com/gpu"
+    assert other.locator("#f-gpu_resource").input_value() == "amd.com/gpu"
     assert violations(other) == []
-    assert other.locator("#name").input_value() == "zurich", "left alone, it follows"
+    assert other.locator("#f-name").input_value() == "zurich", "left alone, it follows"
     other.get_by_role("button", name="Save mine").click()
     expect(other.get_by_text("Changed: GPU resource.")).to_be_visible()
     lab.refresh_from_db()
@@ -98,8 +98,8 @@ def a_credential_that_fails(page: Page, lab: Cluster) -> None:
     page.goto(f"/clusters/{lab.pk}")
     page.get_by_role("link", name="Replace the credential").click()
     page.locator("#way-token").check()
-    page.locator("#server").fill("https://127.0.0.1:9")
-    page.locator("#token").fill("not-it")
+    page.locator("#f-server").fill("https://127.0.0.1:9")
+    page.locator("#f-token").fill("not-it")
     page.get_by_role("button", name="Replace the credential").click()
     failed = page.locator("[data-step=Credential][data-state=failed]")
     expect(failed).to_contain_text("The one that was there before is still used.", timeout=60_000)
