@@ -12,7 +12,7 @@ from tests.beds.kubernetes import building
 from tests.beds.kubernetes.bed import Bed, running
 from tests.beds.kubernetes.objects import SERVICE_ACCOUNTS
 from tests.support.certificates import kubeconfig
-from tests.support.lab import CLUSTER, PATIENCE, Lab, connect, make_project, replica_of
+from tests.support.lab import CLUSTER, PATIENCE, Lab, checked, connect, make_project, replica_of
 from tests.support.product import ADMINISTRATOR, Product
 from tests.support.training_form import CREATED, Typed, choose_where, fill, press, submit
 
@@ -61,7 +61,7 @@ def take(product: Product, camera: Camera) -> None:
         page = product.window(user=ADMINISTRATOR)
         _without_rights(page, camera, bed)
         connect(page, bed, prefix=lab.prefix)
-        page.reload()  # without the message
+        page.get_by_role("link", name="Overview").click()
         camera.take(page, "cluster-kubernetes")
         make_project(product)
         page = lab.window()
@@ -96,13 +96,13 @@ def _without_rights(page: Page, camera: Camera, bed: Bed) -> None:
         page.locator("#f-authority").fill(bed.restricted.certificate_authority)
         page.locator("#f-token").fill(token)
         page.get_by_role("button", name="Connect").click()
-        expect(page.locator("#check[data-checking=no]")).to_be_visible(timeout=PATIENCE)
+        checked(page, timeout=PATIENCE)
         page.reload()
         camera.take(page, "cluster-lacks-rights")
-        page.get_by_role("link", name="Remove").click()
-        page.get_by_label("Name of the cluster").fill("newly-installed")
-        page.get_by_role("button", name="Remove the cluster").click()
-        expect(page.get_by_test_id("page-clusters")).to_be_visible()
+        page.get_by_role("link", name="Delete").click()
+        page.get_by_label("Type newly-installed to confirm").fill("newly-installed")
+        page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+        page.wait_for_url("**/clusters")
 
 
 def _the_form(page: Page, camera: Camera) -> None:
