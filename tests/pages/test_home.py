@@ -115,6 +115,7 @@ def test_looking_around_is_done_by_the_sample_in_the_form_alone(
     assert steps(filler.client, "first-steps") == undone, "another draft says nothing about it"
     assert filler.client.post(f"/templates/{sample.pk}/run").status_code == 303
     assert not any(steps(filler.client, "first-steps").values()), "one click shows no form"
+    assert len(steps(filler.client, "first-steps")) == 2
     other = Filler(world)
     shown = other.get("setup", template=str(sample.pk)).page
     assert other.post("setup", {"workload.name": "look"}, page=shown).status == 303
