@@ -57,7 +57,8 @@ def entries(world: World) -> dict[str, AuditEntry]:
 
 
 def listed(client: Client, **query: str) -> list[str]:
-    text = b"".join(client.get("/settings/audit.csv", query).streaming_content).decode("utf-8-sig")
+    answer: Any = client.get("/settings/audit.csv", query)
+    text = b"".join(answer.streaming_content).decode("utf-8-sig")
     return [row["Object"] for row in csv.DictReader(io.StringIO(text))]
 
 

@@ -6,7 +6,6 @@ import pytest
 
 from gangline.clusters import objects
 from gangline.clusters.models import Cluster, ClusterObject, ObjectState
-from gangline.clusters.services import create_cluster
 from gangline.organization import queues
 from gangline.organization.models import Department, Project
 from gangline.resources.registry import get
@@ -21,7 +20,7 @@ CAPACITY = {"admission": "cluster", "cpus": 64.0, "memory": 2**38, "gpu_count": 
 @pytest.fixture
 def department() -> Department:
     found(name="Test")
-    cluster = create_cluster(actor=None, name="lab", kind="kubernetes")
+    cluster = make("cluster", actor=None, name="lab", kind="kubernetes")
     facts = {"detail": {"schedulers": [{"name": "volcano", "used": True}]}}
     Cluster.objects.filter(pk=cluster.pk).update(facts=facts, capacity=CAPACITY)
     cluster.refresh_from_db()

@@ -282,7 +282,7 @@ SAMPLES: dict[str, Sample] = {
             "resources": [{"gpu": {"deserved": 2}}],
         },
         edit={"quotas.0.gpus": "3.5"},
-        body_edit={"description": "other words"},
+        body_edit={"resources": [{"gpu": {"deserved": 3.5}}]},
         bad=(
             ("name", "Bad Name"),
             ("name", ""),

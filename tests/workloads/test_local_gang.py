@@ -13,7 +13,8 @@ from gangline.clusters.connections import driver_for, host_id
 from gangline.clusters.models import Cluster
 from gangline.drivers.local import capacity
 from gangline.organization.models import Project
-from gangline.resources.services import make
+from gangline.resources.registry import get
+from gangline.resources.services import make, update
 from gangline.scopes.services import found
 from tests.support.engine import current_attempt, new_workload
 from tests.support.local_cluster import processes_of
@@ -63,9 +64,11 @@ def start(project: Project) -> Iterator[Start]:
         finally:
             database_connections.close_all()
 
-    def submit(name: str, command: str, *, workers: int = 3, **columns: object) -> Workload:
+    def submit(
+        name: str, command: str, *, workers: int = 3, where: str = "vision", **columns: object
+    ) -> Workload:
         values = {"image": "local://system", "command": command}
-        row = Project.objects.select_related("cluster").get(pk=project.pk)
+        row = Project.objects.select_related("cluster").get(name=where)
         made.append(
             new_workload(
                 name=name, project=row, owner=owner, values=values, workers=workers, **columns
@@ -130,6 +133,27 @@ def test_a_stop_ends_every_process_and_run_makes_a_new_attempt(start: Start) -> 
     intents.resume(workload_id=workload.pk, by="researcher")
     _until(workload, "Running")
     assert current_attempt(workload).cause == "resume"
+
+
+def test_a_claimed_quota_ends_every_process_of_the_guest_which_then_runs_again(
+    start: Start, project: Project
+) -> None:
+    def give(cpus: int, to: Project) -> None:
+        row = {"node_pool": project.cluster.pools.get(), "cpus": cpus}
+        update(get("project"), actor=None, obj=to, values={}, parts={"quotas": [row]})
+
+    give(0, project)
+    give(2, make("project", department=project.department, name="nlp"))
+    guest = start("guest", "sleep 300")
+    _until(guest, "Running")
+    ref = refs.attempt_ref(guest, current_attempt(guest))
+    claim = start("claim", "sleep 3", where="nlp")
+    _until(claim, "Running")
+    assert not processes_of(ref)
+    _until(guest, "Preempted")
+    _until(claim, "Completed")
+    _until(guest, "Running")
+    assert (guest.attempt_no, current_attempt(guest).cause) == (2, "preempt")
 
 
 def test_one_rank_that_fails_ends_the_gang_with_its_reason(start: Start) -> None:

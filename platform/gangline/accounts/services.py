@@ -89,7 +89,8 @@ def create_user(*, username: str, password: str | None = None, email: str = "") 
 
 def make_token(*, user: User, name: str, days: int, by: User | None = None) -> NewToken:
     """A token for the API that ends after ``days``, as many as the settings allow."""
-    if not 1 <= days <= (most := value_of(TOKEN_DAYS)):
+    most = value_of(TOKEN_DAYS)
+    if not 1 <= days <= most:
         raise CannotMake(f"A token lives 1 to {most} days, not {days}.")
     if not _NAME.match(name):
         raise CannotMake("A token's name is 1 to 63 letters, digits, dots, dashes or spaces.")

@@ -53,10 +53,12 @@ class SettingSerializer(serializers.Serializer):  # type: ignore[type-arg]
     value = serializers.CharField()
     type = serializers.ChoiceField(choices=list(TYPES.values()))
     category = serializers.CharField()
-    label = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]
     description = serializers.CharField()
     stage = serializers.CharField()
-    source = serializers.ChoiceField(choices=["default", "saved", "environment"])
+    source = serializers.ChoiceField(  # type: ignore[assignment]
+        choices=["default", "saved", "environment"]
+    )
     active = serializers.BooleanField()
 
 
@@ -296,7 +298,7 @@ def _entries(request: Request) -> QuerySet[AuditEntry]:
         raise Http404
     conditions = filtering.conditions(request.query_params.getlist("filterBy"), FIELDS)
     rows = LOG.visible(request.user).filter(at__gte=start, at__lte=end)
-    return rows.filter(conditions).select_related("actor", *LOG.related)
+    return rows.filter(conditions).select_related("actor", "scope__parent__parent__parent")
 
 
 def _moment(request: Request, name: str) -> Any:

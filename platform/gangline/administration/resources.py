@@ -117,13 +117,13 @@ class AuditLog(Resource[AuditEntry]):
     empty_text = "Every change and every sign-in is recorded here."
     verbs = frozenset({"view"})
     nav = Nav(group="Settings", icon="history", order=90)
-    related = ("scope__parent__parent__parent",)
+    related = ("scope",)
     table = table(
         "audit",
         Column("time", "Time", _time_cell, sort="at", text=lambda entry: entry.at,
                descends_first=True, is_fixed=True, width="l"),
-        column("person", "Person", "actor_name", sort="actor_name"),
-        column("action", "Action", "action", sort="action", cell=verb_of),
+        column("person", "Person", "actor_name", sort="actor_name", width="l"),
+        column("action", "Action", "action", sort="action", cell=verb_of, width="m"),
         column("object", "Object", "object_name", cell=_object_cell),
         Column("type", "Type", kind_of, text=lambda entry: entry.object_type, is_default=False),
         Column("id", "Object ID", lambda e: e.object_id, text=lambda e: e.object_id,
@@ -219,8 +219,10 @@ def _history(request: HttpRequest, obj: Any) -> dict[str, Any] | None:
 
 
 def _fields(entry: AuditEntry) -> str:
-    names = [_in_words(one.field).lower() for one in changes(entry) if one.before and one.after]
-    return ", ".join(names)
+    """What an edit changed; the fields of a new object are all new."""
+    if not entry.action.endswith(".edit"):
+        return ""
+    return ", ".join(_in_words(name).lower() for name in entry.detail)
 
 
 register(LOG)

@@ -85,11 +85,13 @@ class UnitViewSet(ResourceViewSet):
         return super().present_all(rows)
 
     def get_serializer_context(self) -> dict[str, Any]:
-        return super().get_serializer_context() | {"held": getattr(self, "held", {})}
+        own = {"held": getattr(self, "held", {}), "node": getattr(self, "node", None)}
+        return super().get_serializer_context() | own
 
     def read(
         self, data: Any, obj: Any = None, *, partial: bool = False
     ) -> tuple[dict[str, Any], Mapping[str, Any]]:
+        self.node = obj
         values, parts = super().read(data, obj, partial=partial)
         for name in ("requested_namespace", "enforce_runai_scheduler"):
             values.pop(name, None)

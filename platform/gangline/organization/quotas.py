@@ -105,6 +105,7 @@ def save(node: Node, rows: Sequence[Mapping[str, Any]], *, actor: Actor | None) 
             (quota.node_pool_id, one): (number, before[one]) for one in differing & set(RESOURCES)
         }
         quota.save()
+    Quota.objects.bulk_create(one for one in known.values() if one.pk is None and not problems)
     if not problems and limits_to_department():
         problems = list(_over_assigned(node, claims))
     if problems:

@@ -150,8 +150,8 @@ class UnitSerializer(ResourceSerializer):
 
     def cluster_of(self, data: Mapping[str, Any]) -> Cluster | None:
         """The cluster whose node pools an entry may name."""
-        if self.instance is not None:
-            found: Cluster = self.instance.cluster
+        if (node := self.context.get("node")) is not None:
+            found: Cluster = node.cluster
             return found
         return Cluster.objects.filter(pk=data.get("cluster_id")).first()
 
@@ -229,7 +229,7 @@ class ProjectSerializer(UnitSerializer):
         return {"namespace": namespace, "phase": "Ready", **super().get_status(node)}
 
     def cluster_of(self, data: Mapping[str, Any]) -> Cluster | None:
-        if self.instance is None and (pk := data.get("department_id")):
+        if self.context.get("node") is None and (pk := data.get("department_id")):
             row = Department.objects.filter(pk=pk).select_related("cluster").first()
             return row.cluster if row else None
         return super().cluster_of(data)

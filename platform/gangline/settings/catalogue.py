@@ -252,7 +252,7 @@ LOG_BYTES = declare(
     Declared(
         key="retention.log-bytes",
         label="Log of a pod",
-        help="Most bytes of log kept per pod. The first 8 MiB and the newest stay.",
+        help="Most log kept per pod, such as 1Gi or 500M. The first 8 MiB and the newest stay.",
         category="Retention",
         default=GIB,
         unit="bytes",

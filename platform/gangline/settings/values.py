@@ -84,7 +84,7 @@ def _locked(declared: Declared[T]) -> T | None:
 
 
 def _stored(key: str) -> Setting | None:
-    rows = Setting.objects.select_related("updated_by")
+    rows = Setting.objects.all()
     request = _request.get()
     if request is None:
         return rows.filter(key=key).first()

@@ -1,0 +1,97 @@
+"""Quotas against their department, in page and API, and what keeps a project."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from gangline.organization.models import Quota
+from gangline.resources.registry import get
+from gangline.resources.services import update
+from tests.support.world import World
+
+pytestmark = pytest.mark.django_db
+
+
+def limit_department(world: World, gpus: int) -> None:
+    row = {"node_pool": world.cluster.pools.get(), "gpus": gpus}
+    update(get("department"), actor=None, obj=world.department, values={}, parts={"quotas": [row]})
+
+
+def api(world: World, method: str, path: str, body: Any = None) -> Any:
+    return Client().generic(
+        method,
+        f"/api/v1/org-unit/{path}",
+        data=b"" if body is None else json.dumps(body).encode(),
+        content_type="application/json",
+        headers=world.headers("administrator"),
+    )
+
+
+def test_more_than_the_department_has_is_refused_with_numbers_everywhere(world: World) -> None:
+    """Vision has 2 GPUs already."""
+    limit_department(world, 4)
+    sentence = "Department research: 2 of 4 GPUs given, 2 left. This makes 5 — 3 too many."
+    path = f"projects/{world.nlp.pk}/resources"
+    answer = api(world, "PATCH", path, [{"gpu": {"deserved": 5}}])
+    assert answer.status_code == 400
+    (problem,) = answer.json()["problems"]
+    assert (problem["path"], problem["rule"]) == ("resources.0.gpu.deserved", "department_quota")
+    assert problem["message"] == sentence
+    client = Client()
+    client.force_login(
+        world.people["administrator"], backend="django.contrib.auth.backends.ModelBackend"
+    )
+    typed = {"project": world.nlp.pk, "name": "nlp", "quotas.0.gpus": "5"}
+    assert sentence in client.get("/projects/quota-sums", typed).content.decode()
+    page = client.post(f"/projects/{world.nlp.pk}/edit", {**typed, "version": "1"})
+    assert page.status_code == 422
+    assert sentence in page.content.decode()
+    assert Quota.objects.get(scope=world.nlp.scope).gpus == 0
+    assert api(world, "PATCH", path, [{"gpu": {"deserved": 2}}]).status_code == 200
+    short = api(
+        world,
+        "PATCH",
+        f"departments/{world.department.pk}/resources",
+        [{"gpu": {"deserved": 3}}],
+    )
+    assert short.status_code == 400
+    assert (
+        short.json()["problems"][0]["message"] == "Its projects have 4 GPUs together: 1 too many."
+    )
+
+
+def test_put_names_every_pool_and_patch_single_values(world: World) -> None:
+    path = f"projects/{world.vision.pk}/resources"
+    given = [
+        {
+            "gpu": {"deserved": 1.5, "limit": 3, "overQuotaWeight": 2},
+            "cpu": {"deserved": 4000},
+            "memory": {"deserved": 2, "units": "GB"},
+            "priority": "High",
+        }
+    ]
+    (one,) = api(world, "PUT", path, given).json()
+    assert one["gpu"] == {"deserved": 1.5, "limit": 3.0, "overQuotaWeight": 2}
+    assert (one["cpu"]["deserved"], one["memory"]["deserved"]) == (4000.0, 2000.0)
+    assert one["priority"] == "High"
+    (one,) = api(world, "PATCH", path, [{"gpu": {"limit": -1}}]).json()
+    assert (one["gpu"]["deserved"], one["gpu"]["limit"], one["priority"]) == (1.5, -1, "High")
+    (one,) = api(world, "PUT", path, []).json()
+    assert (one["gpu"]["deserved"], one["cpu"]["deserved"]) == (0.0, -1)
+    version = api(world, "GET", f"projects/{world.vision.pk}").json()
+    assert version["totalResources"] == {"gpuQuota": 0.0, "cpuQuota": None, "memoryQuota": None}
+
+
+def test_a_project_with_workloads_stays_and_names_them(world: World) -> None:
+    answer = Client().post(
+        "/api/v1/workloads/distributed",
+        data=json.dumps(world.body("digits")),
+        content_type="application/json",
+        headers=world.headers("researcher-vision"),
+    )
+    assert answer.status_code < 300, answer.content
+    gone = api(world, "DELETE", f"projects/{world.vision.pk}")
+    assert gone.status_code == 400
+    assert "workload digits" in gone.json()["details"]
