@@ -132,7 +132,8 @@ def researcher(page: Page) -> None:
     page.get_by_role("link", name="team-a").click()
     expect(page.get_by_role("link", name="Edit")).to_have_count(0)
     expect(page.get_by_test_id("quota")).to_contain_text("0 of 2")
-    assert status(page, "/users") == 404
+    assert "root" not in page.request.get("/users").text()
+    assert status(page, "/roles") == 404
     assert status(page, "/projects/new") == 403
     assert status(page, "/users/new") == 403
 
