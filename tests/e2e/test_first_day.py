@@ -133,7 +133,7 @@ def researcher(page: Page) -> None:
     expect(page.get_by_role("link", name="Edit")).to_have_count(0)
     expect(page.get_by_test_id("quota")).to_contain_text("0 of 2")
     assert "root" not in page.request.get("/users").text()
-    assert status(page, "/roles") == 404
+    assert status(page, "/roles/built-in/viewer") == 404
     assert status(page, "/projects/new") == 403
     assert status(page, "/users/new") == 403
 
