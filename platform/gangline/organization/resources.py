@@ -71,8 +71,8 @@ class Units(Resource[M]):
     form_template = "organization/form.html"
 
     def rows(self, user: User) -> QuerySet[M]:
-        return (  # type: ignore[return-value]  # annotated rows are still of the model
-            super()
+        return (
+            super()  # type: ignore[return-value]  # annotated rows are still of the model
             .rows(user)
             .annotate(
                 gpu_quota=_of_scope(Quota.objects, Sum("gpus")),
