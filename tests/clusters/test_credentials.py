@@ -38,7 +38,8 @@ def own_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def cluster(name: str = "lab") -> Cluster:
     found(name="Test")
-    return make("cluster", actor=None, name=name, kind="kubernetes")
+    made: Cluster = make("cluster", actor=None, name=name, kind="kubernetes")
+    return made
 
 
 def keys(*words: str) -> str:

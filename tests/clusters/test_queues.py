@@ -16,7 +16,7 @@ from gangline.scopes.services import found
 
 def cluster(scheduler: str = "volcano", kind: str = "kubernetes", **detail: Any) -> Cluster:
     found(name="Test")
-    made = make("cluster", actor=None, name="lab", kind=kind)
+    made: Cluster = make("cluster", actor=None, name="lab", kind=kind)
     made.facts = {"detail": {"schedulers": [{"name": scheduler, "used": True}], **detail}}
     made.save()
     return made

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.db import DataError, connection, transaction
+from django.forms import model_to_dict
 from django.test.utils import CaptureQueriesContext
 
 from gangline.clusters.models import Cluster
