@@ -139,7 +139,7 @@ def test_what_the_cluster_refuses_is_told_on_the_workload_and_at_its_field(
     page = open_page()
     fill(page)
     with refused_in(ground.bed, ground.namespace, f"{place}: Forbidden: {words}"):
-        page.get_by_role("button", name="Create training").click()
+        page.get_by_role("button", name="Create workload").click()
         page.wait_for_url(re.compile("/workloads(?!/new)"))
         wait_for(_failed, seconds=60, what="the refusal")
     page.goto(f"/workloads/{Workload.objects.get().pk}")

@@ -8,7 +8,7 @@ from playwright.sync_api import Page, expect
 
 from gangline.clusters import connections
 from gangline.clusters.models import Cluster
-from gangline.drivers.kubernetes.probing import NAMES
+from gangline.drivers.kubernetes.steps import StepName
 from tests.beds.kubernetes.bed import Bed
 from tests.support.certificates import kubeconfig
 from tests.support.screens import violations
@@ -41,7 +41,7 @@ def test_a_cluster_is_connected_and_its_steps_are_seen(open_page: Opener, bed: B
     page.locator("#name").fill("lab")
     page.locator("#kubeconfig").fill(bed.kubeconfig("gangline"))
     page.get_by_role("button", name="Connect").click()
-    step(page, NAMES[-1], "ok")
+    step(page, list(StepName)[-1], "ok")
     expect(page.locator("#cluster-body[data-checking=no]")).to_be_visible()
     expect(page.get_by_role("heading", level=1)).to_contain_text("Connected")
     assert len(loads) == 1, "the steps came without another load of the page"

@@ -49,7 +49,7 @@ def submit(
             page.get_by_role("switch").check()
             fill(page, "master", master)
     press(page, "Continue to review", "review")
-    page.get_by_role("button", name="Create training").click()
+    page.get_by_role("button", name="Create workload").click()
     page.wait_for_url("**/workloads")
 
 

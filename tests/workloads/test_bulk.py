@@ -5,7 +5,7 @@ from uuid import uuid4
 import pytest
 from django.test import Client
 
-from gangline.access.models import Grant
+from gangline.access.models import AccessRule
 from tests.support.api import ApiClient
 from tests.support.world import World, make_world
 from workloads.models import BulkAction, Workload
@@ -51,7 +51,7 @@ def test_what_is_frozen_is_done_once_and_by_the_rights_of_the_moment(
     bulk.turn()
     done = Workload.objects.get(name="digits-0")
     assert (done.desired, done.desired_gen) == ("Stopped", 2)
-    Grant.objects.filter(user=world.people[PERSON]).delete()
+    AccessRule.objects.filter(user=world.people[PERSON]).delete()
     while bulk.is_due():
         bulk.turn()
     made.refresh_from_db()

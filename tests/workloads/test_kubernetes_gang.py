@@ -228,7 +228,7 @@ def test_a_gang_that_no_room_could_hold_says_so(engine: KubernetesEngine) -> Non
         return workload.status == "Cannot start"
 
     wait_for(told, seconds=60, what="a reason")
-    assert workload.reason == "It asks for 72 GPUs, and the cluster has 32 in all."
+    assert workload.reason == "The workload needs 72 GPUs, and the cluster has 32 in all."
 
 
 def test_what_somebody_else_removes_is_lost_and_not_made_again(engine: KubernetesEngine) -> None:

@@ -225,7 +225,7 @@ def test_what_the_whole_cluster_cannot_hold_cannot_start_until_it_grows(
     volcano: KubernetesEngine,
 ) -> None:
     workload = volcano.submit("large", workers=5, said={GPUS: 8})
-    words = "It asks for 40 GPUs, and the cluster has 32 in all."
+    words = "The workload needs 40 GPUs, and the cluster has 32 in all."
     told(workload, words, status="Cannot start")
     assert workload.next_reason == "Copy & edit it to ask for less; it starts if the cluster grows."
     with another_node(volcano.bed):
@@ -280,7 +280,7 @@ def test_a_gang_of_one_zone_waits_until_a_zone_has_room_for_all_of_it(
 @pytest.mark.thorough
 def test_what_no_zone_could_ever_hold_cannot_start(native: KubernetesEngine) -> None:
     workload = native.submit("bound", workers=3, said={GPUS: 8, **ONE_ZONE})
-    words = "It asks for 24 GPUs in one zone, and zone-a has the most, 16 in all."
+    words = "The workload needs 24 GPUs in one zone, and zone-a has the most, 16 in all."
     told(workload, words, status="Cannot start")
 
 
