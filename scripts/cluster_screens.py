@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 from scripts.camera import Camera
 from tests.beds.kubernetes import building
 from tests.beds.kubernetes.bed import running
+from tests.support.lab import checked
 from tests.support.orphans import left_over
 from tests.support.product import ADMINISTRATOR, Product
 
@@ -26,29 +27,29 @@ def take(product: Product, camera: Camera) -> None:
     page = product.window(user=ADMINISTRATOR)
     with running(product.site.folder.parent / "bed-2") as bed:
         page.goto("/clusters/new")
-        page.locator("#name").fill("zurich")
-        page.locator("#kubeconfig").fill(bed.kubeconfig("gangline"))
+        page.locator("#f-name").fill("zurich")
+        page.locator("#f-kubeconfig").fill(bed.kubeconfig("gangline"))
         page.get_by_role("button", name="Connect").click()
-        expect(page.locator("#cluster-body[data-checking=no]")).to_be_visible(timeout=40_000)
-        address = page.url
+        checked(page, timeout=40_000)
+        address = page.url.removesuffix("/checks")
         with left_over(bed, product.site.installation_id()):
             _settings_of_a_cluster(product, camera, page, address)
             _credential_of_a_cluster(camera, page, address)
             _left_on_a_cluster(camera, page, address)
-    page.goto(f"{address}/remove")
+    page.goto(f"{address}/delete")
     camera.take(page, "cluster-remove")
 
 
 def _settings_of_a_cluster(product: Product, camera: Camera, page: Page, address: str) -> None:
-    page.goto(f"{address}/settings")
+    page.goto(f"{address}/edit")
     camera.take(page, "cluster-settings")
     other = product.window(user=ADMINISTRATOR)
-    other.goto(f"{address}/settings")
-    other.locator("#prefix").fill("lab")
+    other.goto(f"{address}/edit")
+    other.locator("#f-namespace_prefix").fill("lab")
     other.get_by_role("button", name="Save").click()
-    page.locator("#gpu").fill("amd.com/gpu")
+    page.locator("#f-gpu_resource").fill("amd.com/gpu")
     page.get_by_role("button", name="Save").click()
-    expect(page.get_by_text("Somebody was faster")).to_be_visible()
+    expect(page.get_by_text("Someone else changed this meanwhile")).to_be_visible()
     camera.take(page, "cluster-settings-overtaken")
 
 
@@ -56,15 +57,15 @@ def _credential_of_a_cluster(camera: Camera, page: Page, address: str) -> None:
     page.goto(f"{address}/credential")
     camera.take(page, "cluster-credential")
     page.locator("#way-token").check()
-    page.locator("#server").fill("https://127.0.0.1:9")
-    page.locator("#token").fill("not-used-anywhere")
+    page.locator("#f-server").fill("https://127.0.0.1:9")
+    page.locator("#f-token").fill("not-used-anywhere")
     page.get_by_role("button", name="Replace the credential").click()
     failed = page.locator("[data-step=Credential][data-state=failed]")
     expect(failed).to_be_visible(timeout=40_000)
     page.reload()
     camera.take(page, "cluster-credential-refused")
     page.get_by_role("button", name="Check again").click()
-    expect(page.locator("#cluster-body[data-checking=no]")).to_be_visible(timeout=40_000)
+    expect(page.locator("#check[data-checking=no]")).to_be_visible(timeout=40_000)
 
 
 def _left_on_a_cluster(camera: Camera, page: Page, address: str) -> None:
@@ -74,7 +75,7 @@ def _left_on_a_cluster(camera: Camera, page: Page, address: str) -> None:
         if time.monotonic() > deadline:
             raise AssertionError("the orphan was not found")
         page.wait_for_timeout(3000)
-        page.goto(address)
+        page.goto(f"{address}/checks")
     camera.take(page, "cluster-orphans")
     page.get_by_role("link", name="Delete resnet-night").click()
     expect(page.get_by_role("dialog")).to_be_visible()

@@ -1,6 +1,6 @@
 """The screens about Kubernetes, of a real cluster: the bed, if its programs are built.
 
-A cluster is connected, a training of MPI runs on it with output, and another waits for room.
+A cluster is connected, a workload of MPI runs on it with output, and another waits for room.
 """
 
 import json
@@ -12,9 +12,9 @@ from tests.beds.kubernetes import building
 from tests.beds.kubernetes.bed import Bed, running
 from tests.beds.kubernetes.objects import SERVICE_ACCOUNTS
 from tests.support.certificates import kubeconfig
-from tests.support.lab import CLUSTER, PATIENCE, Lab, connect, make_project, replica_of
+from tests.support.lab import CLUSTER, PATIENCE, Lab, checked, connect, make_project, replica_of
 from tests.support.product import ADMINISTRATOR, Product
-from tests.support.training_form import Typed, choose_where, fill, press, submit
+from tests.support.training_form import CREATED, Typed, choose_where, fill, press, submit
 
 WITHOUT_A_BED = ("cluster-connect", "cluster-refused")
 WITH_A_BED = (
@@ -61,7 +61,7 @@ def take(product: Product, camera: Camera) -> None:
         page = product.window(user=ADMINISTRATOR)
         _without_rights(page, camera, bed)
         connect(page, bed, prefix=lab.prefix)
-        page.reload()  # without the message
+        page.get_by_role("link", name="Overview").click()
         camera.take(page, "cluster-kubernetes")
         make_project(product)
         page = lab.window()
@@ -74,8 +74,8 @@ def _before_a_cluster(product: Product, camera: Camera) -> None:
     page.goto("/clusters/new")
     camera.take(page, "cluster-connect")
     refused = kubeconfig({"proxy-url": "http://proxy:3128"}, {"exec": {"command": "aws"}})
-    page.locator("#name").fill(CLUSTER)
-    page.locator("#kubeconfig").fill(json.dumps(refused))
+    page.locator("#f-name").fill(CLUSTER)
+    page.locator("#f-kubeconfig").fill(json.dumps(refused))
     page.get_by_role("button", name="Connect").click()
     expect(page.get_by_test_id("problem-summary")).to_be_visible()
     camera.take(page, "cluster-refused")
@@ -90,23 +90,23 @@ def _without_rights(page: Page, camera: Camera, bed: Bed) -> None:
         body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
         token = bed.client.request("POST", path, body=body).body["status"]["token"]
         page.goto("/clusters/new")
-        page.locator("#name").fill("newly-installed")
+        page.locator("#f-name").fill("newly-installed")
         page.locator("#way-token").check()
-        page.locator("#server").fill(bed.restricted.server)
-        page.locator("#authority").fill(bed.restricted.certificate_authority)
-        page.locator("#token").fill(token)
+        page.locator("#f-server").fill(bed.restricted.server)
+        page.locator("#f-authority").fill(bed.restricted.certificate_authority)
+        page.locator("#f-token").fill(token)
         page.get_by_role("button", name="Connect").click()
-        expect(page.locator("#cluster-body[data-checking=no]")).to_be_visible(timeout=PATIENCE)
+        checked(page, timeout=PATIENCE)
         page.reload()
         camera.take(page, "cluster-lacks-rights")
-        page.get_by_role("link", name="Remove").click()
-        page.get_by_label("Name of the cluster").fill("newly-installed")
-        page.get_by_role("button", name="Remove the cluster").click()
-        expect(page.get_by_test_id("page-clusters")).to_be_visible()
+        page.get_by_role("link", name="Delete").click()
+        page.get_by_label("Type newly-installed to confirm").fill("newly-installed")
+        page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+        page.wait_for_url("**/clusters")
 
 
 def _the_form(page: Page, camera: Camera) -> None:
-    """A training of MPI, as far as the review."""
+    """A workload of MPI, as far as the review."""
     page.goto("/workloads/new")
     choose_where(page, "MPI", "workersAndMaster")
     page.locator('[name="workload.name"]').fill("pi")
@@ -118,8 +118,9 @@ def _the_form(page: Page, camera: Camera) -> None:
     press(page, "Continue to master", "master")
     press(page, "Continue to review", "review")
     camera.take(page, "form-kubernetes-review")
-    page.get_by_role("button", name="Create training").click()
-    page.wait_for_url("**/workloads")
+    page.get_by_role("button", name="Create workload").click()
+    page.wait_for_url(CREATED)
+    page.goto("/workloads")
 
 
 def _trainings(page: Page, camera: Camera, lab: Lab) -> None:

@@ -23,6 +23,8 @@ from gangline.drivers.base import (
     NO_FACTS,
     AttemptRef,
     Busy,
+    Kept,
+    KeptObject,
     LogChunk,
     Observation,
     ObservedState,
@@ -44,6 +46,7 @@ from gangline.drivers.facts import (
     Health,
     Runtime,
 )
+from gangline.lib.problems import Problem as Refusal
 from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.problems import Advice, Problem, Role
@@ -256,6 +259,13 @@ class FaultyDriver:
 
     def delete_object(self, owned: OwnedObject) -> Result:
         return self._write("delete", owned.ref)
+
+    def apply(self, wanted: KeptObject) -> Kept:
+        says = "There are no objects to keep on this cluster."
+        return Kept("failed", Refusal("kind", "", {"raw": says, "value": wanted.kind}))
+
+    def remove(self, wanted: KeptObject) -> Kept:
+        return Kept("gone")
 
     def watch(
         self,

@@ -85,7 +85,7 @@ def fill(page: Page) -> None:
 
 
 def check(page: Page) -> None:
-    page.get_by_role("button", name="Check with the cluster").click()
+    page.get_by_role("button", name="Dry run").click()
     page.wait_for_url("**/review?check=cluster*")
 
 

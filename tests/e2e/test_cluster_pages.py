@@ -16,6 +16,7 @@ from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.resources import NAMESPACES
 from tests.beds.kubernetes.bed import Bed
 from tests.support import orphans as orphans_on_bed
+from tests.support.lab import checked
 from tests.support.screens import violations
 from tests.support.waiting import wait_for
 from workloads import refs
@@ -29,10 +30,10 @@ pytestmark = pytest.mark.usefixtures("loopback_admitted")
 def test_an_administrator_looks_after_a_cluster(open_page: Opener, bed: Bed) -> None:
     page = patient(open_page(ADMIN))
     page.goto("/clusters/new")
-    page.locator("#name").fill("lab")
-    page.locator("#kubeconfig").fill(bed.kubeconfig("gangline"))
+    page.locator("#f-name").fill("lab")
+    page.locator("#f-kubeconfig").fill(bed.kubeconfig("gangline"))
     page.get_by_role("button", name="Connect").click()
-    expect(page.locator("#cluster-body[data-checking=no]")).to_be_visible(timeout=60_000)
+    checked(page, timeout=60_000)
     lab = Cluster.objects.get(name="lab")
     settings_of_two(open_page, page, lab)
     a_credential_that_fails(page, lab)
@@ -44,11 +45,11 @@ def test_an_administrator_looks_after_a_cluster(open_page: Opener, bed: Bed) -> 
         there = bed.client.get
         wait_for(lambda: not there(orphans_on_bed.JOBS, namespace, "lost").ok, seconds=30)
     page.goto(f"/clusters/{lab.pk}")
-    page.get_by_role("link", name="Remove").click()
+    page.get_by_role("link", name="Delete").click()
     expect(page.get_by_role("dialog")).to_contain_text("erases its credential")
-    page.get_by_label("Name of the cluster").fill("zurich")
-    page.get_by_role("button", name="Remove the cluster").click()
-    expect(page.get_by_text("zurich is removed.")).to_be_visible()
+    page.get_by_label("Type zurich to confirm").fill("zurich")
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    page.wait_for_url("**/clusters")
     assert not Credential.objects.exists()
 
 
@@ -74,21 +75,21 @@ def patient(page: Page) -> Page:
 def settings_of_two(open_page: Opener, page: Page, lab: Cluster) -> None:
     other = patient(open_page(ADMIN, viewport={"width": 390, "height": 844}))
     for one in (page, other):
-        one.goto(f"/clusters/{lab.pk}/settings")
+        one.goto(f"/clusters/{lab.pk}/edit")
         assert not one.evaluate("document.documentElement.scrollWidth > innerWidth")
     assert violations(page) == []
     expect(page.get_by_role("radio", name="Kueue")).to_be_disabled()
-    page.locator("#name").fill("zurich")
-    page.locator("#name").press("Enter")
-    expect(page.get_by_text("Changed: Name.")).to_be_visible()
-    other.locator("#gpu").fill("amd.com/gpu")
+    page.locator("#f-name").fill("zurich")
+    page.locator("#f-name").press("Enter")
+    page.wait_for_url(f"**/clusters/{lab.pk}")
+    other.locator("#f-name").fill("zurich")
+    other.locator("#f-gpu_resource").fill("amd.com/gpu")
     other.get_by_role("button", name="Save").click()
-    expect(other.get_by_text("Somebody was faster")).to_be_visible()
-    assert other.locator("#gpu").input_value() == "amd.com/gpu"
+    expect(other.get_by_text("Someone else changed this meanwhile")).to_be_visible()
+    assert other.locator("#f-gpu_resource").input_value() == "amd.com/gpu"
     assert violations(other) == []
-    assert other.locator("#name").input_value() == "zurich", "left alone, it follows"
-    other.get_by_role("button", name="Save mine").click()
-    expect(other.get_by_text("Changed: GPU resource.")).to_be_visible()
+    other.get_by_role("button", name="Replace").click()
+    other.wait_for_url(f"**/clusters/{lab.pk}")
     lab.refresh_from_db()
     assert (lab.name, lab.config["gpuResource"]) == ("zurich", "amd.com/gpu")
 
@@ -96,10 +97,10 @@ def settings_of_two(open_page: Opener, page: Page, lab: Cluster) -> None:
 def a_credential_that_fails(page: Page, lab: Cluster) -> None:
     sealed = Credential.objects.get(cluster=lab).sealed
     page.goto(f"/clusters/{lab.pk}")
-    page.get_by_role("link", name="Replace the credential").click()
+    page.get_by_role("link", name="Replace credential").click()
     page.locator("#way-token").check()
-    page.locator("#server").fill("https://127.0.0.1:9")
-    page.locator("#token").fill("not-it")
+    page.locator("#f-server").fill("https://127.0.0.1:9")
+    page.locator("#f-token").fill("not-it")
     page.get_by_role("button", name="Replace the credential").click()
     failed = page.locator("[data-step=Credential][data-state=failed]")
     expect(failed).to_contain_text("The one that was there before is still used.", timeout=60_000)

@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.support.product import RESEARCHER, Product
+from tests.support.training_form import CREATED
 from tests.support.waiting import wait_for
 
 Windows = Callable[..., Page]
@@ -31,8 +32,9 @@ def create(page: Page, name: str) -> None:
     page.wait_for_url("**/master*")
     page.get_by_role("button", name="Continue to review").click()
     page.wait_for_url("**/review*")
-    page.get_by_role("button", name="Create training").click()
-    page.wait_for_url("**/workloads")
+    page.get_by_role("button", name="Create workload").click()
+    page.wait_for_url(CREATED)
+    page.goto("/workloads")
 
 
 def test_from_the_sign_in_to_completed_without_a_reload(window: Windows, product: Product) -> None:
@@ -40,7 +42,6 @@ def test_from_the_sign_in_to_completed_without_a_reload(window: Windows, product
     page.goto(product.link(RESEARCHER))
     page.wait_for_url("**/")
     create(page, "first-thread")
-    expect(page.get_by_test_id("toast")).to_contain_text("Training first-thread was created.")
     row = page.locator("tbody tr").first
     expect(row.get_by_role("link", name="first-thread")).to_be_visible()
     page.evaluate("window.neverReloaded = true")

@@ -7,6 +7,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from gangline.policies.services import save
 from tests.support.screens import violations
+from tests.support.training_form import CREATED
 from tests.support.waiting import wait_for
 from tests.support.world import IMAGE, World
 from workloads.models import Draft, Workload
@@ -87,10 +88,10 @@ def test_the_whole_form_by_keyboard(open_page: Opener) -> None:
     page.keyboard.type("0.25")
     page.keyboard.press("Enter")
     page.wait_for_url("**/review")
-    reach(page, page.get_by_role("button", name="Create training"))
+    reach(page, page.get_by_role("button", name="Create workload"))
     page.keyboard.press("Enter")
-    page.wait_for_url("**/workloads")
-    expect(page.get_by_test_id("toast")).to_contain_text("Training by-keyboard was created.")
+    page.wait_for_url(CREATED)
+    expect(page.get_by_role("heading", level=1)).to_contain_text("by-keyboard")
     workload = Workload.objects.get()
     assert workload.framework == "XGBoost"
     assert workload.said[LIST]["value"] == [{"name": "SEED", "value": "7"}]
@@ -119,8 +120,8 @@ def test_the_whole_form_without_scripts(open_page: Opener, world: World) -> None
     page.get_by_role("button", name="Apply set-up").click()
     page.locator('[name="master.args"]').fill("--lead")
     press(page, "Continue to review", "review")
-    page.get_by_role("button", name="Create training").click()
-    page.wait_for_url("**/workloads")
+    page.get_by_role("button", name="Create workload").click()
+    page.wait_for_url(CREATED)
     workload = Workload.objects.get()
     assert (workload.name, workload.num_workers) == ("no-scripts", 2)
     assert workload.said["master.args"]["value"] == "--lead"
@@ -230,8 +231,8 @@ def test_a_double_click_on_create_makes_one_workload(open_page: Opener) -> None:
     fill_workers(page)
     press(page, "Continue to master", "master")
     press(page, "Continue to review", "review")
-    page.get_by_role("button", name="Create training").dblclick()
-    page.wait_for_url("**/workloads")
+    page.get_by_role("button", name="Create workload").dblclick()
+    page.wait_for_url(CREATED)
     assert Workload.objects.count() == 1
 
 
@@ -251,8 +252,8 @@ def test_summary_review_and_workload_agree(open_page: Opener) -> None:
     press(page, "Continue to review", "review")
     expect(pods).to_have_text("3 workers + 1 master")
     expect(gpus).to_have_text("8")
-    page.get_by_role("button", name="Create training").click()
-    page.wait_for_url("**/workloads")
+    page.get_by_role("button", name="Create workload").click()
+    page.wait_for_url(CREATED)
     workload = Workload.objects.get()
     assert (workload.pods_total, workload.gpus) == (4, 8)
 

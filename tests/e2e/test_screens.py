@@ -80,7 +80,7 @@ def test_the_empty_product(window: Windows, product: Product) -> None:
     page.goto("/")
     expect(page.get_by_role("heading", name="First steps")).to_be_visible()
     assert_screen(page, "home with first steps")
-    page.get_by_role("button", name="Do not show again").click()
+    page.get_by_role("button", name="Dismiss the first steps").click()
     expect(page.get_by_role("heading", name="All quiet")).to_be_visible()
     assert_screen(page, "home, quiet")
     page.goto("/account/tokens")
@@ -94,7 +94,7 @@ def test_the_empty_product(window: Windows, product: Product) -> None:
 def test_home_and_list_with_workloads(window: Windows, gallery: Gallery) -> None:
     page = window()
     page.goto("/")
-    for title in ("Needs attention", "Running and waiting", "Ended lately"):
+    for title in ("Needs attention", "Running and waiting", "Recently finished"):
         expect(page.get_by_role("heading", name=title)).to_be_visible()
     assert_screen(page, "home")
     page.goto("/workloads")

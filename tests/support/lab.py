@@ -112,12 +112,18 @@ def replica_of(pod: Mapping[str, Any]) -> str:
 def connect(page: Page, bed: Bed, *, prefix: str, name: str = CLUSTER) -> None:
     """Connect the bed as the restricted user and wait for the end of the check."""
     page.goto("/clusters/new")
-    page.locator("#name").fill(name)
-    page.locator("#prefix").fill(prefix)
-    page.locator("#kubeconfig").fill(bed.kubeconfig("gangline"))
+    page.locator("#f-name").fill(name)
+    page.locator("#f-namespace_prefix").fill(prefix)
+    page.locator("#f-kubeconfig").fill(bed.kubeconfig("gangline"))
     page.get_by_role("button", name="Connect").click()
-    expect(page.locator("#cluster-body[data-checking=no]")).to_be_visible(timeout=PATIENCE)
+    checked(page, timeout=PATIENCE)
     expect(page.get_by_role("heading", level=1)).to_contain_text("Connected")
+
+
+def checked(page: Page, *, timeout: float) -> None:
+    """From the page of a cluster to the end of its check, on the tab that follows it."""
+    page.get_by_role("link", name="Checks").click()
+    expect(page.locator("#check[data-checking=no]")).to_be_visible(timeout=timeout)
 
 
 def make_project(product: Product, name: str = PROJECT, *, cluster: str = CLUSTER) -> None:

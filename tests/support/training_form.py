@@ -1,5 +1,6 @@
-"""The form of a training, filled in by a person in a browser, from Set-up to the table."""
+"""The form of a workload, filled in by a person in a browser, from Set-up to the table."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -12,6 +13,8 @@ from tests.support.waiting import wait_for
 APPLIED = "x-gangline-apply"
 """Header of the requests by which a choice draws the rest of the step."""
 _IS_SAVED = "(({changed, saving}) => !changed && !saving)(document.querySelector('draft-autosave'))"
+CREATED = re.compile(r"/workloads/[0-9a-f-]{36}$")
+"""Address of a workload that was just created."""
 Row = Mapping[str, str]
 """One row of a list, by the labels of its cells."""
 
@@ -34,7 +37,7 @@ def submit(
     worker: Typed,
     master: Typed | None = None,
 ) -> None:
-    """Create a training on the lab's cluster; ``master`` only where its set-up differs.
+    """Create a workload on the lab's cluster; ``master`` only where its set-up differs.
 
     The page is the table afterwards.
     """
@@ -50,7 +53,8 @@ def submit(
             fill(page, "master", master)
     press(page, "Continue to review", "review")
     page.get_by_role("button", name="Create workload").click()
-    page.wait_for_url("**/workloads")
+    page.wait_for_url(CREATED)
+    page.goto("/workloads")
 
 
 def choose_where(page: Page, framework: str, configuration: str) -> None:

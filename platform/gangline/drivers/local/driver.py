@@ -17,6 +17,8 @@ from gangline.drivers.base import (
     AttemptRef,
     Busy,
     Done,
+    Kept,
+    KeptObject,
     LogChunk,
     NotYet,
     Observation,
@@ -33,6 +35,7 @@ from gangline.drivers.base import (
 )
 from gangline.drivers.facts import Capacity, Facts, FieldNote, Health
 from gangline.lib.paths import OWN_CODE
+from gangline.lib.problems import Problem as Refusal
 from gangline.spec.problems import Advice, Problem, Role
 
 from . import (
@@ -205,6 +208,13 @@ class LocalDriver:
 
     def delete_object(self, owned: OwnedObject) -> Result:
         return self.delete(owned.ref)
+
+    def apply(self, wanted: KeptObject) -> Kept:
+        says = "There are no objects to keep on this cluster."
+        return Kept("failed", Refusal("kind", "", {"raw": says, "value": wanted.kind}))
+
+    def remove(self, wanted: KeptObject) -> Kept:
+        return Kept("gone")
 
     def watch(
         self,
