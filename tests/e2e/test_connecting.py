@@ -41,14 +41,9 @@ def test_a_cluster_is_connected_and_its_steps_are_seen(open_page: Opener, bed: B
     page.locator("#f-name").fill("lab")
     page.locator("#f-kubeconfig").fill(bed.kubeconfig("gangline"))
     page.get_by_role("button", name="Connect").click()
-<<<<<<< HEAD
-    step(page, list(StepName)[-1], "ok")
-    expect(page.locator("#cluster-body[data-checking=no]")).to_be_visible()
-=======
     page.get_by_role("link", name="Checks").click()
     step(page, StepName.NODES, "ok")
     expect(page.locator("#check[data-checking=no]")).to_be_visible()
->>>>>>> main
     expect(page.get_by_role("heading", level=1)).to_contain_text("Connected")
     assert len(loads) == 2, "the steps came without another load of the page"
     for name in ("Reachability", "Certificate", "Identity", "Version", "Clock", "Permissions"):
