@@ -40,6 +40,7 @@ def test_two_threads_share_one_driver(monkeypatch: pytest.MonkeyPatch) -> None:
         return object()
 
     monkeypatch.setattr(connections, "_configuration", configured)
+    monkeypatch.setattr(connections, "site", lambda: None)
     declare("odd", factory)
     cluster = Cluster(name="lab", kind="odd")
     found: list[object] = []

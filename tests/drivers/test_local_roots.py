@@ -14,6 +14,8 @@ from gangline.drivers.local.driver import LocalDriver
 from gangline.lib.paths import RESOURCES
 from gangline.spec.problems import Role
 
+pytestmark = pytest.mark.django_db
+
 
 def told(config: Mapping[str, Any]) -> str:
     cluster = Cluster(name="here", kind="local", config=dict(config))

@@ -122,7 +122,7 @@ def test_the_cells_are_those_that_the_frameworks_have() -> None:
         pytest.param(
             cell,
             id=cell.id,
-            marks=() if cell.id in ("pytorch-same", "mpi-different") else pytest.mark.thorough,
+            marks=() if cell.id == "pytorch-same" else pytest.mark.thorough,
         )
         for cell in CELLS
     ],

@@ -44,6 +44,7 @@ EVERYWHERE = r"^/(api/v1|apis/kubeflow.org/\w+)/(pods|\w+jobs)$"
 EXPIRED = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "how", ["in the middle", pytest.param("by the server", marks=pytest.mark.thorough)]
 )
@@ -138,6 +139,7 @@ def test_a_watch_ends_at_once_whatever_it_waits_for(
     wait_for(lambda: not _following(before), seconds=8, what="the end of its threads")
 
 
+@pytest.mark.thorough
 def test_f28_what_a_leader_stores_after_its_lease_is_rejected(
     submitting: KubernetesEngine, proxy: FaultProxy
 ) -> None:
@@ -200,6 +202,7 @@ def test_f48_a_burst_leaves_the_right_end_and_few_traces(
     assert_world(engine, proxy)
 
 
+@pytest.mark.thorough
 def test_f57_an_object_that_is_poison_is_stored_cleaned_and_the_watch_goes_on(
     engine_by_proxy: KubernetesEngine, proxy: FaultProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -113,6 +113,7 @@ def test_the_pods_that_run_are_counted(engine: KubernetesEngine, place: str) -> 
     wait_for(counted, seconds=40, what="three pods")
 
 
+@pytest.mark.thorough
 def test_what_has_a_row_is_no_orphan_and_what_got_one_is_none_any_more(
     engine: KubernetesEngine, place: str
 ) -> None:

@@ -25,7 +25,7 @@ def test_a_scheduler_is_chosen_from_what_a_cluster_serves() -> None:
     ("chosen", "state", "says"),
     [
         ("kueue", "warning", "Kueue was chosen. Gangline was never run against the real one."),
-        ("native", "ok", "Pods of MPI trainings it places one by one."),
+        ("native", "ok", "Pods of MPI workloads it places one by one."),
     ],
 )
 def test_what_a_scheduler_does_not_do_is_told_with_the_check(

@@ -259,6 +259,7 @@ def test_certificates_are_checked_but_not_for_more_than_clusters_have(bed: Bed) 
     assert not context.verify_flags & ssl.VERIFY_X509_STRICT
 
 
+@pytest.mark.thorough
 def test_an_authority_that_is_not_the_clusters_is_not_trusted(bed: Bed, tmp_path: Path) -> None:
     from tests.beds.kubernetes import pki
 

@@ -178,6 +178,7 @@ def test_a_claim_is_bound_and_mounted(place: Ground, disks: Disks) -> None:
         assert sources["volume-raw"] == {"claimName": by_volume["raw"]}
 
 
+@pytest.mark.thorough
 def test_a_stop_empties_what_is_ephemeral_and_a_resume_makes_it_again(
     place: Ground, disks: Disks
 ) -> None:
@@ -241,6 +242,7 @@ def test_of_a_start_that_is_refused_nothing_stays_but_what_was_kept(
     wait_for(lambda: not found(place, other), what="its claim to go")
 
 
+@pytest.mark.thorough
 def test_a_further_attempt_finds_what_the_one_before_it_kept(place: Ground, disks: Disks) -> None:
     disks.add(4)
     items = (item(disks), item(disks, "scratch", ephemeral=True))

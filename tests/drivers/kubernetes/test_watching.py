@@ -285,7 +285,7 @@ def test_why_a_gang_waits_is_told_without_being_asked(place: Ground) -> None:
         resources.setdefault("limits", {})["nvidia.com/gpu"] = "8"
         place.driver.create(ref)
         place.driver.commit(ref)
-        wait_for(lambda: _reason(told, ref).startswith("It asks for 72 GPUs, "), seconds=30)
+        wait_for(lambda: _reason(told, ref).startswith("The workload needs 72 GPUs, "), seconds=30)
     place.driver.delete(ref)
 
 
