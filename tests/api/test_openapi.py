@@ -95,7 +95,7 @@ def test_answers_keep_to_it(
         ("/api/v1/workloads/{workload_id}/history", f"workloads/{made}/history"),
         ("/api/v1/workloads/distributed/{workload_id}", f"workloads/distributed/{made}"),
         ("/api/v1/clusters", "clusters"),
-        ("/api/v1/clusters/{cluster_id}", f"clusters/{world.cluster.pk}"),
+        ("/api/v1/clusters/{id}", f"clusters/{world.cluster.pk}"),
         ("/api/v1/org-unit/projects", "org-unit/projects"),
         ("/api/v1/org-unit/projects/{project_id}", f"org-unit/projects/{world.vision.pk}"),
     ):

@@ -117,7 +117,7 @@ def test_a_gang_runs_completes_and_gives_its_slots_to_the_next(start: Start) -> 
     _until(first, "Running")
     assert first.pods_ready == 3
     _until(second, "Pending")
-    assert second.reason == "Needs 1.5 CPUs; 0.5 of 2 are free."
+    assert second.reason == "Needs 1.5 CPUs (0.5 of 2 free)."
     _until(first, "Completed")
     _until(second, "Completed")
     assert Replica.objects.filter(attempt__workload=first, exit_code=0).count() == 3

@@ -92,7 +92,7 @@ def test_another_credential_is_taken_by_a_watch_that_goes_on(
 ) -> None:
     cluster, thread = quiet
     assert len(Quiet.made) == 1
-    cluster.config = {"credential": "another"}
+    cluster.credential_at = db_now()
     cluster.save()
     wait_for(lambda: len(Quiet.made) == 2 and Quiet.made[1].watched.is_set(), seconds=20)
     assert thread.is_alive()

@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gangline.api.paging import BadQuery
+from gangline.api.schema import errors
 from gangline.db.clock import db_now
 from gangline.drivers.checks import State
 from gangline.drivers.kind import Settings
@@ -151,13 +152,16 @@ class ClusterViewSet(ResourceViewSet):
             raise BadQuery("verbosity must be full or metadata.")
         return {**super().get_serializer_context(), "verbosity": verbosity}
 
-    @extend_schema(operation_id="listClusterNodes", responses={200: OpenApiTypes.OBJECT})
+    @extend_schema(
+        operation_id="listClusterNodes", responses={200: OpenApiTypes.OBJECT, **errors(404)}
+    )
     def nodes(self, request: Request, pk: Any) -> Response:
         """The nodes of one cluster."""
         return self._nodes(pk).list(request)
 
     @extend_schema(
-        operation_id="countClusterNodes", responses={200: {"$ref": "#/components/schemas/Count"}}
+        operation_id="countClusterNodes",
+        responses={200: {"$ref": "#/components/schemas/Count"}, **errors(404)},
     )
     def node_count(self, request: Request, pk: Any) -> Response:
         """How many they are."""

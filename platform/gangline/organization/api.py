@@ -40,12 +40,18 @@ class UnitViewSet(ResourceViewSet):
         ExtraRoute("{id}/resources", {"put": "replace_resources", "patch": "change_resources"}),
     )
 
-    @extend_schema(request=_LIST, responses={200: _LIST, **errors(400, 403, 404, 412)})
+    @extend_schema(
+        request={"application/json": _LIST},
+        responses={200: _LIST, **errors(400, 403, 404, 412)},
+    )
     def replace_resources(self, request: Request, pk: Any) -> Response:
         """The quota of every node pool; what is not named is as for a new one."""
         return self._resources(request, pk, is_whole=True)
 
-    @extend_schema(request=_LIST, responses={200: _LIST, **errors(400, 403, 404, 412)})
+    @extend_schema(
+        request={"application/json": _LIST},
+        responses={200: _LIST, **errors(400, 403, 404, 412)},
+    )
     def change_resources(self, request: Request, pk: Any) -> Response:
         """Single values of the quota."""
         return self._resources(request, pk, is_whole=False)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, NoReturn
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from gangline.clusters.connections import namespace_of
@@ -22,6 +23,7 @@ _SCALE = {"gpus": Decimal(1), "cpus": Decimal(1000), "memory": 1 / Decimal(UNITS
 _NUMBERS = ("deserved", "limit", "overQuotaWeight")
 
 
+@extend_schema_field({"type": "array", "items": {"type": "object", "additionalProperties": True}})
 class ResourcesField(serializers.Field):  # type: ignore[type-arg]
     """The quotas of every node pool: ``[{nodePool, gpu, cpu, memory, priority}]``."""
 
