@@ -9,6 +9,7 @@ from django.db import connections, transaction
 from django.http import HttpRequest, JsonResponse
 
 from gangline.db.clock import db_now
+from workloads import wording
 from workloads.models import Attempt, Workload
 from workloads.services import status
 
@@ -57,7 +58,7 @@ def _settled(rows: list[tuple[int, str]]) -> None:
     with transaction.atomic():
         workloads = list(Workload.objects.select_for_update().filter(pk__in=keys).order_by("pk"))
         Attempt.objects.filter(workload__in=workloads).update(
-            wait_reason=f"Waits since {stamp:.3f}."
+            wait_code=wording.CLUSTER, wait_params={"text": f"Waits since {stamp:.3f}."}
         )
         status.settle_all(workloads, now=db_now())
     made.extend((key, stamp) for key in keys)

@@ -100,7 +100,7 @@ def make(access: Access | None = None) -> Organisation:
 
 def connect(access: Access) -> Cluster:
     """A Kubernetes cluster as the product has it once somebody has connected it."""
-    cluster = resources.make("cluster", actor=None, name="bed", kind="kubernetes")
+    cluster: Cluster = resources.make("cluster", actor=None, name="bed", kind="kubernetes")
     credentials.store(cluster, access, by=None)
     health = refresh(cluster)
     if not health.reachable:
@@ -109,7 +109,7 @@ def connect(access: Access) -> Cluster:
 
 
 def _elsewhere() -> Cluster:
-    cluster = resources.make(
+    cluster: Cluster = resources.make(
         "cluster", actor=None, name="elsewhere", kind="local", host_id="another-machine"
     )
     now = db_now()

@@ -86,4 +86,4 @@ def test_the_log_is_hidden_as_soon_as_deletion_was_asked_for(
 def test_logs_are_a_right_of_their_own(world: World, made: str) -> None:
     response = ApiClient(world, "viewer-vision").get(f"workloads/{made}/logs")
     assert response.status_code == 403
-    assert "read logs" in response.json()["message"]
+    assert "logs" in response.json()["message"]

@@ -235,7 +235,7 @@ def hostile(access: str, claims: dict[str, Any]) -> list[tuple[str, str]]:
         return jwt.encode(made, key, "HS256")
 
     return [
-        (jwt.encode(claims, None, "none"), "invalid"),
+        (jwt.encode(claims, "", "none"), "invalid"),
         (jwt.encode(claims, b"k" * 32, "HS256"), "invalid"),
         (jwt.encode(claims, key + b"x" * 32, "HS512"), "invalid"),
         (signed(exp=int(time.time()) - 60), "expired"),

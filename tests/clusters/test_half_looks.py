@@ -62,7 +62,7 @@ def script(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Amd]:
 @pytest.fixture
 def amd(script: Amd) -> Cluster:
     """The cluster after a look that learned everything."""
-    row = make("cluster", actor=None, name="amd", kind="kubernetes")
+    row: Cluster = make("cluster", actor=None, name="amd", kind="kubernetes")
     clusters.refresh(row)
     row.refresh_from_db()
     assert (connections.gpu_of(row), row.capacity["cpus"], row.gpu_count) == ("amd.com/gpu", 8.0, 4)

@@ -16,7 +16,7 @@ from gangline.scopes.services import found
 
 def cluster(scheduler: str = "volcano", kind: str = "kubernetes", **detail: Any) -> Cluster:
     found(name="Test")
-    made = make("cluster", actor=None, name="lab", kind=kind)
+    made: Cluster = make("cluster", actor=None, name="lab", kind=kind)
     made.facts = {"detail": {"schedulers": [{"name": scheduler, "used": True}], **detail}}
     made.save()
     return made
@@ -40,7 +40,7 @@ def test_a_project_gets_its_queue_and_another_one_later(db: None) -> None:
     assert "wait in queue default of" in project("default")
     assert Project.objects.get().own_queue == "default"
     entry = AuditEntry.objects.filter(action="project.edit").get()
-    assert entry.detail == {"own_queue": ["team-a", "default"]}
+    assert entry.detail == {"own_queue": {"from": "team-a", "to": "default"}}
     call_command("project", "vision", "--cluster", "lab", "--queue", "", stdout=StringIO())
     assert Project.objects.get().own_queue == ""
 

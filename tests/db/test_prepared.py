@@ -9,14 +9,14 @@ from gangline.db.prepared import prepare
 
 pytestmark = pytest.mark.postgres
 
-NAMES = ("username", "uid", "is_active", "date_joined", "preferences")
+NAMES = ("username", "uid", "is_active", "created_at", "preferences")
 
 
 @pytest.fixture(autouse=True)
 def people(db: None) -> None:
     for name in ("ada", "bob"):
         User.objects.create(
-            username=name, date_joined=datetime(2026, 3, 2, 9, 15, tzinfo=UTC), preferences={"a": 1}
+            username=name, created_at=datetime(2026, 3, 2, 9, 15, tzinfo=UTC), preferences={"a": 1}
         )
 
 

@@ -6,7 +6,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from gangline.drivers.local.driver import LocalDriver
+from gangline.settings.catalogue import TOLERATIONS, TOPOLOGY
 from tests.support.screens import violations
+from tests.support.settings import turn
 from tests.support.training_form import everything_is_saved
 from tests.support.world import World
 
@@ -18,8 +20,10 @@ VOLUMES = "worker.storage.pvc"
 
 
 @pytest.fixture(autouse=True)
-def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a cluster that has every field."""
+def everywhere(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a cluster that has every field, with every one of them switched on."""
+    turn(TOLERATIONS, True)
+    turn(TOPOLOGY, True)
     monkeypatch.setattr(LocalDriver, "unsupported", {})
 
 

@@ -341,7 +341,7 @@ async def test_a_view_that_fails_silences_no_other(
     original = WorkloadListFeed.delta
 
     def failing(self: WorkloadListFeed, view: Any, after: Any) -> Any:
-        if view.data.filters.search == "broken":
+        if view.data.query.search == "broken":
             raise ZeroDivisionError
         return original(self, view, after)
 

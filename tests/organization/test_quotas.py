@@ -43,7 +43,7 @@ def test_more_than_the_department_has_is_refused_with_numbers_everywhere(world: 
     client.force_login(
         world.people["administrator"], backend="django.contrib.auth.backends.ModelBackend"
     )
-    typed = {"project": world.nlp.pk, "name": "nlp", "quotas.0.gpus": "5"}
+    typed = {"project": str(world.nlp.pk), "name": "nlp", "quotas.0.gpus": "5"}
     assert sentence in client.get("/projects/quota-sums", typed).content.decode()
     page = client.post(f"/projects/{world.nlp.pk}/edit", {**typed, "version": "1"})
     assert page.status_code == 422

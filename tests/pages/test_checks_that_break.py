@@ -19,7 +19,7 @@ NODE = {"metadata": {"name": "n"}, "status": {"conditions": "Ready", "allocatabl
 
 def looked_at(access: Access) -> Cluster:
     """A cluster after its check."""
-    cluster = make("cluster", actor=None, name="lab", kind="kubernetes")
+    cluster: Cluster = make("cluster", actor=None, name="lab", kind="kubernetes")
     credentials.store(cluster, access, by=None)
     checks.start(cluster)
     cluster.refresh_from_db()

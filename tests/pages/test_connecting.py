@@ -15,6 +15,7 @@ from gangline.audit.models import AuditEntry
 from gangline.clusters import checks, connections, credentials
 from gangline.clusters.models import Cluster, ConnectionCheck, Credential
 from gangline.drivers.kubernetes import intake
+from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.intake import SHOW_CONFIG, SHOW_CONFIG_NARROW, as_pem
 from gangline.people.services import give
 from gangline.resources.services import make
@@ -334,7 +335,9 @@ def test_in_a_pod_its_own_account_may_be_used(
     lab = Cluster.objects.get(name="lab")
     assert lab.health == "Connected"
     assert Credential.objects.get(cluster=lab).identity == "in-cluster"
-    client = connections.driver_for(lab).client
+    driver = connections.driver_for(lab)
+    assert isinstance(driver, KubernetesDriver)
+    client = driver.client
     assert client._token() == "first"
     (tmp_path / "token").write_text("second\n")
     assert client._token() == "second"

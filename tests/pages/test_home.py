@@ -10,6 +10,7 @@ from django.test import Client
 from assets.models import Template
 from assets.services.templates import create_template
 from gangline.db.clock import db_now
+from gangline.organization.models import Project
 from gangline.people.services import give
 from gangline.policies.services import save
 from gangline.resources.registry import get
@@ -115,6 +116,7 @@ def test_looking_around_is_done_by_the_sample_in_the_form_alone(
     assert steps(filler.client, "first-steps") == undone, "another draft says nothing about it"
     assert filler.client.post(f"/templates/{sample.pk}/run").status_code == 303
     assert not any(steps(filler.client, "first-steps").values()), "one click shows no form"
+    assert len(steps(filler.client, "first-steps")) == 2
     other = Filler(world)
     shown = other.get("setup", template=str(sample.pk)).page
     assert other.post("setup", {"workload.name": "look"}, page=shown).status == 303
@@ -166,3 +168,18 @@ def test_what_an_administrator_sets_up_is_done_by_people_alone(world: World) -> 
     found = steps(admin, "set-up")
     assert found == dict.fromkeys(found, True) | {"Connect a cluster": False}
     assert "Create project team-a" in admin.get("/").content.decode()
+
+
+def test_a_project_is_made_from_its_cluster_or_from_the_form_of_a_workload(world: World) -> None:
+    admin, viewer = browser(world, "administrator"), browser(world, "viewer-vision")
+    link = f"/projects/new?cluster={world.cluster.pk}"
+    assert link in admin.get(f"/clusters/{world.cluster.pk}").content.decode()
+    assert link not in viewer.get(f"/clusters/{world.cluster.pk}").content.decode()
+    form = admin.get(link).content.decode()
+    assert f'<option value="{world.department.pk}" selected' in form
+    empty = f"{link[:-4]}0000"
+    assert f"/departments/new?cluster={empty[-36:]}" in admin.get(empty).content.decode()
+    page = browser(world, "stranger").get("/workloads/new", follow=True).content.decode()
+    assert "/projects/new" not in page
+    Project.objects.all().delete()
+    assert "/projects/new" in admin.get("/workloads/new", follow=True).content.decode()

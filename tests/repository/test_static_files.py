@@ -159,8 +159,8 @@ def _words_in_use() -> set[str]:
 
 
 WORDS_IN_USE = _words_in_use()
-# Made of a name and what is known only then: tones, colours of a log, pods in turn.
-MADE = re.compile(r"tone-\w+|[fb]g\d+|[nw]\d")
+# Made of a name and what is known only then: tones, colours of a log, pods in turn, columns.
+MADE = re.compile(r"tone-\w+|[fb]g\d+|[nw]\d|col-(?:s|m|l|free)|drop-\d")
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=_name)
@@ -183,7 +183,7 @@ def test_every_symbol_of_the_sprite_is_used() -> None:
 def test_scripts_are_short_and_evaluate_nothing(path: Path) -> None:
     text = path.read_text("utf-8")
     # What every page loads is kept smaller than what one page needs.
-    assert len(text.splitlines()) <= (150 if path.parent.name == "shell" else 400)
+    assert len(text.splitlines()) <= (150 if path.parent.name == "shell" else 450)
     assert not re.search(r"\beval\(|new Function\(|document\.write", text)
 
 

@@ -1,7 +1,4 @@
-"""The contract of every resource, as checks over the registry.
-
-`python -m tests.resources.contract` prints which check runs on which resource, or why not.
-"""
+"""The contract of every resource, as checks over the registry."""
 
 import csv
 import io
@@ -448,20 +445,3 @@ def _shown(page: Any) -> dict[str, str]:
 
 def _errors(answer: Any) -> Any:
     return answer.context["form"].errors if answer.context else answer.status_code
-
-
-def main() -> None:
-    """Print the table of checks."""
-    from gangline.resources.registry import resources
-
-    for resource in resources():
-        print(resource.key)  # noqa: T201
-        for name in CHECKS:
-            print(f"  {name:26} {why_not(name, resource) or 'runs'}")  # noqa: T201
-
-
-if __name__ == "__main__":
-    import django
-
-    django.setup()
-    main()

@@ -91,8 +91,8 @@ def test_cursors_carry_the_place_there_and_back() -> None:
     order = paging.Order("n", descending=False, ties=())
     rows = [SimpleNamespace(n=n) for n in range(7)]
 
-    def cut(start: int, count: int, **cursor: str) -> paging.Page[Any]:
-        return paging.cut(rows[start : start + count], order, size=3, **cursor)
+    def cut(start: int, count: int, after: str = "") -> paging.Page[Any]:
+        return paging.cut(rows[start : start + count], order, size=3, after=after)
 
     first = cut(0, 4)
     second = cut(3, 4, after=first.next)

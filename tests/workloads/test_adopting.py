@@ -10,8 +10,6 @@ import pytest
 
 from gangline.clusters.models import Cluster
 from gangline.db import clock, leases
-from gangline.db.clock import db_now
-from gangline.db.models import Lease
 from gangline.drivers.base import (
     AttemptRef,
     Observation,
@@ -68,57 +66,6 @@ class Slow:
 
 def is_overtaken() -> bool:
     return Attempt.objects.exclude(observed_state=ObservedState.RUNNING).exists()
-
-
-def test_no_news_and_no_lease_wait_for_a_look(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The look takes as long as ten batches, and longer than a lease that is not kept."""
-    monkeypatch.setattr(leases, "RENEW_SECONDS", 0.1)
-    monkeypatch.setattr(watching, "QUIET_SECONDS", 0.3)
-    made = [engine.workload(f"slow-{n}") for n in range(3)]
-    Attempt.objects.update(read_started_at=db_now() + timedelta(seconds=0.2))
-    stop = threading.Event()
-    news = [Observation(str(one.pk), 1, ObservedState.RUNNING) for one in made]
-    slow = Slow(stop, news)
-    monkeypatch.setattr(watching, "driver_for", lambda cluster: slow)
-    monkeypatch.setattr(watching, "close_old_connections", lambda: None)
-    watcher = Watcher(engine.cluster.pk)
-    watcher._lease.seconds = 0.8
-    watcher.run(stop)
-    assert not is_overtaken()
-    assert sorted(slow.looks) == sorted(str(one.pk) for one in made)
-    assert slow.watches == 1, "it never began anew"
-    lease = Lease.objects.get(name=lease_name(engine.cluster.pk))
-    assert lease.fence == Cluster.objects.get().synced_fence == 1
-
-
-def test_news_that_was_overtaken_needs_no_look_where_newer_news_follows(
-    engine: Engine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Under steady change that look would overtake the next news, and so on."""
-    monkeypatch.setattr(watching, "QUIET_SECONDS", 0.3)
-    told, quiet = engine.workload("told"), engine.workload("quiet")
-    Attempt.objects.update(read_started_at=db_now() + timedelta(hours=1))
-    stop = threading.Event()
-    news = [Observation(str(one.pk), 1, ObservedState.RUNNING) for one in (told, quiet)]
-
-    class Goes(Slow):
-        def watch(self, *arguments: object) -> Iterator[Sequence[Observation]]:
-            yield self.news
-            Attempt.objects.update(read_started_at=db_now() - timedelta(hours=1))
-            yield self.news[:1]
-            until = time.monotonic() + 1.0
-            while time.monotonic() < until:
-                yield []
-            self.stop.set()
-
-    one = Goes(stop, news)
-    one.answers.set()
-    monkeypatch.setattr(watching, "driver_for", lambda cluster: one)
-    monkeypatch.setattr(watching, "close_old_connections", lambda: None)
-    Watcher(engine.cluster.pk).run(stop)
-    assert one.looks == [str(quiet.pk)]
 
 
 def test_nothing_is_done_before_the_cluster_told_everything(engine: Engine) -> None:

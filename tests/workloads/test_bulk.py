@@ -3,6 +3,7 @@
 from uuid import uuid4
 
 import pytest
+from django.db.models import QuerySet
 from django.test import Client
 
 from gangline.access.models import AccessRule
@@ -29,7 +30,7 @@ def ids(world: World) -> list[str]:
     return names
 
 
-def rows(world: World) -> "bulk.QuerySet[Workload]":
+def rows(world: World) -> QuerySet[Workload]:
     return Workload.objects.filter(project=world.vision)
 
 

@@ -133,7 +133,7 @@ def test_while_writes_fail_and_reads_do_not_the_row_says_what_the_cluster_answer
     assert workload.reason.endswith("The cluster answered 500 to suspend.")
     clock.shift(timedelta(seconds=61))
     _until(workload, "Stopped")
-    assert current_attempt(workload).wait_reason == ""
+    assert current_attempt(workload).wait_code == ""
 
 
 def test_f15_twenty_deliveries_of_one_task_have_one_effect(shared_engine: Engine) -> None:

@@ -48,7 +48,8 @@ def project(transactional_db: None, monkeypatch: pytest.MonkeyPatch) -> Project:
         }
     )
     department = make("department", cluster=cluster, name="research")
-    return make("project", department=department, name="vision")
+    made: Project = make("project", department=department, name="vision")
+    return made
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ from gangline.db.clock import db_now
 from gangline.drivers.base import AttemptRef, Observation, ObservedState, OwnedObject
 from gangline.resources.services import make
 from gangline.scopes.services import found
+from tests.support.kinds import declare
 from workloads.services import orphans
 
 pytestmark = pytest.mark.postgres
@@ -34,6 +35,7 @@ class Lab:
 def searched(db: None) -> tuple[Cluster, Any]:
     """A cluster on which an orphan is listed."""
     found(name="Test")
+    declare("odd", lambda connection: None)
     cluster, lab = make("cluster", actor=None, name="lab", kind="odd"), Lab()
     assert orphans.search(cluster, lab)  # type: ignore[arg-type]
     return cluster, lab

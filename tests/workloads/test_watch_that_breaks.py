@@ -55,7 +55,7 @@ def broken(monkeypatch: pytest.MonkeyPatch, error: Exception, pauses: Pauses) ->
     """Watch such a cluster until it paused that often."""
     declare(KIND, lambda connection: Broken(error))
     found(name="Test")
-    cluster = make("cluster", actor=None, name="broken", kind=KIND)
+    cluster: Cluster = make("cluster", actor=None, name="broken", kind=KIND)
 
     def watch() -> None:
         try:

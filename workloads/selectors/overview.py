@@ -154,9 +154,13 @@ class Change:
 
 
 def latest_changes(user: User) -> list[Change]:
-    """What people changed last; who signed in stands in the log alone."""
+    """What people changed last in how the installation is set up; the log has all the rest."""
     log = get("audit")
-    entries = log.visible(user).exclude(action__startswith="session.").order_by("-at", "-pk")
+    seen = log.visible(user).order_by("-at", "-pk")
+    newest = seen.values_list("pk", flat=True).first() or 0
+    entries = seen.filter(pk__gt=newest - _LOOKED_AT)
+    for kind in _EVERY_DAY:
+        entries = entries.exclude(action__startswith=f"{kind}.")
     return [Change(one, _change(one), log.url(one)) for one in entries[:MOST]]
 
 
@@ -166,6 +170,10 @@ def _change(entry: AuditEntry) -> str:
     return " ".join(filter(None, (capfirst(verb), kind, entry.object_name)))
 
 
+_EVERY_DAY = ("session", "sign_in_link", "token", "workload")
+"""Kinds of entries that would hide the others."""
+_LOOKED_AT = 2000
+"""Entries; among more of every day's there may be no change."""
 _PILLS = ("running", "waiting", "attention")
 _WORDS = {"gpus": "GPUs", "cpus": "CPU cores", "memory": "Memory"}
 

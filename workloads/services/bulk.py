@@ -73,7 +73,8 @@ def _freeze(action: BulkAction, rows: QuerySet[Workload]) -> int:
             f" SELECT %s, frozen.id, %s, '' FROM ({sql}) frozen",
             [key, ItemState.WAITING, *parameters],
         )
-        return cursor.rowcount
+        frozen: int = cursor.rowcount
+        return frozen
 
 
 def is_due() -> bool:

@@ -18,7 +18,7 @@ from django.db.models import Model, QuerySet
 
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
-from gangline.drivers.base import Kept, KeptObject
+from gangline.drivers.base import Kept, KeptObject, ObjectKeeper
 from gangline.drivers.kind import Unconnectable
 from gangline.lib.problems import Problem
 
@@ -106,6 +106,8 @@ def _reconcile(row: ClusterObject) -> None:
     wanted = KeptObject(row.kind, row.namespace, row.name, row.wanted)
     try:
         driver = driver_for(row.cluster)
+        if not isinstance(driver, ObjectKeeper):
+            raise Unconnectable(f"The cluster {row.cluster.name} takes no objects of this kind.")
         is_unwanted = row.state == ObjectState.DELETING
         kept = driver.remove(wanted) if is_unwanted else driver.apply(wanted)
     except Unconnectable as why:

@@ -229,8 +229,9 @@ def _is_outdated(progress: checks.Progress, cluster: Cluster) -> bool:
         return False
     failed = any(step.state == State.FAILED for step in progress.steps)
     since = cluster.health_since
-    is_well = cluster.health == "Connected" and since is not None
-    return failed and is_well and since > progress.ended_at
+    if not failed or cluster.health != "Connected" or since is None:
+        return False
+    return since > progress.ended_at
 
 
 def summary(progress: checks.Progress) -> str:

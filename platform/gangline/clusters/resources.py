@@ -57,7 +57,7 @@ def _health(row: Cluster) -> SafeString:
     if found.since is not None:
         since = components.time_ago(found.since)
         drawn = format_html('{}<span class="sub">Since {}</span>', drawn, since)
-    if row.strays:  # type: ignore[attr-defined]  annotated
+    if row.strays:  # type: ignore[attr-defined]  # annotated
         url = f"{get('cluster').url(row)}/checks#orphans"
         noun = ngettext("object", "objects", row.strays)  # type: ignore[attr-defined]
         more = '{}<a class="sub" href="{}">{} unmanaged {}</a>'

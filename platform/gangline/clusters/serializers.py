@@ -39,7 +39,7 @@ CONDITIONS = {State.OK: "True", State.WARNING: "True", State.FAILED: "False"}
 def _any_of(name: str) -> dict[str, Any]:
     """What the kinds declare, each with its own fields: the whitelist of a body."""
     models = [getattr(kind, name) for kind in DRIVERS.values() if getattr(kind, name)]
-    return {"oneOf": [model.model_json_schema(by_alias=True) for model in models]}
+    return {"anyOf": [model.model_json_schema(by_alias=True) for model in models]}
 
 
 @extend_schema_field(_any_of("connection"))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from gangline.drivers.facts import Capacity, Facts, FieldNote, Health
 from gangline.lib.problems import Problem as Refusal
@@ -300,6 +300,17 @@ class Kept:
     problem: Refusal | None = None
 
 
+@runtime_checkable
+class ObjectKeeper(Protocol):
+    """A driver whose cluster takes objects beside workloads."""
+
+    def apply(self, wanted: KeptObject) -> Kept:
+        """Make the object what it should be. Fields of another manager are a conflict."""
+
+    def remove(self, wanted: KeptObject) -> Kept:
+        """Delete the object; ``gone`` where there is none."""
+
+
 class Driver(Protocol):
     """See the module. Every method is idempotent and returns within its time budget, 30 s."""
 
@@ -374,12 +385,6 @@ class Driver(Protocol):
 
         NotYet while it is still there; Refused where Gangline may not, or it is another's.
         """
-
-    def apply(self, wanted: KeptObject) -> Kept:
-        """Make the object what it should be. Fields of another manager are a conflict."""
-
-    def remove(self, wanted: KeptObject) -> Kept:
-        """Delete the object; ``gone`` where there is none."""
 
     def watch(
         self,

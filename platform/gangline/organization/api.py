@@ -86,7 +86,7 @@ class UnitViewSet(ResourceViewSet):
 
     def get_serializer_context(self) -> dict[str, Any]:
         own = {"held": getattr(self, "held", {}), "node": getattr(self, "node", None)}
-        return super().get_serializer_context() | own
+        return {**super().get_serializer_context(), **own}
 
     def read(
         self, data: Any, obj: Any = None, *, partial: bool = False
@@ -116,7 +116,7 @@ class ProjectViewSet(UnitViewSet):
             cluster = values["department"].cluster
         else:
             cluster = obj.cluster
-        name = values.get("name") or getattr(obj, "name", "")
+        name = str(values.get("name") or getattr(obj, "name", ""))
         if asked and asked != (own := namespace_of(cluster, name)):
             raw = f"The namespace of this project is {own}; another one cannot be chosen."
             raise Refused(

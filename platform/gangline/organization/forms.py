@@ -71,7 +71,7 @@ class UnitForm(ResourceForm):
 
     def above(self) -> Cluster | Department | None:
         """The unit's parent: stored, posted, given in the address, or the only one."""
-        name = self._meta.model.parent_field  # type: ignore[attr-defined]
+        name = self._meta.model.parent_field
         if self.is_edit:
             found: Cluster | Department = getattr(self.instance, name)
             return found

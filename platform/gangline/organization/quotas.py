@@ -105,7 +105,7 @@ def save(node: Node, rows: Sequence[Mapping[str, Any]], *, actor: Actor | None) 
             (quota.node_pool_id, one): (number, before[one]) for one in differing & set(RESOURCES)
         }
         quota.save()
-    Quota.objects.bulk_create(one for one in known.values() if one.pk is None and not problems)
+    Quota.objects.bulk_create(one for one in known.values() if one._state.adding and not problems)
     if not problems and limits_to_department():
         problems = list(_over_assigned(node, claims))
     if problems:
@@ -188,9 +188,11 @@ def balances(node: Node, asked: Mapping[int, Mapping[str, Any]] | None = None) -
             one.node_pool_id: {name: one.amount(name) for name in RESOURCES}
             for one in quotas_of(node)
         }
-    others = department.projects.exclude(pk=node.pk if is_project else None).values("scope")
+    others = department.projects.exclude(pk=node.pk) if is_project else department.projects.all()
     given: dict[tuple[int, str], Decimal] = defaultdict(Decimal)
-    for one in Quota.objects.filter(scope__in=others, node_pool__cluster=department.cluster_id):
+    for one in Quota.objects.filter(
+        scope__in=others.values("scope"), node_pool__cluster=department.cluster_id
+    ):
         for resource in RESOURCES:
             given[one.node_pool_id, resource] += one.amount(resource) or 0
     for quota in quotas_of(department):

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db.models import Count, F, OuterRef, QuerySet, Subquery, Sum, Value
+from django.db.models import Count, F, Manager, OuterRef, QuerySet, Subquery, Sum, Value
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.urls import reverse
@@ -27,7 +27,7 @@ from . import panels, queues, quotas, usage
 from .models import Department, Project, Quota
 
 
-def _of_scope(rows: QuerySet[Any], total: Any) -> Subquery:
+def _of_scope(rows: Manager[Any], total: Any) -> Subquery:
     """``total`` over the ``rows`` of the unit's own scope."""
     own = rows.filter(scope=OuterRef("scope")).order_by().values("scope")
     return Subquery(own.annotate(total=total).values("total"))
@@ -72,7 +72,7 @@ class Units(Resource[M]):
 
     def rows(self, user: User) -> QuerySet[M]:
         return (
-            super()
+            super()  # type: ignore[return-value]  # annotated rows are still of the model
             .rows(user)
             .annotate(
                 gpu_quota=_of_scope(Quota.objects, Sum("gpus")),

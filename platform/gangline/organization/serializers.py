@@ -153,7 +153,8 @@ class UnitSerializer(ResourceSerializer):
         if (node := self.context.get("node")) is not None:
             found: Cluster = node.cluster
             return found
-        return Cluster.objects.filter(pk=data.get("cluster_id")).first()
+        pk = data.get("cluster_id")
+        return Cluster.objects.filter(pk=pk).first() if pk else None
 
     def parts(self, data: Any) -> Mapping[str, Any]:
         rows = data.pop("resources", None)
@@ -194,7 +195,7 @@ class DepartmentSerializer(UnitSerializer):
 class ProjectSerializer(UnitSerializer):
     cluster_id = serializers.UUIDField(required=False)
     parent_id = IdField(source="department_id", required=False)
-    parent = serializers.SerializerMethodField()
+    parent = serializers.SerializerMethodField()  # type: ignore[assignment]  # name of the API
     requested_namespace = serializers.CharField(required=False, write_only=True)
     enforce_runai_scheduler = serializers.BooleanField(required=False, write_only=True)
     default_node_pools = serializers.ListField(

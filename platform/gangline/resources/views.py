@@ -19,6 +19,7 @@ from gangline.access.refusals import NotAllowed
 from gangline.audit.services import record_denied
 from gangline.db.versioned import Versioned
 from gangline.lib.problems import Refused
+from gangline.scopes.models import ScopeKind
 from gangline.scopes.selectors import tenant_scope
 from gangline.tables.counts import capped
 from gangline.tables.export import csv_response
@@ -28,6 +29,7 @@ from gangline.tables.query import TableQuery, read
 
 from . import services
 from .forms import ResourceForm
+from .models import TreeNode
 from .registry import panels, usages
 from .resource import Resource
 from .tables import filtered
@@ -78,7 +80,12 @@ class ResourceView(LoginRequiredMixin, View):
             return False
         if self.resource.own_path:
             return True
-        return visible_scopes(self.actor.user, self.resource.permission("create")).exists()
+        places = visible_scopes(self.actor.user, self.resource.permission("create"))
+        if issubclass(self.resource.model, TreeNode):
+            # A node of the tree is made from above: a department's head makes no other department.
+            kinds = list(ScopeKind)
+            places = places.filter(kind__in=kinds[: kinds.index(self.resource.model.scope_kind)])
+        return places.exists()
 
     def context(self, **more: Any) -> dict[str, Any]:
         found = {"resource": self.resource, **more}

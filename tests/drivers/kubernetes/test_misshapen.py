@@ -18,6 +18,7 @@ from gangline.drivers.kubernetes.access import Access
 from gangline.drivers.kubernetes.client import Client, NotUnderstood
 from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.options import Options
+from gangline.drivers.kubernetes.steps import StepName
 from tests.support.api_server import Script, answering
 
 HERE = addresses.Reach(addresses.networks("127.0.0.0/8"))
@@ -82,7 +83,7 @@ def test_a_step_that_is_told_nonsense_says_so_and_the_others_go_on(
         steps, health = look(access)
     assert steps[step].state == State.FAILED
     assert steps[step].sentence == DOUBT
-    assert tuple(steps) == probing.NAMES
+    assert tuple(steps) == tuple(StepName)
     assert [n for n in steps if steps[n].sentence == DOUBT] == [step]
     assert health.reachable
 
@@ -128,7 +129,7 @@ def test_a_clock_that_no_calendar_has_ends_nothing(date: str) -> None:
     with answering(Script(headers={"Date": date})) as access:
         steps, health = look(access)
     assert steps["Clock"].state in (State.SKIPPED, State.WARNING)
-    assert tuple(steps) == probing.NAMES
+    assert tuple(steps) == tuple(StepName)
     assert health.facts is not None
 
 

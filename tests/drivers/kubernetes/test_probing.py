@@ -58,7 +58,7 @@ def steps_of(script: Script) -> dict[str, Step]:
 
 def test_the_shipped_role_has_every_right_and_no_more(bed: Bed) -> None:
     steps, health = look(bed.restricted)
-    assert list(steps) == list(StepName)
+    assert tuple(steps) == tuple(StepName)
     assert [n for n, step in steps.items() if step.state == State.FAILED] == []
     assert steps["Permissions"].state == State.OK, steps["Permissions"]
     assert health.reachable

@@ -113,7 +113,7 @@ class _Look:
             raise _Stop
 
     def all(self) -> None:
-        """Every step in the order of `NAMES`."""
+        """Every step in the order of `StepName`."""
         step, connection = connecting.reach(self.client, self.client.reach or ANYWHERE)
         self.tell(step)
         if connection is not None:
