@@ -7,7 +7,12 @@ from django.db.models import Model
 from django.urls import URLPattern, path
 from django.utils.module_loading import import_string
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
+from drf_spectacular.utils import (
+    OpenApiParameter,
+    extend_schema,
+    extend_schema_serializer,
+    inline_serializer,
+)
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -140,13 +145,15 @@ def _copy(function: Any) -> Any:
 def _envelope(resource: Resource[Any], many: str) -> Any:
     wire = resource.wire
     assert wire is not None  # noqa: S101  no address without
-    return inline_serializer(
+    found = inline_serializer(
         f"{many}Page",
         {
             wire.envelope: resource.serializer_class(many=True),
             "next": serializers.IntegerField(required=False),
         },
     )
+    # The list is in the envelope; without this the envelope itself would be listed.
+    return extend_schema_serializer(many=False)(type(found))()
 
 
 def all_urls() -> list[URLPattern]:
