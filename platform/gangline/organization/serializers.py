@@ -135,6 +135,7 @@ class UnitSerializer(ResourceSerializer):
     created_by = serializers.SerializerMethodField("get_created_by")
     updated_by = serializers.SerializerMethodField("get_updated_by")
 
+    @extend_schema_field({"type": "object", "additionalProperties": {"type": ["number", "null"]}})
     def get_total_resources(self, node: Any) -> dict[str, float | None]:
         found = quotas.totals(quotas.quotas_of(node))
         return {f"{WIRE[one]}Quota": scaled(one, found[one]) for one in RESOURCES}
