@@ -97,7 +97,7 @@ def test_answers_keep_to_it(
         ("/api/v1/clusters", "clusters"),
         ("/api/v1/clusters/{id}", f"clusters/{world.cluster.pk}"),
         ("/api/v1/org-unit/projects", "org-unit/projects"),
-        ("/api/v1/org-unit/projects/{project_id}", f"org-unit/projects/{world.vision.pk}"),
+        ("/api/v1/org-unit/projects/{id}", f"org-unit/projects/{world.vision.pk}"),
     ):
         answer = description["paths"][path]["get"]["responses"]["200"]
         schema = answer["content"]["application/json"]["schema"]
