@@ -243,7 +243,7 @@ class NodePools(Resource[NodePool]):
     icon = "server"
     lede = "Nodes of a cluster that share a label. Quota is given out by pool."
     form = "gangline.clusters.forms.NodePoolForm"
-    nav = Nav(group="Infrastructure", icon="stack-2", order=20)
+    nav = Nav(group="Infrastructure", icon="stack", order=20)
     scope_path = "cluster__scope"
     related = ("cluster__scope__parent", "created_by", "updated_by")
     facts = ("cluster", "label_key", "label_value")
