@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.support.installation import embedded
 from tests.support.product import Product
 from tests.support.screens import violations
+from tests.support.waiting import wait_for
 
 SECRET = "correct horse battery"
 HIDDEN = {
@@ -57,7 +58,8 @@ def test_the_first_day_of_everyone(fresh: Product) -> None:
     page = fresh.window("root")
     page.goto("/")
     assert violations(page) == []
-    assert number(page, "Clusters connected") == "1 of 1"
+    # The first look at the cluster may still be under way.
+    wait_for(lambda: page.reload() and number(page, "Clusters connected") == "1 of 1", seconds=20)
     assert number(page, "GPUs in use") == "0 of 2"
 
     step(page, "Connect a cluster")
