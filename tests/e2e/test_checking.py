@@ -96,9 +96,8 @@ def test_an_objection_leads_to_its_field_and_goes_once_it_is_mended(
     page = open_page(viewport={"width": width, "height": 900})
     fill(page)
     told = page.get_by_test_id("check-cluster")
-    expect(told).to_contain_text("The cluster was not asked yet")
     check(page)
-    expect(told).to_contain_text("The cluster would not accept it")
+    expect(told).to_contain_text("The cluster rejected this workload")
     expect(told).to_be_focused()
     assert violations(page) == []
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
@@ -116,7 +115,7 @@ def test_an_objection_leads_to_its_field_and_goes_once_it_is_mended(
     page.wait_for_url("**/review*")
     expect(told).to_contain_text("before your last changes")
     check(page)
-    expect(told).to_contain_text("The cluster would accept it")
+    expect(told).to_contain_text("The cluster would accept this workload")
     assert not Workload.objects.exists()
 
 
@@ -126,7 +125,7 @@ def test_without_scripts(open_page: Opener, ground: Ground) -> None:
     fill(page)
     check(page)
     told = page.get_by_test_id("check-cluster")
-    expect(told).to_contain_text("The cluster would not accept it")
+    expect(told).to_contain_text("The cluster rejected this workload")
     told.get_by_role("link").first.click()
     expect(page.locator("[id='f-worker-compute-cpuMemoryRequest-e']")).to_contain_text("100Mi")
 

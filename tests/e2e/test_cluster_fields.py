@@ -151,9 +151,7 @@ def test_a_volume_is_described_kept_and_reviewed(open_page: Opener, width: int) 
     many.press("Space")
     row.get_by_label("Ephemeral, volume 1").check()
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-    page.evaluate(
-        "scrollTo(0, 0)"
-    )  # the bar with the next step lies over what is scrolled under it
+    page.evaluate("scrollTo(0, 0)")  # the bar lies over what is below
     assert violations(page) == []
     everything_is_saved(page)
     page.reload()

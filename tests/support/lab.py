@@ -25,6 +25,15 @@ PATIENCE = 60_000
 """Milliseconds for what takes one or two seconds on a machine that does nothing else."""
 
 
+SHOW_EVERY_FIELD = """
+from django.utils.timezone import now
+from gangline.settings.models import Setting
+for key in ("workloads.tolerations", "workloads.topology"):
+    Setting.objects.update_or_create(key=key, defaults={"value": True, "updated_at": now()})
+"""
+"""Sections that are off until an administrator switches them on."""
+
+
 @dataclass
 class Lab:
     """A product, the bed behind its cluster ``lab``, and the prefix of its namespaces there."""
@@ -142,6 +151,7 @@ def lab_of(browser: Browser, bed: Bed, folder: Path) -> Iterator[Lab]:
         connect(product.window(user=ADMINISTRATOR), bed, prefix=made.prefix)
         product.close_windows()
         make_project(product)
+        site.manage("shell", "-c", SHOW_EVERY_FIELD)
         try:
             yield made
         finally:
