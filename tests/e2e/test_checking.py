@@ -86,7 +86,7 @@ def fill(page: Page) -> None:
 
 def check(page: Page) -> None:
     page.get_by_role("button", name="Dry run").click()
-    page.wait_for_url("**/review?check=cluster*")
+    expect(page.get_by_test_id("check-cluster")).to_contain_text("Dry run on ")
 
 
 @pytest.mark.parametrize("width", [pytest.param(390, marks=pytest.mark.thorough), 1440])

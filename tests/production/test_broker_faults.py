@@ -35,7 +35,7 @@ def whole(stack: stacks.Stack, production: Installation, redis_proxy: Proxy) -> 
 
 def _noted(stack: stacks.Stack) -> bool:
     """Whether the ticker has written down that it works without Redis."""
-    find = "SELECT count(*) FROM clusters_systemnotice WHERE name = 'message-service'"
+    find = "SELECT count(*) FROM db_systemnotice WHERE name = 'message-service'"
     return stack.postgres.run_sql(find, database="gangline") != "0"
 
 

@@ -34,7 +34,7 @@ def _listens(stack: stacks.Stack) -> int:
 
 
 def _holder(stack: stacks.Stack) -> str:
-    find = "SELECT owner FROM clusters_lease WHERE name = 'ticker' AND until > now()"
+    find = "SELECT owner FROM db_lease WHERE name = 'ticker' AND until > now()"
     return stack.postgres.run_sql(find, database="gangline")
 
 

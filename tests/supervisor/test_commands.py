@@ -114,7 +114,8 @@ def test_the_doctor_finds_damage_in_the_middle_of_the_database(
     with file.open("r+b") as raw:
         raw.seek(file.stat().st_size // 2 // 4096 * 4096)
         raw.write(b"\xff" * 4096)
-    damaged = DatabaseWrapper({**connections.settings["default"], "NAME": str(file)})
+    settings = {**connections.settings["default"], "NAME": str(file), "OPTIONS": {}}
+    damaged = DatabaseWrapper(settings)
     monkeypatch.setattr(doctor, "connection", damaged)
     try:
         errors = [finding for finding in doctor._sqlite() if finding.grade == "error"]

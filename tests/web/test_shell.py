@@ -13,14 +13,17 @@ from django.test import RequestFactory
 
 from gangline.web import confirm, errors, navigation
 from gangline.web.views.theme import set_theme
+from tests.support.world import World
 
 
-def _request(path: str = "/workloads", *, signed_in: bool = True, **cookies: str) -> HttpRequest:
+def _request(
+    path: str = "/workloads", *, signed_in: bool = True, user: Any = None, **cookies: str
+) -> HttpRequest:
     request = RequestFactory().get(path)
     person: Any = SimpleNamespace(
         is_authenticated=True, get_username=lambda: "researcher", is_anonymous=False
     )
-    request.user = person if signed_in else AnonymousUser()
+    request.user = user or (person if signed_in else AnonymousUser())
     request.session = {}  # type: ignore[assignment]
     request.COOKIES.update(cookies)
     request.META["gangline.request_id"] = "7f3a09b2"
@@ -35,9 +38,14 @@ def _page(request: HttpRequest) -> str:
     return str(confirm.ask(request, question).render().content, "utf-8")
 
 
-def test_every_place_of_the_rail_has_an_address() -> None:
-    labels = [link.label for link in navigation.links(_request())]
-    assert labels == ["Home", "Workloads", "Templates", "Policies", "Clusters", "Settings"]
+@pytest.mark.django_db
+def test_an_administrator_sees_every_place_and_a_stranger_only_the_open_ones(world: World) -> None:
+    places = {item.label for item in navigation._places}
+    open_to_all = {item.label for item in navigation._places if item.permission is None}
+    assert {"Home", "Workloads", "Clusters", "Projects", "Users", "Settings"} <= places
+    seen = {link.label for link in navigation.links(_request(user=world.people["administrator"]))}
+    assert seen == places
+    assert {link.label for link in navigation.links(_request())} == open_to_all
 
 
 def test_exactly_the_place_the_page_lies_under_is_current() -> None:
@@ -46,6 +54,7 @@ def test_exactly_the_place_the_page_lies_under_is_current() -> None:
         assert current == ([label] if label else [])
 
 
+@pytest.mark.django_db
 def test_a_page_has_one_heading_one_main_and_named_navigation() -> None:
     page = _page(_request())
     assert page.count("<h1") == 1
@@ -56,12 +65,14 @@ def test_a_page_has_one_heading_one_main_and_named_navigation() -> None:
     assert page.index('class="skip"') < page.index("<main")
 
 
+@pytest.mark.django_db
 def test_a_page_before_sign_in_has_no_rail() -> None:
     page = _page(_request(signed_in=False))
     assert 'class="rail"' not in page
     assert "Sign out" not in page
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     ("cookie", "attribute"),
     [("dark", 'data-theme="dark"'), ("light", 'data-theme="light"'), ("system", None), ("x", None)],
@@ -98,6 +109,7 @@ def test_a_theme_is_not_changed_by_a_link() -> None:
     assert set_theme(RequestFactory().get("/theme")).status_code == 405
 
 
+@pytest.mark.django_db
 def test_the_question_before_harm_is_escaped_and_cancel_has_the_focus() -> None:
     page = _page(_request())
     assert "Stop &lt;b&gt;3&lt;/b&gt; workloads?</h1>" in page
@@ -106,6 +118,7 @@ def test_the_question_before_harm_is_escaped_and_cancel_has_the_focus() -> None:
     assert re.findall(r'name="id" value="(\d)"', page) == ["1", "2"]
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize("status", [400, 403, 404])
 def test_an_error_page_has_heading_way_on_and_the_id_of_the_log(
     status: int, caplog: pytest.LogCaptureFixture
@@ -121,6 +134,7 @@ def test_an_error_page_has_heading_way_on_and_the_id_of_the_log(
     assert {record.levelname for record in caplog.records} == {"INFO"}
 
 
+@pytest.mark.django_db
 def test_a_refusal_says_what_is_missing_and_who_can_grant_it() -> None:
     refusal = errors.Refusal("You need the role Editor in <vision>.", "administrator")
     page = errors.permission_denied(_request(), PermissionDenied(refusal)).content.decode()
@@ -158,6 +172,7 @@ def test_the_api_gets_errors_as_json() -> None:
     assert response["Content-Type"] == "application/json"
 
 
+@pytest.mark.django_db
 def test_a_refused_sign_in_keeps_the_name_and_takes_the_focus_to_the_error() -> None:
     from gangline.accounts.forms import SignInForm
 

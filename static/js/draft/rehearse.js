@@ -8,6 +8,7 @@ export const rehearse = async (draft) => {
   const button = draft.querySelector("[data-rehearse-now]");
   if (!button || button.getAttribute("aria-disabled") === "true") return;
   const words = button.textContent;
+  const wasPressed = document.activeElement === button;
   button.setAttribute("aria-disabled", "true");
   button.textContent = button.dataset.busy;
   try {
@@ -19,7 +20,10 @@ export const rehearse = async (draft) => {
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     const fresh = page.querySelector("[data-checks]");
     if (!answer.ok || answer.redirected || !fresh) throw new Error(String(answer.status));
+    const isStillThere = document.activeElement === button;
     draft.querySelector("[data-checks]")?.replaceWith(fresh);
+    // Who pressed it, and did nothing else since, is taken to the answer.
+    if (wasPressed && isStillThere) document.getElementById("check-cluster")?.focus();
   } catch {
     button.removeAttribute("aria-disabled");
     button.textContent = words;
