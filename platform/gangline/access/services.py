@@ -73,7 +73,7 @@ def need_to_change_role(actor: Actor | None, role: CustomRole, after: Iterable[s
 
 
 def need_to_act_for(actor: Actor | None, user: User) -> None:
-    """A link, password, token or secret for somebody needs everything that they hold."""
+    """What opens or closes somebody's account needs everything that they hold."""
     if actor is None or actor.user.pk == user.pk:
         return
     rules = list(rules_of(user).select_related("scope"))

@@ -18,6 +18,7 @@ from gangline.access.permissions import Permission
 from gangline.access.roles import ROLES
 from gangline.access.services import (
     an_administrator_stays,
+    need_to_act_for,
     need_to_change_role,
     need_to_give,
     subjects,
@@ -173,6 +174,7 @@ class Users(TenantWide[User]):
             give(actor=actor, user=obj, **parts["rule"])
 
     def delete(self, obj: User, *, actor: Actor | None) -> None:
+        need_to_act_for(actor, obj)
         with an_administrator_stays():
             deactivate(obj)
 
