@@ -145,6 +145,7 @@ def same_everywhere(c: Context) -> None:
         len(lines) - 1 == len(rows) == c.resource.visible(c.world.people["administrator"]).count()
     )
     assert any(name in cell for line in lines for cell in line)
+    assert not any("<" in cell for line in lines for cell in line)
     detail = c.page("administrator").get(c.resource.url(made))
     assert detail.status_code == 200
     assert name in detail.content.decode()
