@@ -45,6 +45,7 @@ def test_more_than_the_department_has_is_refused_with_numbers_everywhere(world: 
     )
     typed = {"project": str(world.nlp.pk), "name": "nlp", "quotas.0.gpus": "5"}
     assert sentence in client.get("/projects/quota-sums", typed).content.decode()
+    assert client.get("/projects/quota-sums", {"project": "²"}).status_code == 404
     page = client.post(f"/projects/{world.nlp.pk}/edit", {**typed, "version": "1"})
     assert page.status_code == 422
     assert sentence in page.content.decode()

@@ -288,6 +288,7 @@ def two_tabs(c: Context) -> None:
     stored = c.resource.snapshot(_again(made))
     late = client.post(url, {**shown, field: text, **_another(c.sample.edit)})
     assert late.status_code == 409, late.status_code
+    assert len(late.context["differences"]) == 1
     assert c.resource.snapshot(_again(made)) == stored
     version = _again(made).version
     again = client.post(url, {**shown, field: text, **_another(c.sample.edit), "version": version})
