@@ -9,7 +9,7 @@ from gangline.access.actor import Actor
 from gangline.access.grants import can
 from gangline.access.models import AccessRule, CustomRole
 from gangline.access.permissions import Permission
-from gangline.access.refusals import NotAllowed
+from gangline.access.refusals import HoldsLess, NotAllowed
 from gangline.access.services import LastAdministrator
 from gangline.accounts.models import User
 from gangline.audit.models import AuditEntry
@@ -93,12 +93,17 @@ def test_somebody_is_acted_for_by_who_holds_all_they_hold(world: World) -> None:
         services.need_to_act_for(world.actor("administrator"), person)
 
 
-def test_nobody_closes_the_account_of_who_holds_more(world: World) -> None:
-    desk = make_role("desk", Permission.USER_DELETE, Permission.SERVICE_ACCOUNT_DELETE)
+def test_nobody_changes_or_closes_the_account_of_who_holds_more(world: World) -> None:
+    desk = make_role(
+        "desk", Permission.USER_EDIT, Permission.USER_DELETE, Permission.SERVICE_ACCOUNT_DELETE
+    )
     give(actor=None, user=world.people["stranger"], role=desk.key, scope=world.installation.scope)
     bot = make("service_account", name="bot")
     give(actor=None, user=bot.user, role="viewer", scope=world.vision.scope)
-    for key, obj in (("user", world.people["viewer-nlp"]), ("service_account", bot)):
+    viewer = world.people["viewer-nlp"]
+    with pytest.raises(HoldsLess):
+        update(get("user"), actor=world.actor("stranger"), obj=viewer, values={"username": "other"})
+    for key, obj in (("user", viewer), ("service_account", bot)):
         with pytest.raises(NotAllowed):
             delete(get(key), actor=world.actor("stranger"), obj=obj)
         delete(get(key), actor=world.actor("administrator"), obj=obj)

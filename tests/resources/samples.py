@@ -253,6 +253,7 @@ SAMPLES: dict[str, Sample] = {
             ("roleId", "x"),
             ("scopeId", "x"),
             ("scopeType", "world"),
+            ("clusterId", "3d0c2c6e-8b1f-4c57-9c1f-2f7f0a5f0a11"),
             ("role", "viewer"),
         ),
         name_field="subject",

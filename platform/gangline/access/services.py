@@ -19,7 +19,7 @@ from .actor import Actor
 from .grants import held_permissions, roles_by_key, rules_of
 from .models import AccessRule, CustomRole, Group, GroupMember
 from .permissions import Permission
-from .refusals import NotAllowed
+from .refusals import HoldsLess, NotAllowed
 from .roles import SYSTEM_ADMINISTRATOR
 
 
@@ -118,4 +118,4 @@ def administrators() -> QuerySet[User]:
 
 def _need_all(held: frozenset[Permission], wanted: frozenset[Permission], scope: Scope) -> None:
     if lacking := sorted(wanted - held):
-        raise NotAllowed(lacking[0], scope)
+        raise HoldsLess(lacking[0], scope)
