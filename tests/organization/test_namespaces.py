@@ -5,7 +5,10 @@ from django.test import Client
 
 from gangline.drivers.base import Submission
 from gangline.drivers.kubernetes import names
+from gangline.lib.problems import Refused
 from gangline.organization.models import Project
+from gangline.resources.registry import get
+from gangline.resources.services import update
 from tests.support.world import World
 from workloads import refs
 
@@ -71,3 +74,20 @@ def test_a_cluster_without_namespaces_has_no_such_field(world: World) -> None:
     answer = client.post(URL, body(world, "speech", "team-speech"), "application/json")
     assert answer.status_code == 400
     assert answer.json()["problems"][0]["path"] == "requestedNamespace"
+
+
+def test_what_others_made_is_named_by_who_may_edit_the_cluster(
+    world: World, client: Client
+) -> None:
+    """Volumes and variables of a workload may hold the secrets of its namespace."""
+    head = Client(headers=world.headers("head"))
+    answer = head.post(URL, body(world, "speech", "monitoring"), "application/json")
+    assert answer.status_code == 400
+    problem = answer.json()["problems"][0]
+    assert (problem["path"], problem["rule"]) == ("requestedNamespace", "cluster")
+    actor = world.actor("head")
+    with pytest.raises(Refused):
+        update(get("project"), actor=actor, obj=world.vision, values={"own_queue": "default"})
+    assert (
+        head.post(URL, body(world, "speech", "lab-speech"), "application/json").status_code == 201
+    )

@@ -163,10 +163,12 @@ class ProjectForm(UnitForm):
             self.initial.setdefault("department", here[0].pk)
         super().prepare()
         above = self.above()
-        if isinstance(above, Department) and not scheduler_of(above.cluster):
-            del self.fields["own_queue"]
-        if isinstance(above, Department) and not namespaces_of(above.cluster)("any"):
-            self.fields.pop("own_namespace", None)
+        if isinstance(above, Department):
+            may = can(self.actor.user, Permission.CLUSTER_EDIT, above.cluster.scope)
+            if not may or not scheduler_of(above.cluster):
+                del self.fields["own_queue"]
+            if not may or not namespaces_of(above.cluster)("any"):
+                del self.fields["own_namespace"]
 
     def sums(self) -> list[str]:
         """How the department's quota stands with what is typed, a sentence each."""

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from gangline.access.actor import Actor
+from gangline.access.grants import can
 from gangline.access.models import AccessRule
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
@@ -191,6 +192,7 @@ class Projects(Units[Project]):
             raise ValidationError(
                 {"department": ValidationError("A project stays in its department.", "fixed")}
             )
+        _check_right_to_own(obj, before, actor)
         if before is None or before.own_namespace != obj.own_namespace:
             _check_namespace(obj, before)
         if obj.own_queue and (before is None or before.own_queue != obj.own_queue):
@@ -212,6 +214,16 @@ class Projects(Units[Project]):
             yield "Namespace", obj.namespace
         if state := queues.state_of(obj):
             yield "Queue", state
+
+
+def _check_right_to_own(project: Project, before: Project | None, actor: Actor | None) -> None:
+    """A namespace of others may hold their secrets; a queue of others is outside of every quota."""
+    names = ("own_namespace", "own_queue")
+    named = [n for n in names if getattr(project, n) not in ("", getattr(before, n, ""))]
+    place = project.cluster.scope
+    if named and actor is not None and not can(actor.user, Permission.CLUSTER_EDIT, place):
+        words = f"Only who may edit cluster {project.cluster.name} can name one."
+        raise ValidationError(dict.fromkeys(named, ValidationError(words, "cluster")))
 
 
 def _check_namespace(project: Project, before: Project | None) -> None:
