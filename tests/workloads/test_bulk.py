@@ -1,7 +1,6 @@
 """An action on all that a list shows: ids are frozen, rights are those of the moment, once each."""
 
 import signal
-from copy import copy
 from uuid import UUID, uuid4
 
 import pytest
@@ -14,8 +13,8 @@ from gangline.audit import actions
 from gangline.audit.models import AuditEntry
 from tests.support.api import ApiClient
 from tests.support.engine import worker
-from tests.support.world import World, make_world
-from workloads.models import Attempt, BulkAction, Workload
+from tests.support.world import World, copies, make_world
+from workloads.models import BulkAction, Workload
 from workloads.services import bulk, lifecycle
 
 pytestmark = pytest.mark.django_db
@@ -117,20 +116,6 @@ def test_a_row_that_breaks_is_told_and_holds_up_nobody(
     made.refresh_from_db()
     assert (made.due_at, states(made)) == (None, ["ok", "refused", "ok", "ok"])
     assert Workload.objects.get(pk=broken).desired == "Running"
-
-
-def copies(workload: Workload, count: int) -> None:
-    """That many more of it."""
-    attempt = workload.attempts.get()
-    made, tried = [], []
-    for number in range(count):
-        one, first = copy(workload), copy(attempt)
-        one.pk, one.name = uuid4(), f"copy-{number}"
-        first.pk, first.workload_id = None, one.pk
-        made.append(one)
-        tried.append(first)
-    Workload.objects.bulk_create(made, batch_size=500)
-    Attempt.objects.bulk_create(tried, batch_size=500)
 
 
 @pytest.mark.parametrize(("verb", "point"), [("stop", "before"), ("delete", "after")])
