@@ -152,7 +152,9 @@ def _shown(
     ended_at = attempt.ended_at or workload.ended_at
     if phase != "Deleting":  # a deletion changes nothing of how long it ran
         ended_at = (ended_at or now) if is_over else None
-    ran = ended_at - started_at if ended_at and started_at else None
+    end = attempt.ended_at or ended_at
+    since = None if end else attempt.started_at
+    ran = attempt.ran_until(end) if end else attempt.ran_earlier
     told = reasons.tell(workload=workload, attempt=attempt, phase=phase, replicas=replicas, ran=ran)
     return {
         "phase": phase,
@@ -169,7 +171,7 @@ def _shown(
         "gpus_in_use": 0 if is_over else _gpus_in_use(attempt, replicas),
         "started_at": started_at,
         "ended_at": ended_at,
-        "ran_seconds": sortable_duration(started_at, ended_at),
+        "ran_seconds": sortable_duration(ran, since),
     }
 
 
