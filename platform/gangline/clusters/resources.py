@@ -81,7 +81,7 @@ CLUSTERS_TABLE = table(
     column("cpus", "CPU", "pk", cell=lambda row: panels.meter(row, "cpus"),
            text=lambda row: row.capacity.get("cpus", ""), width="m"),
     column("memory", "Memory", "pk", cell=lambda row: panels.meter(row, "memory"),
-           text=lambda row: row.capacity.get("memory", ""), width="m"),
+           text=lambda row: row.capacity.get("memory", ""), width="l"),
     column("gpus", "GPU", "gpu_count", cell=lambda row: panels.meter(row, "gpus"), width="s"),
     column("id", "ID", "pk", is_default=False),
     time_column("checked", "Last answer", "last_ok_at", is_default=False),

@@ -183,6 +183,7 @@ ACCESS_RULES = table(
         lambda row: place_words(row.scope),
         sort="scope_name",
         text=lambda row: place_words(row.scope),
+        is_named=True,
     ),
     time_column("created", "Given", "created_at", sort="created_at"),
     column("by", "By", "created_by", is_default=False),
