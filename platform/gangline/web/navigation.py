@@ -90,12 +90,15 @@ def links(request: HttpRequest) -> list[NavLink]:
         found.append((item, url))
     here = _current([url for _, url in found], request.path)
     return [
-        NavLink(
-            item.label, url, item.icon, url == here, item.group,
-            _attention[item.url_name](user) if user and item.url_name in _attention else "",
-        )
+        NavLink(item.label, url, item.icon, url == here, item.group, _needed(user, item, url, here))
         for item, url in found
-    ]  # fmt: skip
+    ]
+
+
+def _needed(user: User | None, item: NavItem, url: str, here: str) -> str:
+    """Where the person is, the page itself counts, and goes on counting."""
+    count = _attention.get(item.url_name)
+    return count(user) if user and count and url != here else ""
 
 
 def _current(urls: list[str], path: str) -> str:
