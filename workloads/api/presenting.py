@@ -4,8 +4,6 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from gangline.clusters.connections import namespace_of
-from gangline.clusters.models import Cluster
 from gangline.drivers.base import Rehearsal
 from gangline.spec.problems import Role
 from gangline.spec.values import nest
@@ -34,18 +32,18 @@ LIST_COLUMNS = (
 )  # fmt: skip
 _SOURCES = {"cli": "CLI"}
 
-Departments = Mapping[int, tuple[int, str, Cluster]]
-"""Project id → id and name of its department, and its cluster with what names a namespace."""
+Places = Mapping[int, tuple[int, str, str]]
+"""Project id → id and name of its department, and the project's namespace."""
 
 
-def listed(row: tuple[Any, ...], departments: Departments) -> dict[str, Any]:
+def listed(row: tuple[Any, ...], places: Places) -> dict[str, Any]:
     """One row of the list. ``row`` holds LIST_COLUMNS."""
     (
         pk, name, framework, configuration, owner, priority, cluster_id, project, project_name,
         created, deleted, ended, started, phase, status, reason, next_reason, since, ready, pods,
         gpus, in_use, desired, channel, seq, lost,
     ) = row  # fmt: skip
-    department, department_name, cluster = departments[project]
+    department, department_name, namespace = places[project]
     updated = since or created
     actions = STATUSES[status].actions if status in STATUSES else ()
     return {
@@ -65,7 +63,7 @@ def listed(row: tuple[Any, ...], departments: Departments) -> dict[str, Any]:
         "projectName": project_name,
         "departmentId": str(department),
         "departmentName": department_name,
-        "namespace": namespace_of(cluster, project_name),
+        "namespace": namespace,
         "createdAt": created,
         "updatedAt": updated,
         "deletedAt": deleted,
@@ -157,7 +155,7 @@ def rehearsed(told: Rehearsal) -> dict[str, Any]:
     return {"asked": list(told.asked), "doubts": list(told.doubts)}
 
 
-def detailed(workload: Workload, attempt: Attempt, departments: Departments) -> dict[str, Any]:
+def detailed(workload: Workload, attempt: Attempt, places: Places) -> dict[str, Any]:
     """The list's row plus what only one workload is asked for."""
     row = tuple(getattr(workload, column) for column in LIST_COLUMNS)
     worker = {
@@ -171,7 +169,7 @@ def detailed(workload: Workload, attempt: Attempt, departments: Departments) -> 
         "cpuMemory": _limits(worker, "compute.cpuMemoryRequest", "compute.cpuMemoryLimit"),
     }
     return {
-        **listed(row, departments),
+        **listed(row, places),
         "podsRequestedResources": per_pod,
         "images": [worker["image"]] if worker.get("image") else [],
         "command": worker.get("command") or "",
@@ -248,7 +246,7 @@ def event(row: Event, workload: Workload) -> dict[str, Any]:
             "uid": workload.pk,
             "kind": "Pod" if row.object else "Workload",
             "name": row.object or workload.name,
-            "namespace": namespace_of(workload.cluster, workload.project_name),
+            "namespace": workload.project.namespace,
         },
     }
 

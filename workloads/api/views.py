@@ -204,9 +204,9 @@ class WorkloadOne(APIView):
         """The row of the list with resources, image and command."""
         known_only(request, frozenset())
         workload = visible_workload(user_of(request), workload_id)
-        department = workload.project.department
-        departments = {workload.project_id: (department.pk, department.name, workload.cluster)}
-        return Response(presenting.detailed(workload, _newest_attempt(workload), departments))
+        project = workload.project
+        places = {project.pk: (project.department.pk, project.department.name, project.namespace)}
+        return Response(presenting.detailed(workload, _newest_attempt(workload), places))
 
 
 class WorkloadPods(APIView):

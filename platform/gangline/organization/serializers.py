@@ -7,7 +7,6 @@ from typing import Any, NoReturn
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from gangline.clusters.connections import namespace_of
 from gangline.clusters.models import Cluster, NodePool
 from gangline.lib.problems import Problem, Refused
 from gangline.resources.api import IdField, ResourceSerializer
@@ -199,7 +198,7 @@ class ProjectSerializer(UnitSerializer):
     cluster_id = serializers.UUIDField(required=False)
     parent_id = IdField(source="department_id", required=False)
     parent = serializers.SerializerMethodField()  # type: ignore[assignment]  # name of the API
-    requested_namespace = serializers.CharField(required=False, write_only=True)
+    requested_namespace = serializers.CharField(source="own_namespace", required=False)
     enforce_runai_scheduler = serializers.BooleanField(required=False, write_only=True)
     default_node_pools = serializers.ListField(
         child=serializers.CharField(max_length=63), source="default_pools", required=False
@@ -215,9 +214,8 @@ class ProjectSerializer(UnitSerializer):
         fixed = ("cluster_id", "department_id")
 
     def to_representation(self, instance: Project) -> dict[str, Any]:
-        namespace = namespace_of(instance.cluster, instance.name)
         return super().to_representation(instance) | {
-            "requestedNamespace": namespace,
+            "requestedNamespace": instance.namespace,
             "enforceRunaiScheduler": False,
         }
 
@@ -229,8 +227,7 @@ class ProjectSerializer(UnitSerializer):
         return {"defaultNodePools": project.default_pools or names}
 
     def get_status(self, node: Any) -> dict[str, Any]:
-        namespace = namespace_of(node.cluster, node.name)
-        return {"namespace": namespace, "phase": "Ready", **super().get_status(node)}
+        return {"namespace": node.namespace, "phase": "Ready", **super().get_status(node)}
 
     def cluster_of(self, data: Mapping[str, Any]) -> Cluster | None:
         if self.context.get("node") is None and (pk := data.get("department_id")):
