@@ -309,7 +309,7 @@ def cells_of(world: World, key: str) -> Iterator[Cell]:
             yield Cell(name, "POST", url, needs, {"name": resource.name_of(made)})
     for pattern in urlpatterns_of(resource):
         url = "/api/v1/" + re.sub(r"<\w+:pk>", one, str(pattern.pattern))
-        bodies = {
+        bodies: dict[str, Any] = {
             "create": sample.body(world, name_of("by-api")) if sample.body else None,
             "update": {**sample.body_edit},
             "partial_update": {**sample.body_edit},
@@ -319,7 +319,7 @@ def cells_of(world: World, key: str) -> Iterator[Cell]:
         for body in bodies.values():
             if isinstance(body, dict):
                 body.pop("resources", None)  # A quota needs a permission of its own.
-        for method, action in pattern.callback.actions.items():
+        for method, action in pattern.callback.actions.items():  # type: ignore[attr-defined]
             name, body = f"{key}:{action}", bodies.get(action)
             yield Cell(name, method.upper(), url, _needs(resource, action), body)
 
@@ -371,7 +371,9 @@ def test_every_route_of_a_resource_asks_every_role(
             give(actor=None, user=world.people[name], role=name, scope=world.installation.scope)
         browsers[name] = Client()
         browsers[name].force_login(world.people[name])
-    found, expected, tried = {}, {}, set()
+    found: dict[str, int] = {}
+    expected: dict[str, int] = {}
+    tried: set[str] = set()
     for resource in resources():
         cells, same = list(cells_of(world, resource.key)), set()
         tried |= {cell.name for cell in cells}
