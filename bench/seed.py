@@ -81,6 +81,7 @@ def _write(
     is_over, runs = status in ENDED, status in ("Running", "Completed", "Failed", "Stopped")
     started = created + timedelta(seconds=rng.randint(1, 90)) if runs else None
     ended = started + timedelta(seconds=rng.randint(60, 80_000)) if started and is_over else None
+    ran = (ended - started).total_seconds() if ended and started else None
     gpus = rng.choice((0, 0, 1, 2, 4, 8, 8, 16))
     key, attempt_id = uuid.UUID(int=rng.getrandbits(128), version=4), next(counters[0])
     phase = "Pending" if status == "Cannot start" else status
@@ -88,7 +89,7 @@ def _write(
     writer.add(
         first, id=key, name=name, project_id=project.pk,
         search_text=f"{name} {project.name} {owner.username} {first.image}",
-        ran_seconds=sortable_duration(started, ended),
+        ran_seconds=sortable_duration(ran, None if is_over else started),
         project_name=project.name, owner_id=owner.pk, owner_name=owner.username, gpus=gpus,
         framework=rng.choice(("PyTorch", "XGBoost", "MPI", "TF", "JAX")), phase=phase,
         status=status, reason=REASONS.get(status, ""), cannot_start=status == "Cannot start",

@@ -18,7 +18,7 @@ from tests.support.training_form import CREATED, Typed, choose_where, fill, pres
 
 WITHOUT_A_BED = ("cluster-connect", "cluster-refused")
 WITH_A_BED = (
-    "cluster-lacks-rights", "cluster-kubernetes", "form-kubernetes-setup",
+    "cluster-lacks-rights", "cluster-kubernetes", "nodes", "form-kubernetes-setup",
     "form-kubernetes-workers", "form-kubernetes-review", "details-kubernetes",
     "details-kubernetes-pods", "details-kubernetes-logs", "details-kubernetes-waiting",
     "workloads-kubernetes",
@@ -63,6 +63,8 @@ def take(product: Product, camera: Camera) -> None:
         connect(page, bed, prefix=lab.prefix)
         page.get_by_role("link", name="Overview").click()
         camera.take(page, "cluster-kubernetes")
+        page.goto("/nodes")
+        camera.take(page, "nodes")
         make_project(product)
         page = lab.window()
         _the_form(page, camera)

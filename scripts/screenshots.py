@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from scripts import cluster_screens, kubernetes_screens, system_packages
+from scripts import cluster_screens, kubernetes_screens, organization_screens, system_packages
 from scripts.camera import TARGET, Camera
 from tests.support.installation import embedded
 from tests.support.product import ADMINISTRATOR, GPUS, Product
@@ -24,15 +24,6 @@ from tests.support.servers import BROWSER_FLAGS
 ROOT = Path(__file__).resolve().parent.parent
 RUNTIMES = ROOT / "var" / "runtimes"
 LONG = "averylongworkloadnamewithoutanyhyphenatallinitxyz01"
-LISTS = (
-    "templates", "policies", "clusters", "node-pools", "nodes", "departments", "projects",
-    "users", "groups", "roles", "access-rules", "service-accounts", "settings", "settings/audit",
-)  # fmt: skip
-FORMS = {
-    "project-form": "/projects/new",
-    "invite": "/users/new",
-    "access-check": "/access-check",
-}
 TRAINS = (
     'python3 -uc "import itertools, os, time; '
     "[print(f'epoch {n:3d}  loss {0.93 ** n:.4f}  rank {os.environ.get(\\\"RANK\\\")}') "
@@ -56,6 +47,7 @@ def main(names: list[str]) -> int:
             _the_form,
             _workloads,
             _places,
+            organization_screens.take,
             kubernetes_screens.take,
             cluster_screens.take,
         ):
@@ -106,6 +98,9 @@ def _before_anything(product: Product, camera: Camera) -> None:
     camera.take(page, "home-first-day")
     page.goto("/workloads")
     camera.take(page, "workloads-empty")
+    page = product.window(user=ADMINISTRATOR)
+    page.goto("/")
+    camera.take(page, "home-administrator-first-day")
 
 
 def _the_form(product: Product, camera: Camera) -> None:
@@ -185,6 +180,7 @@ def _workloads(product: Product, camera: Camera) -> None:
     camera.take(page, "workloads-menu")
     page.goto("/workloads?q=bert&project=vision")
     camera.take(page, "workloads-nothing-matches")
+    _tools(page, camera)
     page.goto("/workloads")
     page.wait_for_load_state("networkidle")
     came = product.start("came-meanwhile", "true", workers=1, compute=small)
@@ -223,21 +219,34 @@ def _workloads(product: Product, camera: Camera) -> None:
     camera.take(page, "details-delete")
 
 
+def _tools(page: Page, camera: Camera) -> None:
+    """What the table can be made to show, and how that is kept."""
+    page.goto("/workloads")
+    page.get_by_role("button", name="Columns").click()
+    camera.take(page, "workloads-columns")
+    page.goto("/workloads?status=running&status=attention")
+    page.get_by_role("button", name="Status").click()
+    camera.take(page, "workloads-filters")
+    page.goto("/workloads?status=attention&density=compact")
+    camera.take(page, "workloads-compact")
+    for name in ("Needs me", "Everything that failed"):
+        page.get_by_role("link", name="Views").click()
+        page.get_by_role("dialog").get_by_label("Name").fill(name)
+        page.get_by_role("button", name="Save view").click()
+        expect(page.get_by_test_id("toast")).to_be_visible()
+    page.get_by_role("link", name="Views").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
+    camera.take(page, "workloads-views")
+
+
 def _places(product: Product, camera: Camera) -> None:
-    """Templates, policies, clusters, settings, and pages that are not there."""
+    """Templates, policies, clusters, and pages that are not there."""
     page = product.window(user=ADMINISTRATOR)
     page.goto("/")
     camera.take(page, "home-administrator")
-    for name in LISTS:
+    for name in ("templates", "policies", "clusters"):
         page.goto(f"/{name}")
-        camera.take(page, name.replace("settings/", ""))
-    for name, path in FORMS.items():
-        page.goto(path)
         camera.take(page, name)
-    page.goto("/projects")
-    page.get_by_role("link", name="vision", exact=True).click()
-    expect(page.get_by_test_id("quota")).to_be_visible()
-    camera.take(page, "project")
     page.goto("/clusters")
     page.get_by_role("link", name="this-machine").click()
     expect(page.get_by_test_id("page-cluster")).to_be_visible()

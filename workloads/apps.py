@@ -10,9 +10,12 @@ class WorkloadsConfig(AppConfig):
         # Late: feeds need the models, which are not there when this module is imported.
         from gangline.live import feeds
         from gangline.tables import saved
+        from gangline.web import navigation
         from workloads.live import WorkloadListFeed
         from workloads.parts import WorkloadFeed
+        from workloads.selectors import overview
 
         feeds.register("workloads", WorkloadListFeed())
         feeds.register("workload", WorkloadFeed())
         saved.register("workloads", "workload-list")
+        navigation.count_attention("workload-list", overview.attention)

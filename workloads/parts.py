@@ -9,14 +9,12 @@ from uuid import UUID
 
 from django.template.loader import render_to_string
 from django.utils import timezone
-from django.utils.safestring import SafeString
 
 from gangline.access.grants import held_permissions
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotVisible
 from gangline.accounts.models import User
 from gangline.live.feeds import Delta, Heads, Refused, View
-from gangline.tables.cells import NONE, running_for
 from gangline.web import formats
 from workloads.live import heads_of
 from workloads.models import Attempt, Event, Workload
@@ -105,7 +103,7 @@ def draw_parts(
         "workload": workload,
         "status_html": status_cell(row),
         "pods_html": pods_cell(row),
-        "duration_html": _duration(workload, row),
+        "duration_html": duration_cell(row),
         "tries": details.tries_in_words(workload),
         "title": Reason(workload.reason_code, workload.reason_params).title,
         "is_over": workload.status in ENDED,
@@ -124,16 +122,6 @@ def draw_parts(
     return {
         name: render_to_string(f"workloads/parts/{name}.html", context).strip() for name in parts
     }
-
-
-def _duration(workload: Workload, row: ListRow) -> SafeString | str:
-    """How long it has run in all its tries; the pauses between them are no part of that."""
-    if workload.attempt_no == 1:
-        return duration_cell(row)
-    runs = details.runs(workload)
-    if workload.status in ENDED:
-        return formats.span(sum(((e - b) for b, e in runs if e), timedelta()))
-    return running_for(runs[-1][0]) if runs and runs[-1][1] is None else NONE
 
 
 def _pods(workload: Workload, attempt: Attempt, first: int) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from gangline.tables.columns import Column, Table, two_lines
 from gangline.tables.filters import Kind, for_clients
 from gangline.tables.query import TableQuery
 from gangline.web import components, formats
+from workloads.models import running_since
 from workloads.selectors import listing
 from workloads.selectors.listing import ListRow
 from workloads.statuses import STATUSES
@@ -70,18 +71,16 @@ def _created(row: ListRow) -> SafeString:
 
 
 def duration_cell(row: ListRow) -> SafeString | str:
-    """First Running to the end; the script adds minutes while it runs."""
-    if row.started_at is None:
-        return NONE
-    if row.ended_at is not None:
-        return formats.span(row.ended_at - row.started_at, coarse=True)
-    return running_for(row.started_at)
+    """How long it ran without its pauses; the script adds minutes while it runs."""
+    if since := running_since(row.ran_seconds):
+        return running_for(since)
+    return NONE if row.ran_seconds < 0 else formats.span(row.ran_seconds, coarse=True)
 
 
 def _seconds(row: ListRow) -> int | None:
-    if row.started_at is None:
-        return None
-    return int(((row.ended_at or timezone.now()) - row.started_at).total_seconds())
+    if since := running_since(row.ran_seconds):
+        return int((timezone.now() - since).total_seconds())
+    return None if row.ran_seconds < 0 else row.ran_seconds
 
 
 def _clipped(text: str) -> SafeString:
@@ -210,7 +209,7 @@ WORKLOADS: Table[ListRow] = Table(
             text=lambda row: row.created_at,
         ),
         Column(
-            "duration", "Duration", duration_cell, needs=("started_at", "ended_at"),
+            "duration", "Duration", duration_cell, needs=("ran_seconds",),
             sort="ran_seconds", orders=("Shortest first", "Longest first"), descends_first=True,
             right=True, width="m", drops=1, text=_seconds,
         ),

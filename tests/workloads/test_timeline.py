@@ -8,7 +8,7 @@ from gangline.db import clock
 from gangline.db.clock import db_now
 from gangline.drivers.base import Observation, ObservedState
 from tests.support.engine import Engine, current_attempt
-from workloads.models import Attempt, Replica, Workload
+from workloads.models import Attempt, Replica, Workload, running_since
 from workloads.selectors import details
 from workloads.services import intents, observe
 from workloads.services.observe import Stamped
@@ -107,3 +107,36 @@ def test_deleting_what_has_finished_leaves_its_duration(engine: Engine) -> None:
     workload.refresh_from_db()
     assert (workload.status, workload.ended_at) == ("Deleting", ended_at)
     assert ended_at is not None
+
+
+def _duration(workload: Workload) -> int:
+    """Seconds, as the column shows them."""
+    workload.refresh_from_db()
+    since = running_since(workload.ran_seconds)
+    return round((db_now() - since).total_seconds()) if since else workload.ran_seconds
+
+
+def test_a_stop_is_no_part_of_the_duration(stopped: Workload) -> None:
+    """Neither the rest, nor the wait after it; what ran before is."""
+    clock.shift(timedelta(seconds=100))
+    intents.resume(workload_id=stopped.pk, by="researcher")
+    assert _duration(stopped) == 60
+    clock.shift(timedelta(seconds=110))
+    _seen(stopped, ObservedState.RUNNING)
+    clock.shift(timedelta(seconds=115))
+    assert _duration(stopped) in range(64, 67)
+    _seen(stopped, ObservedState.SUCCEEDED)
+    clock.shift(timedelta(seconds=500))
+    running = sum(s or 0 for word, s in _stretches(stopped) if word == "running")
+    assert _duration(stopped) == running
+
+
+def test_the_pause_before_a_retry_is_no_part_of_the_duration(engine: Engine) -> None:
+    workload = engine.workload(backoff_limit=1)
+    workload.attempts.update(create_state="sent", sent_at=db_now(), create_answered=True)
+    _seen(workload, ObservedState.RUNNING)
+    clock.shift(timedelta(seconds=20))
+    _seen(workload, ObservedState.FAILED)
+    assert workload.attempt_no == 2
+    clock.shift(timedelta(seconds=80))
+    assert _duration(workload) == 20

@@ -4,7 +4,14 @@ from .attempt import Attempt, CreateState, Outcome, Replica, Rest
 from .bulk import BulkAction, BulkItem, ItemState
 from .draft import Draft
 from .event import Event, IdempotencyKey, ScopeSeq
-from .workload import MOST_SEARCHED, Desired, Workload, WorkloadLabel, sortable_duration
+from .workload import (
+    MOST_SEARCHED,
+    Desired,
+    Workload,
+    WorkloadLabel,
+    running_since,
+    sortable_duration,
+)
 
 __all__ = [
     "MOST_SEARCHED",
@@ -23,5 +30,6 @@ __all__ = [
     "ScopeSeq",
     "Workload",
     "WorkloadLabel",
+    "running_since",
     "sortable_duration",
 ]

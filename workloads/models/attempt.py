@@ -119,6 +119,8 @@ class Attempt(models.Model):
     started_at = models.DateTimeField(null=True)
     """First time Running; after a stop that kept the object, since it was asked to run again."""
     ended_at = models.DateTimeField(null=True)
+    ran_before = models.FloatField(null=True)
+    """Seconds that the attempts ran from which it goes on; None: none did."""
     rests = models.JSONField(default=list)
     """Stops after which the same object went on, oldest first: `Rest.as_dict`."""
     outcome = models.CharField(max_length=16, blank=True)
@@ -145,6 +147,21 @@ class Attempt(models.Model):
     def rested(self) -> list[Rest]:
         """The stops of it that are over, oldest first."""
         return [Rest.from_dict(stored) for stored in self.rests]
+
+    @property
+    def ran_earlier(self) -> float | None:
+        """Seconds that it ran before its present stretch; None: it did not."""
+        rested = [rest for rest in self.rested if rest.started_at]
+        if self.ran_before is None and not rested:
+            return None
+        seconds = ((r.stopped_at - r.started_at).total_seconds() for r in rested if r.started_at)
+        return sum(seconds, self.ran_before or 0.0)
+
+    def ran_until(self, end: datetime) -> float | None:
+        """Seconds that it ran in all; None: it did not."""
+        if self.started_at is None:
+            return self.ran_earlier
+        return (self.ran_earlier or 0.0) + max((end - self.started_at).total_seconds(), 0.0)
 
     @property
     def asked_at(self) -> datetime:

@@ -1,7 +1,7 @@
 """The workload: what a person asked for, who acts on it now, and the status people see."""
 
 import uuid
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from django.conf import settings
@@ -35,16 +35,22 @@ MOST_SEARCHED = 400
 NOT_STARTED, RUNNING = -1, 10**11
 
 
-def sortable_duration(started_at: datetime | None, ended_at: datetime | None) -> int:
-    """Seconds that it ran, as an index can keep them: what runs is longer than all that ended.
+def sortable_duration(ran: float | None, since: datetime | None = None) -> int:
+    """Seconds that it ran, as an index can keep them: what runs is longer than all that does not.
 
-    Of two that run, the one that started earlier is longer.
+    ``ran``: in the stretches that are over; ``since``: start of the one that goes on. Of two that
+    run, the one that has run longer is longer.
     """
-    if started_at is None:
-        return NOT_STARTED
-    if ended_at is None:
-        return RUNNING - int(started_at.timestamp())
-    return max(int((ended_at - started_at).total_seconds()), 0)
+    if since is not None:
+        return RUNNING - int(since.timestamp() - (ran or 0))
+    return NOT_STARTED if ran is None else int(ran)
+
+
+def running_since(ran_seconds: int) -> datetime | None:
+    """When it would have started to have run as long without a pause; None: it does not run."""
+    if ran_seconds < RUNNING // 2:
+        return None
+    return datetime.fromtimestamp(RUNNING - ran_seconds, UTC)
 
 
 class Workload(models.Model):

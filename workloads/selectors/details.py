@@ -51,20 +51,13 @@ def attempts(workload: Workload) -> list[Attempt]:
     return list(workload.attempts.all())
 
 
-def _this_run(workload: Workload) -> list[tuple[str, datetime | None, datetime | None]]:
-    """Cause, start and end of the attempts since a person last started it, oldest first."""
+def _causes_of_this_run(workload: Workload) -> Iterator[str]:
+    """Causes of the attempts since a person last started it, newest first."""
     rows = Attempt.objects.filter(workload=workload).order_by("-no")
-    found: list[tuple[str, datetime | None, datetime | None]] = []
-    for row in rows.values_list("cause", "started_at", "ended_at")[:MAX_ATTEMPTS]:
-        found.insert(0, row)
-        if row[0] in USER_CAUSES:
+    for cause in rows.values_list("cause", flat=True)[:MAX_ATTEMPTS]:
+        yield cause
+        if cause in USER_CAUSES:
             break
-    return found
-
-
-def runs(workload: Workload) -> list[tuple[datetime, datetime | None]]:
-    """From start to end, of each of its tries that ran."""
-    return [(began, ended) for _, began, ended in _this_run(workload) if began]
 
 
 def tries_in_words(workload: Workload) -> str:
@@ -73,7 +66,7 @@ def tries_in_words(workload: Workload) -> str:
         return str(workload.attempt_no)
     tries = 1
     if workload.attempt_no > 1:
-        tries = sum(cause not in NO_TRIES for cause, _, _ in _this_run(workload))
+        tries = sum(cause not in NO_TRIES for cause in _causes_of_this_run(workload))
     of = f"{tries} of {workload.backoff_limit + 1}"
     return of if tries == workload.attempt_no else f"{workload.attempt_no} ({of})"
 

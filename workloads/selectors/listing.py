@@ -50,7 +50,7 @@ class ListRow(Protocol):
     memory: int
     labels_text: str
     created_at: datetime
-    started_at: datetime | None
+    ran_seconds: int
     ended_at: datetime | None
     seq: int
     deleted_at: datetime | None

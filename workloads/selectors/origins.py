@@ -19,7 +19,8 @@ class Origin:
 
     words: str
     url: str = ""
-    by_policy: bool = False
+    kind: str = ""
+    """Of its chip."""
 
 
 def origins_in_words(
@@ -44,13 +45,20 @@ def origins_in_words(
     return words
 
 
+def chip_kind(source: str) -> str:
+    """What a person set stands out, and what a policy did; the rest is quiet."""
+    if source.startswith(("policy ", "fixed by ")):
+        return "policy"
+    return "own" if source == "you" else ""
+
+
 def _plain(source: str, user: User, workload: Workload) -> Origin:
     kind, _, rest = source.partition(":")
     if rest:
         return Origin({"template": "template", "copy": "copied"}.get(kind, kind))
     if source == "you" and workload.owner_id != user.pk:
-        return Origin(workload.owner_name)
-    return Origin(source, by_policy=source.startswith(("policy ", "fixed by ")))
+        return Origin(workload.owner_name, kind=chip_kind(source))
+    return Origin(source, kind=chip_kind(source))
 
 
 def _ids(sources: Iterable[str], kind: str) -> list[str]:

@@ -27,6 +27,7 @@ from gangline.resources.registry import get
 from gangline.tables import counts
 from gangline.web import components
 from workloads.models import Workload
+from workloads.selectors import listing
 from workloads.statuses import statuses_of
 
 MOST = 6
@@ -76,6 +77,13 @@ def tiles(visible: QuerySet[Workload], now: datetime) -> list[Tile]:
         _listed("Needs attention", found["attention"], attention, status="attention"),
         _listed("Done in 24 hours", found["done"], status="completed", ended_from=since),
     ]
+
+
+def attention(user: User) -> str:
+    """How many workloads need somebody, in words; empty: none."""
+    rows = listing.visible(user).filter(status__in=statuses_of("attention"))
+    found = counts.capped({"attention": rows})["attention"]
+    return counts.in_words(found) if found else ""
 
 
 def administrator_tiles(

@@ -33,9 +33,9 @@ def tell(
     attempt: Attempt,
     phase: str,
     replicas: Sequence[Replica],
-    ran: timedelta | None = None,
+    ran: float | None = None,
 ) -> Told:
-    """The sentences for a phase, cut to what the columns hold; ``ran``: from Running to its end."""
+    """The sentences for a phase, cut to what the columns hold; ``ran``: seconds."""
     if phase == "Completed":
         return Told("Finished." if ran is None else f"Finished in {formats.span(ran)}.")
     told = _TELLERS[phase](workload, attempt, replicas) if phase in _TELLERS else Told()

@@ -93,6 +93,7 @@ def new_attempt(
     effective: dict[str, Any],
     rendered: Any,
     spec_hash: str,
+    ran_before: float | None = None,
 ) -> Attempt:
     """Add the next attempt and make it the current one; the caller saves ``attempt_no``."""
     workload.attempt_no += 1
@@ -103,6 +104,7 @@ def new_attempt(
         effective=effective,
         rendered=rendered,
         spec_hash=spec_hash,
+        ran_before=ran_before,
         created_at=now,
     )
 
@@ -116,6 +118,7 @@ def again(*, workload: Workload, attempt: Attempt, cause: str, now: datetime) ->
         effective=attempt.effective,
         rendered=attempt.rendered,
         spec_hash=attempt.spec_hash,
+        ran_before=attempt.ran_until(attempt.ended_at or now),
     )
 
 

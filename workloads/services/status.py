@@ -15,6 +15,7 @@ from gangline.live import bell
 from workloads.models import (
     Attempt,
     CreateState,
+    Outcome,
     Replica,
     ScopeSeq,
     Workload,
@@ -152,7 +153,9 @@ def _shown(
     ended_at = attempt.ended_at or workload.ended_at
     if phase != "Deleting":  # a deletion changes nothing of how long it ran
         ended_at = (ended_at or now) if is_over else None
-    ran = ended_at - started_at if ended_at and started_at else None
+    end = attempt.ended_at or ended_at
+    since = None if end else attempt.started_at
+    ran = attempt.ran_until(end) if end else attempt.ran_earlier
     told = reasons.tell(workload=workload, attempt=attempt, phase=phase, replicas=replicas, ran=ran)
     return {
         "phase": phase,
@@ -165,17 +168,17 @@ def _shown(
         "contact_lost_at": attempt.unknown_since,
         "phase_since": workload.phase_since if workload.status == status and workload.seq else now,
         "observed_at": attempt.read_started_at or workload.observed_at,
-        "pods_ready": _pods_ready(status, workload.pods_total, replicas),
+        "pods_ready": _pods_ready(attempt, status, workload.pods_total, replicas),
         "gpus_in_use": 0 if is_over else _gpus_in_use(attempt, replicas),
         "started_at": started_at,
         "ended_at": ended_at,
-        "ran_seconds": sortable_duration(started_at, ended_at),
+        "ran_seconds": sortable_duration(ran, since),
     }
 
 
-def _pods_ready(status: str, total: int, replicas: Sequence[Replica]) -> int:
-    """Pods that run; of a training that completed, all of them: each did what it had to do."""
-    if status == "Completed":
+def _pods_ready(attempt: Attempt, status: str, total: int, replicas: Sequence[Replica]) -> int:
+    """Pods that run; of one that completed, all of them, also while it is deleted."""
+    if attempt.outcome == Outcome.SUCCEEDED:
         return total
     return 0 if status in ENDED else sum(r.state == "Running" for r in replicas)
 

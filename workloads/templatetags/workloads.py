@@ -113,7 +113,7 @@ def _on_cluster(native: NativeObject) -> SafeString:
 
 
 def _origin(origin: Origin) -> SafeString:
-    chip = components.chip(origin.words, "policy" if origin.by_policy else "")
+    chip = components.chip(origin.words, origin.kind)
     return format_html('<a href="{}">{}</a>', origin.url, chip) if origin.url else chip
 
 

@@ -17,6 +17,7 @@ from gangline.spec.workload import SPEC
 from gangline.spec_forms.limits import displayed
 from gangline.spec_forms.words import count, item_in_words, readable
 from workloads.models import Attempt
+from workloads.selectors.origins import chip_kind
 from workloads.services.submission import Preview
 from workloads.wizard.desk import Desk
 from workloads.wizard.state import FRAMEWORK, NAME
@@ -59,7 +60,7 @@ class Line:
     label: str
     value: str
     origin: str
-    by_policy: bool = False
+    origin_kind: str = ""
     is_code: bool = False
     before: str = ""
 
@@ -203,7 +204,7 @@ class Review:
             label=spec.label,
             value=readable(spec, entry.value, words),
             origin=self._origin(entry.source),
-            by_policy=_by_policy(entry.source),
+            origin_kind=chip_kind(entry.source),
             is_code=spec.kind in (Kind.STRING, Kind.COMMAND),
             before=readable(spec, before, words) if changed else "",
         )
@@ -219,7 +220,7 @@ class Review:
                 label=f"{capfirst(spec.ui.item or spec.label)} {item.get(spec.item_key, '')}",
                 value=item_in_words(spec, item),
                 origin=self._origin(origin.source),
-                by_policy=_by_policy(origin.source),
+                origin_kind=chip_kind(origin.source),
                 is_code=True,
                 before=(item_in_words(spec, old) if old else "not there") if changed else "",
             )
@@ -288,7 +289,3 @@ def _told(found: Sequence[Problem | Advice], field_url: Any) -> tuple[tuple[str,
     """Sentences with the address of their field."""
     sentences = by_half([(one.role, one.sentence) for one in found])
     return tuple(zip(sentences, map(field_url, found), strict=True))
-
-
-def _by_policy(source: str) -> bool:
-    return source.startswith(("policy ", "fixed by "))

@@ -129,7 +129,7 @@ class AuditLog(Resource[AuditEntry]):
         Column("id", "Object ID", lambda e: e.object_id, text=lambda e: e.object_id,
                is_default=False),
         Column("scope", "Scope", lambda e: _scope_text(e) or formats.NOTHING, text=_scope_text,
-               drops=2),
+               drops=2, is_named=True),
         column("result", "Result", "result", cell=_result_cell, width="m"),
         column("from", "From", "channel", cell=lambda e: CHANNELS.get(e.channel, e.channel),
                width="m", drops=3),

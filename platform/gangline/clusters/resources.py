@@ -74,15 +74,15 @@ _DATES = filters.dates("created", "Created", "created_at", wire="createdAt")
 CLUSTERS_TABLE = table(
     "clusters",
     name_column("cluster", "Cluster"),
-    column("health", "Connection", "health", cell=_health, sort="health"),
+    column("health", "Connection", "health", cell=_health, sort="health", width="l"),
     column("kind", "Kind", "engine.label", sort="kind", width="m"),
     column("version", "Version", "facts", text=lambda row: row.facts.get("version", ""),
            cell=lambda row: row.facts.get("version", "") or formats.NOTHING, width="m"),
     column("cpus", "CPU", "pk", cell=lambda row: panels.meter(row, "cpus"),
            text=lambda row: row.capacity.get("cpus", ""), width="m"),
     column("memory", "Memory", "pk", cell=lambda row: panels.meter(row, "memory"),
-           text=lambda row: row.capacity.get("memory", ""), width="m"),
-    column("gpus", "GPU", "gpu_count", cell=lambda row: panels.meter(row, "gpus"), width="m"),
+           text=lambda row: row.capacity.get("memory", ""), width="l"),
+    column("gpus", "GPU", "gpu_count", cell=lambda row: panels.meter(row, "gpus"), width="s"),
     column("id", "ID", "pk", is_default=False),
     time_column("checked", "Last answer", "last_ok_at", is_default=False),
     noun=("cluster", "clusters"),
@@ -316,7 +316,7 @@ class Nodes(Resource[Node]):
     path = "nodes"
     icon = "server"
     lede = "Machines of the clusters, as the last look found them."
-    empty_text = "Nodes appear when a cluster was looked at."
+    empty_text = "The nodes of a Kubernetes cluster are listed here once it is connected."
     nav = Nav(group="Infrastructure", icon="cpu", order=30)
     verbs = frozenset({"view"})
     scope_path = "cluster__scope"
@@ -331,8 +331,8 @@ class Nodes(Resource[Node]):
     table = table(
         "nodes",
         name_column("node", "Node"),
-        column("cluster", "Cluster", "cluster_name", sort="cluster_name"),
-        column("pool", "Node pool", "pool_name", sort="pool_name"),
+        column("cluster", "Cluster", "cluster_name", sort="cluster_name", width="m"),
+        column("pool", "Node pool", "pool_name", sort="pool_name", width="m"),
         column("status", "Status", "status", cell=panels.node_status, sort="status", width="m"),
         column("gpus", "GPUs", "gpus", sort="gpus", right=True, width="s"),
         column("gpu_type", "GPU type", "gpu_type", sort="gpu_type", width="m"),

@@ -144,7 +144,7 @@ class DepartmentForm(UnitForm):
 
 class ProjectForm(UnitForm):
     not_edited = frozenset({"department", "own_namespace"})
-    first = ("department", "name", "description", "own_namespace", "own_queue")
+    first = ("department", "name", "description")
 
     class Meta:
         model = Project
@@ -162,6 +162,7 @@ class ProjectForm(UnitForm):
         if not self.is_edit and here and (self.cluster_id or len(here) == 1):
             self.initial.setdefault("department", here[0].pk)
         super().prepare()
+        self.sections = (*self.sections, ("", ("own_namespace", "own_queue")))
         above = self.above()
         if isinstance(above, Department) and not scheduler_of(above.cluster):
             del self.fields["own_queue"]

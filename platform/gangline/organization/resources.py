@@ -46,7 +46,7 @@ _SHARED_FILTERS = (
     filters.for_clients("totalGpuQuota", "gpu_quota", filters.Kind.NUMBERS),
 )
 _TAIL = (
-    column("quota", "GPU quota", "gpu_quota", cell=panels.gpu_cell, sort="quota_order", width="m"),
+    column("quota", "GPU quota", "gpu_quota", cell=panels.gpu_cell, sort="quota_order", width="l"),
     column("members", "Members", "members", sort="members", right=True, width="s"),
     time_column("created", "Created", "created_at", sort="created_at"),
 )

@@ -294,13 +294,13 @@ class AccessRules(Resource[AccessRule]):
     model = AccessRule
     key = "access_rule"
     path = "access-rules"
-    icon = "key"
+    icon = "lock"
     name_field = "subject"
     lede = "Who has which role where. A rule holds in its place and everything below it."
     empty_text = "A rule gives a user or a group a role in a project, a department or everywhere."
     verbs = frozenset({"view", "create", "delete"})
     form = "gangline.people.forms.AccessRuleForm"
-    nav = Nav(group="Access", icon="key", order=40)
+    nav = Nav(group="Access", icon="lock", order=40)
     related = ("user", "group", "scope__parent__parent__parent", "created_by")
     delete_text = "Who has it by this rule alone loses it at once. What runs is not touched."
     links = (("Check access", "access-check", "info-circle"),)

@@ -69,7 +69,8 @@ def column(
         value = read(row)
         return formats.NOTHING if value in (None, "") else str(value)
 
-    return Column(name, label, cell or shown, text=more.pop("text", read), **more)
+    more = {"text": read, "is_named": True, **more}
+    return Column(name, label, cell or shown, **more)
 
 
 def time_column(name: str, label: str, attribute: str, **more: Any) -> Column[Any]:
@@ -82,6 +83,7 @@ def time_column(name: str, label: str, attribute: str, **more: Any) -> Column[An
         lambda row: components.time_ago(read(row)),
         text=read,
         descends_first=True,
+        is_named=True,
         **more,
     )
 

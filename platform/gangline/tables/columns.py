@@ -43,6 +43,8 @@ class Column(Generic[Row]):
     """False: hidden until it is chosen."""
     is_fixed: bool = False
     """Always shown, in its place: what names the row, and its menu."""
+    is_named: bool = False
+    """A card on a phone shows its label before its value."""
     right: bool = False
     hidden_label: bool = False
 
@@ -133,7 +135,8 @@ class Table(Generic[Row]):
 @lru_cache(maxsize=256)
 def _opened(column: Column[Any]) -> SafeString:
     style = format_html(' class="{}"', column.css) if column.css else ""
-    return format_html('<td data-col="{0}" data-testid="cell-{0}"{1}>', column.name, style)
+    fact = format_html(' data-fact="{}"', column.label) if column.is_named else ""
+    return format_html('<td data-col="{0}" data-testid="cell-{0}"{1}{2}>', column.name, style, fact)
 
 
 def _in_words(column: Column[Any]) -> dict[str, str]:

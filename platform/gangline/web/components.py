@@ -132,8 +132,8 @@ def _gang(pods: tuple[bool, ...], ready: int, total: int, lead: bool, tone: str)
 
 
 def chip(text: str, kind: str = "", icon_name: str = "") -> SafeString:
-    """A small word: where a value comes from. `kind` is `policy` or a tone."""
-    css = f"chip {kind}" if kind in ("", "policy") else f"chip tone-{kind}"
+    """A small word: where a value comes from. `kind` is `policy`, `own` or a tone."""
+    css = f"chip {kind}" if kind in ("", "policy", "own") else f"chip tone-{kind}"
     mark = icon(icon_name, css="icon chip-icon") if icon_name else ""
     return format_html('<span class="{}">{}{}</span>', css.strip(), mark, text)
 

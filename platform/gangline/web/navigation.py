@@ -1,5 +1,6 @@
 """The places of the product, and what every page needs to draw its shell."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from django.db import DatabaseError
@@ -42,6 +43,8 @@ class NavLink:
     icon: str
     is_current: bool
     group: str = ""
+    attention: str = ""
+    """How many there need a person, in words; empty: none."""
 
 
 GROUPS = ("", "Organisation", "Infrastructure", "Access", "Settings")
@@ -49,7 +52,7 @@ GROUPS = ("", "Organisation", "Infrastructure", "Access", "Settings")
 _places = [
     NavItem("Home", "home", "home"),
     NavItem("Workloads", "workload-list", "list-details", order=1),
-    NavItem("Templates", "template-list", "template", order=2),
+    NavItem("Templates", "template-list", "file-text", order=2),
     NavItem("Policies", "policy-list", "shield-check", group="Organisation", order=30),
     NavItem("Clusters", "cluster-list", "server", group="Infrastructure", order=10),
     NavItem(
@@ -64,9 +67,18 @@ def add(item: NavItem) -> None:
     _places.sort(key=lambda one: (GROUPS.index(one.group), one.order))
 
 
+_attention: dict[str, Callable[[User], str]] = {}
+
+
+def count_attention(url_name: str, count: Callable[[User], str]) -> None:
+    """Show beside the place how many there need a person."""
+    _attention[url_name] = count
+
+
 def links(request: HttpRequest) -> list[NavLink]:
     """The places that this person may see, in order; one without an address is left out."""
-    held = held_anywhere(request.user) if isinstance(request.user, User) else frozenset()
+    user = request.user if isinstance(request.user, User) else None
+    held = held_anywhere(user) if user else frozenset()
     found: list[tuple[NavItem, str]] = []
     for item in _places:
         if item.permission is not None and item.permission not in held:
@@ -77,7 +89,16 @@ def links(request: HttpRequest) -> list[NavLink]:
             continue
         found.append((item, url))
     here = _current([url for _, url in found], request.path)
-    return [NavLink(item.label, url, item.icon, url == here, item.group) for item, url in found]
+    return [
+        NavLink(item.label, url, item.icon, url == here, item.group, _needed(user, item, url, here))
+        for item, url in found
+    ]
+
+
+def _needed(user: User | None, item: NavItem, url: str, here: str) -> str:
+    """Where the person is, the page itself counts, and goes on counting."""
+    count = _attention.get(item.url_name)
+    return count(user) if user and count and url != here else ""
 
 
 def _current(urls: list[str], path: str) -> str:
