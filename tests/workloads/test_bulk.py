@@ -110,7 +110,7 @@ def test_a_row_that_breaks_is_told_and_holds_up_nobody(
             raise LookupError("a bug")
         return stopped
 
-    monkeypatch.setitem(bulk.VERBS, "stop", stop)  # type: ignore[arg-type]
+    monkeypatch.setitem(bulk.VERBS, "stop", stop)
     made = bulk.begin(actor=world.actor(PERSON), key=uuid4(), action="stop", rows=rows(world))
     bulk.turn()
     made.refresh_from_db()
