@@ -14,6 +14,7 @@ from gangline.accounts.models import SignInLink, User
 from gangline.db.clock import db_now
 from gangline.forms.fields import dom_id
 from gangline.people.services import give
+from gangline.resources.services import make
 from gangline.scopes.selectors import tenant_scope
 from tests.support.people import make_group, make_role
 from tests.support.world import PASSWORD, World
@@ -153,6 +154,26 @@ def test_the_question_is_answered_by_the_rule_that_gives_it(world: World) -> Non
     AccessRule.objects.filter(user=dana).delete()
     rule.delete()
     assert allowed() == "no"
+    account = make("service_account", name="ci")
+    give(actor=None, user=account.user, role="project_administrator", scope=world.vision.scope)
+    asked["user"] = str(account.user.pk)
+    assert allowed() == "yes"
+
+
+def test_who_adds_a_member_comes_back_to_the_project(world: World) -> None:
+    admin, page = browser(world, "administrator"), f"/projects/{world.vision.pk}"
+    found = re.search(r'href="(/access-rules/new[^"]+)"', admin.get(page).content.decode())
+    assert found is not None
+    dana = world.people["stranger"]
+    body = {
+        "subject": f"user:{dana.uid}",
+        "role": "researcher",
+        "scope": str(world.vision.scope.pk),
+    }
+    add = found.group(1).replace("&amp;", "&")
+    assert admin.post(add, body)["Location"] == page
+    elsewhere = add.replace(f"next={page}", "next=//evil.example")
+    assert admin.post(elsewhere, body | {"role": "viewer"})["Location"].startswith("/access-rules/")
 
 
 def test_a_role_is_made_of_boxes_and_not_deleted_while_it_is_given(world: World) -> None:

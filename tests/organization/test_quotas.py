@@ -125,3 +125,25 @@ def test_a_project_with_workloads_stays_and_names_them(world: World) -> None:
     gone = api(world, "DELETE", f"projects/{world.vision.pk}")
     assert gone.status_code == 400
     assert "workload digits" in gone.json()["details"]
+
+
+def test_a_form_names_everything_that_is_wrong_at_once(world: World) -> None:
+    client = Client()
+    client.force_login(
+        world.people["administrator"], backend="django.contrib.auth.backends.ModelBackend"
+    )
+    typed = {
+        "cluster": str(world.cluster.pk),
+        "name": "Speech & Co",
+        "quotas.0.gpus": "-3",
+        "quotas.0.memory": "256",
+        "quotas.0.memory_limit": "lots",
+    }
+    form = client.post("/departments/new", typed).context["form"]
+    codes = {name: [one.code for one in errors.as_data()] for name, errors in form.errors.items()}
+    assert codes == {
+        "name": ["name"],
+        "quotas.0.gpus": ["min_value"],
+        "quotas.0.memory": ["unit"],
+        "quotas.0.memory_limit": ["size"],
+    }

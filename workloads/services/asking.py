@@ -58,6 +58,7 @@ class Verdict:
     sentence: str
     quota: str = ""
     """What it makes of the project's quota."""
+    over_quota: bool = False
 
 
 @dataclass(frozen=True, slots=True)

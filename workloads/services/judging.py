@@ -134,7 +134,8 @@ def judge(
         need = _need(framework, configuration, totals, resolution)
         verdict = forecast(place.cluster, place.project, totals, need)
         if place.project is not None and need is not None:
-            verdict = replace(verdict, quota=usage.sentence(place.project, totals))
+            quota, over = usage.sentence(place.project, totals)
+            verdict = replace(verdict, quota=quota, over_quota=over)
     return Preview(
         framework=framework,
         configuration=configuration,

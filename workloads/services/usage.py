@@ -69,14 +69,14 @@ def running(path: str) -> Coalesce:
     return _sum(path, Count("pk"), Q(status__in=statuses_of("running")))
 
 
-def sentence(project: Project, totals: Totals) -> str:
-    """``Project vision: 1 + 2 = 3 of 2 GPUs`` and what follows from it."""
+def sentence(project: Project, totals: Totals) -> tuple[str, bool]:
+    """``Project vision: 1 + 2 = 3 of 2 GPUs`` and what follows from it; whether that is over."""
     held = usage.held_by(project)
     together = quotas.totals(quotas.quotas_of(project))
     asked = {"gpus": totals.gpus, "cpus": totals.cpus, "memory": totals.memory_bytes}
     limited = [one for one in RESOURCES if asked[one] and together[one] is not None]
     if not limited:
-        return ""
+        return "", False
     over = [one for one in limited if getattr(held, one) + asked[one] > float(together[one] or 0)]
     shown = (over or limited)[0]
     scale, unit = (10**9, "GB of memory") if shown == "memory" else (1, quotas.UNITS[shown])
@@ -89,8 +89,9 @@ def sentence(project: Project, totals: Totals) -> str:
     text += "over quota" if over else "in quota"
     enforcement = queues.enforcement(project.cluster)
     if not enforcement.is_enforced:
-        return f"{text}. {enforcement.sentence}"
-    return f"{text}: it {'may' if over else 'will not'} be stopped when others need their quota."
+        return f"{text}. {enforcement.sentence}", bool(over)
+    may = "may" if over else "will not"
+    return f"{text}: it {may} be stopped when others need their quota.", bool(over)
 
 
 def _holding(condition: Q) -> QuerySet[Attempt]:

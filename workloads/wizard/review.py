@@ -92,6 +92,7 @@ class Review:
             ),
             *self._advice(field_url),
             self._room(),
+            *self._quota(),
             self._cluster(field_url),
         ]  # fmt: skip
 
@@ -130,6 +131,12 @@ class Review:
         head = Headline.of(self.preview)
         return Check(head.tone, head.icon, head.words, head.text)
 
+    def _quota(self) -> Iterator[Check]:
+        verdict = self.preview.verdict
+        if verdict.quota:
+            tone, title = ("warn", "Over quota") if verdict.over_quota else ("good", "In quota")
+            yield Check(tone, _ICONS[tone], title, verdict.quota)
+
     def _cluster(self, field_url: Any) -> Check:
         """What the cluster itself said when it was asked. Only a full answer is a good one."""
         heard = self.desk.heard
@@ -149,7 +156,7 @@ class Review:
             return self._heard("good", "The cluster would accept this workload", when)
         part = "The dry run could not check everything"
         title = part if told.asked else "The dry run could not be made"
-        return self._heard("warn", title, when, notes=doubts)
+        return self._heard("warn" if told.asked else "info", title, when, notes=doubts)
 
     @staticmethod
     def _heard(

@@ -57,6 +57,8 @@ def changes(entry: AuditEntry) -> Iterator[Change]:
 
 
 def verb_of(entry: AuditEntry) -> str:
+    if entry.action == actions.LINK_CREATE:
+        return "Create sign-in link"
     return capfirst(entry.action.partition(".")[2].replace("_", " "))
 
 

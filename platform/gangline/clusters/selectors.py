@@ -33,8 +33,9 @@ class Health:
     since: datetime | None = None
 
 
-LATE_SECONDS = 70.0
-"""A whole stream is silent for a minute at most: then comes a bookmark."""
+LATE_SECONDS = 100.0
+"""A bookmark comes every minute. After 75 seconds without one the watch begins anew: only what is
+silent longer than that is late."""
 NO_CREDENTIAL = Health("Waiting to connect", "neutral", "unknown")
 NOT_YET = Health("Not checked yet", "neutral", "unknown")
 CHECKING = Health("Checking", "info", "initializing")

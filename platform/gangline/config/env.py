@@ -69,7 +69,7 @@ class Env(BaseSettings):
     local_hidden: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split)] = ()
     """Folders that workloads on this machine must not see, beside those of Gangline itself."""
     local_sandbox: Literal["auto", "off"] = "auto"
-    """Whether trainings on this machine are kept from other files, where the machine can do so."""
+    """Whether workloads on this machine are kept from other files, where the machine can do so."""
     log_cap_bytes: Annotated[int | None, Field(ge=1 << 24)] = None
     """Most bytes of log kept per pod; empty: as set under Settings, Retention."""
     keep_deleted_days: Annotated[int | None, Field(ge=0)] = None

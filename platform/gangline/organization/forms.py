@@ -14,9 +14,9 @@ from gangline.resources.forms import ResourceForm
 from gangline.spec.types import quantity_bytes
 
 from . import quotas
-from .models import RESOURCES, Department, Project, Quota
+from .models import NOT_NEGATIVE, RESOURCES, Department, Project, Quota
 
-_UNLIMITED = "Leave it empty for no limit."
+_HINTS = {"memory": "Such as 64G or 16Gi. "}
 _LABELS = {"gpus": "GPUs", "cpus": "CPU cores", "memory": "Memory"}
 _LIMITS = {"gpus": "At most GPUs", "cpus": "At most CPU cores", "memory": "At most memory"}
 _PARTS = (
@@ -37,9 +37,14 @@ class SizeField(forms.Field):
         if not text:
             return None
         try:
-            return quantity_bytes(text.replace(" ", "").removesuffix("B"))
+            size = quantity_bytes(text.replace(" ", "").removesuffix("B"))
         except ValueError as error:
             raise forms.ValidationError(f"It {error}.", "size", {"value": text}) from None
+        if text.isdigit() and 0 < size < _UNITS[-1][1]:
+            # Nobody shares out bytes: a unit was forgotten.
+            words = f"It needs a unit, such as {text}G or {text}Gi: {text} alone are bytes."
+            raise forms.ValidationError(words, "unit", {"value": text})
+        return size
 
     def prepare_value(self, value: Any) -> Any:
         return _size_text(value) if isinstance(value, int) else value
@@ -107,9 +112,10 @@ class UnitForm(ResourceForm):
         made["memory"] = SizeField()
         made["memory_limit"] = SizeField()
         for name, label in _LABELS.items():
-            made[name].label, made[name].help_text = label, _UNLIMITED
-            limit = made[f"{name}_limit"]
-            limit.label, limit.help_text = _LIMITS[name], _UNLIMITED
+            hint, limit = _HINTS.get(name, ""), made[f"{name}_limit"]
+            made[name].label, made[name].help_text = label, f"{hint}Empty: no quota."
+            limit.label, limit.help_text = _LIMITS[name], f"{hint}Empty: no limit."
+            made[name].validators = limit.validators = NOT_NEGATIVE
         made[
             "over_quota"
         ].help_text = "What it uses above the quota is stopped when another project claims its own."

@@ -121,7 +121,7 @@ class Rank(models.IntegerChoices):
 
 
 RESOURCES = ("gpus", "cpus", "memory")
-_NOT_NEGATIVE = [MinValueValidator(0, "Enter 0 or more.")]
+NOT_NEGATIVE = [MinValueValidator(0, "Enter 0 or more.")]
 
 
 class Quota(models.Model):
@@ -134,23 +134,23 @@ class Quota(models.Model):
     scope = models.ForeignKey(Scope, models.CASCADE, related_name="quotas")
     node_pool = models.ForeignKey("clusters.NodePool", models.CASCADE, related_name="quotas")
     gpus = models.DecimalField(
-        "GPUs", max_digits=9, decimal_places=2, null=True, blank=True, validators=_NOT_NEGATIVE
+        "GPUs", max_digits=9, decimal_places=2, null=True, blank=True, validators=NOT_NEGATIVE
     )
     gpus_limit = models.DecimalField(
         "at most GPUs",
-        max_digits=9, decimal_places=2, null=True, blank=True, validators=_NOT_NEGATIVE,
+        max_digits=9, decimal_places=2, null=True, blank=True, validators=NOT_NEGATIVE,
     )  # fmt: skip
     cpus = models.DecimalField(
-        "CPU cores", max_digits=9, decimal_places=3, null=True, blank=True, validators=_NOT_NEGATIVE
+        "CPU cores", max_digits=9, decimal_places=3, null=True, blank=True, validators=NOT_NEGATIVE
     )
     cpus_limit = models.DecimalField(
         "at most CPU cores",
-        max_digits=9, decimal_places=3, null=True, blank=True, validators=_NOT_NEGATIVE,
+        max_digits=9, decimal_places=3, null=True, blank=True, validators=NOT_NEGATIVE,
     )  # fmt: skip
-    memory = models.BigIntegerField(null=True, blank=True, validators=_NOT_NEGATIVE)
+    memory = models.BigIntegerField(null=True, blank=True, validators=NOT_NEGATIVE)
     """Bytes."""
     memory_limit = models.BigIntegerField(
-        "at most memory", null=True, blank=True, validators=_NOT_NEGATIVE
+        "at most memory", null=True, blank=True, validators=NOT_NEGATIVE
     )
     over_quota = models.BooleanField("may use more while others do not", default=True)
     weight = models.PositiveIntegerField(null=True, blank=True)

@@ -371,7 +371,9 @@ def _members(request: HttpRequest, node: TreeNode) -> dict[str, Any] | None:
             for rule in rules[:200]
         ],
         "may": may,
-        "add": f"{reverse('access_rule-create')}?scope={scope.pk}" if may else "",
+        "add": f"{reverse('access_rule-create')}?scope={scope.pk}&next={request.path}"
+        if may
+        else "",
     }
 
 

@@ -9,7 +9,7 @@ from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Count
+from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -129,6 +129,7 @@ def _link_page(request: HttpRequest, user: User) -> HttpResponse:
         "person": user,
         "url": get("user").url(user),
         "link": request.build_absolute_uri(path),
+        "has_role": rules_of(user).exists(),
     }
     answer = render(request, "people/link.html", context)
     answer["Cache-Control"] = "no-store"
@@ -179,7 +180,9 @@ def role_detail(request: HttpRequest, key: str) -> HttpResponse:
 class CheckForm(forms.Form):
     """May somebody do something somewhere?"""
 
-    user = forms.ModelChoiceField(User.objects.none(), label="User", empty_label="Choose a user")
+    user = forms.ModelChoiceField(
+        User.objects.none(), label="Who", empty_label="Choose a user or a service account"
+    )
     permission = forms.ChoiceField(label="May")
     scope = forms.ModelChoiceField(
         Scope.objects.none(), label="Where", empty_label="Choose a place"
@@ -187,7 +190,9 @@ class CheckForm(forms.Form):
 
     def __init__(self, asker: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        people = get("user").visible(asker) | User.objects.filter(pk=asker.pk)
+        accounts = get("service_account").visible(asker).values("user")
+        others = User.objects.filter(Q(pk=asker.pk) | Q(pk__in=accounts))
+        people = get("user").visible(asker) | others
         self.fields["user"].queryset = people.order_by("username")  # type: ignore[attr-defined]
         self.fields["permission"].choices = [  # type: ignore[attr-defined]
             ("", "Choose what"),

@@ -1,10 +1,12 @@
 """The form of a resource: Django's ModelForm, drawn by the product's field template."""
 
 from collections.abc import Mapping
+from copy import copy
 from typing import Any, ClassVar
 
 from django import forms
 from django.db.models import QuerySet
+from django.forms.models import construct_instance
 
 from gangline.access.actor import Actor
 from gangline.access.grants import holds, visible_scopes
@@ -49,7 +51,18 @@ class ResourceForm(forms.ModelForm):  # type: ignore[type-arg]
         return rows.filter(holds(self.actor.user, permission, within))
 
     def _post_clean(self) -> None:
-        """ModelForm would judge the instance here; the service does, with everything else."""
+        """ModelForm would judge the instance here; the service does, with everything else.
+
+        What the form itself refuses never gets there: the other values are judged here, so that one
+        answer names everything that is wrong.
+        """
+        if not self.errors:
+            return
+        trial = construct_instance(self, copy(self.instance), self._meta.fields)
+        try:
+            trial.clean_fields(exclude=self._get_validation_exclusions())  # type: ignore[attr-defined]
+        except forms.ValidationError as error:
+            self.add_error(None, error)
 
     def values(self) -> dict[str, Any]:
         """Values of the model's own fields."""

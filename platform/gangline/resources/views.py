@@ -16,6 +16,7 @@ from django.views import View
 from gangline.access.actor import Actor, actor_of
 from gangline.access.grants import visible_scopes, who_can
 from gangline.access.refusals import NotAllowed
+from gangline.accounts.views import local_target
 from gangline.audit.services import record_denied
 from gangline.db.versioned import Versioned
 from gangline.forms.bound import in_words
@@ -102,6 +103,7 @@ def shown_once(
     context = {"resource": resource, "object": obj, "name": resource.name_of(obj)}
     facts = list(resource.facts_of(request, obj))
     context |= {"object_url": resource.url(obj), "secret": secret, "facts": facts}
+    context["token_url"] = request.build_absolute_uri("/api/v1/token")
     return render(request, "resources/once.html", context)
 
 
@@ -230,7 +232,8 @@ class FormView(ResourceView):
         if secret := self.resource.shown_once(saved.obj):
             return shown_once(self.request, self.resource, saved.obj, secret)
         messages.success(self.request, f"{sentence} {saved.notice}".strip())
-        return redirect(self.resource.url(saved.obj))
+        back = local_target(self.request, self.request.GET.get("next", ""))
+        return redirect(back or self.resource.url(saved.obj))
 
 
 class CreateView(FormView):
