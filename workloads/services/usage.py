@@ -1,6 +1,6 @@
 """What workloads use of the quotas of their projects: answers for the organisation."""
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -27,18 +27,13 @@ class Source:
 
     def held(self, projects: Iterable[Project]) -> Mapping[int, usage.Held]:
         ids = [one.pk for one in projects]
-        waiting: Counter[int] = Counter()
+        return _by_project(_holding(Q(workload__project__in=ids)))
+
+    def waiting(self, projects: Iterable[Project]) -> int:
+        ids = [one.pk for one in projects]
         rows = Workload.objects.filter(project__in=ids, deleted_at=None, status__in=_WAITING)
-        for pk, count in rows.values_list("project").annotate(Count("pk")):
-            waiting[pk] = count
-        found = {pk: usage.Held(waiting=waiting[pk]) for pk in ids}
-        for attempt in _holding(Q(workload__project__in=ids)):
-            need = admission.need_of(attempt)
-            held = {one: need.total(one) for one in RESOURCES}
-            more = usage.Held(held["gpus"], held["cpus"], int(held["memory"]), running=1)
-            was_waiting = attempt.workload.status in _WAITING
-            found[attempt.workload.project_id] += more + usage.Held(waiting=-int(was_waiting))
-        return found
+        placed = _holding(Q(workload__project__in=ids)).order_by().values("workload")
+        return rows.exclude(pk__in=placed).count()
 
     def over_quota(self, node: Project | Department, quotas: Iterable[Quota]) -> set[str]:
         shares = Shares(node.cluster, quotas)
@@ -69,10 +64,14 @@ def running(path: str) -> Coalesce:
     return _sum(path, Count("pk"), Q(status__in=statuses_of("running")))
 
 
-def sentence(project: Project, totals: Totals) -> str:
+def sentence(project: Project, totals: Totals, standing: admission.Standing) -> str:
     """``Project vision: 1 + 2 = 3 of 2 GPUs`` and what follows from it."""
-    held = usage.held_by(project)
-    together = quotas.totals(quotas.quotas_of(project))
+    if admission.hands_out_slots(standing.cluster):
+        held = _by_project(standing.holding).get(project.pk, usage.Held())
+        together = quotas.totals(standing.shares.quotas_of(project))
+    else:
+        held = usage.held_by(project)
+        together = quotas.totals(quotas.quotas_of(project))
     asked = {"gpus": totals.gpus, "cpus": totals.cpus, "memory": totals.memory_bytes}
     limited = [one for one in RESOURCES if asked[one] and together[one] is not None]
     if not limited:
@@ -91,6 +90,17 @@ def sentence(project: Project, totals: Totals) -> str:
     if not enforcement.is_enforced:
         return f"{text}. {enforcement.sentence}"
     return f"{text}: it {'may' if over else 'will not'} be stopped when others need their quota."
+
+
+def _by_project(attempts: Iterable[Attempt]) -> dict[int, usage.Held]:
+    """What these hold together, by the id of the project."""
+    found: dict[int, usage.Held] = defaultdict(usage.Held)
+    for attempt in attempts:
+        need = admission.need_of(attempt)
+        held = {one: need.total(one) for one in RESOURCES}
+        more = usage.Held(held["gpus"], held["cpus"], int(held["memory"]), running=1)
+        found[attempt.workload.project_id] += more
+    return found
 
 
 def _holding(condition: Q) -> QuerySet[Attempt]:
