@@ -1,8 +1,8 @@
 """The list of workloads for clients: one query over one table, without models."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any
 from uuid import UUID
 
@@ -23,6 +23,7 @@ from gangline.api.paging import (
     page_of,
     sorting,
 )
+from gangline.clusters.connections import namespace_of
 from gangline.clusters.models import Cluster
 from gangline.db.prepared import Prepared, prepare
 from gangline.organization.selectors import visible_projects
@@ -112,12 +113,13 @@ def departments_of(user: User) -> Departments:
         return {}
     visible = _visible()
     own = (user.pk if value == _ANYBODY else value for value in visible.parameters)
-    clusters: dict[UUID, Cluster] = {}
+    namespaces: dict[UUID, Callable[[str], str]] = {}
     found = {}
     for pk, department, name, cluster_id, config in visible.rows(*own):
-        if cluster_id not in clusters:
-            clusters[cluster_id] = Cluster(pk=cluster_id, config=config)
-        found[pk] = (department, name, clusters[cluster_id])
+        if cluster_id not in namespaces:
+            cluster = Cluster(pk=cluster_id, config=config)
+            namespaces[cluster_id] = cache(partial(namespace_of, cluster))
+        found[pk] = (department, name, namespaces[cluster_id])
     return found
 
 

@@ -1,11 +1,10 @@
 """Rows as the JSON that clients read. Names and types follow the published contract."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
 from gangline.clusters.connections import namespace_of
-from gangline.clusters.models import Cluster
 from gangline.drivers.base import Rehearsal
 from gangline.spec.problems import Role
 from gangline.spec.values import nest
@@ -34,8 +33,8 @@ LIST_COLUMNS = (
 )  # fmt: skip
 _SOURCES = {"cli": "CLI"}
 
-Departments = Mapping[int, tuple[int, str, Cluster]]
-"""Project id → id and name of its department, and its cluster with what names a namespace."""
+Departments = Mapping[int, tuple[int, str, Callable[[str], str]]]
+"""Project id → id and name of its department, and what names the namespace of a project there."""
 
 
 def listed(row: tuple[Any, ...], departments: Departments) -> dict[str, Any]:
@@ -45,7 +44,7 @@ def listed(row: tuple[Any, ...], departments: Departments) -> dict[str, Any]:
         created, deleted, ended, started, phase, status, reason, next_reason, since, ready, pods,
         gpus, in_use, desired, channel, seq, lost,
     ) = row  # fmt: skip
-    department, department_name, cluster = departments[project]
+    department, department_name, namespace = departments[project]
     updated = since or created
     actions = STATUSES[status].actions if status in STATUSES else ()
     return {
@@ -65,7 +64,7 @@ def listed(row: tuple[Any, ...], departments: Departments) -> dict[str, Any]:
         "projectName": project_name,
         "departmentId": str(department),
         "departmentName": department_name,
-        "namespace": namespace_of(cluster, project_name),
+        "namespace": namespace(project_name),
         "createdAt": created,
         "updatedAt": updated,
         "deletedAt": deleted,
