@@ -27,14 +27,12 @@ def _rows(database: str, key: str, one: dict[str, Any]) -> Iterator[Row]:
         if kind not in one["times"]:
             continue
         samples = Samples(**one["times"][kind])
-        is_whole = kind == "API" and not one["is_paged"]
         note = f"{one['queries'][kind]} queries, {one['rows']} rows"
         note += f", 1 %→all × {median(samples.cpu) / median(one['few'][kind]['cpu']):.2f}"
         yield row(
             "resources", f"{database} {kind}, {key}", samples,
             floor=Samples(**one["times"]["bare"]), floor_name="bare view",
-            targets=() if is_whole else (Target("cpu", limit),),
-            note=f"{note}, not paged" if is_whole else note,
+            targets=(Target("cpu", limit),), note=note,
         )  # fmt: skip
 
 
@@ -59,7 +57,6 @@ def measure() -> dict[str, Any]:
             found[resource.key] = {
                 "times": times, "few": few, "queries": queries,
                 "rows": resource.model._default_manager.count(),
-                "is_paged": bool(resource.wire and resource.wire.is_paged),
             }  # fmt: skip
     return found
 
@@ -77,8 +74,9 @@ def _times(resource: Any) -> tuple[dict[str, Any], dict[str, int]]:
         "page": (browser, resource.list_url()),
     }
     wire = resource.wire
-    if wire is not None and "list" in wire.methods:
-        asked["API"] = (caller, f"/api/v1/{wire.path}{f'?limit={PAGE}' if wire.is_paged else ''}")
+    # One without pages answers every row: there is no first page to measure.
+    if wire is not None and "list" in wire.methods and wire.is_paged:
+        asked["API"] = (caller, f"/api/v1/{wire.path}?limit={PAGE}")
     works: dict[str, Callable[[], object]] = {
         name: lambda who=who, path=path: who.get(path)  # type: ignore[misc]
         for name, (who, path) in asked.items()

@@ -9,8 +9,8 @@ from assets.services.templates import create_template
 from gangline.clusters.models import Cluster
 from gangline.scopes.selectors import tenant_scope
 from tests.support.world import IMAGE, World
-from workloads.selectors.room import room_in_words
 from workloads.services.admission import Standing
+from workloads.services.room import room_in_words
 
 pytestmark = pytest.mark.django_db
 RUN, CANNOT = "Run now", "Cannot run now: "

@@ -1,6 +1,7 @@
 """The endpoints of workloads: read the request, call a service or a selector, present."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -12,6 +13,7 @@ from rest_framework.views import APIView
 from gangline.access.actor import Actor, actor_of
 from gangline.accounts.models import User
 from gangline.api.paging import BadQuery, Page, answer, flag, known_only, page_of
+from gangline.clusters.connections import namespace_of
 from gangline.spec.problems import InvalidSpec
 from workloads.api import bodies, listing, presenting, shapes
 from workloads.models import Attempt, Replica, Workload
@@ -205,7 +207,8 @@ class WorkloadOne(APIView):
         known_only(request, frozenset())
         workload = visible_workload(user_of(request), workload_id)
         department = workload.project.department
-        departments = {workload.project_id: (department.pk, department.name, workload.cluster)}
+        namespace = partial(namespace_of, workload.cluster)
+        departments = {workload.project_id: (department.pk, department.name, namespace)}
         return Response(presenting.detailed(workload, _newest_attempt(workload), departments))
 
 

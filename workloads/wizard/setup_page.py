@@ -15,8 +15,8 @@ from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS, WORKERS_AND_MAS
 from gangline.spec.problems import Problem, Role
 from gangline.spec.types import LONGEST_NAME
 from gangline.spec_forms import limits
-from workloads.selectors.room import room_in_words
 from workloads.services.admission import Standing
+from workloads.services.room import room_in_words
 from workloads.wizard.choices import Choices
 from workloads.wizard.prefill import with_template
 from workloads.wizard.state import (
