@@ -59,6 +59,7 @@ def submission(
             "RUNAI_PROJECT": project.name,
         },
         queue=queues.queue_of(project),
+        namespace=project.own_namespace,
     )
 
 

@@ -92,8 +92,7 @@ def test_a_stop_stays_when_it_was_though_its_object_goes_later(
     see(ObservedState.ABSENT)
     workload.refresh_from_db()
     assert (workload.status, workload.ended_at) == ("Stopped", early)
-    told = Event.objects.get(kind=events.ATTEMPT_ENDED).message
-    assert told.endswith("Its object is no longer on the cluster: Run makes a new one.")
+    assert Event.objects.filter(kind=events.ATTEMPT_ENDED).count() == 1
 
 
 @pytest.mark.parametrize("last", [FAILED, TERMINATING])

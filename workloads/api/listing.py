@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -23,7 +23,7 @@ from gangline.api.paging import (
     page_of,
     sorting,
 )
-from gangline.clusters.connections import namespace_of
+from gangline.clusters.connections import namespaces_of
 from gangline.clusters.models import Cluster
 from gangline.db.prepared import Prepared, prepare
 from gangline.organization.selectors import visible_projects
@@ -31,7 +31,7 @@ from gangline.tables import paging
 from gangline.tables.query import MAX_SEARCH, printable, search_in
 from workloads import tables
 from workloads.api import presenting
-from workloads.api.presenting import LIST_COLUMNS, TYPE, Departments
+from workloads.api.presenting import LIST_COLUMNS, TYPE, Places
 from workloads.models import Workload
 from workloads.selectors.listing import of_projects
 
@@ -65,13 +65,11 @@ class Statement:
 
 def listing(user: User, request: Request) -> dict[str, Any]:
     """One page: ``{"workloads": […], "next": offset, "cursor": …}``."""
-    departments = departments_of(user)
-    asked = _statement(tuple(sorted(departments)), request.META.get("QUERY_STRING", ""))
+    places = places_of(user)
+    asked = _statement(tuple(sorted(places)), request.META.get("QUERY_STRING", ""))
     page = asked.page
     found = paging.cut(asked.prepared.rows(), asked.order, size=page.limit, key=_column)
-    body: dict[str, Any] = {
-        "workloads": [presenting.listed(row, departments) for row in found.rows]
-    }
+    body: dict[str, Any] = {"workloads": [presenting.listed(row, places) for row in found.rows]}
     if found.next:
         body["cursor"] = found.next
         if not page.cursor and page.offset + page.limit <= MAX_OFFSET:
@@ -104,22 +102,21 @@ def _column(row: tuple[Any, ...], name: str) -> Any:
 def count(user: User, request: Request) -> int:
     """How many workloads the same filters let through."""
     known_only(request, COUNT_PARAMETERS)
-    return _matching(departments_of(user), request).count()
+    return _matching(places_of(user), request).count()
 
 
-def departments_of(user: User) -> Departments:
+def places_of(user: User) -> Places:
     """Every project that ``user`` may see, with where it belongs: the visible scope of a list."""
     if not user.is_active:
         return {}
     visible = _visible()
     own = (user.pk if value == _ANYBODY else value for value in visible.parameters)
-    namespaces: dict[UUID, Callable[[str], str]] = {}
+    patterns: dict[UUID, Callable[[str], str]] = {}
     found = {}
-    for pk, department, name, cluster_id, config in visible.rows(*own):
-        if cluster_id not in namespaces:
-            cluster = Cluster(pk=cluster_id, config=config)
-            namespaces[cluster_id] = cache(partial(namespace_of, cluster))
-        found[pk] = (department, name, namespaces[cluster_id])
+    for pk, name, namespace, department, title, cluster_id, kind, config in visible.rows(*own):
+        if cluster_id not in patterns:
+            patterns[cluster_id] = namespaces_of(Cluster(pk=cluster_id, kind=kind, config=config))
+        found[pk] = (department, title, namespace or patterns[cluster_id](name))
     return found
 
 
@@ -128,7 +125,10 @@ def _visible() -> Prepared:
     """The projects that somebody sees."""
     anybody = User(pk=_ANYBODY, is_active=True)
     projects = visible_projects(anybody, Permission.WORKLOAD_VIEW).order_by()
-    columns = ("pk", "department_id", "department__name", "cluster_id", "cluster__config")
+    columns = (
+        "pk", "name", "own_namespace", "department_id", "department__name",
+        "cluster_id", "cluster__kind", "cluster__config",
+    )  # fmt: skip
     return prepare(projects.values_list(*columns))
 
 

@@ -1,10 +1,9 @@
 """Rows as the JSON that clients read. Names and types follow the published contract."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from gangline.clusters.connections import namespace_of
 from gangline.drivers.base import Rehearsal
 from gangline.spec.problems import Role
 from gangline.spec.values import nest
@@ -28,23 +27,23 @@ OWN = ("differences", "own")
 LIST_COLUMNS = (
     "id", "name", "framework", "configuration", "owner_name", "priority", "cluster_id",
     "project_id", "project_name", "created_at", "deleted_at", "ended_at", "started_at", "phase",
-    "status", "reason", "next_reason", "phase_since", "pods_ready", "pods_total", "gpus",
-    "gpus_in_use", "desired", "channel", "seq", "contact_lost_at",
+    "status", "reason", "reason_code", "next_reason", "phase_since", "pods_ready", "pods_total",
+    "gpus", "gpus_in_use", "desired", "channel", "seq", "contact_lost_at",
 )  # fmt: skip
 _SOURCES = {"cli": "CLI"}
 
-Departments = Mapping[int, tuple[int, str, Callable[[str], str]]]
-"""Project id → id and name of its department, and what names the namespace of a project there."""
+Places = Mapping[int, tuple[int, str, str]]
+"""Project id → id and name of its department, and the project's namespace."""
 
 
-def listed(row: tuple[Any, ...], departments: Departments) -> dict[str, Any]:
+def listed(row: tuple[Any, ...], places: Places) -> dict[str, Any]:
     """One row of the list. ``row`` holds LIST_COLUMNS."""
     (
         pk, name, framework, configuration, owner, priority, cluster_id, project, project_name,
-        created, deleted, ended, started, phase, status, reason, next_reason, since, ready, pods,
-        gpus, in_use, desired, channel, seq, lost,
+        created, deleted, ended, started, phase, status, reason, code, next_reason, since, ready,
+        pods, gpus, in_use, desired, channel, seq, lost,
     ) = row  # fmt: skip
-    department, department_name, namespace = departments[project]
+    department, department_name, namespace = places[project]
     updated = since or created
     actions = STATUSES[status].actions if status in STATUSES else ()
     return {
@@ -64,7 +63,7 @@ def listed(row: tuple[Any, ...], departments: Departments) -> dict[str, Any]:
         "projectName": project_name,
         "departmentId": str(department),
         "departmentName": department_name,
-        "namespace": namespace(project_name),
+        "namespace": namespace,
         "createdAt": created,
         "updatedAt": updated,
         "deletedAt": deleted,
@@ -74,6 +73,7 @@ def listed(row: tuple[Any, ...], departments: Departments) -> dict[str, Any]:
         "phase": phase,
         "status": status,
         "phaseMessage": reason,
+        "reasonCode": code,
         "nextStep": next_reason,
         "phaseUpdatedAt": updated,
         "contactLostAt": lost,
@@ -115,6 +115,7 @@ def distributed(workload: Workload, attempt: Attempt) -> dict[str, Any]:
         "actualPhase": workload.phase,
         "status": workload.status,
         "reason": workload.reason,
+        "reasonCode": workload.reason_code,
         "configuration": workload.configuration,
         "spec": _half(values, Role.WORKER),
         "masterSpecSameAsWorker": workload.master == "same",
@@ -156,7 +157,7 @@ def rehearsed(told: Rehearsal) -> dict[str, Any]:
     return {"asked": list(told.asked), "doubts": list(told.doubts)}
 
 
-def detailed(workload: Workload, attempt: Attempt, departments: Departments) -> dict[str, Any]:
+def detailed(workload: Workload, attempt: Attempt, places: Places) -> dict[str, Any]:
     """The list's row plus what only one workload is asked for."""
     row = tuple(getattr(workload, column) for column in LIST_COLUMNS)
     worker = {
@@ -170,7 +171,7 @@ def detailed(workload: Workload, attempt: Attempt, departments: Departments) -> 
         "cpuMemory": _limits(worker, "compute.cpuMemoryRequest", "compute.cpuMemoryLimit"),
     }
     return {
-        **listed(row, departments),
+        **listed(row, places),
         "podsRequestedResources": per_pod,
         "images": [worker["image"]] if worker.get("image") else [],
         "command": worker.get("command") or "",
@@ -247,7 +248,7 @@ def event(row: Event, workload: Workload) -> dict[str, Any]:
             "uid": workload.pk,
             "kind": "Pod" if row.object else "Workload",
             "name": row.object or workload.name,
-            "namespace": namespace_of(workload.cluster, workload.project_name),
+            "namespace": workload.project.namespace,
         },
     }
 

@@ -1,7 +1,6 @@
 """The endpoints of workloads: read the request, call a service or a selector, present."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -13,7 +12,6 @@ from rest_framework.views import APIView
 from gangline.access.actor import Actor, actor_of
 from gangline.accounts.models import User
 from gangline.api.paging import BadQuery, Page, answer, flag, known_only, page_of
-from gangline.clusters.connections import namespace_of
 from gangline.spec.problems import InvalidSpec
 from workloads.api import bodies, listing, presenting, shapes
 from workloads.models import Attempt, Replica, Workload
@@ -206,10 +204,9 @@ class WorkloadOne(APIView):
         """The row of the list with resources, image and command."""
         known_only(request, frozenset())
         workload = visible_workload(user_of(request), workload_id)
-        department = workload.project.department
-        namespace = partial(namespace_of, workload.cluster)
-        departments = {workload.project_id: (department.pk, department.name, namespace)}
-        return Response(presenting.detailed(workload, _newest_attempt(workload), departments))
+        project = workload.project
+        places = {project.pk: (project.department.pk, project.department.name, project.namespace)}
+        return Response(presenting.detailed(workload, _newest_attempt(workload), places))
 
 
 class WorkloadPods(APIView):

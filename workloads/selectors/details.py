@@ -37,6 +37,7 @@ def visible_workload(user: User, workload_id: UUID, *, even_deleted: bool = Fals
     )
     if found is None or (found.deleted_at is not None and not even_deleted):
         raise NotVisible
+    found.project.cluster = found.cluster  # the same row, not read twice
     return found
 
 

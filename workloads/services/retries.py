@@ -1,5 +1,6 @@
 """How attempts end and what follows: another try, a resumed one, or the end (R2)."""
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -40,7 +41,7 @@ def conclude(
     attempt.trouble = ""
     attempt.unknown_since = None
     attempt.save()
-    events.record(_ended_event(workload, attempt, now))
+    events.record(*_ended_events(workload, attempt, now))
     if attempt.placement is not None:
         free_slots_later(workload)
     workload.fail_count = 0
@@ -52,21 +53,22 @@ def conclude(
     workload.save(update_fields=["fail_count", "rung_until", "due_at", "attempt_no"])
 
 
-_ENDED = {Outcome.SUCCEEDED.value: "completed", Outcome.STOPPED.value: "was stopped"}
-
-
-def _ended_event(workload: Workload, attempt: Attempt, now: datetime) -> events.NewEvent:
-    message = f"Attempt {attempt.no} {_ENDED.get(attempt.outcome, 'ended')}."
+def _ended_events(workload: Workload, attempt: Attempt, now: datetime) -> Iterator[events.NewEvent]:
+    """What the change of the phase, which is recorded too, does not say."""
     if attempt.outcome == Outcome.FAILED:
         why = failure(attempt, list(attempt.replicas.order_by("rank", "id")))
         message = f"Attempt {attempt.no} failed. {why}"
     elif attempt.outcome == Outcome.STOPPED and attempt.create_state == CreateState.GONE:
-        message += " Its object is no longer on the cluster: Run makes a new one."
+        message = (
+            f"The object of attempt {attempt.no} is no longer on the cluster: Run makes a new one."
+        )
     elif attempt.outcome == Outcome.LOST:
         message = f"Attempt {attempt.no} was removed outside the dashboard."
     elif attempt.outcome == Outcome.AWAY:
         message = f"Attempt {attempt.no} is gone. {attempt.observed_reason}"
-    return events.NewEvent(
+    else:
+        return
+    yield events.NewEvent(
         workload=workload,
         attempt_no=attempt.no,
         kind=events.ATTEMPT_ENDED,

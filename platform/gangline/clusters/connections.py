@@ -4,7 +4,8 @@ import hashlib
 import os
 import platform
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -113,15 +114,15 @@ def gpu_of(cluster: Cluster) -> str:
     return cluster.engine.gpu(connection_of(cluster), facts_of(cluster))
 
 
-def namespace_of(cluster: Cluster, project: str) -> str:
-    """The namespace in which new workloads of a project run; empty where there is none."""
-    return cluster.engine.namespace(connection_of(cluster), project)
+def namespaces_of(cluster: Cluster) -> Callable[[str], str]:
+    """Names the namespace that the cluster makes for a project; empty where there is none."""
+    return partial(cluster.engine.namespace, connection_of(cluster))
 
 
-def queue_problem(cluster: Cluster, *, project: str, queue: str) -> str:
-    """Why workloads of a project cannot wait in ``queue`` there, as a sentence; else empty."""
+def queue_problem(cluster: Cluster, *, namespace: str, queue: str) -> str:
+    """Why workloads of a namespace cannot wait in ``queue``, as a sentence; else empty."""
     return cluster.engine.queue_problem(
-        connection_of(cluster), facts_of(cluster), project=project, queue=queue
+        connection_of(cluster), facts_of(cluster), namespace=namespace, queue=queue
     )
 
 

@@ -81,6 +81,8 @@ class Submission:
     """Names and ids for GANGLINE_* and RUNAI_* variables and for labels."""
     queue: str = ""
     """Queue of the cluster's scheduler that the project names; empty: the scheduler's default."""
+    namespace: str = ""
+    """Namespace that the project names; empty: the one that the cluster makes for it."""
 
     def gpus_of(self, role: str) -> int:
         """Whole GPUs of each pod of the role."""

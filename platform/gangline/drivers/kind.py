@@ -235,7 +235,7 @@ class ClusterKind:
         """Where new workloads of a project run; empty: the engine has no such thing."""
         return ""
 
-    def queue_problem(self, connection: Any, facts: Facts, *, project: str, queue: str) -> str:
+    def queue_problem(self, connection: Any, facts: Facts, *, namespace: str, queue: str) -> str:
         """Why workloads of a project cannot wait in ``queue``, as a sentence; else empty."""
         return "This cluster has no queues."
 

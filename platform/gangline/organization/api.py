@@ -9,8 +9,10 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from gangline.access.grants import holds, holds_below
+from gangline.access.permissions import Permission
 from gangline.api.schema import errors
-from gangline.clusters.connections import namespace_of
+from gangline.clusters.connections import namespaces_of
 from gangline.lib.problems import Problem, Refused
 from gangline.resources import services
 from gangline.resources.api import ExtraRoute, ResourceViewSet, Rows
@@ -21,13 +23,16 @@ from .serializers import WIRE, ResourcesField
 
 _LIST = {"type": "array", "items": {"type": "object", "additionalProperties": True}}
 _OWN_PATHS = {
+    "cluster": "clusterId",
     "department": "parentId",
     "department_id": "parentId",
     "default_pools": "defaultNodePools",
+    "own_namespace": "requestedNamespace",
 }
 _QUOTA_PATHS = {
     **{one: f"{WIRE[one]}.deserved" for one in RESOURCES},
     **{f"{one}_limit": f"{WIRE[one]}.limit" for one in RESOURCES},
+    "node_pool": "nodePool",
     "weight": "gpu.overQuotaWeight",
     "rank": "priority",
 }
@@ -99,8 +104,7 @@ class UnitViewSet(ResourceViewSet):
     ) -> tuple[dict[str, Any], Mapping[str, Any]]:
         self.node = obj
         values, parts = super().read(data, obj, partial=partial)
-        for name in ("requested_namespace", "enforce_runai_scheduler"):
-            values.pop(name, None)
+        values.pop("enforce_runai_scheduler", None)
         return values, parts
 
     def handle_exception(self, exc: Exception) -> Response:
@@ -113,8 +117,6 @@ class ProjectViewSet(UnitViewSet):
     def read(
         self, data: Any, obj: Any = None, *, partial: bool = False
     ) -> tuple[dict[str, Any], Mapping[str, Any]]:
-        given = dict(data) if isinstance(data, Mapping) else data
-        asked = given.get("requestedNamespace") if isinstance(given, dict) else None
         values, parts = super().read(data, obj, partial=partial)
         cluster_id = values.pop("cluster_id", None)
         if obj is None:
@@ -123,16 +125,15 @@ class ProjectViewSet(UnitViewSet):
         else:
             cluster = obj.cluster
         name = str(values.get("name") or getattr(obj, "name", ""))
-        if asked and asked != (own := namespace_of(cluster, name)):
-            raw = f"The namespace of this project is {own}; another one cannot be chosen."
-            raise Refused(
-                [Problem("namespace", "requestedNamespace", {"raw": raw, "value": asked})]
-            )
+        if values.get("own_namespace") == (obj.namespace if obj else namespaces_of(cluster)(name)):
+            del values["own_namespace"]  # what it has anyhow, as clients send it back
         return values, parts
 
     def _department(self, pk: int | None, cluster_id: Any) -> Department:
-        """The one that is named, or the first of the cluster."""
-        rows = Department.objects.select_related("scope", "cluster").order_by("pk")
+        """The one that is named, or the first of the cluster, of those that the caller knows."""
+        known = holds_below(self.user, Permission.PROJECT_VIEW)
+        known |= holds(self.user, Permission.PROJECT_CREATE)
+        rows = Department.objects.filter(known).select_related("scope", "cluster").order_by("pk")
         if pk is None and cluster_id is None:
             raise Refused([Problem("required", "clusterId", {"raw": "Give a cluster."})])
         if pk is None:

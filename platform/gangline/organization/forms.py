@@ -8,7 +8,7 @@ from django.forms.models import fields_for_model
 
 from gangline.access.grants import can
 from gangline.access.permissions import Permission
-from gangline.clusters.connections import scheduler_of
+from gangline.clusters.connections import namespaces_of, scheduler_of
 from gangline.clusters.models import DEFAULT_POOL, Cluster, NodePool
 from gangline.resources.forms import ResourceForm
 from gangline.spec.types import quantity_bytes
@@ -143,12 +143,12 @@ class DepartmentForm(UnitForm):
 
 
 class ProjectForm(UnitForm):
-    not_edited = frozenset({"department"})
-    first = ("department", "name", "description", "own_queue")
+    not_edited = frozenset({"department", "own_namespace"})
+    first = ("department", "name", "description", "own_namespace", "own_queue")
 
     class Meta:
         model = Project
-        fields = ("department", "name", "description", "own_queue")
+        fields = ("department", "name", "description", "own_namespace", "own_queue")
 
     def prepare(self) -> None:
         rows = Department.objects.select_related("cluster", "scope__parent").order_by("name")
@@ -165,6 +165,8 @@ class ProjectForm(UnitForm):
         above = self.above()
         if isinstance(above, Department) and not scheduler_of(above.cluster):
             del self.fields["own_queue"]
+        if isinstance(above, Department) and not namespaces_of(above.cluster)("any"):
+            self.fields.pop("own_namespace", None)
 
     def sums(self) -> list[str]:
         """How the department's quota stands with what is typed, a sentence each."""

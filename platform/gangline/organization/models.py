@@ -9,6 +9,7 @@ from django.core.validators import MinValueValidator, RegexValidator
 from django.db import models
 from django.utils.text import capfirst
 
+from gangline.clusters.connections import namespaces_of
 from gangline.resources.models import TreeNode
 from gangline.scopes.models import Scope, ScopeKind
 from gangline.spec.types import workload_name_problem
@@ -58,6 +59,14 @@ class Project(TreeNode):
     )
     name = models.CharField(max_length=63, validators=[unit_name])
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    own_namespace = models.CharField(
+        "namespace",
+        max_length=63,
+        blank=True,
+        validators=[unit_name],
+        help_text="A namespace that the cluster has already. It cannot be changed later. "
+        "Leave it empty to let Gangline make one.",
+    )
     own_queue = models.CharField(
         "queue",
         max_length=63,
@@ -87,6 +96,11 @@ class Project(TreeNode):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def namespace(self) -> str:
+        """Where its workloads run; empty on a cluster without namespaces."""
+        return self.own_namespace or namespaces_of(self.cluster)(self.name)
 
     def full_clean(self, *args: Any, **kwargs: Any) -> None:
         if self.department_id:

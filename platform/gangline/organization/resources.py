@@ -15,7 +15,7 @@ from gangline.access.actor import Actor
 from gangline.access.models import AccessRule
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
-from gangline.clusters.connections import namespace_of, queue_problem
+from gangline.clusters.connections import namespaces_of, queue_problem
 from gangline.clusters.models import Cluster
 from gangline.clusters.resources import cluster_choices
 from gangline.db.expressions import total
@@ -192,8 +192,10 @@ class Projects(Units[Project]):
             raise ValidationError(
                 {"department": ValidationError("A project stays in its department.", "fixed")}
             )
+        if before is None or before.own_namespace != obj.own_namespace:
+            _check_namespace(obj, before)
         if obj.own_queue and (before is None or before.own_queue != obj.own_queue):
-            why = queue_problem(obj.cluster, project=obj.name, queue=obj.own_queue)
+            why = queue_problem(obj.cluster, namespace=obj.namespace, queue=obj.own_queue)
             if why:
                 raise ValidationError({"own_queue": ValidationError(why, "queue")})
         names = {one.name for one in quotas.pools_of(obj.cluster)}
@@ -207,9 +209,26 @@ class Projects(Units[Project]):
         link = format_html('<a href="{}">{}</a>', get("department").url(department), department)
         yield "Department", link
         yield "Cluster", obj.cluster.name
-        yield "Namespace", namespace_of(obj.cluster, obj.name)
+        if obj.namespace:
+            yield "Namespace", obj.namespace
         if state := queues.state_of(obj):
             yield "Queue", state
+
+
+def _check_namespace(project: Project, before: Project | None) -> None:
+    """Two projects of a cluster never share one: each gives rights in its own."""
+    if before is not None:
+        why, code = "A project keeps its namespace.", "fixed"
+    elif project.own_namespace and not namespaces_of(project.cluster)(project.name):
+        why, code = f"{project.cluster.name} has no namespaces.", "namespace"
+    else:
+        others = Project.objects.filter(cluster=project.cluster).select_related("cluster")
+        holder = next((one for one in others if one.namespace == project.namespace != ""), None)
+        if holder is None:
+            return
+        why, code = f"Project {holder.name} works in namespace {holder.namespace}.", "unique"
+    params = {"value": project.own_namespace}
+    raise ValidationError({"own_namespace": ValidationError(why, code, params)})
 
 
 register(Departments())

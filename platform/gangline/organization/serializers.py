@@ -7,7 +7,6 @@ from typing import Any, NoReturn
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from gangline.clusters.connections import namespace_of
 from gangline.clusters.models import Cluster, NodePool
 from gangline.lib.problems import Problem, Refused
 from gangline.resources.api import IdField, ResourceSerializer
@@ -70,7 +69,7 @@ def _read(at: str, data: Mapping[str, Any]) -> dict[str, Any]:
         if data.get(wire) is not None:
             found |= _read_amounts(resource, data[wire], f"{at}.{wire}")
     if (rank := data.get("priority")) is not None:
-        if rank not in RANKS:
+        if not isinstance(rank, str) or rank not in RANKS:
             _refuse(f"{at}.priority", f"must be one of {', '.join(RANKS)}", "choice", rank)
         found["rank"] = RANKS[rank]
     return found
@@ -81,10 +80,10 @@ def _read_amounts(resource: str, given: Any, at: str) -> dict[str, Any]:
     given = _object(given, at, (*_NUMBERS, "units") if is_size else _NUMBERS)
     factor = 1 / _SCALE[resource]
     if is_size:
-        if given.get("units") not in UNITS:
-            words = f"must be one of {', '.join(UNITS)}"
-            _refuse(f"{at}.units", words, "choice", given.get("units"))
-        factor = Decimal(UNITS[given["units"]])
+        units = given.get("units")
+        if not isinstance(units, str) or units not in UNITS:
+            _refuse(f"{at}.units", f"must be one of {', '.join(UNITS)}", "choice", units)
+        factor = Decimal(UNITS[units])
     for name in _NUMBERS:
         value = given.get(name)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
@@ -199,7 +198,7 @@ class ProjectSerializer(UnitSerializer):
     cluster_id = serializers.UUIDField(required=False)
     parent_id = IdField(source="department_id", required=False)
     parent = serializers.SerializerMethodField()  # type: ignore[assignment]  # name of the API
-    requested_namespace = serializers.CharField(required=False, write_only=True)
+    requested_namespace = serializers.CharField(source="own_namespace", required=False)
     enforce_runai_scheduler = serializers.BooleanField(required=False, write_only=True)
     default_node_pools = serializers.ListField(
         child=serializers.CharField(max_length=63), source="default_pools", required=False
@@ -215,9 +214,8 @@ class ProjectSerializer(UnitSerializer):
         fixed = ("cluster_id", "department_id")
 
     def to_representation(self, instance: Project) -> dict[str, Any]:
-        namespace = namespace_of(instance.cluster, instance.name)
         return super().to_representation(instance) | {
-            "requestedNamespace": namespace,
+            "requestedNamespace": instance.namespace,
             "enforceRunaiScheduler": False,
         }
 
@@ -229,8 +227,7 @@ class ProjectSerializer(UnitSerializer):
         return {"defaultNodePools": project.default_pools or names}
 
     def get_status(self, node: Any) -> dict[str, Any]:
-        namespace = namespace_of(node.cluster, node.name)
-        return {"namespace": namespace, "phase": "Ready", **super().get_status(node)}
+        return {"namespace": node.namespace, "phase": "Ready", **super().get_status(node)}
 
     def cluster_of(self, data: Mapping[str, Any]) -> Cluster | None:
         if self.context.get("node") is None and (pk := data.get("department_id")):

@@ -6,7 +6,7 @@ from django.db import transaction
 
 from gangline.accounts.models import User
 from gangline.accounts.services import create_user
-from gangline.clusters.connections import host_id, namespace_of
+from gangline.clusters.connections import host_id
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import measure
 from gangline.config.env import env
@@ -74,7 +74,7 @@ def add_project(
     made = list(_in_department(cluster, department_name, name, gpu_quota, queue or ""))
     project = Project.objects.get(cluster=cluster, name=name)
     made += [_researcher(username, project) for username in researchers]
-    if space := namespace_of(cluster, name):
+    if space := project.namespace:
         made.append(f"It works in the namespace {space}, made with its first workload.")
     return made
 

@@ -272,7 +272,7 @@ class KubernetesDriver:
         return replace(explained, is_impossible=seen.is_impossible, reason_code=code)
 
     def _namespace(self, submission: Submission) -> str:
-        return names.namespace(self.options.namespace_prefix, submission.project)
+        return names.namespace_of(submission, self.options.namespace_prefix)
 
     def _catch_up(self, pods: list[Pod]) -> None:
         if self.options.data_dir is not None:

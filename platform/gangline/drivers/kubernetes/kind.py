@@ -171,10 +171,9 @@ class Kubernetes(ClusterKind):
         return names.namespace(connection.namespace_prefix, project)
 
     def queue_problem(
-        self, connection: KubernetesConnection, facts: Facts, *, project: str, queue: str
+        self, connection: KubernetesConnection, facts: Facts, *, namespace: str, queue: str
     ) -> str:
-        scheduler = self.scheduler(connection, facts)
-        return queues.problem(facts, scheduler, queue, self.namespace(connection, project))
+        return queues.problem(facts, self.scheduler(connection, facts), queue, namespace)
 
     def facts(self, connection: KubernetesConnection, facts: Facts) -> Sequence[FactGroup]:
         detail = facts.detail

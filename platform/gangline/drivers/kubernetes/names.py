@@ -3,6 +3,8 @@
 import hashlib
 import re
 
+from gangline.drivers.base import Submission
+
 from .kinds import JobKind
 
 LONGEST_LABEL = 63
@@ -24,6 +26,11 @@ def namespace(prefix: str, project: str) -> str:
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:_HASH_LENGTH]
     return f"{name[: LONGEST_LABEL - _HASH_LENGTH - 1].rstrip('-')}-{digest}"
+
+
+def namespace_of(submission: Submission, prefix: str) -> str:
+    """Where a submission's objects lie: the project's own namespace, or the one made for it."""
+    return submission.namespace or namespace(prefix, submission.project)
 
 
 def longest_made(kind: JobKind, name: str, num_workers: int) -> str:

@@ -73,7 +73,7 @@ class Objects:
         framework = ref.submission.framework if ref.submission else native.get("framework", "")
         namespace = ref.namespace or str(native.get("namespace") or "")
         if not namespace and ref.submission:
-            namespace = names.namespace(self.options.namespace_prefix, ref.submission.project)
+            namespace = names.namespace_of(ref.submission, self.options.namespace_prefix)
         return KINDS.get(framework), namespace
 
     def job(self, ref: AttemptRef) -> Job | None:

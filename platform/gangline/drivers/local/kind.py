@@ -79,7 +79,7 @@ class Local(ClusterKind):
             tell(step)
         return replace(health, capacity=room)
 
-    def queue_problem(self, connection: Any, facts: Facts, *, project: str, queue: str) -> str:
+    def queue_problem(self, connection: Any, facts: Facts, *, namespace: str, queue: str) -> str:
         return "Only schedulers of Kubernetes have queues."
 
     def is_isolated(self) -> bool:

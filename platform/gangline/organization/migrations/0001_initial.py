@@ -45,6 +45,7 @@ class Migration(migrations.Migration):
                 ('updated_at', models.DateTimeField(editable=False)),
                 ('name', models.CharField(max_length=63, validators=[gangline.organization.models.unit_name])),
                 ('uid', models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
+                ('own_namespace', models.CharField(blank=True, help_text='A namespace that the cluster has already. It cannot be changed later. Leave it empty to let Gangline make one.', max_length=63, validators=[gangline.organization.models.unit_name], verbose_name='namespace')),
                 ('own_queue', models.CharField(blank=True, help_text="A queue of the cluster's scheduler that others manage. Leave it empty to let Gangline manage the queue.", max_length=63, validators=[django.core.validators.RegexValidator('\\A[a-z0-9]([a-z0-9.-]*[a-z0-9])?\\Z', "A queue's name has 1 to 63 small letters, digits, dots and hyphens.", 'queue')], verbose_name='queue')),
                 ('default_pools', models.JSONField(blank=True, default=list, verbose_name='node pools')),
                 ('cluster', models.ForeignKey(editable=False, on_delete=django.db.models.deletion.PROTECT, related_name='projects', to='clusters.cluster')),
