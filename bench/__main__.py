@@ -6,7 +6,7 @@ import sys
 from bench import report
 
 NAMES = (
-    *("list", "submit", "gang", "live", "start", "policy", "log"),
+    *("list", "resources", "submit", "gang", "live", "start", "policy", "log"),
     *("kubernetes-submit", "kubernetes-watch"),
 )
 

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.csrf import csrf_exempt
 
 from gangline.audit.models import AuditEntry
+from gangline.resources.registry import get
 from workloads.api.presenting import LIST_COLUMNS
 from workloads.models import Attempt, Event, Workload
 
@@ -54,6 +55,12 @@ def rows(request: HttpRequest, case: str) -> HttpResponse:
     """A bare view: one query, plain dicts, one JSON text."""
     found = list(globals()["case"](case).values(*LIST_COLUMNS))
     return HttpResponse(orjson.dumps(found), content_type="application/json")
+
+
+def resource(request: HttpRequest, key: str) -> HttpResponse:
+    """The same for the first rows of any resource."""
+    found = list(get(key).model._default_manager.order_by("pk")[:PAGE].values())
+    return HttpResponse(orjson.dumps(found, default=str), content_type="application/json")
 
 
 @csrf_exempt

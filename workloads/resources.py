@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from django.db.models import Count, FloatField, OuterRef, QuerySet, Subquery, Sum
+from django.db.models import FloatField, Sum
 from django.db.models.functions import Coalesce
 
 from gangline.clusters.models import Cluster
 from gangline.clusters.resources import forgetting
+from gangline.db.expressions import total
 from gangline.organization import usage as organization_usage
 from gangline.organization.models import Project
 from gangline.resources.registry import Uses, get, register_usage
@@ -36,30 +37,22 @@ RUNNING = ("Running",)
 WAITING = ("Pending", "Creating")
 
 
-def _sum(column: str) -> Coalesce:
-    """Of the running workloads of a cluster."""
-    rows = _of_cluster(RUNNING).annotate(total=Sum(column))
-    found = Subquery(rows.values("total"), output_field=FloatField())
-    return Coalesce(found, 0.0, output_field=FloatField())
-
-
-def _count(statuses: tuple[str, ...]) -> Coalesce:
-    return Coalesce(Subquery(_of_cluster(statuses).annotate(n=Count("pk")).values("n")), 0)
-
-
-def _of_cluster(statuses: tuple[str, ...]) -> QuerySet[Any]:
-    rows = Workload.objects.filter(cluster=OuterRef("pk"), deleted_at=None, status__in=statuses)
-    return rows.order_by().values("cluster")
+def _of_cluster(statuses: tuple[str, ...], column: str = "") -> Coalesce:
+    """How many workloads a cluster has in these statuses, or the sum of a column over them."""
+    rows = Workload.objects.filter(deleted_at=None, status__in=statuses)
+    if column:
+        return total(rows, "cluster", Sum(column), FloatField)
+    return total(rows, "cluster")
 
 
 get("cluster").extend(
     column("running", "Running", sort="running", right=True, width="s"),
     column("waiting", "Waiting", sort="waiting", right=True, width="s"),
-    running=_count(RUNNING),
-    waiting=_count(WAITING),
-    used_cpus=_sum("cpus"),
-    used_memory=_sum("memory"),
-    used_gpus=_sum("gpus"),
+    running=_of_cluster(RUNNING),
+    waiting=_of_cluster(WAITING),
+    used_cpus=_of_cluster(RUNNING, "cpus"),
+    used_memory=_of_cluster(RUNNING, "memory"),
+    used_gpus=_of_cluster(RUNNING, "gpus"),
 )
 
 

@@ -9,7 +9,8 @@ from assets.services.templates import create_template
 from gangline.clusters.models import Cluster
 from gangline.scopes.selectors import tenant_scope
 from tests.support.world import IMAGE, World
-from workloads.selectors.room import room_in_words
+from workloads.services.admission import Standing
+from workloads.services.room import room_in_words
 
 pytestmark = pytest.mark.django_db
 RUN, CANNOT = "Run now", "Cannot run now: "
@@ -72,6 +73,8 @@ def test_a_cluster_without_runtimes_runs_none_of_them(world: World) -> None:
 def test_a_cluster_says_what_it_has_in_all(world: World) -> None:
     gpus = ["nvidia.com/gpu"] * 32
     capacity = {"admission": "theirs", "cpus": 256.0, "memory": 1, "gpus": gpus}
-    assert room_in_words(Cluster(capacity=capacity)) == "256 cores · 32 GPUs"
-    assert room_in_words(Cluster(capacity={**capacity, "gpus": []})) == "256 cores · no GPU"
-    assert room_in_words(Cluster(capacity={})) == ""
+    assert room_in_words(Standing(Cluster(capacity=capacity))) == "256 cores · 32 GPUs"
+    assert (
+        room_in_words(Standing(Cluster(capacity={**capacity, "gpus": []}))) == "256 cores · no GPU"
+    )
+    assert room_in_words(Standing(Cluster(capacity={}))) == ""

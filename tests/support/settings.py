@@ -3,9 +3,9 @@
 from typing import Any
 
 from gangline.db.clock import db_now
+from gangline.db.once import forget
 from gangline.settings.catalogue import Declared
 from gangline.settings.models import Setting
-from gangline.settings.values import forget
 
 
 def turn(setting: Declared[Any], value: Any) -> None:

@@ -189,7 +189,7 @@ def test_a_forecast_changes_nothing(ours: Engine) -> None:
     _admit(ours)
     cluster = Cluster.objects.get(pk=ours.cluster.pk)
     need = slots.Need((slots.RoleNeed("worker", 1, 2.0, 0, 0, 0),))
-    verdict = admission.preview(cluster=cluster, project=ours.project, need=need)
+    verdict = admission.preview(admission.Standing(cluster), project=ours.project, need=need)
     assert verdict.reason.code == SLOTS_WAIT
     assert Attempt.objects.filter(placement__isnull=False).count() == 1
 

@@ -4,6 +4,7 @@ import pytest
 
 from gangline.clusters.models import Cluster
 from gangline.organization.models import Project
+from workloads.services.admission import Standing
 from workloads.services.asking import Totals
 from workloads.services.forecast import forecast
 from workloads.services.slots import Need
@@ -20,5 +21,5 @@ def test_only_what_exceeds_the_whole_cluster_is_certain(
 ) -> None:
     """Nobody may have counted its GPUs; whether others hold some, its scheduler knows."""
     cluster = Cluster(name="lab", capacity=LAB | {"gpu_count": there})
-    told = forecast(cluster, Project(name="vision"), Totals(pods=5, gpus=asked), Need(()))
+    told = forecast(Standing(cluster), Project(name="vision"), Totals(pods=5, gpus=asked), Need(()))
     assert told.kind == kind

@@ -250,7 +250,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='workload',
-            index=models.Index(fields=['cluster', 'status'], name='workload_on_cluster'),
+            index=models.Index(fields=['cluster', 'status', 'deleted_at', 'cpus', 'memory', 'gpus'], name='workload_on_cluster'),
         ),
         migrations.AddIndex(
             model_name='workload',

@@ -155,7 +155,10 @@ class Workload(models.Model):
                 fields=["due_at"], condition=models.Q(due_at__isnull=False), name="workload_due"
             ),
             models.Index(fields=["project", "seq"], name="workload_changes"),
-            models.Index(fields=["cluster", "status"], name="workload_on_cluster"),
+            models.Index(
+                fields=["cluster", "status", "deleted_at", "cpus", "memory", "gpus"],
+                name="workload_on_cluster",
+            ),
             *(
                 models.Index(
                     fields=[*fields],

@@ -29,7 +29,9 @@ def visible_workload(user: User, workload_id: UUID, *, even_deleted: bool = Fals
     """The workload, if ``user`` may see it; raises NotVisible otherwise."""
     projects = visible_projects(user, Permission.WORKLOAD_VIEW)
     found = (
-        Workload.objects.select_related("project__scope", "cluster", "owner", "template")
+        Workload.objects.select_related(
+            "project__scope__parent__parent__parent", "cluster", "owner", "template"
+        )
         .filter(pk=workload_id, project__in=projects)
         .first()
     )

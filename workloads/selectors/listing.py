@@ -130,12 +130,13 @@ def labelled(text: str) -> Q:
     return found
 
 
+def by_pill(workloads: QuerySet[Workload]) -> dict[str, QuerySet[Workload]]:
+    return {pill: workloads.filter(status__in=statuses_of(pill)) for pill in PILLS}
+
+
 def pill_counts(workloads: QuerySet[Workload]) -> dict[str, int]:
     """Workloads per pill, each at most ``counts.CAP + 1``; ``all`` is their sum while exact."""
-    parts: dict[str, QuerySet[Workload]] = {
-        pill: workloads.filter(status__in=statuses_of(pill)) for pill in PILLS
-    }
-    found = counts.capped(parts)
+    found = counts.capped(by_pill(workloads))
     return {"all": min(sum(found.values()), counts.CAP + 1), **found}
 
 

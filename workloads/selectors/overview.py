@@ -1,11 +1,11 @@
 """What Home counts and draws: each number with the list that shows the same number."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, F, QuerySet
+from django.db.models import Case, Count, F, QuerySet, When
 from django.db.models.lookups import In
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -63,13 +63,14 @@ class Line:
     answered_at: datetime | None = None
 
 
-def tiles(visible: QuerySet[Workload], now: datetime) -> list[Tile]:
+def tile_counts(visible: QuerySet[Workload], now: datetime) -> dict[str, QuerySet[Workload]]:
+    """What `tiles` count beside the pills."""
+    return {"done": ended(visible, ("Completed",), now - DAY)}
+
+
+def tiles(found: Mapping[str, int], now: datetime) -> list[Tile]:
     """Of who works here: what runs, waits, needs them, and was done since yesterday."""
     since = now - DAY
-    done = ended(visible, ("Completed",), since)
-    found = counts.capped(
-        {pill: visible.filter(status__in=statuses_of(pill)) for pill in _PILLS} | {"done": done}
-    )
     attention = "bad" if found["attention"] else ""
     return [
         _listed("Running", found["running"], status="running"),
@@ -86,13 +87,19 @@ def attention(user: User) -> str:
     return counts.in_words(found) if found else ""
 
 
+def administrator_tile_counts(
+    visible: QuerySet[Workload], now: datetime
+) -> dict[str, QuerySet[Workload]]:
+    """What `administrator_tiles` count."""
+    waiting = visible.filter(status__in=statuses_of("waiting"), phase_since__lt=now - HOUR)
+    return {"waiting_long": waiting, "failed": ended(visible, ("Failed",), now - DAY)}
+
+
 def administrator_tiles(
-    visible: QuerySet[Workload], clusters: Iterable[Cluster], now: datetime
+    found: Mapping[str, int], clusters: Iterable[Cluster], now: datetime
 ) -> list[Tile]:
     """Of who runs the installation: contact, use, what waits long and what failed."""
     since, long_ago = now - DAY, now - HOUR
-    waiting = visible.filter(status__in=statuses_of("waiting"), phase_since__lt=long_ago)
-    found = counts.capped({"waiting": waiting, "failed": ended(visible, ("Failed",), since)})
     rows = list(clusters)
     healthy = sum(health_of(row).tone == "good" for row in rows)
     url = reverse("cluster-list")
@@ -103,7 +110,8 @@ def administrator_tiles(
         ),
         _in_use(rows, url),
         _listed(
-            "Waiting over 1 hour", found["waiting"], "warn" if found["waiting"] else "",
+            "Waiting over 1 hour", found["waiting_long"],
+            "warn" if found["waiting_long"] else "",
             status="waiting", since_to=long_ago,
         ),
         _listed(
@@ -127,8 +135,11 @@ def project_lines(user: User) -> list[Line]:
     busy = Workload.objects.filter(deleted_at=None, status__in=statuses_of("running"))
     by_use = busy.values("project").annotate(n=Count("pk")).order_by("-n", "project")
     first = [row["project"] for row in by_use.filter(project__in=seen.values("pk"))[:MOST]]
-    rows: list[Any] = sorted(seen.filter(pk__in=first), key=lambda row: first.index(row.pk))
-    rows += seen.exclude(pk__in=first).order_by("name")[: MOST - len(rows)]
+    if len(first) == MOST:
+        seen = seen.filter(pk__in=first)
+    others = Case(When(pk__in=first, then=0), default=1)
+    found = list(seen.order_by(others, "name").prefetch_related(*quotas.READ_WITH)[:MOST])
+    rows = sorted(found, key=lambda row: first.index(row.pk) if row.pk in first else MOST)
     held = usage.held(rows)
     return [Line(row.name, projects.url(row), _quota_bars(row, held[row.pk])) for row in rows]
 
@@ -182,7 +193,6 @@ _EVERY_DAY = ("session", "sign_in_link", "token", "workload")
 """Kinds of entries that would hide the others."""
 _LOOKED_AT = 2000
 """Entries; among more of every day's there may be no change."""
-_PILLS = ("running", "waiting", "attention")
 _WORDS = {"gpus": "GPUs", "cpus": "CPU cores", "memory": "Memory"}
 
 

@@ -6,12 +6,12 @@ import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Q
-from django.db.models.functions import Coalesce
 
 from gangline.clusters.connections import acts_here
 from gangline.clusters.models import Cluster
@@ -44,13 +44,55 @@ def request(cluster_id: UUID) -> None:
     work_bell.ring()
 
 
-def preview(*, cluster: Cluster, project: Project, need: slots.Need) -> walk.Verdict:
+class Standing:
+    """What the gangs of a cluster hold and wait for now: read once, and not before it is needed."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+
+    @cached_property
+    def shares(self) -> quota.Shares:
+        return quota.Shares(self.cluster)
+
+    @cached_property
+    def holding(self) -> list[Attempt]:
+        """Attempts that hold slots, in the order of their placement."""
+        held = [one for one in self._attempts if one.placement is not None]
+        return sorted(held, key=lambda one: (one.placed_at or one.created_at, one.pk))
+
+    @cached_property
+    def waiting(self) -> list[Attempt]:
+        """Attempts that want slots, in the order of the queue."""
+        queue = [
+            one
+            for one in self._attempts
+            if one.placement is None and one.no == one.workload.attempt_no
+        ]
+        return sorted(
+            queue,
+            key=lambda one: (-one.workload.priority, one.queued_at or one.created_at, one.pk),
+        )
+
+    @cached_property
+    def _attempts(self) -> list[Attempt]:
+        wants = Q(next_try_at=None) | Q(next_try_at__lte=db_now())
+        wants &= Q(
+            workload__desired=Desired.RUNNING,
+            workload__deleted_at=None,
+            placement__isnull=True,
+            create_state=CreateState.NONE,
+        )
+        rows = Attempt.objects.filter(
+            wants | Q(placement__isnull=False), workload__cluster=self.cluster, outcome=""
+        )
+        return list(rows.select_related("workload").defer("rendered", "effective"))
+
+
+def preview(standing: Standing, *, project: Project, need: slots.Need) -> walk.Verdict:
     """What admission would say now about a gang at the end of the queue; no lock, no change."""
-    held, waiting = holding(cluster), _waiting(cluster.pk, db_now())
-    shares = quota.Shares(cluster)
-    gang = shares.gang(project.pk, need)
-    queue = [*_gangs(shares, waiting), gang]
-    return _walk(cluster, queue, held, _gangs(shares, held)).verdicts[-1]
+    held, shares = standing.holding, standing.shares
+    queue = [*_gangs(shares, standing.waiting), shares.gang(project.pk, need)]
+    return _walk(standing.cluster, queue, held, _gangs(shares, held)).verdicts[-1]
 
 
 def name_in_words(cluster: Cluster) -> str:
@@ -69,8 +111,8 @@ def admit(cluster_id: UUID) -> Admitted:
         if not hands_out_slots(cluster):
             return Admitted()
         now = db_now()
-        queue = _waiting(cluster_id, now)
-        held_now = holding(cluster)
+        standing = Standing(cluster)
+        queue, held_now = standing.waiting, standing.holding
         if not queue and not held_now:
             return Admitted()
         # A stop may have come since the queue was read: lock the rows, in id order, and look again.
@@ -78,7 +120,7 @@ def admit(cluster_id: UUID) -> Admitted:
             w.pk: w for w in locked(Workload.objects.filter(pk__in={a.workload_id for a in queue}))
         }
         queue = [a for a in queue if _is_wanted(a, held[a.workload_id])]
-        placed, claimed, changed = _judge(cluster, queue, held_now, held, now)
+        placed, claimed, changed = _judge(standing, queue, held, now)
         status.settle_all(changed, now=now)
     if claimed:
         _reclaim(claimed)
@@ -88,15 +130,14 @@ def admit(cluster_id: UUID) -> Admitted:
 
 
 def _judge(
-    cluster: Cluster,
+    standing: Standing,
     queue: list[Attempt],
-    holding: list[Attempt],
     rows: Mapping[UUID, Workload],
     now: datetime,
 ) -> tuple[int, list[Attempt], list[Workload]]:
-    shares = quota.Shares(cluster)
+    shares, holding = standing.shares, standing.holding
     gangs, held = _gangs(shares, queue), _gangs(shares, holding)
-    walked = _walk(cluster, gangs, holding, held)
+    walked = _walk(standing.cluster, gangs, holding, held)
     placed = 0
     changed: list[Workload] = []
     for attempt, gang, verdict in zip(queue, gangs, walked.verdicts, strict=True):
@@ -177,14 +218,6 @@ def _gangs(shares: quota.Shares, attempts: Sequence[Attempt]) -> list[walk.Gang]
     return found
 
 
-def holding(cluster: Cluster) -> list[Attempt]:
-    """Attempts that hold slots, in the order of their placement."""
-    rows = Attempt.objects.filter(workload__cluster=cluster, outcome="", placement__isnull=False)
-    return list(
-        rows.select_related("workload").defer("rendered", "effective").order_by("placed_at", "pk")
-    )
-
-
 def _named(verdict: walk.Verdict, attempt: Attempt, queue: list[Attempt]) -> Reason:
     """The reason, with the workload ahead by name where it is of the same project."""
     reason = verdict.reason
@@ -193,25 +226,6 @@ def _named(verdict: walk.Verdict, attempt: Attempt, queue: list[Attempt]) -> Rea
     ahead, own = queue[verdict.behind].workload, attempt.workload
     name = ahead.name if ahead.project_id == own.project_id else ""
     return Reason(reason.code, {**reason.params, "name": name})
-
-
-def _waiting(cluster_id: UUID, now: datetime) -> list[Attempt]:
-    """Attempts that want slots, in the order of the queue."""
-    rows = (
-        Attempt.objects.filter(
-            Q(next_try_at=None) | Q(next_try_at__lte=now),
-            workload__cluster_id=cluster_id,
-            workload__desired=Desired.RUNNING,
-            workload__deleted_at=None,
-            placement__isnull=True,
-            outcome="",
-            create_state=CreateState.NONE,
-        )
-        .select_related("workload")
-        .defer("rendered", "effective")
-        .order_by("-workload__priority", Coalesce("queued_at", "created_at"), "id")
-    )
-    return [row for row in rows if row.no == row.workload.attempt_no]
 
 
 def _is_wanted(attempt: Attempt, workload: Workload) -> bool:

@@ -12,11 +12,15 @@ NO_FORECAST = Verdict("unknown", "Free capacity is not known yet.")
 
 
 def forecast(
-    cluster: Cluster | None, project: Project | None, totals: Totals, need: slots.Need | None
+    standing: admission.Standing | None,
+    project: Project | None,
+    totals: Totals,
+    need: slots.Need | None,
 ) -> Verdict:
     """What admission would say now; ``need`` None: the values are not good enough to tell."""
-    if cluster is None or project is None or need is None or not cluster.capacity:
+    if standing is None or project is None or need is None or not standing.cluster.capacity:
         return NO_FORECAST
+    cluster = standing.cluster
     if cluster.health == "Unreachable":
         since = f" since {cluster.health_since:%H:%M}" if cluster.health_since else ""
         return Verdict(
@@ -25,7 +29,7 @@ def forecast(
         )
     if not admission.hands_out_slots(cluster):
         return _by_another(cluster, totals)
-    verdict = admission.preview(cluster=cluster, project=project, need=need)
+    verdict = admission.preview(standing, project=project, need=need)
     if verdict.impossible:
         return Verdict("cannot", verdict.reason.sentence)
     if verdict.placement is None:

@@ -20,6 +20,7 @@ from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, WORKERS_ONL
 from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.types import quantity_bytes
 from workloads.services import shares, slots, usage
+from workloads.services.admission import Standing
 from workloads.services.asking import Preview, SubmissionRequest, Totals
 from workloads.services.cluster_problems import FRAMEWORK, whole_or, with_cluster
 from workloads.services.forecast import NO_FORECAST, forecast
@@ -83,14 +84,15 @@ def judge(
     *,
     place: Place | None = None,
     policy: EffectivePolicy | None = None,
+    standing: Standing | None = None,
     with_forecast: bool = True,
     is_to_store: bool = False,
 ) -> Preview:
     """Resolve the values under today's policy and collect every problem, never only the first.
 
-    ``place`` and its ``policy`` save looking them up again; the forecast walks over the queue, so
-    whoever shows none leaves it out. ``is_to_store``: nor is it asked whether the name is taken,
-    because the database will say.
+    ``place``, its ``policy`` and ``standing`` save looking them up again; the forecast walks over
+    the queue, so whoever shows none leaves it out. ``is_to_store``: nor is it asked whether the
+    name is taken, because the database will say.
     """
     place = place or find_place(user, request)
     if policy is None:
@@ -132,9 +134,10 @@ def judge(
     verdict = NO_FORECAST
     if with_forecast and not is_to_store:
         need = _need(framework, configuration, totals, resolution)
-        verdict = forecast(place.cluster, place.project, totals, need)
-        if place.project is not None and need is not None:
-            quota, over = usage.sentence(place.project, totals)
+        standing = standing or (Standing(place.cluster) if place.cluster else None)
+        verdict = forecast(standing, place.project, totals, need)
+        if place.project is not None and need is not None and standing is not None:
+            quota, over = usage.sentence(place.project, totals, standing)
             verdict = replace(verdict, quota=quota, over_quota=over)
     return Preview(
         framework=framework,

@@ -18,12 +18,9 @@ class Shares:
 
     def __init__(self, cluster: Cluster, quotas_instead: Iterable[Quota] = ()) -> None:
         self._cluster = cluster
-        pools = quotas.pools_of(cluster)
-        self._pool = pools[0] if pools else None
-        self._stored = quotas.quotas_by_scope(cluster, self._pool) if self._pool else {}
-        for one in quotas_instead:
-            if self._pool is not None and one.node_pool_id == self._pool.pk:
-                self._stored[one.scope_id] = one
+        self._pools = quotas.pools_of(cluster)
+        self._stored = quotas.stored_quotas(cluster)
+        self._stored |= {(one.scope_id, one.node_pool_id): one for one in quotas_instead}
         self._projects: dict[int, tuple[Share, Share]] = {}
         self._departments: dict[int, Share] = {}
 
@@ -39,10 +36,16 @@ class Shares:
             self._departments[row.pk] = self._of(row)
         return self._departments[row.pk]
 
+    def quotas_of(self, node: Project | Department) -> list[Quota]:
+        """As `quotas.quotas_of`, from what was read for all of the cluster."""
+        return [
+            self._stored.get((node.scope_id, pool.pk)) or quotas.new_quota(node, pool)
+            for pool in self._pools
+        ]
+
     def _of(self, node: Project | Department) -> Share:
-        quota = self._stored.get(node.scope_id)
-        if quota is None and self._pool is not None:
-            quota = quotas.new_quota(node, self._pool)
+        # Only the default node pool hands out slots.
+        quota = next(iter(self.quotas_of(node)), None)
         return share_of(quota, f"{node.scope_kind} {node.name}")
 
 

@@ -19,6 +19,7 @@ from gangline.policies.selectors import versions_to
 from gangline.spec.problems import InvalidSpec
 from workloads.models import Attempt, IdempotencyKey, Workload
 from workloads.services import events, intents
+from workloads.services.admission import Standing
 from workloads.services.asking import (
     ClusterUnreachable,
     IdempotencyConflict,
@@ -76,12 +77,13 @@ def preview(
     request: SubmissionRequest,
     place: Place | None = None,
     policy: EffectivePolicy | None = None,
+    standing: Standing | None = None,
 ) -> Preview:
     """What `submit` would store, with every problem. Never raises for bad values.
 
-    ``place`` and ``policy`` are those that the caller has read in this request already.
+    ``place``, ``policy`` and ``standing`` are those that the caller has read already.
     """
-    return judge(actor.user, request, place=place, policy=policy)
+    return judge(actor.user, request, place=place, policy=policy, standing=standing)
 
 
 def checked_preview(*, actor: Actor, request: SubmissionRequest) -> Preview:

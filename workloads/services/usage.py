@@ -1,13 +1,12 @@
 """What workloads use of the quotas of their projects: answers for the organisation."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.db.models.functions import Coalesce
 
+from gangline.db.expressions import total
 from gangline.organization import queues, quotas, usage
 from gangline.organization.models import RESOURCES, Department, Project, Quota
 from gangline.spec.words import plain_number
@@ -16,9 +15,10 @@ from workloads.services import admission
 from workloads.services.asking import Totals
 from workloads.services.quota import Shares
 from workloads.services.walk import cover
-from workloads.statuses import statuses_of
+from workloads.statuses import ENDED, STATUSES, statuses_of
 
-_RUNNING = Q(workload__status__in=(*statuses_of("running"), "Initializing"))
+_PODS_RUN = (*statuses_of("running"), "Initializing")
+_LIVE = tuple(STATUSES.keys() - ENDED)
 _WAITING = statuses_of("waiting")
 
 
@@ -26,19 +26,12 @@ class Source:
     """Answers `gangline.organization.usage`."""
 
     def held(self, projects: Iterable[Project]) -> Mapping[int, usage.Held]:
-        ids = [one.pk for one in projects]
-        waiting: Counter[int] = Counter()
-        rows = Workload.objects.filter(project__in=ids, deleted_at=None, status__in=_WAITING)
-        for pk, count in rows.values_list("project").annotate(Count("pk")):
-            waiting[pk] = count
-        found = {pk: usage.Held(waiting=waiting[pk]) for pk in ids}
-        for attempt in _holding(Q(workload__project__in=ids)):
-            need = admission.need_of(attempt)
-            held = {one: need.total(one) for one in RESOURCES}
-            more = usage.Held(held["gpus"], held["cpus"], int(held["memory"]), running=1)
-            was_waiting = attempt.workload.status in _WAITING
-            found[attempt.workload.project_id] += more + usage.Held(waiting=-int(was_waiting))
-        return found
+        sums = [Sum("gpus"), Sum("cpus"), Sum("memory"), Count("pk")]
+        rows = _live(projects).filter(_holds()).values_list("project").annotate(*sums)
+        return {pk: usage.Held(*amounts) for pk, *amounts in rows}
+
+    def waiting(self, projects: Iterable[Project]) -> int:
+        return _live(projects).filter(status__in=_WAITING).exclude(_holds()).count()
 
     def over_quota(self, node: Project | Department, quotas: Iterable[Quota]) -> set[str]:
         shares = Shares(node.cluster, quotas)
@@ -62,17 +55,30 @@ class Source:
 
 def gpus_used(path: str) -> Coalesce:
     """GPUs in use of a project or department; ``path``: from a workload to it."""
-    return _sum(path, Sum("gpus_in_use"), Q())
+    return total(Workload.objects.filter(deleted_at=None), path, Sum("gpus_in_use"))
 
 
 def running(path: str) -> Coalesce:
-    return _sum(path, Count("pk"), Q(status__in=statuses_of("running")))
+    rows = Workload.objects.filter(deleted_at=None, status__in=statuses_of("running"))
+    return total(rows, path)
 
 
-def sentence(project: Project, totals: Totals) -> tuple[str, bool]:
+def sentence(project: Project, totals: Totals, standing: admission.Standing) -> tuple[str, bool]:
     """``Project vision: 1 + 2 = 3 of 2 GPUs`` and what follows from it; whether that is over."""
-    held = usage.held_by(project)
-    together = quotas.totals(quotas.quotas_of(project))
+    if admission.hands_out_slots(standing.cluster):
+        holding = [one.workload for one in standing.holding]
+        held = sum(
+            (
+                usage.Held(one.gpus, one.cpus, one.memory, running=1)
+                for one in holding
+                if one.project_id == project.pk
+            ),
+            usage.Held(),
+        )
+        together = quotas.totals(standing.shares.quotas_of(project))
+    else:
+        held = usage.held_by(project)
+        together = quotas.totals(quotas.quotas_of(project))
     asked = {"gpus": totals.gpus, "cpus": totals.cpus, "memory": totals.memory_bytes}
     limited = [one for one in RESOURCES if asked[one] and together[one] is not None]
     if not limited:
@@ -94,11 +100,24 @@ def sentence(project: Project, totals: Totals) -> tuple[str, bool]:
     return f"{text}: it {may} be stopped when others need their quota.", bool(over)
 
 
+def _live(projects: Iterable[Project]) -> QuerySet[Workload]:
+    """Workloads that have not ended; those that have hold nothing."""
+    ids = [one.pk for one in projects]
+    return Workload.objects.filter(project__in=ids, deleted_at=None, status__in=_LIVE)
+
+
+def _holds() -> Q:
+    """Condition on workloads: they have pods or, where Gangline hands out slots, a place."""
+    attempts = Attempt.objects.filter(workload=OuterRef("pk"), no=OuterRef("attempt_no"))
+    placed = attempts.filter(outcome="", placement__isnull=False)
+    return Q(status__in=_PODS_RUN) | Q(Exists(placed))
+
+
 def _holding(condition: Q) -> QuerySet[Attempt]:
     """Attempts that hold slots or pods, in the order in which they got them."""
     rows = Attempt.objects.filter(
         condition,
-        Q(placement__isnull=False) | _RUNNING,
+        Q(placement__isnull=False) | Q(workload__status__in=_PODS_RUN),
         outcome="",
         no=F("workload__attempt_no"),
         workload__deleted_at=None,
@@ -108,9 +127,3 @@ def _holding(condition: Q) -> QuerySet[Attempt]:
         .defer("rendered")
         .order_by(F("placed_at").asc(nulls_last=True), "started_at", "pk")
     )
-
-
-def _sum(path: str, total: Any, condition: Q) -> Coalesce:
-    rows = Workload.objects.filter(condition, deleted_at=None, **{path: OuterRef("pk")})
-    found = rows.order_by().values(path).annotate(total=total).values("total")
-    return Coalesce(Subquery(found), 0)

@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
@@ -15,7 +15,7 @@ from gangline.access.permissions import Permission
 from gangline.accounts.services import prefer
 from gangline.db.clock import db_now
 from gangline.organization.selectors import may_create_somewhere, visible_projects
-from gangline.tables.counts import in_words
+from gangline.tables.counts import capped, in_words
 from workloads.live import heads_of
 from workloads.models import Draft, Workload
 from workloads.selectors import listing
@@ -27,17 +27,24 @@ from workloads.selectors.first_steps import (
     set_up,
 )
 from workloads.selectors.overview import (
+    administrator_tile_counts,
     administrator_tiles,
     cluster_lines,
     cluster_rows,
     latest_changes,
     project_lines,
+    tile_counts,
     tiles,
 )
 from workloads.statuses import statuses_of
 from workloads.tables import WORKLOADS, pods_cell, status_cell
 
 RECENT, MOST_TEMPLATES = 5, 3
+_RECENT = {
+    "attention": ("attention",),
+    "running": ("running", "waiting"),
+    "ended": ("completed", "stopped"),
+}
 
 Drawn = tuple[listing.ListRow, str, str]
 
@@ -46,25 +53,23 @@ Drawn = tuple[listing.ListRow, str, str]
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     user = actor_of(request, "form").user
-    visible = listing.visible(user)
     may_create = may_create_somewhere(user)
     scopes = frozenset(
         visible_projects(user, Permission.WORKLOAD_VIEW).values_list("pk", flat=True)
     )
+    visible = listing.in_projects(scopes)
     heads, since = heads_of(scopes), db_now()
     runs_it = is_administrator(user)
     clusters = cluster_rows(user)
+    shown = administrator_tile_counts(visible, since) if runs_it else tile_counts(visible, since)
+    found = capped({**listing.by_pill(visible), **shown})
     context: dict[str, Any] = {
         "live_after": {str(scope): head for scope, head in heads.items()},
         "live_since": since.isoformat(),
         "runs_it": runs_it,
-        "tiles": (
-            administrator_tiles(visible, clusters, since) if runs_it else tiles(visible, since)
-        ),
-        "attention": _recent(visible, "attention"),
-        "running": _recent(visible, "running", "waiting"),
-        "ended": _recent(visible, "completed", "stopped"),
-        "counts": {name: in_words(n) for name, n in listing.pill_counts(visible).items()},
+        "tiles": administrator_tiles(found, clusters, since) if runs_it else tiles(found, since),
+        "counts": {name: in_words(n) for name, n in found.items()},
+        **_recent(visible),
         "drafts": Draft.objects.filter(owner=user, workload=None).order_by("-updated_at")[:RECENT],
         "templates": usable_templates(user).order_by("name")[:MOST_TEMPLATES],
         "projects": project_lines(user),
@@ -72,9 +77,9 @@ def home(request: HttpRequest) -> HttpResponse:
         "changes": latest_changes(user) if runs_it else (),
         "may_create": may_create,
         "steps": first_steps(user) if may_create else None,
-        "set_up": set_up(user),
+        "set_up": set_up(user) if runs_it else [],
     }
-    context["is_quiet"] = not any(context[name] for name in ("attention", "running", "ended"))
+    context["is_quiet"] = not any(context[name] for name in _RECENT)
     return render(request, "workloads/home.html", context)
 
 
@@ -94,8 +99,22 @@ def hide_first_steps(request: HttpRequest) -> HttpResponse:
     return redirect("home")
 
 
-def _recent(visible: QuerySet[Workload], *pills: str) -> list[Drawn]:
-    words = [word for pill in pills for word in statuses_of(pill)]
-    newest = visible.filter(status__in=words).order_by("-created_at")[:RECENT]
+def _recent(visible: QuerySet[Workload]) -> dict[str, list[Drawn]]:
+    """The newest of each kind, in one query."""
+    words = {
+        name: [w for pill in pills for w in statuses_of(pill)] for name, pills in _RECENT.items()
+    }
+    chosen = Q()
+    for statuses in words.values():
+        newest = visible.filter(status__in=statuses).order_by("-created_at")[:RECENT]
+        chosen |= Q(pk__in=newest.values("pk"))
+    newest = Workload.objects.filter(chosen).order_by("-created_at")
     rows = WORKLOADS.fetch(newest, WORKLOADS.chosen(()))
-    return [(row, str(status_cell(row)), str(pods_cell(row))) for row in rows]
+    return {
+        name: [
+            (row, str(status_cell(row)), str(pods_cell(row)))
+            for row in rows
+            if row.status in statuses
+        ]
+        for name, statuses in words.items()
+    }

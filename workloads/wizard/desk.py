@@ -23,6 +23,7 @@ from gangline.spec_forms.raw import YOU
 from gangline.spec_forms.spec_form import RoleForm
 from workloads.models import Draft, Workload
 from workloads.services import submission
+from workloads.services.admission import Standing
 from workloads.wizard.choices import Choices, as_uuid
 from workloads.wizard.rehearsal import Heard, heard
 from workloads.wizard.state import CONFIGURATION, PROJECT, TEMPLATE, DraftState
@@ -230,8 +231,17 @@ class Desk:
             return None
         place = submission.Place(project, project.cluster, ())
         return submission.preview(
-            actor=self.actor, request=request, place=place, policy=self.policy
+            actor=self.actor,
+            request=request,
+            place=place,
+            policy=self.policy,
+            standing=self.standing,
         )
+
+    @cached_property
+    def standing(self) -> Standing | None:
+        """What others hold of the chosen cluster."""
+        return Standing(self.choices.project.cluster) if self.choices.project else None
 
     @cached_property
     def heard(self) -> Heard | None:

@@ -86,11 +86,14 @@ class StepPage:
     @cached_property
     def setup(self) -> setup_page.SetupPage:
         rule = self.desk.policy.rule(Role.WORKER, FRAMEWORK)
-        return setup_page.SetupPage(self.desk.choices, rule, [*self.here, *self.objections])
+        return setup_page.SetupPage(
+            self.desk.choices, rule, [*self.here, *self.objections], self.desk.standing
+        )
 
     def context(self) -> dict[str, Any]:
         """Everything that all steps have in common, and what this one adds."""
         desk, sections = self.desk, self._sections()
+        is_homeless = desk.choices.project is None
         return {
             "desk": desk,
             "step": self.step,
@@ -108,8 +111,9 @@ class StepPage:
             "conflict_at": self.conflict_at,
             "back": before(self.step, desk.steps),
             "next": after(self.step, desk.steps),
-            "no_project": NO_PROJECT if desk.choices.project is None else "",
-            "may_make_project": Permission.PROJECT_CREATE in held_anywhere(desk.actor.user),
+            "no_project": NO_PROJECT if is_homeless else "",
+            "may_make_project": is_homeless
+            and Permission.PROJECT_CREATE in held_anywhere(desk.actor.user),
             **self._own(),
         }
 

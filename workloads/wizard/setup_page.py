@@ -15,7 +15,8 @@ from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS, WORKERS_AND_MAS
 from gangline.spec.problems import Problem, Role
 from gangline.spec.types import LONGEST_NAME
 from gangline.spec_forms import limits
-from workloads.selectors.room import room_in_words
+from workloads.services.admission import Standing
+from workloads.services.room import room_in_words
 from workloads.wizard.choices import Choices
 from workloads.wizard.prefill import with_template
 from workloads.wizard.state import (
@@ -103,6 +104,8 @@ class SetupPage:
     choices: Choices
     framework_rule: FieldRule
     problems: Sequence[Problem] = ()
+    standing: Standing | None = None
+    """Of the chosen cluster."""
 
     @property
     def cluster(self) -> FieldView:
@@ -111,7 +114,8 @@ class SetupPage:
 
     def _cluster_card(self, cluster: Cluster) -> Card:
         chosen = self.choices.cluster
-        fact = room_in_words(cluster)
+        known = self.standing
+        fact = room_in_words(known if known and known.cluster == cluster else Standing(cluster))
         if cluster.health == "Unreachable":
             since = f" since {cluster.health_since:%H:%M}" if cluster.health_since else ""
             fact = f"No contact{since}; it will start when contact returns."

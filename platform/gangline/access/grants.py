@@ -4,7 +4,7 @@ A rule holds in its scope and everything below it, for its user or for every mem
 There are no negative rules.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -14,8 +14,9 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Cast
 
 from gangline.accounts.models import User
+from gangline.db.once import once
 from gangline.db.prepared import Prepared, prepare
-from gangline.scopes.models import Scope
+from gangline.scopes.models import Scope, ScopeKind
 from gangline.scopes.selectors import is_loaded, scopes_to
 
 from .models import AccessRule, CustomRole, GroupMember
@@ -26,6 +27,8 @@ DEPTH = 3
 """tenant > cluster > department > project: a project has three scopes above it."""
 
 _ANYBODY = -1
+_Held = tuple[int, str, Role]
+"""The scope of a rule, its kind, and the role."""
 
 
 def can(user: User, permission: Permission, scope: Scope, *, owner_id: int | None = None) -> bool:
@@ -41,7 +44,7 @@ def held_permissions(
     is_owner = owner_id is not None and owner_id == user.pk
     return frozenset(
         permission
-        for held, role in _held(user)
+        for held, _, role in _held(user)
         if held in line
         for permission in (role.all if is_owner else role.permissions)
     )
@@ -49,7 +52,18 @@ def held_permissions(
 
 def held_anywhere(user: User) -> frozenset[Permission]:
     """Every permission that ``user`` holds in some scope, if only for their own workloads."""
-    return frozenset(permission for _, role in _held(user) for permission in role.all)
+    return frozenset(permission for _, _, role in _held(user) for permission in role.all)
+
+
+def held_at(user: User, permission: Permission, kinds: Iterable[ScopeKind]) -> bool:
+    """Whether a rule of ``user`` on a scope of one of these kinds gives it."""
+    wanted = set(kinds)
+    return any(kind in wanted and permission in role.permissions for _, kind, role in _held(user))
+
+
+def held_everywhere(user: User, permission: Permission) -> bool:
+    """``can(user, permission, tenant_scope())``, from the rules alone."""
+    return held_at(user, permission, (ScopeKind.TENANT,))
 
 
 def visible_scopes(user: User, permission: Permission) -> QuerySet[Scope]:
@@ -131,16 +145,18 @@ def _subject(user_id: int) -> Q:
     return Q(user=user_id) | Q(group__in=groups)
 
 
-def _held(user: User) -> Iterator[tuple[int, Role]]:
-    """Scope and role of every rule of ``user``, in one query."""
-    if not user.is_active:
-        return
+def _held(user: User) -> Sequence[_Held]:
+    """The rules of ``user``, in one query per request."""
+    return once(("rules", user.pk), lambda: list(_read(user))) if user.is_active else ()
+
+
+def _read(user: User) -> Iterator[_Held]:
     own = (user.pk if value == _ANYBODY else value for value in _rules().parameters)
-    for scope_id, key, permissions in _rules().rows(*own):
+    for scope_id, kind, key, permissions in _rules().rows(*own):
         if role := ROLES.get(key):
-            yield scope_id, role
+            yield scope_id, kind, role
         elif permissions is not None:
-            yield scope_id, Role(0, key, key, "", _known(permissions))
+            yield scope_id, kind, Role(0, key, key, "", _known(permissions))
 
 
 def _known(values: Iterable[str]) -> frozenset[Permission]:
@@ -156,7 +172,7 @@ def _rules() -> Prepared:
     custom = CustomRole.objects.filter(key=OuterRef("role")).values("permissions")
     permissions = Subquery(custom, output_field=JSONField())
     rules = AccessRule.objects.filter(_subject(_ANYBODY))
-    return prepare(rules.values_list("scope_id", "role", permissions))
+    return prepare(rules.values_list("scope_id", "scope__kind", "role", permissions))
 
 
 def _granted(user: User, permission: Permission) -> Any:

@@ -18,6 +18,7 @@ from django.db import OperationalError, connection, transaction
 from django.db.models import F, Model, Q
 
 from gangline.db.clock import db_now
+from gangline.db.once import forget
 from gangline.db.prepared import Prepared, prepare
 from gangline.settings.catalogue import TOKEN_DAYS
 from gangline.settings.values import value_of
@@ -252,7 +253,8 @@ def sign_out(user: User) -> None:
 
 
 def rights_changed(*users: int) -> None:
-    """Open sockets of these people look again."""
+    """Open sockets of these people look again, and so does what is left of this request."""
+    forget()
     if users:
         User.objects.filter(pk__in=users).update(auth_version=F("auth_version") + 1)
 

@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
 from gangline.access.actor import actor_of
-from gangline.access.grants import DEPTH, can, holds, visible_scopes
+from gangline.access.grants import DEPTH, held_everywhere, holds, visible_scopes
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.audit import actions
@@ -23,7 +23,6 @@ from gangline.resources.registry import EVERY, register, register_panel, resourc
 from gangline.resources.resource import Nav, Panel, Resource
 from gangline.resources.tables import column, table
 from gangline.scopes.models import ScopeKind
-from gangline.scopes.selectors import tenant_scope
 from gangline.tables import filters
 from gangline.tables.columns import Column
 from gangline.web import components, formats
@@ -155,7 +154,7 @@ class AuditLog(Resource[AuditEntry]):
 
     def visible(self, user: User) -> QuerySet[AuditEntry]:
         """All to who may see them for the whole installation, else those of their scopes."""
-        if can(user, Permission.AUDIT_VIEW, tenant_scope()):
+        if held_everywhere(user, Permission.AUDIT_VIEW):
             return AuditEntry.objects.all()
         return AuditEntry.objects.filter(holds(user, Permission.AUDIT_VIEW, "scope"))
 

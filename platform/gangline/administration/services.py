@@ -15,11 +15,12 @@ from gangline.audit import actions
 from gangline.audit.services import record
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
+from gangline.db.once import forget
 from gangline.lib.problems import Problem, Refused
 from gangline.scopes.selectors import tenant_scope
 from gangline.settings.catalogue import Declared
 from gangline.settings.models import Setting
-from gangline.settings.values import forget, origin_of, value_of
+from gangline.settings.values import origin_of, value_of
 
 TYPES: Mapping[type, str] = {bool: "true or false", int: "a whole number", str: "a text"}
 

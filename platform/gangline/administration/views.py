@@ -11,13 +11,12 @@ from django.utils.text import get_text_list, slugify
 from django.views.decorators.http import require_http_methods, require_safe
 
 from gangline.access.actor import actor_of
-from gangline.access.grants import can
+from gangline.access.grants import held_everywhere
 from gangline.access.permissions import Permission
+from gangline.db.once import forget
 from gangline.forms.bound import summary
 from gangline.lib.problems import Refused
-from gangline.scopes.selectors import tenant_scope
 from gangline.settings.catalogue import categories
-from gangline.settings.values import forget
 
 from . import services
 from .environment import environment
@@ -36,7 +35,7 @@ def settings_page(request: HttpRequest, category: str = "") -> HttpResponse:
     name = known.get(category or next(iter(known)))
     if name is None:
         raise Http404
-    may_edit = can(actor.user, Permission.SETTING_EDIT, tenant_scope())
+    may_edit = held_everywhere(actor.user, Permission.SETTING_EDIT)
     if request.method != "POST":
         return _page(request, name, SettingsForm(name, may_edit=may_edit))
     services.need(actor, Permission.SETTING_EDIT)

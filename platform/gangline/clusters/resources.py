@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Count, F, Q, QuerySet, Sum, Value
+from django.db.models import Case, F, QuerySet, Sum, Value, When
 from django.db.models.functions import Coalesce
 from django.dispatch import Signal
 from django.http import HttpRequest
@@ -16,10 +16,11 @@ from django.utils.translation import ngettext
 from pydantic import ValidationError as InvalidModel
 
 from gangline.access.actor import Actor
-from gangline.access.grants import can, visible_scopes
+from gangline.access.grants import can, holds
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotAllowed
 from gangline.accounts.models import User
+from gangline.db.expressions import total
 from gangline.db.locks import locked
 from gangline.drivers.registry import DRIVERS
 from gangline.lib.problems import Problem, Refused, of_model
@@ -33,7 +34,7 @@ from gangline.web import components, formats
 
 from . import checks, connections, credentials, nodes, panels, services, twins
 from .connections import facts_of
-from .models import DEFAULT_POOL, Cluster, Credential, Node, NodePool
+from .models import DEFAULT_POOL, Cluster, Credential, Node, NodePool, Orphan
 from .selectors import health_of, visible_clusters
 
 forgetting = Signal()
@@ -140,12 +141,8 @@ class Clusters(Resource[Cluster]):
         return visible_clusters(user)
 
     def rows(self, user: User) -> QuerySet[Cluster]:
-        sure = Q(orphans__is_sure=True, orphans__decision="")
-        strays = Count(
-            "orphans",
-            filter=sure & Q(scope__in=visible_scopes(user, Permission.CLUSTER_VIEW)),
-            distinct=True,
-        )
+        sure = total(Orphan.objects.filter(is_sure=True, decision=""), "cluster")
+        strays = Case(When(holds(user, Permission.CLUSTER_VIEW), then=sure), default=0)
         return super().rows(user).annotate(strays=strays)
 
     def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:
@@ -272,10 +269,15 @@ class NodePools(Resource[NodePool]):
     )
 
     def rows(self, user: User) -> QuerySet[NodePool]:
-        rows = super().rows(user)
-        total = Coalesce(Sum("nodes__gpus"), 0)
-        return rows.annotate(
-            node_count=Count("nodes"), gpu_sum=total, cluster_name=F("cluster__name")
+        nodes = Node.objects.all()
+        return (
+            super()
+            .rows(user)
+            .annotate(
+                node_count=total(nodes, "pool"),
+                gpu_sum=total(nodes, "pool", Sum("gpus")),
+                cluster_name=F("cluster__name"),
+            )
         )
 
     def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:

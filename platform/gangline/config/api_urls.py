@@ -7,9 +7,9 @@ from gangline.api import schema  # noqa: F401  teaches the OpenAPI generator our
 from gangline.resources.api_urls import all_urls
 
 urlpatterns = [
+    path("v1/", include("workloads.api.urls")),
     path("v1/", include("gangline.programs.api_urls")),
     path("v1/", include("gangline.people.api_urls")),
-    path("v1/", include("workloads.api.urls")),
     path("v1/", include(AUDIT)),
     path("v1/", include(all_urls())),
     path("", include("gangline.api.urls")),

@@ -12,7 +12,10 @@ handler403 = "gangline.web.errors.permission_denied"
 handler404 = "gangline.web.errors.page_not_found"
 handler500 = "gangline.web.errors.server_error"
 
+# Tried in this order: what is asked for most comes first.
 urlpatterns = [
+    on_demand("api/", API),
+    path("", include("workloads.urls")),
     path("", include("gangline.accounts.urls")),
     path("", include("gangline.web.urls")),
     path("", include("gangline.tables.saved")),
@@ -22,11 +25,9 @@ urlpatterns = [
     path("", include("gangline.people.urls")),
     path("", include("gangline.resources.urls")),
     path("", include("assets.urls")),
-    path("", include("workloads.urls")),
     path("", include("gangline.administration.urls")),
     path("account/tokens", views.tokens_page, name="tokens"),
     path("account/tokens/new", views.token_create, name="token-create"),
     path("account/tokens/<slug:kid>/revoke", views.token_revoke, name="token-revoke"),
-    on_demand("api/", API),
     on_demand("v1/", "gangline.administration.api_urls"),
 ]

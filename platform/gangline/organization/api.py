@@ -89,7 +89,7 @@ class UnitViewSet(ResourceViewSet):
         return Response(ResourcesField().to_representation(saved.obj))
 
     def base_rows(self) -> QuerySet[Any]:
-        return super().base_rows().prefetch_related("scope__quotas__node_pool", "cluster__pools")
+        return super().base_rows().prefetch_related(*quotas.READ_WITH)
 
     def present_all(self, rows: Iterable[Any]) -> Rows:
         self.held = usage.held_by_each(list(rows))

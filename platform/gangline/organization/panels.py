@@ -84,6 +84,7 @@ def quota_panel(request: HttpRequest, node: Department | Project) -> dict[str, A
         ],
         "quotas": [(one, list(_facts(one))) for one in found],
         "held": held,
+        "waiting": usage.waiting(node),
         "over_assigned": [one.sentence for one in quotas.balances(node) if one.excess > 0],
         "enforcement": queues.enforcement(node.cluster).sentence,
     }

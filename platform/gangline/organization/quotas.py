@@ -26,6 +26,8 @@ from . import usage
 from .models import RESOURCES, Department, Project, Quota
 
 Node = Department | Project
+READ_WITH = ("scope__quotas", "cluster__pools")
+"""What `quotas_of` reads, for many of them at once."""
 UNITS = {"gpus": "GPUs", "cpus": "CPUs", "memory": "of memory"}
 
 
@@ -47,7 +49,12 @@ def pools_of(cluster: Cluster) -> list[NodePool]:
 def quotas_of(node: Node) -> list[Quota]:
     """One quota for each node pool: as stored, or what a new department or project has."""
     stored = {one.node_pool_id: one for one in node.scope.quotas.all()} if node.pk else {}
-    return [stored.get(pool.pk) or new_quota(node, pool) for pool in pools_of(node.cluster)]
+    found = []
+    for pool in pools_of(node.cluster):
+        quota = stored.get(pool.pk) or new_quota(node, pool)
+        quota.node_pool = pool
+        found.append(quota)
+    return found
 
 
 def new_quota(node: Node, pool: NodePool) -> Quota:
@@ -57,10 +64,10 @@ def new_quota(node: Node, pool: NodePool) -> Quota:
     return Quota(node_pool=pool, gpus=gpus, **scope)
 
 
-def quotas_by_scope(cluster: Cluster, pool: NodePool) -> dict[int, Quota]:
-    """The stored quotas of one pool by the id of the scope that they are of."""
-    rows = Quota.objects.filter(node_pool=pool, node_pool__cluster=cluster)
-    return {one.scope_id: one for one in rows}
+def stored_quotas(cluster: Cluster) -> dict[tuple[int, int], Quota]:
+    """What is stored for a cluster, by the ids of scope and node pool."""
+    rows = Quota.objects.filter(node_pool__cluster=cluster)
+    return {(one.scope_id, one.node_pool_id): one for one in rows}
 
 
 def snapshot(node: Node) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from gangline.accounts.models import User
 from gangline.clusters.connections import namespaces_of, queue_problem
 from gangline.clusters.models import Cluster
 from gangline.clusters.resources import cluster_choices
+from gangline.db.expressions import total
 from gangline.resources.registry import Uses, get, register, register_usage
 from gangline.resources.resource import Action, M, Nav, Panel, Resource, Wire
 from gangline.resources.tables import column, name_column, table, time_column
@@ -28,10 +29,10 @@ from . import panels, queues, quotas, usage
 from .models import Department, Project, Quota
 
 
-def _of_scope(rows: Manager[Any], total: Any) -> Subquery:
-    """``total`` over the ``rows`` of the unit's own scope."""
+def _of_scope(rows: Manager[Any], what: Any) -> Subquery:
+    """``what`` over the ``rows`` of the unit's own scope."""
     own = rows.filter(scope=OuterRef("scope")).order_by().values("scope")
-    return Subquery(own.annotate(total=total).values("total"))
+    return Subquery(own.annotate(total=what).values("total"))
 
 
 def department_choices(user: User) -> Sequence[tuple[str, str]]:
@@ -135,7 +136,7 @@ class Departments(Units[Department]):
     )
 
     def rows(self, user: User) -> QuerySet[Department]:
-        return super().rows(user).annotate(project_count=Count("projects"))
+        return super().rows(user).annotate(project_count=total(Project.objects.all(), "department"))
 
     def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:
         return {"cluster": cluster_choices(user)}

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from gangline.access.grants import holds
+from gangline.access.grants import held_at, held_everywhere, holds
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.clusters.models import Cluster
 from gangline.clusters.selectors import Health, late_news
+from gangline.scopes.models import ScopeKind
 
 from .models import Department, Project
 
@@ -23,7 +24,12 @@ def visible_projects(user: User, permission: Permission) -> QuerySet[Project]:
 
 def may_create_somewhere(user: User) -> bool:
     """Whether any project takes this person's workloads."""
-    return visible_projects(user, Permission.WORKLOAD_CREATE).exists()
+    permission = Permission.WORKLOAD_CREATE
+    if held_at(user, permission, (ScopeKind.PROJECT,)):
+        return True
+    if held_everywhere(user, permission):
+        return Project.objects.exists()
+    return visible_projects(user, permission).exists()
 
 
 def with_scopes(projects: QuerySet[Project]) -> QuerySet[Project]:

@@ -15,7 +15,6 @@ class Held:
     cpus: float = 0
     memory: int = 0
     running: int = 0
-    waiting: int = 0
 
     def __add__(self, other: "Held") -> "Held":
         return Held(
@@ -23,7 +22,6 @@ class Held:
             self.cpus + other.cpus,
             self.memory + other.memory,
             self.running + other.running,
-            self.waiting + other.waiting,
         )
 
 
@@ -32,6 +30,9 @@ class Source(Protocol):
 
     def held(self, projects: Iterable[Project]) -> Mapping[int, Held]:
         """By the id of the project."""
+
+    def waiting(self, projects: Iterable[Project]) -> int:
+        """Workloads that wait for their place."""
 
     def over_quota(self, node: Project | Department, quotas: Iterable[Quota]) -> set[str]:
         """Ids of the running workloads that these quotas do not cover."""
@@ -73,6 +74,12 @@ def held_by_each(nodes: Sequence[Project | Department]) -> dict[int, Held]:
     for project, more in zip(rows, held(rows).values(), strict=True):
         found[project.department_id] += more
     return found
+
+
+def waiting(node: Project | Department) -> int:
+    """How many workloads of a project, or of all of a department, wait."""
+    projects = [node] if isinstance(node, Project) else list(node.projects.all())
+    return sum(source.waiting(projects) for source in _sources)
 
 
 def over_quota(node: Project | Department, quotas: Iterable[Quota]) -> set[str]:

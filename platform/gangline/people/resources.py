@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError
-from django.db.models import Count, Model, QuerySet, Value
+from django.db.models import Model, QuerySet, Value
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.urls import reverse
@@ -13,7 +13,7 @@ from django.utils.text import slugify
 
 from gangline.access.actor import Actor
 from gangline.access.grants import can, roles_by_key, rules_of
-from gangline.access.models import AccessRule, CustomRole, Group
+from gangline.access.models import AccessRule, CustomRole, Group, GroupMember
 from gangline.access.permissions import Permission
 from gangline.access.roles import ROLES
 from gangline.access.services import (
@@ -26,6 +26,7 @@ from gangline.access.services import (
 from gangline.accounts.models import User
 from gangline.accounts.services import deactivate, rights_changed
 from gangline.db.clock import db_now
+from gangline.db.expressions import total
 from gangline.resources.models import TreeNode
 from gangline.resources.registry import Uses, get, register, register_panel, register_usage
 from gangline.resources.resource import Action, Nav, Panel, Resource, Wire
@@ -138,7 +139,8 @@ class Users(TenantWide[User]):
             super()
             .rows(user)
             .annotate(
-                group_count=Count("memberships"), seen_at=Coalesce("last_login", Value(NEVER))
+                group_count=total(GroupMember.objects.all(), "user"),
+                seen_at=Coalesce("last_login", Value(NEVER)),
             )
         )
         return rows.prefetch_related("member_of")
@@ -216,7 +218,7 @@ class Groups(TenantWide[Group]):
     )
 
     def rows(self, user: User) -> QuerySet[Group]:
-        return super().rows(user).annotate(member_count=Count("memberships"))
+        return super().rows(user).annotate(member_count=total(GroupMember.objects.all(), "group"))
 
     def facts_of(self, request: HttpRequest, obj: Group) -> Iterable[tuple[str, Any]]:
         yield "From", obj.get_source_display()

@@ -27,6 +27,7 @@ from gangline.tables.query import MAX_SEARCH, printable, search_in
 
 from . import services
 from .resource import Resource
+from .tables import by_key
 
 LIST = frozenset({"filterBy", "sortBy", "sortOrder", "offset", "limit", "search", "verbosity"})
 PAGE = frozenset({"offset", "limit"})
@@ -143,7 +144,7 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
             return Response({wire.envelope: found} if wire.envelope else found)
         limit = DEFAULT_LIMIT if wire.envelope else MOST_ROWS
         page = page_of(request, default_limit=limit, most=MOST_ROWS)
-        found = self.present_all(rows[page.offset : page.offset + page.limit + 1])
+        found = self.present_all(by_key(rows[page.offset : page.offset + page.limit + 1]))
         if not wire.envelope:
             return Response(found[: page.limit])
         return Response(answer(wire.envelope, found, page))

@@ -18,7 +18,7 @@ from django.utils.module_loading import import_string
 from django.utils.text import capfirst
 
 from gangline.access.actor import Actor
-from gangline.access.grants import can, held_anywhere, holds
+from gangline.access.grants import can, held_anywhere, held_everywhere, holds
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.scopes.models import Scope
@@ -246,7 +246,7 @@ class Resource(Generic[M]):
         if self.seen_from_anywhere:
             return rows if self.permission("view") in held_anywhere(user) else rows.none()
         if not self.scope_path:
-            if self.is_governed("view") and can(user, self.permission("view"), tenant_scope()):
+            if self.is_governed("view") and held_everywhere(user, self.permission("view")):
                 return rows
             return rows.filter(**{self.own_path: user}) if self.own_path else rows.none()
         return rows.filter(holds(user, self.permission("view"), self.scope_path))

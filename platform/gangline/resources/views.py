@@ -14,7 +14,7 @@ from django.utils.safestring import SafeString
 from django.views import View
 
 from gangline.access.actor import Actor, actor_of
-from gangline.access.grants import visible_scopes, who_can
+from gangline.access.grants import held_at, who_can
 from gangline.access.refusals import NotAllowed
 from gangline.accounts.views import local_target
 from gangline.audit.services import record_denied
@@ -82,12 +82,11 @@ class ResourceView(LoginRequiredMixin, View):
             return False
         if self.resource.own_path:
             return True
-        places = visible_scopes(self.actor.user, self.resource.permission("create"))
+        kinds = list(ScopeKind)
         if issubclass(self.resource.model, TreeNode):
             # A node of the tree is made from above: a department's head makes no other department.
-            kinds = list(ScopeKind)
-            places = places.filter(kind__in=kinds[: kinds.index(self.resource.model.scope_kind)])
-        return places.exists()
+            kinds = kinds[: kinds.index(self.resource.model.scope_kind)]
+        return held_at(self.actor.user, self.resource.permission("create"), kinds)
 
     def context(self, **more: Any) -> dict[str, Any]:
         found = {"resource": self.resource, **more}

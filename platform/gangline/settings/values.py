@@ -3,29 +3,18 @@
 One query per request, none kept for the next: a change holds at once in every process.
 """
 
-from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponseBase
-from django.utils.deprecation import MiddlewareMixin
+
+from gangline.db.once import once
 
 from .catalogue import Declared
 from .models import Setting
 
 T = TypeVar("T", bool, int, str)
-
-
-class _Request:
-    """The rows as this request has read them."""
-
-    rows: dict[str, Setting] | None = None
-
-
-_request: ContextVar[_Request | None] = ContextVar("settings of this request", default=None)
-"""None outside of requests: there every question is a query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,25 +46,6 @@ def origin_of(declared: Declared[Any]) -> Origin:
     return Origin("saved", version, row.updated_at, str(row.updated_by or "the system"))
 
 
-def forget() -> None:
-    """Read anew in this request: something was saved."""
-    if (request := _request.get()) is not None:
-        request.rows = None
-
-
-class SettingsOfRequest(MiddlewareMixin):
-    """Lets the settings be read once per request, at the first question."""
-
-    def process_request(self, request: HttpRequest) -> None:
-        _request.set(_Request())
-
-    def process_response(
-        self, request: HttpRequest, response: HttpResponseBase
-    ) -> HttpResponseBase:
-        _request.set(None)
-        return response
-
-
 def _locked(declared: Declared[T]) -> T | None:
     given: T | None = (
         getattr(settings.GANGLINE, declared.environment) if declared.environment else None
@@ -84,13 +54,7 @@ def _locked(declared: Declared[T]) -> T | None:
 
 
 def _stored(key: str) -> Setting | None:
-    rows = Setting.objects.all()
-    request = _request.get()
-    if request is None:
-        return rows.filter(key=key).first()
-    if request.rows is None:
-        request.rows = {row.key: row for row in rows}
-    return request.rows.get(key)
+    return once("settings", lambda: {row.key: row for row in Setting.objects.all()}).get(key)
 
 
 def _fits(declared: Declared[Any], value: object) -> bool:

@@ -2,66 +2,19 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Generic
 
 from django.http import HttpRequest, HttpResponse, QueryDict
+from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
 
 from gangline.tables import counts
-from gangline.tables.columns import Column, Row, is_wide
-from gangline.tables.filters import Choices, Filter, Kind
+from gangline.tables.columns import Row, is_wide
+from gangline.tables.controls import Control, Header, Option, drawn_chooser, drawn_orders
+from gangline.tables.filters import Choices, Filter
 from gangline.tables.paging import Page
 from gangline.tables.query import TableQuery
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """Head of one column."""
-
-    column: Column[Any]
-    url: str
-    """Address that sorts by this column; empty: not sortable."""
-    aria_sort: str
-    """``ascending``, ``descending`` or empty."""
-
-    @property
-    def css(self) -> str:
-        width = self.column.width
-        return " ".join(filter(None, (self.column.css, f"col-{width or 'free'}")))
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One value of a choice: its words, and whether it is chosen."""
-
-    value: str
-    label: str
-    is_chosen: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Control:
-    """One filter of the toolbar with what is chosen in it."""
-
-    filter: Filter
-    options: Sequence[Option]
-    values: tuple[str, ...]
-    problem: str = ""
-
-    @property
-    def count(self) -> int:
-        """Values that are chosen."""
-        return sum(one.is_chosen for one in self.options) or sum(map(bool, self.values))
-
-    @property
-    def inputs(self) -> Iterator[tuple[str, str, str]]:
-        """Name, label and value of each field of a filter that is typed."""
-        labels = ("From", "To") if self.filter.is_range else (self.filter.label,)
-        yield from zip(self.filter.fields, labels, self.values or ("", ""), strict=False)
-
-    @property
-    def input_type(self) -> str:
-        return {Kind.DATES: "date", Kind.NUMBERS: "number"}.get(self.filter.kind, "text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +42,10 @@ class TablePage(Generic[Row]):
     views_path: str = ""
 
     @property
-    def headers(self) -> Iterator[Header]:
+    def heads(self) -> SafeString:
+        return format_html_join("", "{}", ((one.drawn,) for one in self._headers()))
+
+    def _headers(self) -> Iterator[Header]:
         name, descending = self.query.sort.removeprefix("-"), self.query.sort.startswith("-")
         for column in self.query.columns:
             is_current = column.name == name
@@ -98,16 +54,16 @@ class TablePage(Generic[Row]):
             order = ("descending" if descending else "ascending") if is_current else ""
             yield Header(column, url, order)
 
-    @property
+    @cached_property
     def controls(self) -> list[Control]:
         """The filters of the page in their order."""
         return [self._control(one) for one in self.query.table.filters if one.on_page]
 
-    @property
+    @cached_property
     def main_controls(self) -> list[Control]:
         return [one for one in self.controls if one.filter.is_main]
 
-    @property
+    @cached_property
     def more_controls(self) -> list[Control]:
         return [one for one in self.controls if not one.filter.is_main]
 
@@ -132,19 +88,18 @@ class TablePage(Generic[Row]):
                 yield ActiveFilter(one.label, words, self._url(**dict.fromkeys(one.fields)))
 
     @property
-    def orders(self) -> Iterator[Option]:
-        for value, words in self.query.table.orders().items():
-            yield Option(value, words, value == self.query.sort)
+    def orders(self) -> SafeString:
+        orders = self.query.table.orders().items()
+        return drawn_orders(tuple(Option(v, words, v == self.query.sort) for v, words in orders))
 
     @property
-    def column_choices(self) -> list[Option]:
+    def chooser(self) -> SafeString:
         """The columns that can be hidden: the shown ones in their order, then the others."""
         shown = [column for column in self.query.columns if not column.is_fixed]
-        rest = [c for c in self.query.table.columns if not c.is_fixed and c not in shown]
-        return [
-            *(Option(column.name, column.label, True) for column in shown),
-            *(Option(column.name, column.label, False) for column in rest),
-        ]
+        hideable = [column for column in self.query.table.columns if not column.is_fixed]
+        rest = [column for column in hideable if column not in shown]
+        choices = [(column, True) for column in shown] + [(column, False) for column in rest]
+        return drawn_chooser(tuple(Option(one.name, one.label, is_on) for one, is_on in choices))
 
     @property
     def kept(self) -> list[tuple[str, str]]:
@@ -202,7 +157,7 @@ class TablePage(Generic[Row]):
     def next_url(self) -> str:
         return self._url(after=self.found.next) if self.found.next else ""
 
-    @property
+    @cached_property
     def url(self) -> str:
         """The address without what is empty."""
         query = self.query
@@ -245,7 +200,7 @@ class TablePage(Generic[Row]):
         for name, sentence in self.query.problems.items():
             yield self.query.table.filter(name).label, sentence
 
-    @property
+    @cached_property
     def swapped(self) -> str:
         """Ids of what a new filter changes beside the rows, for ``hx-select-oob``."""
         counted = [f"count-{one.filter.name}" for one in self.main_controls]
@@ -259,10 +214,10 @@ class TablePage(Generic[Row]):
         raw = one.given(self.query.address)
         values = self.query.values.get(one.name, ())
         chosen = {value.lower() for value in values}
-        options = [
-            Option(value, label, bool({value.lower(), label.lower()} & chosen))
+        options = tuple(
+            Option(value, label, bool(chosen) and bool({value.lower(), label.lower()} & chosen))
             for value, label in self.choices.get(one.name, one.choices)
-        ]
+        )
         return Control(one, options, raw, self.query.problems.get(one.name, ""))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic
+from urllib.parse import quote, urlencode
 from uuid import UUID
 
 from django.contrib.auth.base_user import AbstractBaseUser
@@ -61,19 +62,17 @@ class TableQuery(Generic[Row]):
 
     def url(self, path: str, **changes: str | Sequence[str] | None) -> str:
         """``path`` with this address, some parameters changed; every change goes to page one."""
-        query = self.address.copy()
+        query = {name: values for name, values in self.address.lists() if any(values)}
         if "cols" in query:
-            query["cols"] = ",".join(c.name for c in self.columns if not c.is_fixed)
-        for name in list(query):
-            if not any(query.getlist(name)):
-                del query[name]
+            query["cols"] = [",".join(c.name for c in self.columns if not c.is_fixed)]
         for name, value in {**dict.fromkeys(_PLACE), **changes}.items():
             query.pop(name, None)
             if value:
-                query[name] = value if isinstance(value, str) else ",".join(value)
-        if query.get("sort") == self.table.default_sort:
+                query[name] = [value if isinstance(value, str) else ",".join(value)]
+        if query.get("sort", [""])[-1] == self.table.default_sort:
             del query["sort"]
-        return f"{path}?{query.urlencode(safe=',')}" if query else path
+        encoded = urlencode(query, doseq=True, safe=",", quote_via=quote)
+        return f"{path}?{encoded}" if encoded else path
 
 
 def read(table: Table[Row], address: QueryDict, user: AbstractBaseUser) -> TableQuery[Row]:

@@ -51,8 +51,7 @@ def size(count: int | None, *, exact: bool = False) -> str:
 def absolute(moment: datetime, *, seconds: bool = True) -> str:
     """`3 Nov 2026, 14:03:11 UTC`, in the current time zone."""
     local = timezone.localtime(moment)
-    clock = f"{local:%H:%M:%S}" if seconds else f"{local:%H:%M}"
-    return f"{local.day} {local:%b %Y}, {clock} {local:%Z}"
+    return f"{local.day} {local.strftime('%b %Y, %H:%M:%S %Z' if seconds else '%b %Y, %H:%M %Z')}"
 
 
 def relative(moment: datetime, *, now: datetime | None = None) -> str:
@@ -60,7 +59,8 @@ def relative(moment: datetime, *, now: datetime | None = None) -> str:
     now = now or timezone.now()
     away = (now - moment).total_seconds()
     if abs(away) >= _DAY:
-        local, today = timezone.localtime(moment), timezone.localtime(now)
+        local = timezone.localtime(moment)
+        today = now.astimezone(local.tzinfo)
         if local.year == today.year:
             return f"{local.day} {local:%b, %H:%M}"
         return f"{local.day} {local:%b %Y}"

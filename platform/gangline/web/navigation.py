@@ -2,11 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
 
 from django.db import DatabaseError
 from django.http import HttpRequest
 from django.urls import NoReverseMatch, reverse
 from django.utils.functional import SimpleLazyObject
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
 
 from gangline import __version__
 from gangline.access.grants import held_anywhere
@@ -15,6 +19,7 @@ from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.settings.catalogue import NAME, NOTICE, Declared
 from gangline.settings.values import value_of
+from gangline.web import components
 
 THEMES = ("light", "dark", "system")
 THEME_COOKIE = "gangline_theme"
@@ -47,6 +52,7 @@ class NavLink:
     """How many there need a person, in words; empty: none."""
 
 
+_CURRENT = SafeString(' aria-current="page"')
 GROUPS = ("", "Organisation", "Infrastructure", "Access", "Settings")
 """Headings of the navigation in their order."""
 _places = [
@@ -101,6 +107,46 @@ def _needed(user: User | None, item: NavItem, url: str, here: str) -> str:
     return count(user) if user and count and url != here else ""
 
 
+def rail(request: HttpRequest) -> SafeString:
+    """The places that this person may see, drawn."""
+    return _rail(tuple(links(request)), components.sprite())
+
+
+_COUNT = (
+    '<span class="rail-count" title="{} need attention">{}<span class="sr"> need attention</span>'
+    "</span>"
+)
+
+
+@lru_cache(maxsize=256)
+def _rail(places: tuple[NavLink, ...], sprite_url: str) -> SafeString:
+    """The places under their headings; the same for everybody who may see the same."""
+    return format_html_join(
+        "\n",
+        '<div>{}<ul class="rail-list">{}</ul></div>',
+        (
+            (
+                format_html('<h2 class="rail-group">{}</h2>', group) if group else "",
+                format_html_join(
+                    "\n",
+                    '<li><a class="rail-link" href="{}"{}>{}{}{}</a></li>',
+                    (
+                        (
+                            place.url,
+                            _CURRENT if place.is_current else "",
+                            components.icon(place.icon),
+                            place.label,
+                            format_html(_COUNT, *[place.attention] * 2) if place.attention else "",
+                        )
+                        for place in members
+                    ),
+                ),
+            )
+            for group, members in groupby(places, key=lambda place: place.group)
+        ),
+    )
+
+
 def _current(urls: list[str], path: str) -> str:
     """The longest address that the path lies under; the root matches itself only."""
     under = [
@@ -131,7 +177,7 @@ def context(request: HttpRequest) -> dict[str, object]:
     signed_in = bool(user is not None and user.is_authenticated)
     return {
         # Lazy: parts of pages have no navigation.
-        "nav_items": SimpleLazyObject(lambda: links(request)) if signed_in else [],
+        "rail": SimpleLazyObject(lambda: rail(request)) if signed_in else "",
         # Lazy: parts of pages have no banners, and should not ask for them.
         "system_notices": SimpleLazyObject(lambda: notices_for(request)) if signed_in else [],
         "theme": theme_of(request),

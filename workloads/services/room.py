@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from gangline.clusters.models import Cluster
-from workloads.models import Attempt
+from workloads.services.admission import Standing, hands_out_slots
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,28 +21,27 @@ class Room:
         return f"{self.cpus_free:g} of {self.cpus:g} cores free · {gpus}"
 
 
-def room_in_words(cluster: Cluster) -> str:
+def room_in_words(standing: Standing) -> str:
     """What is free, or what there is in all (``256 cores · 32 GPUs``); empty before a look."""
-    if room := room_of(cluster):
+    if room := room_of(standing):
         return room.words
+    cluster = standing.cluster
     if not (cpus := float(cluster.capacity.get("cpus", 0))):
         return ""
     gpus = cluster.gpu_count
     return f"{cpus:g} cores · {f'{gpus} GPUs' if gpus else 'no GPU'}"
 
 
-def room_of(cluster: Cluster) -> Room | None:
+def room_of(standing: Standing) -> Room | None:
     """What is free now; None where the cluster's own scheduler keeps count."""
-    capacity = cluster.capacity
-    if capacity.get("admission") != "ours":
+    cluster = standing.cluster
+    if not hands_out_slots(cluster):
         return None
+    capacity = cluster.capacity
     cpus, gpus = float(capacity.get("cpus", 0)), cluster.gpu_count
     used_cpus, used_gpus = 0.0, 0
-    placements = Attempt.objects.filter(
-        workload__cluster=cluster, ended_at__isnull=True, placement__isnull=False
-    ).values_list("placement", flat=True)
-    for placement in placements:
-        for replica in placement or ():
+    for attempt in standing.holding:
+        for replica in attempt.placement or ():
             used_cpus += replica.get("cpus", 0)
             used_gpus += len(replica.get("gpus", ()))
     return Room(cpus, gpus, max(round(cpus - used_cpus, 2), 0), max(gpus - used_gpus, 0))
