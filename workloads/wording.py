@@ -154,6 +154,8 @@ _WORDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     IMAGE_PULL: _image_pull,
 }
 
+CODES = tuple(_WORDS)
+
 NEXT_STEPS: Mapping[str, str] = {
     POD_REFUSED: "Copy & edit to ask for what the cluster accepts; waiting alone may not help.",
     POD_MISSING: "Starts once that exists; Copy & edit to name another.",

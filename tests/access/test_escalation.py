@@ -7,15 +7,15 @@ import pytest
 from gangline.access import services
 from gangline.access.actor import Actor
 from gangline.access.grants import can
-from gangline.access.models import AccessRule
+from gangline.access.models import AccessRule, CustomRole
 from gangline.access.permissions import Permission
-from gangline.access.refusals import NotAllowed
+from gangline.access.refusals import HoldsLess, NotAllowed
 from gangline.access.services import LastAdministrator
 from gangline.accounts.models import User
 from gangline.audit.models import AuditEntry
 from gangline.people.services import give, set_members
 from gangline.resources.registry import get
-from gangline.resources.services import delete, update
+from gangline.resources.services import delete, make, update
 from tests.support.people import make_group, make_role
 from tests.support.world import World
 
@@ -91,6 +91,29 @@ def test_somebody_is_acted_for_by_who_holds_all_they_hold(world: World) -> None:
         with pytest.raises(NotAllowed):
             services.need_to_act_for(lead, person)
         services.need_to_act_for(world.actor("administrator"), person)
+
+
+def test_nobody_changes_or_closes_the_account_of_who_holds_more(world: World) -> None:
+    desk = make_role(
+        "desk", Permission.USER_EDIT, Permission.USER_DELETE, Permission.SERVICE_ACCOUNT_DELETE
+    )
+    give(actor=None, user=world.people["stranger"], role=desk.key, scope=world.installation.scope)
+    bot = make("service_account", name="bot")
+    give(actor=None, user=bot.user, role="viewer", scope=world.vision.scope)
+    viewer = world.people["viewer-nlp"]
+    with pytest.raises(HoldsLess):
+        update(get("user"), actor=world.actor("stranger"), obj=viewer, values={"username": "other"})
+    for key, obj in (("user", viewer), ("service_account", bot)):
+        with pytest.raises(NotAllowed):
+            delete(get(key), actor=world.actor("stranger"), obj=obj)
+        delete(get(key), actor=world.actor("administrator"), obj=obj)
+
+
+def test_a_role_gets_its_number_when_it_is_stored() -> None:
+    values = {"name": "mine", "key": "mine", "permissions": ["user.view"]}
+    mine, other = CustomRole(**values), make_role("other", Permission.USER_VIEW)
+    mine.full_clean(exclude=["created_at", "updated_at"])
+    assert mine.pk == other.pk + 1
 
 
 def _take(world: World, rule: AccessRule) -> None:

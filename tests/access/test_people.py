@@ -179,6 +179,8 @@ def test_one_s_own_account(world: World) -> None:
     other = browser(world, "viewer-vision")
     assert client.post("/account", {"full_name": "Vi", "email": "not"}).status_code == 422
     assert client.post("/account", {"full_name": "Vi", "email": "v@example.com"}).status_code == 302
+    taken = browser(world, "viewer-nlp").post("/account", {"email": "V@example.com"})
+    assert taken.status_code == 422
     assert client.post("/account/password", NEW).status_code == 302
     assert client.get("/account").status_code == 200
     assert other.get("/account").status_code == 302

@@ -34,7 +34,7 @@ def test_unknown_addresses_are_json_404(researcher: ApiClient, path: str) -> Non
     assert_refused(researcher.post(path, {}), 404)
 
 
-@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "TRACE"])
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "TRACE", "OPTIONS"])
 def test_unknown_methods_are_405(world: World, researcher: ApiClient, method: str) -> None:
     assert_refused(researcher.request(method, "workloads"), 405)
 

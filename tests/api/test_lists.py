@@ -10,6 +10,7 @@ from gangline.db.clock import db_now
 from tests.support.api import ApiClient
 from tests.support.queries import query_budget
 from tests.support.world import World
+from workloads import wording
 from workloads.api import presenting
 from workloads.models import Attempt, Event, Replica, Workload
 
@@ -192,11 +193,16 @@ def test_one_workload_with_pods_events_and_history(world: World, many: list[str]
             node="here",
         )  # fmt: skip
     client = ApiClient(world, "viewer-vision")
+    Workload.objects.filter(pk=workload.pk).update(reason_code=wording.SLOTS_WAIT)
     one = client.get(f"workloads/{workload.pk}").json()
+    assert one["reasonCode"] == "slots.wait"
     assert one["images"] == ["local://examples"]
     assert one["podsRequestedResources"]["cpu"] == {"request": 0.5}
     distributed = client.get(f"workloads/distributed/{workload.pk}").json()
     assert distributed["spec"]["numWorkers"] == 2
+    assert distributed["reasonCode"] == "slots.wait"
+    listed = client.get("workloads", filterBy="name==digits-1").json()["workloads"]
+    assert [row["reasonCode"] for row in listed] == ["slots.wait"]
     pods = client.get(f"workloads/{workload.pk}/pods").json()["pods"]
     assert [p["name"] for p in pods] == ["digits-1-worker-0", "digits-1-worker-1"]
     assert "_" not in "".join(p["id"] for p in pods)

@@ -5,6 +5,7 @@ A resource that the client knows is one `Row`: what it sends to create, list, ed
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -30,6 +31,9 @@ class Row:
     envelope: str = ""
     one: str
     remove: str
+    read: Any
+    """Model of the client that takes what is listed."""
+    key: str = "id"
     edit: str = ""
     change: Any = None
     """The body of the edit."""
@@ -48,6 +52,7 @@ ROWS = {
     "department": Row(
         api="organizations.departments",
         new=lambda site: {"name": "by-client", "clusterId": site.cluster},
+        read=models.DepartmentForList,
         make="create_department",
         listed="get_departments",
         envelope="departments",
@@ -57,9 +62,56 @@ ROWS = {
         changed={"description": "Changed"},
         remove="delete_department",
     ),
+    "project": Row(
+        api="organizations.projects",
+        new=lambda site: models.ProjectCreationRequest(
+            name="by-client",
+            clusterId=site.cluster,
+            resources=[models.ResourcesNullable(gpu=models.NonNullResource(deserved=0, limit=2))],
+        ),
+        read=models.DepartmentForList,
+        make="create_project",
+        listed="get_projects",
+        envelope="projects",
+        one="get_project",
+        edit="update_project",
+        change=models.ProjectUpdateRequest(description="Changed", resources=[]),
+        changed={"description": "Changed"},
+        remove="delete_project",
+        names=("name", "clusterId", "parentId", "requestedNamespace", "resources"),
+    ),
+    "node pool": Row(
+        api="organizations.node_pools",
+        new=lambda site: models.NodepoolCreateFields(
+            name="by-client", labelKey="pool", labelValue="a", clusterId=site.cluster
+        ),
+        read=models.Nodepool,
+        make="create_nodepool",
+        listed="get_nodepools",
+        envelope="nodepools",
+        one="get_nodepool",
+        edit="update_nodepool",
+        change=models.NodepoolUpdateFields(labelKey="pool", labelValue="b"),
+        changed={"labelKey": "pool", "labelValue": "b"},
+        remove="delete_nodepool",
+    ),
+    "cluster": Row(
+        api="organizations.clusters",
+        new=lambda site: models.ClusterCreationRequest(name="by-client", version="2.22"),
+        read=models.DisplayedCluster,
+        make="create_cluster",
+        key="uuid",
+        listed="get_clusters",
+        one="get_cluster_by_uuid",
+        edit="update_cluster",
+        change=models.ClusterUpdateRequest(name="renamed"),
+        changed={"name": "renamed"},
+        remove="delete_cluster",
+    ),
     "service account": Row(
         api=f"{IAM}.service_accounts",
         new=lambda site: models.ServiceAccountCreationRequest(name="by-client"),
+        read=models.ServiceAccount,
         make="create_service_account",
         listed="get_service_accounts",
         one="get_service_account_by_id",
@@ -73,6 +125,7 @@ ROWS = {
     "application": Row(
         api=f"{IAM}.applications",
         new=lambda site: models.ApplicationCreationRequest(name="by-client-2"),
+        read=models.Application,
         make="create_application",
         listed="get_applications",
         one="get_application_by_id",
@@ -86,6 +139,7 @@ ROWS = {
     "access key": Row(
         api=f"{IAM}.access_keys",
         new=lambda site: models.AccessKeyCreationRequest1(name="by-client"),
+        read=models.AccessKey1,
         make="create_access_key1",
         listed="get_access_keys",
         envelope="accessKeys",
@@ -97,6 +151,7 @@ ROWS = {
     "user": Row(
         api=f"{IAM}.users",
         new=lambda site: models.UserCreationRequest1(email="by-client@example.com"),
+        read=models.User2,
         make="create_user",
         listed="get_users",
         one="get_user_by_id",
@@ -114,6 +169,7 @@ ROWS = {
             scopeId=site.cluster,
             scopeType=models.ScopeType.CLUSTER,
         ),
+        read=models.AccessRule,
         make="create_access_rule",
         listed="get_access_rules",
         envelope="accessRules",
@@ -162,13 +218,14 @@ def test_create_list_edit_delete(site: WebServer, client: RunaiClient, row: Row)
     api = api_of(client, row.api)
     made = getattr(api, row.make)(row.new(site))
     assert made.status_code == 201
-    key = made.data["id"]
+    key = made.data[row.key]
     assert row.secret == "" or made.data[row.secret]
 
     listed = getattr(api, row.listed)().data
     (shown,) = [
-        one for one in (listed[row.envelope] if row.envelope else listed) if one["id"] == key
+        one for one in (listed[row.envelope] if row.envelope else listed) if one[row.key] == key
     ]
+    assert row.read.from_dict(shown).to_dict()
     assert [shown[name] for name in row.names] == [made.data[name] for name in row.names]
     assert row.secret == "" or row.secret not in shown
     with pytest.raises(ConflictException):
@@ -185,6 +242,43 @@ def test_create_list_edit_delete(site: WebServer, client: RunaiClient, row: Row)
     assert getattr(api, row.remove)(key).status_code in (202, 204)
     with pytest.raises(NotFoundException):
         getattr(api, row.one)(key)
+
+
+def test_the_rest_is_read(site: WebServer, client: RunaiClient) -> None:
+    """What clients do not make: nodes, roles, settings, the audit log."""
+    nodes = client.organizations.nodes
+    for found in (nodes.get_tenant_nodes().data, nodes.get_nodes(site.cluster).data):
+        (node,) = models.Nodes.from_dict(found).nodes
+        assert (node.name, node.cluster_uuid) == ("n-1", site.cluster)
+        assert node.gpu_info.gpu_count == 8
+    assert nodes.count_tenant_nodes().data == nodes.count_nodes(site.cluster).data == {"count": 1}
+
+    tenant, key = client.organizations.tenant, "workloads.topology"
+    assert tenant.get_tenant_settings_by_key(key).data is False
+    tenant.update_tenant_setting(models.TenantSettingCreationRequest(key=key, value=True))
+    (shown,) = [one for one in tenant.get_tenant_settings().data if one["key"] == key]
+    assert models.Setting.from_dict(shown).value == "true"
+
+    now, day = datetime.now(UTC), timedelta(days=1)
+    log = client.audit.audit_logs.get_audit_logs(start=now - day, end=now + day).data
+    newest = models.GetAuditLogs200Response.from_dict(log).audit_logs[0]
+    assert (newest.entity_type, newest.action, newest.result) == ("setting", "update", "Succeeded")
+
+
+def test_single_resources_of_a_project_are_changed(site: WebServer, client: RunaiClient) -> None:
+    projects = client.organizations.projects
+    body = {"name": "of-quota", "clusterId": site.cluster}
+    key = projects.create_project(body).data["id"]
+    four = [models.ResourcesNullable(cpu=models.Resource(deserved=4000))]
+    (held,) = projects.patch_project_resources(key, four).data
+    assert (held["cpu"]["deserved"], held["gpu"]["deserved"]) == (4000, 0)
+    two = [models.ResourcesNullable(gpu=models.NonNullResource(deserved=1, limit=2))]
+    (held,) = projects.update_project_resources(key, two).data
+    assert (held["cpu"]["deserved"], held["gpu"]["limit"]) == (-1, 2)
+    found = projects.get_projects(filter_by=["name==of-quota"], sort_by="name").data
+    assert [one["id"] for one in found["projects"]] == [key]
+    assert projects.count_projects(filter_by=["name==of-quota"]).data == {"count": 1}
+    projects.delete_project(key)
 
 
 def test_roles_are_read_and_named_in_own_rules(client: RunaiClient) -> None:

@@ -8,7 +8,7 @@ from django.test import Client
 
 from gangline.organization.models import Quota
 from gangline.resources.registry import get
-from gangline.resources.services import update
+from gangline.resources.services import make, update
 from tests.support.world import World
 
 pytestmark = pytest.mark.django_db
@@ -45,6 +45,7 @@ def test_more_than_the_department_has_is_refused_with_numbers_everywhere(world: 
     )
     typed = {"project": str(world.nlp.pk), "name": "nlp", "quotas.0.gpus": "5"}
     assert sentence in client.get("/projects/quota-sums", typed).content.decode()
+    assert client.get("/projects/quota-sums", {"project": "²"}).status_code == 404
     page = client.post(f"/projects/{world.nlp.pk}/edit", {**typed, "version": "1"})
     assert page.status_code == 422
     assert sentence in page.content.decode()
@@ -60,6 +61,35 @@ def test_more_than_the_department_has_is_refused_with_numbers_everywhere(world: 
     assert (
         short.json()["problems"][0]["message"] == "Its projects have 4 GPUs together: 1 too many."
     )
+
+
+def test_a_node_pool_stands_once_in_the_list(world: World) -> None:
+    """The second row would be compared with the first, not with what is stored."""
+    limit_department(world, 4)
+    answer = api(
+        world,
+        "PATCH",
+        f"projects/{world.nlp.pk}/resources",
+        [{"gpu": {"deserved": 1000}}, {"gpu": {"deserved": 999}}],
+    )
+    assert answer.status_code == 400
+    assert answer.json()["problems"][0]["path"] == "resources.1.nodePool"
+    assert Quota.objects.get(scope=world.nlp.scope).gpus == 0
+
+
+def test_a_department_that_one_does_not_know_looks_like_none(world: World) -> None:
+    other = make("department", cluster=world.cluster, name="elsewhere")
+    found = []
+    for parent in (str(other.pk), "999999"):
+        answer = Client().post(
+            "/api/v1/org-unit/projects",
+            data=json.dumps({"name": "mine", "parentId": parent}),
+            content_type="application/json",
+            headers=world.headers("project_administrator-vision"),
+        )
+        found.append((answer.status_code, answer.content))
+    assert found[0] == found[1]
+    assert found[0][0] == 400
 
 
 def test_put_names_every_pool_and_patch_single_values(world: World) -> None:

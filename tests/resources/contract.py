@@ -145,6 +145,7 @@ def same_everywhere(c: Context) -> None:
         len(lines) - 1 == len(rows) == c.resource.visible(c.world.people["administrator"]).count()
     )
     assert any(name in cell for line in lines for cell in line)
+    assert not any("<" in cell for line in lines for cell in line)
     detail = c.page("administrator").get(c.resource.url(made))
     assert detail.status_code == 200
     assert name in detail.content.decode()
@@ -287,6 +288,7 @@ def two_tabs(c: Context) -> None:
     stored = c.resource.snapshot(_again(made))
     late = client.post(url, {**shown, field: text, **_another(c.sample.edit)})
     assert late.status_code == 409, late.status_code
+    assert len(late.context["differences"]) == 1
     assert c.resource.snapshot(_again(made)) == stored
     version = _again(made).version
     again = client.post(url, {**shown, field: text, **_another(c.sample.edit), "version": version})

@@ -1,20 +1,27 @@
-"""Every route × method × kind of person, from one table; a route without an entry fails (§4.3)."""
+"""Every route × method × kind of person or built-in role; a route without an entry fails (§4.3)."""
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import pytest
+from django.db import transaction
+from django.template.backends.django import Template
 from django.test import Client
-from django.urls import URLPattern, URLResolver, get_resolver
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from gangline.access.permissions import Permission
+from gangline.access.roles import ROLES, SYSTEM_ADMINISTRATOR, Role
 from gangline.accounts.models import ApiToken
 from gangline.accounts.services import create_user, deactivate
 from gangline.db.clock import db_now
 from gangline.people.services import give
-from gangline.resources.api_urls import all_urls
+from gangline.resources.api_urls import all_urls, urlpatterns_of
+from gangline.resources.registry import get, resources
+from tests.resources.samples import SAMPLES
 from tests.support.people import make_role
 from tests.support.world import World, make_world
 from workloads.api.bodies import read
@@ -205,3 +212,204 @@ def _example(route: str) -> str:
     plain = re.sub(r"<int:\w+>", "1", plain)
     plain = re.sub(r"\(\?P<\w+>([\w-]+)(?:\|[\w|-]+)?\)", r"\1", plain)
     return re.sub(r"<\w+:\w+>", "setup", plain)
+
+
+# Routes of resources × built-in roles, each given in the whole installation
+
+P = Permission
+OPEN_TO_ALL = {"list", "csv", "count"}
+"""They hold what one may see: tests/resources."""
+VERBS = {"detail": "view", "copy": "create", "retrieve": "view", "update": "edit",
+         "partial_update": "edit", "destroy": "delete"}  # fmt: skip
+ACTIONS: Mapping[str, tuple[str, Permission | None]] = {
+    "cluster-check": ("POST", P.CLUSTER_EDIT),
+    "cluster-credential": ("GET", P.CLUSTER_EDIT),
+    "cluster-forget": ("POST", P.CLUSTER_DELETE),
+    "cluster-role": ("GET", None),
+    "role-built-in": ("GET", P.ROLE_VIEW),
+    "user-link": ("POST", P.USER_EDIT),
+    "user-activate": ("POST", P.USER_EDIT),
+    "user-sign-out": ("POST", P.USER_EDIT),
+    "service_account-secret": ("POST", P.SERVICE_ACCOUNT_EDIT),
+    "access_key-secret": ("POST", P.ACCESS_KEY_VIEW),
+    "cluster:nodes": ("GET", P.CLUSTER_VIEW),
+    "cluster:node_count": ("GET", P.CLUSTER_VIEW),
+    "department:replace_resources": ("PUT", P.DEPARTMENT_EDIT),
+    "department:change_resources": ("PATCH", P.DEPARTMENT_EDIT),
+    "project:replace_resources": ("PUT", P.PROJECT_EDIT),
+    "project:change_resources": ("PATCH", P.PROJECT_EDIT),
+    "user:password": ("POST", P.USER_EDIT),
+    "user:logout": ("POST", P.USER_EDIT),
+    "service_account:renew": ("POST", P.SERVICE_ACCOUNT_EDIT),
+    "access_key:renew": ("POST", P.ACCESS_KEY_VIEW),
+}
+"""What a resource has beside its verbs: name of the page, or resource and method of the viewset.
+
+The access key is the administrator's own, who alone may view those of others, too.
+"""
+OTHER_PAGES = {
+    "": {"home", "settings", "environment", "tokens", "account", "theme", "login", "logout",
+         "enter", "styleguide", "access-check"},
+    "workload-": {"list", "export", "changes", "bulk", "bulk-result", "bulk-retry", "new", "act",
+                  "detail", "detail-changes", "log", "log-download", "tab"},
+    "draft-": {"step", "discard", "start"},
+    "template-": {"list", "run"},
+    "policy-": {"list", "edit", "delete"},
+    "orphan-": {"delete", "ignore", "list"},
+    "token-": {"create", "revoke"},
+    "table-": {"views"},
+    "view-": {"delete"},
+    "home-": {"hide-steps"},
+    "settings-": {"category"},
+    "account-": {"password"},
+    "quota-": {"sums"},
+}  # fmt: skip
+"""Pages of no resource: each has a test of its own; one that is added wants one."""
+ALSO = {P.CLUSTER_VIEW: {P.PROJECT_VIEW}}
+"""A cluster is seen by who sees a project on it (S6a)."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One method of one route. ``name`` has a colon if it is of the API."""
+
+    name: str
+    method: str
+    url: str
+    needs: Permission | None
+    """None: everybody who is signed in."""
+    body: Any = None
+
+    def admits(self, role: Role) -> bool:
+        if self.needs is None:
+            return True
+        return not role.permissions.isdisjoint({self.needs, *ALSO.get(self.needs, ())})
+
+
+def cells_of(world: World, key: str) -> Iterator[Cell]:
+    """Every route of a resource; KeyError: one that nothing says the permission of."""
+    resource, sample = get(key), SAMPLES[key]
+    name_of = f"{{}}-{key.replace('_', '-')}".format
+    made = sample.make(world, name_of("whose"))
+    one, arguments = resource.id_of(made), {"role-built-in": ["viewer"], "cluster-role": []}
+    for name in sorted({name for name in _names() if name.startswith(f"{key}-")}):
+        end = name.removeprefix(f"{key}-")
+        if end == "tab":
+            continue  # The detail page at another address.
+        if name in ACTIONS:
+            method, needs = ACTIONS[name]
+            yield Cell(name, method, reverse(name, args=arguments.get(name, [one])), needs, {})
+            continue
+        needs = _needs(resource, end)
+        url = reverse(name, args=[] if end in OPEN_TO_ALL | {"create"} else [one])
+        yield Cell(name, "GET", url, needs)
+        if end == "create" and sample.form:
+            yield Cell(name, "POST", url, needs, sample.form(world, name_of("by-form")))
+        if end == "delete":
+            yield Cell(name, "POST", url, needs, {"name": resource.name_of(made)})
+    for pattern in urlpatterns_of(resource):
+        url = "/api/v1/" + re.sub(r"<\w+:pk>", one, str(pattern.pattern))
+        bodies = {
+            "create": sample.body(world, name_of("by-api")) if sample.body else None,
+            "update": {**sample.body_edit},
+            "partial_update": {**sample.body_edit},
+            "replace_resources": [],
+            "change_resources": [],
+        }
+        for body in bodies.values():
+            if isinstance(body, dict):
+                body.pop("resources", None)  # A quota needs a permission of its own.
+        for method, action in pattern.callback.actions.items():
+            name, body = f"{key}:{action}", bodies.get(action)
+            yield Cell(name, method.upper(), url, _needs(resource, action), body)
+
+
+def _needs(resource: Any, end: str) -> Permission | None:
+    if end in OPEN_TO_ALL:
+        return None
+    verb = VERBS.get(end, end)
+    if verb not in resource.verbs:
+        return ACTIONS[f"{resource.key}:{end}"][1]
+    if resource.is_governed(verb):
+        permission: Permission = resource.permission(verb)
+        return permission
+    assert resource.own_path, f"{resource.key}.{verb} is no permission"
+    return None if verb == "create" else resource.permission("view")
+
+
+def _names() -> set[str]:
+    """Names in the URL configuration."""
+    found, stack = set(), list(get_resolver().url_patterns)
+    while stack:
+        pattern = stack.pop()
+        stack += getattr(pattern, "url_patterns", [])
+        found.add(getattr(pattern, "name", None) or "")
+    return found
+
+
+def test_every_page_belongs_to_a_resource_or_has_an_entry() -> None:
+    keys = tuple(f"{one.key}-" for one in resources())
+    entries = {f"{start}{end}" for start, ends in OTHER_PAGES.items() for end in ends}
+    of_none = {name for name in _names() if name and not name.startswith(keys)}
+    assert of_none == entries | {"openapi", "openapi-yaml"}
+
+
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.thorough)])
+def test_every_route_of_a_resource_asks_every_role(
+    world: World, monkeypatch: pytest.MonkeyPatch, every: bool
+) -> None:
+    """Roles that are allowed the same of a resource stand for each other, unless ``every``."""
+    # What a page looks like is not asked here, and drawing a thousand takes a minute.
+    monkeypatch.setattr(Template, "render", lambda *given, **more: "")
+    browsers = {}
+    for role in ROLES.values():
+        name = role.key
+        if role.key == SYSTEM_ADMINISTRATOR:
+            world.people[name] = world.people["administrator"]
+        else:
+            world.people[name] = create_user(username=name)
+            give(actor=None, user=world.people[name], role=name, scope=world.installation.scope)
+        browsers[name] = Client()
+        browsers[name].force_login(world.people[name])
+    found, expected, tried = {}, {}, set()
+    for resource in resources():
+        cells, same = list(cells_of(world, resource.key)), set()
+        tried |= {cell.name for cell in cells}
+        for role in ROLES.values():
+            allowed = tuple(cell.admits(role) for cell in cells)
+            if not every and allowed in same:
+                continue
+            same.add(allowed)
+            for cell, is_allowed in zip(cells, allowed, strict=True):
+                where = f"{cell.method} {cell.name} as {role.key}"
+                code = code_of(browsers[role.key], cell, world.headers(role.key))
+                expected[where] = is_allowed
+                # A subject that one may not see is not there: 400.
+                refusals = (400, 403, 404) if cell.name == "access_rule:create" else (403, 404)
+                is_right = 200 <= code < 400 if is_allowed else code in refusals
+                found[where] = is_allowed if is_right else code
+        for cell in cells:
+            where = f"{cell.method} {cell.name} as nobody"
+            found[where] = code_of(_client(), cell, {})
+            expected[where] = 401 if ":" in cell.name else 302
+    assert found == expected
+    assert tried >= set(ACTIONS), "an entry without a route"
+
+
+def code_of(client: Client, cell: Cell, headers: Mapping[str, str]) -> int:
+    """What is answered; what it did is undone."""
+    with transaction.atomic():
+        if ":" in cell.name:
+            answer = _client().generic(
+                cell.method,
+                cell.url,
+                data=b"" if cell.body is None else json.dumps(cell.body).encode(),
+                content_type="application/json",
+                headers=dict(headers),
+            )
+        elif cell.method == "GET":
+            answer = client.get(cell.url)
+        else:
+            answer = client.post(cell.url, cell.body)
+        transaction.set_rollback(True)
+    return answer.status_code

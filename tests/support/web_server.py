@@ -24,6 +24,9 @@ call_command("migrate", verbosity=0)
 from tests.support.world import make_world
 world = make_world()
 from gangline.resources.services import make
+from gangline.clusters import nodes
+from gangline.drivers.facts import NodeFact
+nodes.store(world.cluster, [NodeFact("n-1", "Ready", cpu=2.0, gpus=8, gpu_type="A100")])
 key = make("access_key", user=world.people["administrator"], name="tests")
 print(json.dumps({"project": str(world.vision.pk), "cluster": str(world.cluster.pk),
                   "token": world.token("researcher-vision"),

@@ -1,7 +1,8 @@
 """A worker that tests may kill: ``worker_process DATABASE SHIFT TASK ARGUMENT…``.
 
 ``reconcile ID`` makes one call, ``naive ID`` does it the naive way (submit, then mark), ``loop``
-works on whatever is due until it is killed, ``watch CLUSTER`` follows a cluster until then and says
+works on whatever is due until it is killed, ``bulk`` carries out the actions on many workloads that
+are due, ``watch CLUSTER`` follows a cluster until then and says
 what was rejected of what it stored.
 """
 
@@ -29,6 +30,8 @@ def main(arguments: list[str]) -> None:
         _loop()
     elif task == "reconcile":
         _reconcile(UUID(rest[0]))
+    elif task == "bulk":
+        _bulk()
     elif task == "watch":
         _watch(UUID(rest[0]))
     elif task == "naive":
@@ -53,6 +56,13 @@ def _loop() -> None:
         for pk in claims.due(db_now()).values_list("pk", flat=True)[:1]:
             reconcile(pk)
         time.sleep(0.02)
+
+
+def _bulk() -> None:
+    from workloads.services import bulk
+
+    while bulk.is_due():
+        bulk.turn()
 
 
 def _watch(cluster_id: UUID) -> None:

@@ -1,8 +1,10 @@
 """An organisation to test in: two projects on one local cluster, and a person in every role."""
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import uuid4
 
 from django.conf import settings
 from django.contrib.auth.hashers import make_password
@@ -18,6 +20,7 @@ from gangline.organization.models import Department, Project
 from gangline.resources.services import make
 from gangline.scopes.models import Installation, Scope
 from gangline.scopes.services import found
+from workloads.models import Attempt, Workload
 
 PASSWORD = "correct horse battery staple"
 IMAGE = "local://examples"
@@ -152,3 +155,18 @@ def _people(names: list[str]) -> dict[str, User]:
     """Make them in one statement: one by one through the services took half of a test's set-up."""
     people = [User(username=name, password=make_password(None)) for name in names]
     return {user.username: user for user in User.objects.bulk_create(people)}
+
+
+def copies(workload: Workload, count: int) -> None:
+    """That many more of a workload with one attempt."""
+    attempt = workload.attempts.get()
+    for start in range(0, count, 2000):
+        made, tried = [], []
+        for number in range(start, min(start + 2000, count)):
+            one, first = copy(workload), copy(attempt)
+            one.pk, one.name = uuid4(), f"copy-{number}"
+            first.pk, first.workload_id = None, one.pk
+            made.append(one)
+            tried.append(first)
+        Workload.objects.bulk_create(made)
+        Attempt.objects.bulk_create(tried)

@@ -69,12 +69,14 @@ def test_addresses_say_no_more_than_they_must() -> None:
     assert asked("sort=nonsense&size=7").sort == "-created"
 
 
-def pushed(current: str, address: str) -> tuple[str | None, str | None]:
+def pushed(
+    current: str, address: str, *, there: str = "http://x/w"
+) -> tuple[str | None, str | None]:
     """What the browser is told to add to its history, and what to replace there."""
     query = asked(address)
     page = TablePage(query, "/w", paging.Page([], "", ""), [], 0)
     request = RequestFactory().get(
-        "/w", headers={"HX-Request": "true", "HX-Current-URL": f"http://x/w?{current}"}
+        "/w", headers={"HX-Request": "true", "HX-Current-URL": f"{there}?{current}"}
     )
     response = with_address(request, page, HttpResponse())
     return response.get("HX-Push-Url"), response.get("HX-Replace-Url")
@@ -85,6 +87,7 @@ def test_each_filter_is_a_step_of_the_history_and_typing_on_is_none() -> None:
     assert pushed("project=1", "project=1&q=b") == ("/w?project=1&q=b", None)
     assert pushed("project=1&q=b", "q=be&project=1") == (None, "/w?q=be&project=1")
     assert pushed("project=1&q=be", "q=be&project=1&sort=-created") == ("false", None)
+    assert pushed("", "project=1", there="http://[x") == ("/w?project=1", None)
 
 
 def test_cursors_carry_the_place_there_and_back() -> None:

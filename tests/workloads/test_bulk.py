@@ -1,16 +1,21 @@
 """An action on all that a list shows: ids are frozen, rights are those of the moment, once each."""
 
-from uuid import uuid4
+import signal
+from uuid import UUID, uuid4
 
 import pytest
 from django.db.models import QuerySet
 from django.test import Client
 
+from gangline.access.actor import Actor
 from gangline.access.models import AccessRule
+from gangline.audit import actions
+from gangline.audit.models import AuditEntry
 from tests.support.api import ApiClient
-from tests.support.world import World, make_world
+from tests.support.engine import worker
+from tests.support.world import World, copies, make_world
 from workloads.models import BulkAction, Workload
-from workloads.services import bulk
+from workloads.services import bulk, lifecycle
 
 pytestmark = pytest.mark.django_db
 PERSON = "researcher-vision"
@@ -92,3 +97,57 @@ def test_the_page_counts_begins_and_tells_only_its_owner(
     client.force_login(world.people["administrator"])
     assert client.get(address).status_code == 404
     assert client.post("/workloads/bulk", posted | {"since": "x"}).status_code == 400
+
+
+def test_a_row_that_breaks_is_told_and_holds_up_nobody(
+    world: World, ids: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = Workload.objects.get(name="digits-1").pk
+
+    def stop(*, actor: Actor, workload_id: UUID) -> Workload:
+        stopped = lifecycle.stop(actor=actor, workload_id=workload_id)
+        if workload_id == broken:
+            raise LookupError("a bug")
+        return stopped
+
+    monkeypatch.setitem(bulk.VERBS, "stop", stop)  # type: ignore[arg-type]
+    made = bulk.begin(actor=world.actor(PERSON), key=uuid4(), action="stop", rows=rows(world))
+    bulk.turn()
+    made.refresh_from_db()
+    assert (made.due_at, states(made)) == (None, ["ok", "refused", "ok", "ok"])
+    assert Workload.objects.get(pk=broken).desired == "Running"
+
+
+@pytest.mark.parametrize(("verb", "point"), [("stop", "before"), ("delete", "after")])
+@pytest.mark.parametrize(
+    ("count", "killed"),
+    [(60, 25), pytest.param(4000, 1500, marks=pytest.mark.thorough)],
+)
+def test_killed_in_the_middle_it_is_done_once_each(
+    transactional_db: None, client: Client, count: int, killed: int, verb: str, point: str
+) -> None:
+    """All rows that match are chosen on the page; who carries it out dies at one of them."""
+    world = make_world()
+    sent = ApiClient(world, PERSON).post("workloads/distributed", world.spec_body("copy"))
+    copies(Workload.objects.get(pk=sent.json()["workloadId"]), count - 1)
+    client.force_login(world.people[PERSON])
+    since = client.get("/workloads").context["live_since"]
+    posted = {"action": verb, "all": "1", "address": "q=copy", "since": since}
+    sure = dict(client.post("/workloads/bulk", posted).context["question"].fields())
+    address = client.post("/workloads/bulk", sure)["Location"]
+    assert client.get(address).context["made"].total == count
+
+    with worker("bulk", fail_points=f"bulk.{point}_commit:kill@{killed}") as first:
+        assert first.wait(120) == -signal.SIGKILL
+    counts = client.get(address).context["counts"]
+    assert counts["ok"] == killed - (point == "before")
+    assert sum(counts.values()) == count
+
+    with worker("bulk") as second:
+        assert second.wait(300) == 0
+    counts = client.get(address).context["counts"]
+    assert counts == {"ok": count, "waiting": 0, "skipped": 0, "refused": 0}
+    assert set(Workload.objects.values_list("desired_gen", flat=True)) == {2}
+    asked = getattr(actions, f"WORKLOAD_{verb.upper()}")
+    named = list(AuditEntry.objects.filter(action=asked).values_list("object_id", flat=True))
+    assert len(named) == len(set(named)) == count

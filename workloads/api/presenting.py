@@ -27,8 +27,8 @@ OWN = ("differences", "own")
 LIST_COLUMNS = (
     "id", "name", "framework", "configuration", "owner_name", "priority", "cluster_id",
     "project_id", "project_name", "created_at", "deleted_at", "ended_at", "started_at", "phase",
-    "status", "reason", "next_reason", "phase_since", "pods_ready", "pods_total", "gpus",
-    "gpus_in_use", "desired", "channel", "seq", "contact_lost_at",
+    "status", "reason", "reason_code", "next_reason", "phase_since", "pods_ready", "pods_total",
+    "gpus", "gpus_in_use", "desired", "channel", "seq", "contact_lost_at",
 )  # fmt: skip
 _SOURCES = {"cli": "CLI"}
 
@@ -40,8 +40,8 @@ def listed(row: tuple[Any, ...], places: Places) -> dict[str, Any]:
     """One row of the list. ``row`` holds LIST_COLUMNS."""
     (
         pk, name, framework, configuration, owner, priority, cluster_id, project, project_name,
-        created, deleted, ended, started, phase, status, reason, next_reason, since, ready, pods,
-        gpus, in_use, desired, channel, seq, lost,
+        created, deleted, ended, started, phase, status, reason, code, next_reason, since, ready,
+        pods, gpus, in_use, desired, channel, seq, lost,
     ) = row  # fmt: skip
     department, department_name, namespace = places[project]
     updated = since or created
@@ -73,6 +73,7 @@ def listed(row: tuple[Any, ...], places: Places) -> dict[str, Any]:
         "phase": phase,
         "status": status,
         "phaseMessage": reason,
+        "reasonCode": code,
         "nextStep": next_reason,
         "phaseUpdatedAt": updated,
         "contactLostAt": lost,
@@ -114,6 +115,7 @@ def distributed(workload: Workload, attempt: Attempt) -> dict[str, Any]:
         "actualPhase": workload.phase,
         "status": workload.status,
         "reason": workload.reason,
+        "reasonCode": workload.reason_code,
         "configuration": workload.configuration,
         "spec": _half(values, Role.WORKER),
         "masterSpecSameAsWorker": workload.master == "same",

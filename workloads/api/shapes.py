@@ -21,6 +21,7 @@ from gangline.spec.workload import SPEC, SpecModels
 from gangline.tables.query import MAX_SEARCH
 from workloads.api.listing import FIELDS, SORTS
 from workloads.statuses import STATUSES
+from workloads.wording import CODES
 
 __all__ = ["errors"]
 
@@ -42,6 +43,10 @@ PHASE: Schema = {
 }  # fmt: skip
 DESIRED: Schema = {"type": "string", "enum": ["Running", "Stopped", "Deleted"]}
 STATUS: Schema = {"type": "string", "enum": list(STATUSES), "description": "The word people read."}
+REASON_CODE: Schema = {
+    "type": "string",
+    "description": f"The reason for programs: {', '.join(CODES)}. Empty where it has none.",
+}
 CONFIGURATION: Schema = {"type": "string", "enum": list(CONFIGURATIONS)}
 
 
@@ -85,8 +90,8 @@ DISTRIBUTED = component(
         name=TEXT, requestedName=TEXT, workloadId=UUID, projectId=TEXT, departmentId=TEXT,
         clusterId=UUID, createdBy=TEXT, createdAt=TIME, deletedAt=MAYBE_TIME,
         desiredPhase=DESIRED, actualPhase=PHASE, status=STATUS, reason=TEXT,
-        configuration=CONFIGURATION, spec=reference("WorkerSpec"), masterSpecSameAsWorker=YES_NO,
-        masterSpec=reference("MasterSpec"),
+        reasonCode=REASON_CODE, configuration=CONFIGURATION, spec=reference("WorkerSpec"),
+        masterSpecSameAsWorker=YES_NO, masterSpec=reference("MasterSpec"),
         copiedFrom=UUID | {"description": "The workload it was made from by Copy & edit."},
     ),
 )  # fmt: skip
@@ -125,8 +130,9 @@ _LISTED = {
     "projectName": TEXT, "departmentId": TEXT, "departmentName": TEXT, "namespace": TEXT,
     "createdAt": TIME, "updatedAt": TIME, "deletedAt": MAYBE_TIME, "startedAt": MAYBE_TIME,
     "completedAt": MAYBE_TIME, "desiredPhase": DESIRED, "phase": PHASE, "status": STATUS,
-    "phaseMessage": TEXT, "nextStep": TEXT, "phaseUpdatedAt": TIME, "contactLostAt": MAYBE_TIME,
-    "k8sPhase": TEXT, "k8sPhaseUpdatedAt": TIME, "conditions": {"type": "array", "items": ANY},
+    "phaseMessage": TEXT, "reasonCode": REASON_CODE, "nextStep": TEXT, "phaseUpdatedAt": TIME,
+    "contactLostAt": MAYBE_TIME, "k8sPhase": TEXT, "k8sPhaseUpdatedAt": TIME,
+    "conditions": {"type": "array", "items": ANY},
     "runningPods": WHOLE, "requestedPods": _object(number=WHOLE),
     "workloadRequestedResources": _object(gpu=_REQUEST),
     "allocatedResources": _object(gpu={"type": "number"}),

@@ -4,27 +4,32 @@ The ids are frozen when it begins. Each result is stored in the transaction of i
 whatever is interrupted goes on where it was, and nothing is done twice.
 """
 
+import logging
 import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from uuid import UUID
 
-from django.db import connection, transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.models import QuerySet
 
 from gangline.access.actor import Actor
 from gangline.access.refusals import NotAllowed, NotVisible
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
+from gangline.lib.fail_points import fail_point
 from gangline.spec.problems import InvalidSpec
 from workloads import work_bell
 from workloads.models import BulkAction, BulkItem, ItemState, Workload
 from workloads.services import lifecycle
 
+log = logging.getLogger(__name__)
+
 MOST = 10_000
 ROWS_A_TURN = 50
 SECONDS_A_TURN = 1.0
 KEEP = timedelta(days=14)
+BROKEN = "An error of Gangline's own. Its log has the details."
 
 VERBS: Mapping[str, Callable[..., Workload]] = {
     "stop": lifecycle.stop,
@@ -107,8 +112,18 @@ def _take(actor: Actor, action: str, pk: int) -> None:
         item = locked(BulkItem.objects.filter(pk=pk, state=ItemState.WAITING)).first()
         if item is None:
             return
-        item.state, item.problem = _act(actor, action, item.workload_id)
+        try:
+            with transaction.atomic():
+                item.state, item.problem = _act(actor, action, item.workload_id)
+        except DatabaseError:
+            raise
+        except Exception:
+            # Else this row would be the first of every turn, for ever.
+            log.exception("%s of workload %s broke", action, item.workload_id)
+            item.state, item.problem = ItemState.REFUSED, BROKEN
         item.save(update_fields=["state", "problem"])
+        fail_point("bulk.before_commit")
+    fail_point("bulk.after_commit")
 
 
 def _act(actor: Actor, action: str, workload_id: UUID) -> tuple[ItemState, str]:

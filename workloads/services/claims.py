@@ -139,6 +139,7 @@ def after_step_back(*, now: datetime) -> int:
     until = now + timedelta(seconds=LEASE_SECONDS)
     Workload.objects.filter(lease_until__gt=until).update(lease_until=until)
     was_ahead = Q(observed_at__gt=now) | Q(phase_since__gt=now) | Q(rung_until__gt=until)
+    was_ahead |= Q(auto_delete_seconds__isnull=False)  # perhaps held back: `leases.see_clock`
     rows = Workload.objects.filter(was_ahead, due_at__isnull=False)
     Attempt.objects.filter(workload__in=rows, next_try_at__gt=now).update(next_try_at=now)
     return update_in_order(rows, due_at=now, rung_until=None)

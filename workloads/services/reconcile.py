@@ -16,6 +16,7 @@ from django.db import transaction
 
 from gangline.clusters import contact
 from gangline.clusters.connections import acts_here, driver_for
+from gangline.db import leases
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
 from gangline.drivers.base import (
@@ -125,6 +126,8 @@ class _Work:
     def run(self) -> _After:
         now = db_now()
         if self._wants_to_go(now):
+            if (until := leases.ages_held_until()) is not None:
+                return _After(until)
             lifecycle.delete(actor=None, workload_id=self.workload.pk, cause="auto")
             return _After(now)
         if timing.is_at_rest(self.workload, self.attempt, now):

@@ -20,7 +20,7 @@ from gangline.clusters import contact
 from gangline.clusters.connections import acts_here
 from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
-from gangline.db.leases import TICKER, LeaseHolder
+from gangline.db.leases import TICKER, LeaseHolder, see_clock
 from gangline.db.locks import update_in_order
 from gangline.db.models import Lease
 from workloads import work_bell
@@ -39,6 +39,7 @@ MOST_RINGS = 500
 REST_SECONDS = 1.0
 """A workload whose pass broke, not just failed, is left alone for so long by this process."""
 SHORTEST_NAP = 0.01
+CLOCK_SEEN_EVERY = timedelta(minutes=1)
 STEP = timedelta(seconds=1)
 """A clock that falls back by more than this was put back."""
 
@@ -62,6 +63,7 @@ class Ticker:
         self._publisher = None if is_embedded else _celery_publisher()
         self._tick: float = settings.GANGLINE.tick_seconds
         self._walked: dict[UUID, tuple[float, int]] = {}
+        self._clock_seen: datetime | None = None
         self._ahead: timedelta | None = None
         """By how much the clock was ahead of the monotonic one in the last round."""
 
@@ -102,8 +104,14 @@ class Ticker:
         return SHORTEST_NAP if bulk.is_due() else self._nap()
 
     def _mind_the_clock(self) -> None:
-        """At the first round and after each step back: free what waits for a time long gone."""
+        """At the first round and after each step back: free what waits for a time long gone.
+
+        What it does when the clock goes ahead: `see_clock`.
+        """
         now, last = db_now(), self._ahead
+        if self._clock_seen is None or abs(now - self._clock_seen) > CLOCK_SEEN_EVERY:
+            see_clock()
+            self._clock_seen = now
         self._ahead = now - datetime.fromtimestamp(time.monotonic(), UTC)
         if last is None or self._ahead < last - STEP:
             freed = claims.after_step_back(now=now)

@@ -64,6 +64,12 @@ class CustomRole(Versioned):
     def __str__(self) -> str:
         return self.name
 
+    def full_clean(self, *args: Any, **kwargs: Any) -> None:
+        if self._state.adding:
+            # The default is from before the transaction: another role may have the number by now.
+            self.id = next_role_id()
+        super().full_clean(*args, **kwargs)
+
 
 class Group(Versioned):
     """People who get roles together."""

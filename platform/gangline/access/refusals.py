@@ -37,6 +37,14 @@ class NotAllowed(Exception):
         return f"You may not {self.permission.action} in {place}.{ask}"
 
 
+class HoldsLess(NotAllowed):
+    """It takes every right of a role or a person, and one of them is missing."""
+
+    @property
+    def sentence(self) -> str:
+        return f"You need every right that is given or taken here. {super().sentence}"
+
+
 def _listed(names: Sequence[str]) -> str:
     shown = list(names[:3])
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"

@@ -19,7 +19,7 @@ from .actor import Actor
 from .grants import held_permissions, roles_by_key, rules_of
 from .models import AccessRule, CustomRole, Group, GroupMember
 from .permissions import Permission
-from .refusals import NotAllowed
+from .refusals import HoldsLess, NotAllowed
 from .roles import SYSTEM_ADMINISTRATOR
 
 
@@ -73,7 +73,7 @@ def need_to_change_role(actor: Actor | None, role: CustomRole, after: Iterable[s
 
 
 def need_to_act_for(actor: Actor | None, user: User) -> None:
-    """A link, password, token or secret for somebody needs everything that they hold."""
+    """What opens or closes somebody's account needs everything that they hold."""
     if actor is None or actor.user.pk == user.pk:
         return
     rules = list(rules_of(user).select_related("scope"))
@@ -118,4 +118,4 @@ def administrators() -> QuerySet[User]:
 
 def _need_all(held: frozenset[Permission], wanted: frozenset[Permission], scope: Scope) -> None:
     if lacking := sorted(wanted - held):
-        raise NotAllowed(lacking[0], scope)
+        raise HoldsLess(lacking[0], scope)

@@ -188,12 +188,18 @@ class NodePoolSerializer(ResourceSerializer):
     created_by = serializers.SerializerMethodField(method_name="get_created_by")
     updated_by = serializers.SerializerMethodField(method_name="get_updated_by")
     phase = serializers.SerializerMethodField()
+    over_provisioning_ratio = serializers.ChoiceField([1], required=False, write_only=True)
+    gpu_network_acceleration_detection = serializers.ChoiceField(
+        ["Auto"], required=False, write_only=True
+    )
+    """Clients of Run:ai send these two with every pool; no other value has an effect here."""
 
     class Meta:
         model = NodePool
         fields = (
             "id", "tenant_id", "name", "description", "label_key", "label_value", "cluster_id",
-            "cluster_name", "is_default", "phase", "created_at", "created_by", "updated_at",
+            "cluster_name", "is_default", "phase", "over_provisioning_ratio",
+            "gpu_network_acceleration_detection", "created_at", "created_by", "updated_at",
             "updated_by",
         )  # fmt: skip
         read_only_fields = ("is_default",)
@@ -207,6 +213,11 @@ class NodePoolSerializer(ResourceSerializer):
 
     def get_updated_by(self, obj: NodePool) -> str:
         return str(obj.updated_by or "")
+
+    def parts(self, data: Any) -> Mapping[str, Any]:
+        for name in ("over_provisioning_ratio", "gpu_network_acceleration_detection"):
+            data.pop(name, None)
+        return {}
 
     def get_phase(self, obj: NodePool) -> str:
         return "Ready" if getattr(obj, "node_count", 0) else "Empty"

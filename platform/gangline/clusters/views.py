@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
@@ -50,11 +50,11 @@ class CredentialView(ClusterView):
     """Another credential; the old one holds until the new one passed the whole check."""
 
     def get(self, request: HttpRequest, pk: UUID) -> HttpResponse:
-        cluster = self.editable(pk)
+        cluster = self.replaceable(pk)
         return self.page(cluster, CredentialForm(kind=cluster.engine))
 
     def post(self, request: HttpRequest, pk: UUID) -> HttpResponse:
-        cluster = self.editable(pk)
+        cluster = self.replaceable(pk)
         form = CredentialForm(request.POST, request.FILES, kind=cluster.engine)
         if not form.is_valid():
             return self.page(cluster, form, status=422)
@@ -70,6 +70,12 @@ class CredentialView(ClusterView):
             return self.page(cluster, form, status=422)
         messages.info(request, "The new credential is being checked. It is stored if it works.")
         return redirect(checks_url(cluster))
+
+    def replaceable(self, pk: UUID) -> Cluster:
+        cluster = self.editable(pk)
+        if cluster.engine.credential is None:
+            raise Http404
+        return cluster
 
     def page(self, cluster: Cluster, form: CredentialForm, *, status: int = 200) -> HttpResponse:
         context = self.context(

@@ -20,6 +20,9 @@ TICKER = "ticker"
 PRUNER = "pruner"
 WORKERS_SEEN = "workers-seen"
 PAUSED_AFTER = 30.0
+CLOCK, AGES_HELD = "clock", "ages-held"
+LEAP = timedelta(days=1)
+HOLD_SECONDS = 3600.0
 
 
 class LeaseLost(Exception):
@@ -112,6 +115,37 @@ def mark(name: str, *, owner: str, seconds: float) -> None:
 def last_mark(name: str) -> datetime | None:
     """Until when a role or a mark holds; None: it never was there."""
     return Lease.objects.filter(name=name).values_list("until", flat=True).first()
+
+
+def see_clock() -> None:
+    """Note the time. When more than a day passed at once, hold back what is deleted by age.
+
+    Either nothing ran for so long, or the clock is wrong: there is an hour to set it right.
+    """
+    now, seen, held = db_now(), last_mark(CLOCK), last_mark(AGES_HELD)
+    if seen is not None and now - seen > LEAP:
+        mark(AGES_HELD, owner="", seconds=HOLD_SECONDS)
+        notice(
+            CLOCK,
+            "More than a day passed at once: Gangline was off, or the clock was changed."
+            " Nothing is deleted by age for an hour.",
+        )
+    elif held is not None and not now < held <= now + timedelta(seconds=HOLD_SECONDS):
+        # It is over, or the clock was put back.
+        Lease.objects.filter(name=AGES_HELD).delete()
+        clear_notice(CLOCK)
+    mark(CLOCK, owner="", seconds=0)
+
+
+def ages_held_until() -> datetime | None:
+    """Until when nothing may be deleted for its age alone; None: it may be."""
+    now = db_now()
+    marks = Lease.objects.filter(name__in=(CLOCK, AGES_HELD)).values_list("name", "until")
+    until = dict(marks)
+    if CLOCK in until and now - until[CLOCK] > LEAP:
+        return now + timedelta(seconds=HOLD_SECONDS)  # `see_clock` has yet to notice
+    held = until.get(AGES_HELD)
+    return held if held is not None and held > now else None
 
 
 def notice(name: str, message: str) -> None:

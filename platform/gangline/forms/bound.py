@@ -46,6 +46,16 @@ def field_view(bound: BoundField) -> FieldView:
     )
 
 
+def in_words(bound: BoundField) -> str:
+    """The value as a person reads it: the words of what is chosen, or the text."""
+    view = field_view(bound)
+    if view.control == "check":
+        return "yes" if view.checked else "no"
+    if view.control in ("select", "checks", "radios"):
+        return ", ".join(one.word for one in view.options if one.selected)
+    return view.text
+
+
 def summary(form: forms.BaseForm) -> list[dict[str, str]]:
     """The errors of a form as `problem_summary` lists them: text, and the id of the field."""
     found = [{"text": str(text), "target": ""} for text in form.non_field_errors()]

@@ -9,6 +9,8 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from gangline.access.grants import holds, holds_below
+from gangline.access.permissions import Permission
 from gangline.api.schema import errors
 from gangline.clusters.connections import namespaces_of
 from gangline.lib.problems import Problem, Refused
@@ -21,6 +23,7 @@ from .serializers import WIRE, ResourcesField
 
 _LIST = {"type": "array", "items": {"type": "object", "additionalProperties": True}}
 _OWN_PATHS = {
+    "cluster": "clusterId",
     "department": "parentId",
     "department_id": "parentId",
     "default_pools": "defaultNodePools",
@@ -29,6 +32,7 @@ _OWN_PATHS = {
 _QUOTA_PATHS = {
     **{one: f"{WIRE[one]}.deserved" for one in RESOURCES},
     **{f"{one}_limit": f"{WIRE[one]}.limit" for one in RESOURCES},
+    "node_pool": "nodePool",
     "weight": "gpu.overQuotaWeight",
     "rank": "priority",
 }
@@ -126,8 +130,10 @@ class ProjectViewSet(UnitViewSet):
         return values, parts
 
     def _department(self, pk: int | None, cluster_id: Any) -> Department:
-        """The one that is named, or the first of the cluster."""
-        rows = Department.objects.select_related("scope", "cluster").order_by("pk")
+        """The one that is named, or the first of the cluster, of those that the caller knows."""
+        known = holds_below(self.user, Permission.PROJECT_VIEW)
+        known |= holds(self.user, Permission.PROJECT_CREATE)
+        rows = Department.objects.filter(known).select_related("scope", "cluster").order_by("pk")
         if pk is None and cluster_id is None:
             raise Refused([Problem("required", "clusterId", {"raw": "Give a cluster."})])
         if pk is None:

@@ -88,8 +88,14 @@ def save(node: Node, rows: Sequence[Mapping[str, Any]], *, actor: Actor | None) 
     known = {one.node_pool_id: one for one in quotas_of(node)}
     problems: list[Problem] = []
     claims: dict[tuple[int, str], tuple[int, Any]] = {}
+    named: set[int] = set()
     for number, row in enumerate(rows):
         quota = known[row["node_pool"].pk]
+        if quota.node_pool_id in named:
+            raw = f"Node pool {quota.node_pool.name} stands in the list twice."
+            problems.append(Problem("twice", f"quotas.{number}.node_pool", {"raw": raw}))
+            continue
+        named.add(quota.node_pool_id)
         before = {name: getattr(quota, name) for name in Quota.VALUES}
         for name in set(Quota.VALUES) & row.keys():
             setattr(quota, name, row[name])

@@ -69,7 +69,7 @@ def _read(at: str, data: Mapping[str, Any]) -> dict[str, Any]:
         if data.get(wire) is not None:
             found |= _read_amounts(resource, data[wire], f"{at}.{wire}")
     if (rank := data.get("priority")) is not None:
-        if rank not in RANKS:
+        if not isinstance(rank, str) or rank not in RANKS:
             _refuse(f"{at}.priority", f"must be one of {', '.join(RANKS)}", "choice", rank)
         found["rank"] = RANKS[rank]
     return found
@@ -80,10 +80,10 @@ def _read_amounts(resource: str, given: Any, at: str) -> dict[str, Any]:
     given = _object(given, at, (*_NUMBERS, "units") if is_size else _NUMBERS)
     factor = 1 / _SCALE[resource]
     if is_size:
-        if given.get("units") not in UNITS:
-            words = f"must be one of {', '.join(UNITS)}"
-            _refuse(f"{at}.units", words, "choice", given.get("units"))
-        factor = Decimal(UNITS[given["units"]])
+        units = given.get("units")
+        if not isinstance(units, str) or units not in UNITS:
+            _refuse(f"{at}.units", f"must be one of {', '.join(UNITS)}", "choice", units)
+        factor = Decimal(UNITS[units])
     for name in _NUMBERS:
         value = given.get(name)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)

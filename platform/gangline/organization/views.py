@@ -6,6 +6,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from gangline.access.actor import actor_of
+from gangline.lib.texts import whole
 from gangline.resources.registry import get
 
 
@@ -18,7 +19,7 @@ def quota_sums(request: HttpRequest) -> HttpResponse:
     pk = request.GET.get("project", "")
     instance = None
     if pk:
-        instance = resource.rows(actor.user).filter(pk=pk if pk.isdigit() else 0).first()
+        instance = resource.rows(actor.user).filter(pk=whole(pk) or 0).first()
         if instance is None:
             raise Http404
     form = resource.form_class(request.GET, resource=resource, actor=actor, instance=instance)

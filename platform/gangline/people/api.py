@@ -216,6 +216,8 @@ class AccessRuleViewSet(ResourceViewSet):
             problems.append(
                 ("scopeId", given["scope_id"], f"there is no such {given['scope_type']}.")
             )
+        elif given.get("cluster_id") not in (None, wire_ids([scope])[scope.pk][1]):
+            problems.append(("clusterId", given["cluster_id"], "is not the cluster of the scope."))
         if problems or role is None:
             raise Refused(
                 [

@@ -106,7 +106,10 @@ class UserForm(ResourceForm):
 
 class GroupForm(ResourceForm):
     members = forms.ModelMultipleChoiceField(
-        User.objects.none(), required=False, widget=forms.CheckboxSelectMultiple
+        User.objects.none(),
+        to_field_name="uid",
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
     )
 
     class Meta:
@@ -118,7 +121,7 @@ class GroupForm(ResourceForm):
         people = Q(is_active=True, kind=User.Kind.PERSON)
         if self.is_edit:
             people |= Q(memberships__group=self.instance)
-            self.initial["members"] = list(self.instance.memberships.values_list("user", flat=True))
+            self.initial["members"] = list(self.instance.members.values_list("uid", flat=True))
         users = User.objects.filter(people).distinct().order_by("username")
         field.queryset = users  # type: ignore[attr-defined]
         if self.instance.source != Group.Source.LOCAL:

@@ -18,6 +18,7 @@ from gangline.access.permissions import Permission
 from gangline.access.roles import ROLES
 from gangline.access.services import (
     an_administrator_stays,
+    need_to_act_for,
     need_to_change_role,
     need_to_give,
     subjects,
@@ -153,6 +154,9 @@ class Users(TenantWide[User]):
         yield "Last sign-in", components.time_ago(obj.last_login) if obj.last_login else "never"
 
     def check(self, obj: User, *, actor: Actor | None, before: User | None) -> None:
+        if before is not None:
+            # Another name or address keeps somebody out as well.
+            need_to_act_for(actor, obj)
         mail = User.objects.exclude(pk=obj.pk).filter(email__iexact=obj.email)
         if obj.email and mail.exists():
             raise ValidationError({"email": ValidationError("Another user has it.", "unique")})
@@ -173,6 +177,7 @@ class Users(TenantWide[User]):
             give(actor=actor, user=obj, **parts["rule"])
 
     def delete(self, obj: User, *, actor: Actor | None) -> None:
+        need_to_act_for(actor, obj)
         with an_administrator_stays():
             deactivate(obj)
 

@@ -18,7 +18,7 @@ from django.db.models.functions import Coalesce
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from gangline.access.models import AccessRule, CustomRole
+from gangline.access.models import AccessRule, CustomRole, Group
 from gangline.access.roles import ROLES
 from gangline.accounts.models import User
 from gangline.resources.registry import get
@@ -149,13 +149,7 @@ GROUPS = table(
     "groups",
     name_column("group", "Group"),
     column("members", "Members", "member_count", sort="member_count", right=True),
-    column(
-        "source",
-        "From",
-        "get_source_display",
-        cell=lambda row: row.get_source_display(),
-        text=lambda row: row.get_source_display(),
-    ),
+    Column("source", "From", Group.get_source_display, text=Group.get_source_display),
     time_column("created", "Created", "created_at", sort="created_at"),
     noun=("group", "groups"),
     search=("name", "description"),
@@ -189,7 +183,6 @@ ACCESS_RULES = table(
         lambda row: place_words(row.scope),
         sort="scope_name",
         text=lambda row: place_words(row.scope),
-        is_named=True,
     ),
     time_column("created", "Given", "created_at", sort="created_at"),
     column("by", "By", "created_by", is_default=False),

@@ -7,6 +7,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
@@ -239,6 +240,13 @@ class AccountForm(forms.ModelForm):  # type: ignore[type-arg]
     class Meta:
         model = User
         fields = ("full_name", "email")
+
+    def _post_clean(self) -> None:
+        super()._post_clean()  # type: ignore[misc]
+        try:
+            get("user").check(self.instance, actor=None, before=None)
+        except ValidationError as error:
+            self.add_error(None, error)
 
 
 @login_required

@@ -143,6 +143,7 @@ class ServiceAccounts(ClientSecrets[ServiceAccount]):
             obj.user.refresh_from_db()
 
     def delete(self, obj: ServiceAccount, *, actor: Actor | None) -> None:
+        need_to_act_for(actor, obj.user)
         super().delete(obj, actor=actor)
         obj.user.access_rules.all().delete()
         deactivate(obj.user)

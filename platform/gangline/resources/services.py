@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
+from unicodedata import normalize
 
 from django.core.exceptions import ObjectDoesNotExist, ValidationError
 from django.db import IntegrityError, transaction
@@ -195,7 +196,8 @@ def _problem(path: str, error: ValidationError) -> Problem:
     known = {k: params[k] for k in ("value", "limit_value", "accepted", "field") if k in params}
     where = path or str(known.pop("field", ""))
     plain: dict[str, Any] = {
-        k: v if isinstance(v, str | int | float) else str(v) for k, v in known.items()
+        k: v if isinstance(v, str | float) or (type(v) is int and abs(v) < 1 << 63) else str(v)
+        for k, v in known.items()
     }
     return Problem(error.code or "invalid", where, {**plain, "raw": error.messages[0]})
 
@@ -205,8 +207,11 @@ def _above(resource: Resource[Any], obj: Model) -> Scope | None:
     if isinstance(obj, TreeNode):
         if not obj.parent_field:
             return tenant_scope()
-        parent = getattr(obj, f"{obj.parent_field}_id", None) and getattr(obj, obj.parent_field)
-        return parent.scope if parent else None
+        path = obj.parent_field
+        try:
+            return getattr(obj, path).scope if getattr(obj, f"{path}_id", None) else None
+        except ObjectDoesNotExist:
+            return None
     try:
         return resource.scope_of(obj)
     except (AttributeError, ObjectDoesNotExist):
@@ -225,11 +230,23 @@ def _judge(resource: Resource[M], obj: M, *, actor: Actor | None, before: M | No
     # What we fill in ourselves is not there yet.
     filled = ("created_at", "created_by", "updated_at", "updated_by")
     exclude = [*own, *(filled if isinstance(obj, Versioned) else ())]
+    _normalize_name(resource, obj)
     try:
         obj.full_clean(exclude=exclude)
         resource.check(obj, actor=actor, before=before)
     except ValidationError as error:
         raise Refused([_at_name(resource, one) for one in problems_of(error)]) from None
+
+
+def _normalize_name(resource: Resource[M], obj: M) -> None:
+    """Two names that look the same are the same; nothing that cannot be seen stands in one."""
+    name = vars(obj).get(resource.name_field)
+    if not isinstance(name, str):
+        return
+    if not name.isprintable():
+        raw = "holds characters that cannot be seen."
+        raise Refused([Problem("characters", resource.name_field, {"raw": raw})])
+    setattr(obj, resource.name_field, normalize("NFC", name))
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from gangline.access.grants import visible_scopes, who_can
 from gangline.access.refusals import NotAllowed
 from gangline.audit.services import record_denied
 from gangline.db.versioned import Versioned
+from gangline.forms.bound import in_words
 from gangline.lib.problems import Refused
 from gangline.scopes.models import ScopeKind
 from gangline.scopes.selectors import tenant_scope
@@ -297,12 +298,13 @@ class EditView(FormView):
 
     def _conflict(self, form: ResourceForm, current: Any) -> HttpResponse:
         """The form as it was typed, beside what is stored now; saving again overwrites that."""
-        stored = model_to_dict(current)
+        stored = self.resource.form_class(
+            resource=self.resource, actor=self.actor, instance=current
+        )
         differences = [
-            (bound.label, stored.get(bound.name), bound.value())
-            for bound in form
-            if bound.name in stored
-            and str(stored.get(bound.name) or "") != str(bound.value() or "")
+            (form[name].label, in_words(stored[name]), in_words(form[name]))
+            for name in form.changed_data
+            if name in stored.fields and not form[name].is_hidden
         ]
         posted = self.request.POST.copy()
         posted["version"] = str(current.version) if isinstance(current, Versioned) else ""

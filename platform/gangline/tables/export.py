@@ -15,7 +15,7 @@ from gangline.tables.query import TableQuery
 from gangline.web.streaming import streamed
 
 ROWS = 1000
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 class _Echo:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic
-from urllib.parse import urlsplit
 
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils.safestring import SafeString
@@ -276,8 +275,8 @@ def with_address(
     """
     if request.headers.get("HX-Request") != "true":
         return response
-    before = QueryDict(urlsplit(request.headers.get("HX-Current-URL", "")).query, mutable=True)
-    after = QueryDict(urlsplit(page.url).query, mutable=True)
+    there = request.headers.get("HX-Current-URL", "").partition("#")[0]
+    before, after = (QueryDict(url.partition("?")[2], mutable=True) for url in (there, page.url))
     if before == after:
         response["HX-Push-Url"] = "false"
     elif before.pop("q", None) and after.pop("q", None) and before == after:

@@ -7,6 +7,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
@@ -83,8 +84,7 @@ def views_page(request: HttpRequest, table: str) -> HttpResponse:
     page, text = reverse(_pages[table]), _text(request.GET)
     view = SavedView(table=table, owner=user, query=text)
     form = SavedViewForm(user, request.POST or None, instance=view)
-    if request.method == "POST" and form.is_valid():
-        form.save()
+    if request.method == "POST" and form.is_valid() and _save(form):
         messages.success(request, f"View {view.name} is saved.")
         return redirect(address_of(view))
     context = {
@@ -94,6 +94,18 @@ def views_page(request: HttpRequest, table: str) -> HttpResponse:
         "user_id": user.pk,
     }
     return render(request, "tables/views.html", context, status=422 if form.errors else 200)
+
+
+def _save(form: SavedViewForm) -> bool:
+    """Whether it is stored; else the form says why."""
+    try:
+        with transaction.atomic():
+            form.save()
+    except IntegrityError:
+        taken = ValidationError("You have a view of this name already.", code="unique")
+        form.add_error("name", taken)
+        return False
+    return True
 
 
 @login_required

@@ -94,6 +94,8 @@ STORAGES = {
 MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
 REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "gangline.api.errors.exception_handler",
+    # No answer to OPTIONS: the description of the API is at /api/v1/openapi.yaml.
+    "DEFAULT_METADATA_CLASS": None,
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_RENDERER_CLASSES": ["gangline.api.rendering.JSONRenderer"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "gangline.api.rendering.AlwaysJSON",
