@@ -112,7 +112,7 @@ def _questions(product: Product, camera: Camera) -> None:
     page = product.window(user=ADMINISTRATOR)
     page.goto("/projects/new")
     page.get_by_label("Department").select_option(label="robotics on this-machine")
-    page.get_by_label("Name").fill("welding")
+    page.locator("#f-name").fill("welding")
     page.get_by_label("GPUs", exact=True).first.fill("2")
     sums = page.get_by_test_id("quota-sums")
     expect(sums).to_contain_text("robotics")
