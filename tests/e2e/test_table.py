@@ -121,6 +121,7 @@ def test_the_address_is_the_state(window: Windows, page: Page) -> None:
     assert "project=" in page.url
     in_force = page.get_by_role("link", name="Remove filter Project nlp")
     expect(in_force).to_be_visible()
+    page.wait_for_load_state()  # its scripts listen to the next step back
     page.go_back()
     expect(in_force).to_be_hidden()
     assert "project=" not in page.url
