@@ -160,7 +160,8 @@ def test_a_volume_is_described_kept_and_reviewed(open_page: Opener, width: int) 
     expect(once).not_to_be_checked()
     expect(many).to_be_checked()
     # What is wrong stands at the row, and its control is marked.
-    page.get_by_role("button", name="Continue to").click()
+    with page.expect_navigation():  # what is typed into the page that goes would go with it
+        page.get_by_role("button", name="Continue to").click()
     path = row.get_by_label("Container path, volume 1")
     expect(path).to_have_attribute("aria-invalid", "true")
     expect(size).not_to_have_attribute("aria-invalid", "true")
