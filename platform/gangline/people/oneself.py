@@ -26,6 +26,7 @@ from gangline.lib.problems import Problem, Refused
 from gangline.resources.api import MOST_ROWS
 from gangline.resources.services import problems_of
 
+from .tables import described
 from .wire import ACTIONS, RESOURCE_TYPES, wire_ids, wire_permissions, wire_rule
 
 
@@ -106,7 +107,7 @@ class OwnRulesCount(APIView):
 
 
 def _own_rules(request: Request, *, is_searched: bool = True) -> QuerySet[AccessRule]:
-    rows = rules_of(caller(request)).select_related("user", "group", "scope", "created_by")
+    rows = described(rules_of(caller(request))).select_related("user", "group", "scope", "created_by")
     search = request.query_params.get("search", "")[:100]
     return (
         rows.filter(scope__name__icontains=search) if search and is_searched else rows

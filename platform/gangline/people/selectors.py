@@ -7,6 +7,7 @@ from gangline.access.grants import custom_role
 from gangline.access.models import CustomRole
 from gangline.access.permissions import ENTITIES, VERBS, Permission
 from gangline.access.roles import ROLES, Role
+from gangline.db.once import once
 from gangline.scopes.models import Scope, ScopeKind
 
 KINDS = {
@@ -24,7 +25,7 @@ def all_roles() -> list[Role]:
 
 def role_labels() -> dict[str, str]:
     """Name of every role by its key."""
-    return {role.key: role.label for role in all_roles()}
+    return once("role labels", lambda: {role.key: role.label for role in all_roles()})
 
 
 def place_words(scope: Scope) -> str:

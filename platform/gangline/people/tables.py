@@ -54,7 +54,6 @@ def described(rules: QuerySet[AccessRule]) -> QuerySet[AccessRule]:
     """With the subject's kind and name and the role's id and name as columns."""
     custom = CustomRole.objects.filter(key=OuterRef("role"))
     return rules.annotate(
-        scope_name=F("scope__name"),
         subject_name=Coalesce(F("user__username"), F("group__name")),
         subject_kind=Case(
             When(group__isnull=False, then=Value("group")),
@@ -181,7 +180,7 @@ ACCESS_RULES = table(
         "scope",
         "Where",
         lambda row: place_words(row.scope),
-        sort="scope_name",
+        sort="scope__name",
         text=lambda row: place_words(row.scope),
     ),
     time_column("created", "Given", "created_at", sort="created_at"),
