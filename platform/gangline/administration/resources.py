@@ -22,7 +22,6 @@ from gangline.audit.models import AuditEntry
 from gangline.resources.registry import EVERY, register, register_panel, resources
 from gangline.resources.resource import Nav, Panel, Resource
 from gangline.resources.tables import column, table
-from gangline.scopes.models import ScopeKind
 from gangline.tables import filters
 from gangline.tables.columns import Column
 from gangline.web import components, formats
@@ -87,10 +86,7 @@ def _result_cell(entry: AuditEntry) -> SafeString:
 
 
 def _scope_text(entry: AuditEntry) -> str:
-    if entry.scope is None:
-        return ""
-    is_all = entry.scope.kind == ScopeKind.TENANT
-    return "Everywhere" if is_all else capfirst(entry.scope.label)
+    return entry.scope.title if entry.scope else ""
 
 
 def _at_or_below(values: Sequence[str], query: Any) -> Q:
@@ -165,7 +161,7 @@ class AuditLog(Resource[AuditEntry]):
         return {
             "action": [(name, _in_words(name)) for name in names],
             "type": [(kind, _in_words(kind)) for kind in kinds],
-            "scope": [(str(one.pk), capfirst(one.label)) for one in scopes[:MOST_SCOPES]],
+            "scope": [(str(one.pk), one.title) for one in scopes[:MOST_SCOPES]],
         }
 
     def name_of(self, obj: AuditEntry) -> str:
