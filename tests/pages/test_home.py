@@ -163,7 +163,7 @@ def test_what_an_administrator_sets_up_is_done_by_people_alone(world: World) -> 
     create(get("project"), actor=actor, values=values)
     assert steps(admin, "set-up")["Make a project"]
     assert admin.post("/users/new", {"username": "dana"}).status_code == 200
-    assert steps(admin, "set-up")["Invite people"]
+    assert steps(admin, "set-up")["Invite users"]
     save(actor=actor, scope=world.vision.scope, text="defaults: {}\n")
     found = steps(admin, "set-up")
     assert found == dict.fromkeys(found, True) | {"Connect a cluster": False}

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -55,13 +56,11 @@ def changes(entry: AuditEntry) -> Iterator[Change]:
 
 
 def verb_of(entry: AuditEntry) -> str:
-    if entry.action == actions.LINK_CREATE:
-        return "Create sign-in link"
-    return capfirst(entry.action.partition(".")[2].replace("_", " "))
+    return actions.in_words(entry.action)
 
 
 def kind_of(entry: AuditEntry) -> str:
-    return capfirst(entry.object_type.replace("_", " "))
+    return capfirst(actions.kind_in_words(entry.object_type))
 
 
 def _as_text(value: Any) -> str:
@@ -159,8 +158,8 @@ class AuditLog(Resource[AuditEntry]):
         kinds = sorted({name.partition(".")[0] for name in names})
         scopes = visible_scopes(user, Permission.AUDIT_VIEW).order_by("kind", "name")
         return {
-            "action": [(name, _in_words(name)) for name in names],
-            "type": [(kind, _in_words(kind)) for kind in kinds],
+            "action": sorted(((one, actions.in_words(one)) for one in names), key=itemgetter(1)),
+            "type": [(kind, capfirst(actions.kind_in_words(kind))) for kind in kinds],
             "scope": [(str(one.pk), one.title) for one in scopes[:MOST_SCOPES]],
         }
 

@@ -122,7 +122,9 @@ class OwnPassword(APIView):
     """Another password for oneself; it takes the one of now."""
 
     @extend_schema(
-        operation_id="changeOwnPassword", request=_Passwords, responses={200: None, **errors(400)}
+        operation_id="changeOwnPassword",
+        request=_Passwords,
+        responses={200: None, **errors(400, 429)},
     )
     def post(self, request: Request) -> Response:
         given = _Passwords(data=request.data)
@@ -134,7 +136,7 @@ class OwnPassword(APIView):
                 ]
             )
         user, data = caller(request), given.validated_data
-        if not user.check_password(data["currentPassword"]):
+        if not accounts.is_password(request._request, user, data["currentPassword"]):
             raise Refused([Problem("wrong", "currentPassword", {"raw": "is not your password."})])
         try:
             accounts.check_password(data["newPassword"], user)

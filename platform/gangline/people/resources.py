@@ -82,8 +82,9 @@ class Users(TenantWide[User]):
     lookup = "uid"
     name_field = "username"
     icon = "users"
-    lede = "Everyone who can sign in. What they may do comes from access rules."
-    empty_text = "Invite people by a link with which they choose a password."
+    create_label = submit_label = "Invite user"
+    lede = "Everyone who can sign in. Access rules decide what they may do."
+    empty_text = "Invite users with a link. They choose their own password."
     delete_word = "Deactivate"
     deleted_word = "was deactivated"
     delete_text = (

@@ -285,7 +285,7 @@ def account(request: HttpRequest) -> HttpResponse:
 def own_password(request: HttpRequest) -> HttpResponse:
     """Another password; every other session of the person ends with it."""
     user = actor_user(request)
-    form = OwnPasswordForm(user, request.POST if request.method == "POST" else None)
+    form = OwnPasswordForm(request, user, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         with transaction.atomic():
             accounts.set_password(user, form.cleaned_data["new_password1"])

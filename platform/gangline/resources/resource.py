@@ -181,6 +181,10 @@ class Resource(Generic[M]):
         return f"New {self.label.lower()}"
 
     @property
+    def submit_label(self) -> str:
+        return f"Create {self.label.lower()}"
+
+    @property
     def empty_title(self) -> str:
         return f"No {self.labels.lower()} yet"
 
