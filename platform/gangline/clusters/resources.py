@@ -132,10 +132,7 @@ class Clusters(Resource[Cluster]):
         ),
     )
     panels = panels.PANELS
-
-    @property
-    def create_label(self) -> str:
-        return "Connect a cluster"
+    create_label, submit_label = "Connect a cluster", "Connect"
 
     def visible(self, user: User) -> QuerySet[Cluster]:
         return visible_clusters(user)

@@ -16,7 +16,6 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.module_loading import import_string
 from django.utils.text import capfirst
-
 from rest_framework.serializers import ManyRelatedField
 
 from gangline.access.actor import Actor
@@ -181,6 +180,10 @@ class Resource(Generic[M]):
     @property
     def create_label(self) -> str:
         return f"New {self.label.lower()}"
+
+    @property
+    def submit_label(self) -> str:
+        return f"Create {self.label.lower()}"
 
     @property
     def empty_title(self) -> str:
