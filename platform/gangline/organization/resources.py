@@ -9,7 +9,6 @@ from django.db.models import Count, F, Manager, OuterRef, QuerySet, Subquery, Su
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.html import format_html
 
 from gangline.access.actor import Actor
 from gangline.access.grants import can
@@ -113,6 +112,15 @@ class Departments(Units[Department]):
     nav = Nav(group="Organisation", icon="sitemap", order=20)
     related = ("scope__parent__parent", "cluster", "created_by", "updated_by")
     facts = ("cluster",)
+    names_users = False
+    panels = (
+        *Units.panels,
+        Panel(
+            title="Projects",
+            template="organization/projects.html",
+            context=panels.projects_panel,
+        ),
+    )
     can_copy = True
     actions = (_new_project("department"),)
     table = table(
@@ -207,10 +215,8 @@ class Projects(Units[Project]):
             raise ValidationError({"default_pools": ValidationError(words, "pool")})
 
     def facts_of(self, request: HttpRequest, obj: Project) -> Any:
-        department = obj.department
-        link = format_html('<a href="{}">{}</a>', get("department").url(department), department)
-        yield "Department", link
-        yield "Cluster", obj.cluster.name
+        yield "Department", obj.department
+        yield "Cluster", obj.cluster
         if obj.namespace:
             yield "Namespace", obj.namespace
         if state := queues.state_of(obj):
