@@ -132,7 +132,7 @@ class AuditLog(Resource[AuditEntry]):
                is_default=False),
         Column("scope", "Scope", lambda e: _scope_text(e) or NONE, text=_scope_text,
                drops=2, is_named=True),
-        column("result", "Result", "result", cell=_result_cell, width="m"),
+        column("result", "Result", "result", cell=_result_cell, width="m", drops=1),
         column("from", "From", "channel", cell=lambda e: CHANNELS.get(e.channel, e.channel),
                width="m", drops=3),
         column("reason", "Reason", "reason", is_default=False),

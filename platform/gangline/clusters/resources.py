@@ -31,6 +31,7 @@ from gangline.resources.services import create, delete
 from gangline.resources.tables import column, name_column, table, time_column
 from gangline.tables import filters
 from gangline.tables.cells import NONE
+from gangline.tables.columns import two_lines
 from gangline.web import components, formats
 
 from . import checks, connections, credentials, nodes, panels, services, twins
@@ -67,6 +68,12 @@ def _health(row: Cluster) -> SafeString:
     return drawn
 
 
+def _kind(row: Cluster) -> SafeString | str:
+    """The engine, its version below."""
+    version = row.facts.get("version")
+    return two_lines(row.engine.label, version) if version else row.engine.label
+
+
 _CLUSTER = filters.choice("cluster", "Cluster", "cluster_id")
 _CLIENTS = (
     filters.for_clients("name", "name"),
@@ -77,13 +84,13 @@ CLUSTERS_TABLE = table(
     "clusters",
     name_column("cluster", "Cluster"),
     column("health", "Connection", "health", cell=_health, sort="health", width="l"),
-    column("kind", "Kind", "engine.label", sort="kind", width="m"),
+    column("kind", "Kind", "engine.label", sort="kind", cell=_kind, width="l", drops=3),
     column("version", "Version", "facts", text=lambda row: row.facts.get("version", ""),
-           cell=lambda row: row.facts.get("version", "") or NONE, width="m"),
+           cell=lambda row: row.facts.get("version", "") or NONE, is_default=False),
     column("cpus", "CPU", "pk", cell=lambda row: panels.meter(row, "cpus"),
            text=lambda row: row.capacity.get("cpus", ""), width="m"),
     column("memory", "Memory", "pk", cell=lambda row: panels.meter(row, "memory"),
-           text=lambda row: row.capacity.get("memory", ""), width="l"),
+           text=lambda row: row.capacity.get("memory", ""), width="l", drops=1),
     column("gpus", "GPU", "gpu_count", cell=lambda row: panels.meter(row, "gpus"), width="s"),
     column("id", "ID", "pk", is_default=False),
     time_column("checked", "Last answer", "last_ok_at", is_default=False),
@@ -342,11 +349,11 @@ class Nodes(Resource[Node]):
     table = table(
         "nodes",
         name_column("node", "Node"),
-        column("cluster", "Cluster", "cluster_name", sort="cluster_name", width="m"),
-        column("pool", "Node pool", "pool_name", sort="pool_name", width="m"),
+        column("cluster", "Cluster", "cluster_name", sort="cluster_name", width="m", drops=2),
+        column("pool", "Node pool", "pool_name", sort="pool_name", width="m", drops=1),
         column("status", "Status", "status", cell=panels.node_status, sort="status", width="m"),
         column("gpus", "GPUs", "gpus", sort="gpus", right=True, width="s"),
-        column("gpu_type", "GPU type", "gpu_type", sort="gpu_type", width="m"),
+        column("gpu_type", "GPU type", "gpu_type", sort="gpu_type", width="m", drops=3),
         column("cpu", "CPU", "cpu", cell=lambda row: f"{row.cpu:g}", right=True,
                width="s"),
         column("memory", "Memory", "memory", cell=lambda row: formats.size(row.memory),

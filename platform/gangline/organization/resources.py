@@ -48,8 +48,8 @@ _SHARED_FILTERS = (
 )
 _TAIL = (
     column("quota", "GPU quota", "gpu_quota", cell=panels.gpu_cell, sort="quota_order", width="l"),
-    column("members", "Members", "members", sort="members", right=True, width="s"),
-    time_column("created", "Created", "created_at", sort="created_at"),
+    column("members", "Members", "members", sort="members", right=True, width="s", drops=2),
+    time_column("created", "Created", "created_at", sort="created_at", drops=3),
 )
 UNLIMITED = Decimal(10**9)
 """Where the order puts what has no quota."""
@@ -169,7 +169,7 @@ class Projects(Units[Project]):
         "projects",
         name_column("project", "Project"),
         column("department", "Department", "department_name", sort="department_name", width="m"),
-        column("cluster", "Cluster", "cluster_name", sort="cluster_name", width="m"),
+        column("cluster", "Cluster", "cluster_name", sort="cluster_name", width="m", drops=2),
         *_TAIL,
         noun=("project", "projects"),
         search=("name", "description"),
