@@ -48,7 +48,7 @@ def test_a_toleration_is_filled_in_and_sent(ready: Filler, everywhere: None) -> 
     ready.post("workers", {f"{LIST}~{row}.{name}": text for name, text in typed.items()})
     assert ready.get("workers").page.value(f"{LIST}~{row}.effect") == "Any"
     ready.post("review", go="create")
-    assert Workload.objects.get().said[LIST]["value"] == [typed]
+    assert Workload.objects.get().given[LIST]["value"] == [typed]
 
 
 def test_what_was_chosen_elsewhere_is_shown_with_the_reason_and_can_be_cleared(
