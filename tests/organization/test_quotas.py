@@ -149,3 +149,14 @@ def test_a_form_names_everything_that_is_wrong_at_once(world: World) -> None:
         "quotas.0.memory": ["unit"],
         "quotas.0.memory_limit": ["size"],
     }
+
+
+def test_the_page_of_a_department_links_what_the_person_may_see_of_it(world: World) -> None:
+    client = Client()
+    client.force_login(world.people["administrator"])
+    page = client.get(f"/departments/{world.department.pk}").content.decode()
+    for project in (world.nlp, world.vision):
+        assert page.count(f'href="/projects/{project.pk}"') == 1
+    assert f'<dd><a href="/clusters/{world.cluster.pk}"' in page
+    pool = f"/node-pools/{world.cluster.pools.get().pk}"
+    assert f'href="{pool}/delete"' not in client.get(pool).content.decode()

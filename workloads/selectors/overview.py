@@ -40,6 +40,7 @@ class Tile:
     value: str
     url: str
     tone: str = ""
+    bar: SafeString | str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +203,9 @@ def _listed(label: str, count: int, tone: str = "", **filters: Any) -> Tile:
 def _in_use(rows: list[Cluster], url: str) -> Tile:
     """GPUs where there are some, else CPU cores."""
     name = "gpus" if any(row.gpu_count for row in rows) else "cpus"
-    return Tile(f"{_WORDS[name]} in use", in_use(name, rows).words, url)
+    use, label = in_use(name, rows), f"{_WORDS[name]} in use"
+    drawn = components.progress(use.used, use.total, f"{label}: {use.words}") if use.total else ""
+    return Tile(label, use.words, url, bar=drawn)
 
 
 def _cluster_bars(row: Cluster) -> Iterable[Bar]:

@@ -24,6 +24,7 @@ from gangline.resources.registry import EVERY, register, register_panel, resourc
 from gangline.resources.resource import Nav, Panel, Resource
 from gangline.resources.tables import column, table
 from gangline.tables import filters
+from gangline.tables.cells import NONE
 from gangline.tables.columns import Column
 from gangline.web import components, formats
 
@@ -77,7 +78,7 @@ def _time_cell(entry: AuditEntry) -> SafeString:
 def _object_cell(entry: AuditEntry) -> SafeString:
     name = entry.object_name or entry.object_id
     below = format_html('<span class="sub">{}</span>', kind_of(entry))
-    return format_html("{}{}", name or formats.NOTHING, below)
+    return format_html("<span>{}</span>{}", name or formats.NOTHING, below)
 
 
 def _result_cell(entry: AuditEntry) -> SafeString:
@@ -117,16 +118,16 @@ class AuditLog(Resource[AuditEntry]):
     table = table(
         "audit",
         Column("time", "Time", _time_cell, sort="at", text=lambda entry: entry.at,
-               descends_first=True, is_fixed=True, width="l"),
+               descends_first=True, is_fixed=True, width="m"),
         column("person", "Person", "actor_name", sort="actor_name", width="l"),
-        column("action", "Action", "action", sort="action", cell=verb_of, width="m"),
+        column("action", "Action", "action", sort="action", cell=verb_of, width="l"),
         column("object", "Object", "object_name", cell=_object_cell),
         Column("type", "Type", kind_of, text=lambda entry: entry.object_type, is_default=False),
         Column("id", "Object ID", lambda e: e.object_id, text=lambda e: e.object_id,
                is_default=False),
-        Column("scope", "Scope", lambda e: _scope_text(e) or formats.NOTHING, text=_scope_text,
+        Column("scope", "Scope", lambda e: _scope_text(e) or NONE, text=_scope_text,
                drops=2, is_named=True),
-        column("result", "Result", "result", cell=_result_cell, width="m"),
+        column("result", "Result", "result", cell=_result_cell, width="m", drops=1),
         column("from", "From", "channel", cell=lambda e: CHANNELS.get(e.channel, e.channel),
                width="m", drops=3),
         column("reason", "Reason", "reason", is_default=False),

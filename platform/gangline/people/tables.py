@@ -116,7 +116,7 @@ USERS = table(
     ),
     Column("state", "State", user_state, text=state_word, width="s"),
     column("email", "Email", sort="email"),
-    column("groups", "Groups", "group_count", sort="group_count", right=True),
+    column("groups", "Groups", "group_count", sort="group_count", right=True, width="s"),
     Column(
         "seen",
         "Last sign-in",
@@ -125,8 +125,9 @@ USERS = table(
         text=lambda row: row.last_login,
         descends_first=True,
         width="m",
+        is_named=True,
     ),
-    time_column("created", "Created", "created_at", sort="created_at"),
+    time_column("created", "Created", "created_at", sort="created_at", drops=3),
     noun=("user", "users"),
     search=("username", "full_name", "email"),
     search_hint="Name or email",
@@ -148,8 +149,10 @@ USERS = table(
 GROUPS = table(
     "groups",
     name_column("group", "Group"),
-    column("members", "Members", "member_count", sort="member_count", right=True),
-    Column("source", "From", Group.get_source_display, text=Group.get_source_display),
+    column("members", "Members", "member_count", sort="member_count", right=True, width="s"),
+    Column(
+        "source", "From", Group.get_source_display, text=Group.get_source_display, is_named=True
+    ),
     time_column("created", "Created", "created_at", sort="created_at"),
     noun=("group", "groups"),
     search=("name", "description"),
@@ -184,7 +187,7 @@ ACCESS_RULES = table(
         sort="scope__name",
         text=lambda row: row.scope.title,
     ),
-    time_column("created", "Given", "created_at", sort="created_at"),
+    time_column("created", "Given", "created_at", sort="created_at", drops=1),
     column("by", "By", "created_by", is_default=False),
     Column("more", "Actions", _delete_link, hidden_label=True, is_fixed=True, width="s"),
     noun=("access rule", "access rules"),

@@ -22,6 +22,7 @@ from gangline.access.actor import Actor
 from gangline.access.grants import can, held_anywhere, held_everywhere, holds
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
+from gangline.lib.problems import Problem
 from gangline.scopes.models import Scope
 from gangline.scopes.selectors import tenant_scope
 from gangline.tables.columns import Column
@@ -143,6 +144,8 @@ class Resource(Generic[M]):
     """Foreign keys that rows are drawn with."""
     facts: tuple[str, ...] = ()
     """Fields that the detail page lists; empty: the columns of the table."""
+    names_users: bool = True
+    """The detail page lists what uses the object; False where a panel shows it."""
     confirm_by_name: bool = False
     """Deletion takes the name, typed."""
     can_copy: bool = False
@@ -295,6 +298,10 @@ class Resource(Generic[M]):
         if scope is not None:
             scope.delete()
 
+    def kept_because(self, obj: M) -> Problem | None:
+        """Why this one object cannot be deleted by anybody; None: it can."""
+        return None
+
     def notice(self, obj: M, *, actor: Actor | None) -> str:
         """A sentence about what a change brings with it, shown after saving; may be empty."""
         return ""
@@ -322,7 +329,7 @@ class Resource(Generic[M]):
         return {}
 
     def facts_of(self, request: HttpRequest, obj: M) -> Iterable[tuple[str, Any]]:
-        """Label and value of what the detail page lists."""
+        """Label and value of what the detail page lists; an object becomes a link."""
         for name in self.facts:
             yield capfirst(str(label_for_field(name, self.model))), getattr(obj, name)
 
