@@ -66,16 +66,20 @@ class Answer:
         return 200 <= self.status < 300
 
     @property
+    def json(self) -> Mapping[str, Any]:
+        """The body as an object; empty where the server sent something else."""
+        return self.body if isinstance(self.body, dict) else {}
+
+    @property
     def reason(self) -> str:
         """``AlreadyExists``, ``Forbidden``: the machine word of a ``Status``, or empty."""
-        return str(self.body.get("reason") or "") if isinstance(self.body, dict) else ""
+        return str(self.json.get("reason") or "")
 
     @property
     def message(self) -> str:
         """What the server says for people."""
-        if isinstance(self.body, dict):
-            return str(self.body.get("message") or "")
-        return str(self.body or "")
+        text = self.json.get("message") if isinstance(self.body, dict) else self.body
+        return str(text or "")
 
 
 class NotUnderstood(Unreachable):

@@ -85,7 +85,7 @@ class KubernetesDriver:
         self.client, self.options = client, options
         in_time = InTime(client)
         self.objects = Objects(in_time, options)
-        self._effects = Effects(in_time, self.objects, self._catch_up, self.render)
+        self._effects = Effects(in_time, self.objects, self._catch_up)
         self._pending = Pending(self.objects)
         self._owned_objects = Owned(in_time, self.objects)
         self._watched: Watch | None = None
@@ -130,7 +130,7 @@ class KubernetesDriver:
         _, namespace = self.objects.place(ref)
         here = replace(ref, namespace=namespace)
         try:
-            return Rehearsing(self.client, self.objects, here, self.render).result()
+            return Rehearsing(self.client, self.objects, here).result()
         except ODD as error:
             return Rehearsal(doubts=(_not_understood(error),))
 

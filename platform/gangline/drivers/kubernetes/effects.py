@@ -20,15 +20,14 @@ from gangline.drivers.base import (
     Unknown,
 )
 
-from . import errors, manifests
+from . import errors, manifests, refusals
 from .claims import Claims
 from .client import Answer, Unreachable
 from .deadlines import InTime, in_time
-from .field_problems import problems_of
 from .jobs import INTENT, RUN, STOP, Job
+from .mapping import Place
 from .namespaces import Namespaces
 from .objects import Doubt, Objects, is_attempt, is_workload
-from .places import Place, Places, Render
 from .pods import Pod
 from .resources import CLAIMS, Resource
 from .schedulers import ADAPTERS, Change
@@ -53,9 +52,8 @@ CatchUp = Callable[[list[Pod]], None]
 class Effects:
     """Raises Doubt, and Unreachable as the client does: the caller answers Unknown."""
 
-    def __init__(self, client: InTime, objects: Objects, catch_up: CatchUp, render: Render) -> None:
-        self.client, self.objects = client, objects
-        self.catch_up, self.render = catch_up, render
+    def __init__(self, client: InTime, objects: Objects, catch_up: CatchUp) -> None:
+        self.client, self.objects, self.catch_up = client, objects, catch_up
         self._namespaces = Namespaces(self.client)
         self._claims = Claims(self.client, self.objects, self._namespaces.refusal)
 
@@ -205,8 +203,7 @@ class Effects:
         told = self._namespaces.refusal(namespace, answer)
         if not isinstance(told, Refused) or ref.submission is None:
             return told
-        places = Places(ref.submission, self.render)
-        return replace(told, problems=problems_of(places, within, answer))
+        return replace(told, problems=refusals.problems(ref, within, answer))
 
     def _is_of(self, resource: Resource, job: Job, body: Mapping[str, Any]) -> bool:
         """Whether what bears the dependent's name was made for this very job."""

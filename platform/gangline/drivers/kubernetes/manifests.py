@@ -36,7 +36,6 @@ from .wishes import Wishes
 FORM = "gangline.dev/kubernetes/v1"
 SPEC_HASH = "gangline.dev/spec-hash"
 SSH_SERVER = "sshd"
-SHARED_MEMORY = "shared-memory"
 
 Object = dict[str, Any]
 
@@ -206,8 +205,8 @@ def _add_shared_memory(spec: Object, container: Object) -> None:
     """What is kept there counts as memory of the container, which ends at its limit."""
     limit = container.get("resources", {}).get("limits", {}).get("memory")
     room = {"medium": "Memory", **({"sizeLimit": limit} if limit else {})}
-    spec["volumes"] = [{"name": SHARED_MEMORY, "emptyDir": room}]
-    container["volumeMounts"] = [{"name": SHARED_MEMORY, "mountPath": "/dev/shm"}]  # noqa: S108
+    spec["volumes"] = [{"name": mapping.SHARED_MEMORY, "emptyDir": room}]
+    container["volumeMounts"] = [{"name": mapping.SHARED_MEMORY, "mountPath": "/dev/shm"}]  # noqa: S108
 
 
 def _without_command(values: Mapping[str, Any]) -> dict[str, Any]:
