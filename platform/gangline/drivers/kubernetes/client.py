@@ -5,18 +5,20 @@ Every request has a time-out, goes through no proxy of the environment, and foll
 """
 
 import json
+import logging
 import ssl
 import time
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 import urllib3
 
-from . import shapes, tls, wires
+from . import tls, wires
 from .access import Access
 from .addresses import AddressRefused, Reach, guard
 from .pacing import Allowance, Rest, asked_for
@@ -38,11 +40,13 @@ MANAGER = "gangline"
 MERGE = "application/merge-patch+json"
 APPLY = "application/apply-patch+yaml"
 
+UNREADABLE = "What the cluster told could not be understood."
+log = logging.getLogger(__name__)
+unreadable: Counter[str] = Counter()
+"""How often something could not be read, by what it was."""
+T = TypeVar("T")
+R = TypeVar("R")
 Query = Mapping[str, str | int | bool]
-
-
-class Unreachable(Exception):
-    """No answer came, in words for people; whether a write happened is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +86,58 @@ class Answer:
         return str(text or "")
 
 
+class Doubt(Exception):
+    """Nothing can be told of what was asked for, in words why; the answer, where there is one."""
+
+    is_cut_off = False
+    """It is so for everything on this cluster."""
+    retry_after: float | None = None
+
+    def __init__(self, reason: str, answer: Answer | None = None) -> None:
+        super().__init__(reason)
+        self.status = answer.status if answer is not None else 0
+        if answer is not None and answer.wants_rest:
+            self.retry_after = answer.retry_after or BRIEF_REST
+        elif answer is not None:
+            self.is_cut_off = answer.status == 401 or answer.status >= 500
+
+
+class Unreachable(Doubt):
+    """No answer came; whether a write happened is not known."""
+
+    is_cut_off = True
+
+
 class NotUnderstood(Unreachable):
-    """Something answered, and not as Kubernetes does: nothing can be told of what was asked."""
+    """Something answered, and not as Kubernetes does."""
 
     def __init__(self, answer: Answer) -> None:
-        super().__init__("What the cluster told could not be understood.")
+        super().__init__(UNREADABLE)
         self.answer = answer
+
+
+@contextmanager
+def understood(what: str) -> Iterator[None]:
+    """The guard of everything that is read of a cluster: what cannot be read becomes Doubt."""
+    try:
+        yield
+    except Doubt:
+        raise
+    except Exception as error:
+        unreadable[what] += 1
+        log.warning("%s cannot be read (%d so far)", what, unreadable[what], exc_info=True)
+        raise Doubt(f"{UNREADABLE[:-1]}: {error!r}."[:400]) from error
+
+
+def readable(read: Callable[[T], R], things: Iterable[T], what: str) -> Iterator[R]:
+    """What ``read`` makes of each; one that cannot be read is logged and left out."""
+    for thing in things:
+        try:
+            with understood(what):
+                made = read(thing)
+        except Doubt:
+            continue
+        yield made
 
 
 class Client:
@@ -202,7 +252,7 @@ class Client:
         answer = self._asked(
             method, path, query, body, content_type, read_seconds, most_bytes, wire
         )
-        if answer.ok and not shapes.is_answer(answer.body):
+        if answer.ok and not isinstance(answer.body, dict):
             raise NotUnderstood(answer)
         return answer
 

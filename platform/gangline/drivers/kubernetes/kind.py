@@ -109,8 +109,7 @@ class Kubernetes(ClusterKind):
             # The connection check, which follows, says what is wrong there.
             log.info("which cluster is at %s is not known", access.server)
             return ""
-        meta = answer.body.get("metadata") if answer.ok and isinstance(answer.body, dict) else None
-        return str(meta.get("uid") or "") if isinstance(meta, dict) else ""
+        return str(answer.body["metadata"].get("uid") or "") if answer.ok else ""
 
     def ways(self) -> Sequence[Way]:
         return intake.ways()

@@ -238,7 +238,7 @@ class Collector:
             answer = self.client.list(PODS, pod.namespace, fieldSelector=name)
         except Unreachable:
             return None
-        if not paging.is_page(answer):
+        if not answer.ok:
             return None
         return all(raw["metadata"]["uid"] != pod.uid for raw in paging.items(answer))
 

@@ -206,9 +206,7 @@ def judge(ask: Ask, project_role: Mapping[str, Any] | None, present: frozenset[s
 
 def granted(rules: Any, question: Question) -> bool:
     """Whether the rules of an RBAC role (JSON) allow it."""
-    for rule in rules if isinstance(rules, list) else ():
-        if not isinstance(rule, dict):
-            continue
+    for rule in rules or ():
         is_named = question.name in (rule.get("resourceNames") or [question.name])
         if is_named and all(
             {wanted, "*"} & set(rule.get(key) or ())

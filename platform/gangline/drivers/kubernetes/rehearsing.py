@@ -16,13 +16,13 @@ from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.problems import Problem, Role
 
 from . import errors, manifests, refusals
-from .client import Answer, Client, Unreachable
+from .client import Answer, Client, Doubt, understood
 from .deadlines import InTime, in_time
 from .effects import DEPENDENTS
 from .kinds import KINDS, JobKind
 from .mapping import Place
 from .namespaces import Namespaces, foreign
-from .objects import Doubt, Objects
+from .objects import Objects
 from .resources import NAMESPACES, PODS, Resource
 from .schedulers import adapter
 from .wording import cleaned
@@ -47,8 +47,9 @@ class Rehearsing:
     def result(self) -> Rehearsal:
         """Ask everything that there is time for."""
         try:
-            self._all()
-        except (Doubt, Unreachable) as why:
+            with understood(f"the dry run of {self.ref.name}"):
+                self._all()
+        except Doubt as why:
             self.doubts.append(f"{str(why).rstrip('.')}; the rest was not checked.")
         return Rehearsal(
             refusals.once(self.problems),
@@ -147,7 +148,7 @@ class Rehearsing:
             self.problems += refusals.problems(self.ref, within, answer)
 
     def _taken(self, kind: JobKind) -> None:
-        job = self.objects.bare_job(self.ref)
+        job = self.objects.job(self.ref)
         if job is None or job.install == self.ref.install:
             return  # what Gangline made itself is waited for
         message = f"is used on the cluster by a {kind.resource.kind} that Gangline did not make"
