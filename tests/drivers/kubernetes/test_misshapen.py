@@ -13,10 +13,9 @@ import pytest
 from gangline.drivers.base import AttemptRef, ObservedState, Unknown
 from gangline.drivers.checks import State, Step
 from gangline.drivers.kubernetes import addresses, probing
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.access import Access, Options
 from gangline.drivers.kubernetes.client import Client, NotUnderstood
 from gangline.drivers.kubernetes.driver import KubernetesDriver
-from gangline.drivers.kubernetes.options import Options
 from gangline.drivers.kubernetes.steps import StepName
 from tests.support.api_server import Script, answering
 

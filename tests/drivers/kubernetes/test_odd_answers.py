@@ -18,9 +18,9 @@ from gangline.drivers.base import (
     Unknown,
 )
 from gangline.drivers.kubernetes import effects, errors, jobs
+from gangline.drivers.kubernetes.access import Options
 from gangline.drivers.kubernetes.client import Answer
 from gangline.drivers.kubernetes.driver import KubernetesDriver
-from gangline.drivers.kubernetes.options import Options
 from tests.drivers.kubernetes import raw as made
 from tests.drivers.kubernetes.scripted import ScriptedClient, page, status
 

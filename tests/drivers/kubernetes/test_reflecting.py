@@ -11,10 +11,10 @@ import pytest
 
 from gangline.drivers.base import AttemptRef
 from gangline.drivers.kubernetes import paging, reflector
+from gangline.drivers.kubernetes.access import Options
 from gangline.drivers.kubernetes.client import Answer, Client, Unreachable
 from gangline.drivers.kubernetes.kinds import KINDS
 from gangline.drivers.kubernetes.objects import Objects
-from gangline.drivers.kubernetes.options import Options
 from gangline.drivers.kubernetes.reflector import Reflector
 from gangline.drivers.kubernetes.resources import PODS, Resource
 from gangline.drivers.kubernetes.store import Listener, Store

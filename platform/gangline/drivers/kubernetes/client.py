@@ -7,6 +7,7 @@ Every request has a time-out, goes through no proxy of the environment, and foll
 import json
 import logging
 import ssl
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,12 +19,77 @@ from urllib.parse import urlencode
 
 import urllib3
 
-from . import tls, wires
-from .access import Access
+from . import wires
+from .access import Access, tls_context
 from .addresses import AddressRefused, Reach, guard
-from .pacing import Allowance, Rest, asked_for
 from .resources import Resource
 from .wires import Wire, waiting_on
+
+LONGEST_REST = 300.0
+"""Whatever a server asks for: nobody waits longer than this without asking again."""
+
+
+class Rest:
+    """Until when the cluster wants to be left alone."""
+
+    def __init__(self) -> None:
+        self._until = 0.0
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left of it; 0 when there is none."""
+        return max(0.0, self._until - time.monotonic())
+
+    def take(self, seconds: float) -> None:
+        """Rest for so long from now on, unless a longer rest is being taken."""
+        self._until = max(self._until, time.monotonic() + min(seconds, LONGEST_REST))
+
+
+class Allowance:
+    """A token bucket: ``per_second`` on average, ``burst`` at once."""
+
+    def __init__(self, per_second: float, burst: float) -> None:
+        self.per_second, self.burst = per_second, burst
+        self._tokens, self._at = burst, time.monotonic()
+        self._lock = threading.Lock()
+
+    def take(self) -> None:
+        """Take one, and wait for it where there is none yet."""
+        with self._lock:
+            now = time.monotonic()
+            self._tokens = min(self.burst, self._tokens + (now - self._at) * self.per_second)
+            self._at = now
+            self._tokens -= 1
+            debt = -self._tokens / self.per_second
+        if debt > 0:
+            time.sleep(debt)
+
+
+def asked_for(header: str) -> float | None:
+    """Seconds of a ``Retry-After``; None where it says none (a date counts as none)."""
+    text = header.strip()
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        return None
+    return min(float(text), LONGEST_REST)
+
+
+class Cutter:
+    """The lines of a stream that is handed over piece by piece, wherever it is cut."""
+
+    def __init__(self) -> None:
+        self.rest = bytearray()
+        """What came of a line whose end did not come yet; may be taken out."""
+
+    def cut(self, piece: bytes) -> list[bytes]:
+        """The lines that end in ``piece``, without their ends."""
+        if b"\n" not in piece:
+            self.rest += piece  # in place: joined anew each time, a long line would take for ever
+            return []
+        first, *whole, rest = piece.split(b"\n")
+        lines = [bytes(self.rest) + first, *whole]
+        self.rest = bytearray(rest)
+        return lines
+
 
 CONNECT_SECONDS, READ_SECONDS = 5.0, 25.0
 MOST_BYTES = 64 << 20
@@ -163,7 +229,7 @@ class Client:
         self._api = official.ApiClient(configuration)
         self._pool = urllib3.PoolManager(
             maxsize=CONNECTIONS,
-            ssl_context=tls.context(access),
+            ssl_context=tls_context(access),
             # OpenSSL checks the certificate against it; urllib3's own check stays out of the way.
             server_hostname=access.tls_server_name or None,
             retries=urllib3.Retry(False),

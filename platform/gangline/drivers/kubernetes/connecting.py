@@ -15,11 +15,11 @@ from cryptography import x509
 from gangline.drivers.checks import State, Step
 
 from . import addresses
+from .access import trusting
 from .client import CONNECT_SECONDS, Answer, Client
 from .identities import moment
 from .kubeconfig import MAKE_ACCOUNT
 from .steps import StepName
-from .tls import trusting
 
 OLDEST, NEWEST = (1, 29), (1, 37)
 """Oldest: strict checks of fields (1.27) and the question who one is (1.28) are needed, and before

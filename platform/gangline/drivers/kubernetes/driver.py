@@ -47,17 +47,16 @@ from . import (
     queues,
     schedulers,
     volume_checks,
-    wanted,
 )
+from .access import Options
 from .archive import Limits
 from .client import Client, Doubt, understood
-from .collecting import Collecting
 from .deadlines import InTime
 from .effects import Effects
 from .jobs import Job
 from .kinds import KINDS
+from .logs import Collecting
 from .objects import Objects, Raw, is_attempt, is_seen, is_workload
-from .options import Options
 from .owned import Owned
 from .pending import Pending, Why
 from .pods import MASTER, WORKER, Pod
@@ -190,7 +189,7 @@ class KubernetesDriver:
         place = logs.folder(data_dir, ref.workload, ref.attempt, replica)
         chunk = logs.read(place, offset, limit)
         if not chunk.end:
-            wanted.tell(data_dir, ref.workload, ref.attempt)
+            logs.mark_read(data_dir, ref.workload, ref.attempt)
         return chunk
 
     def _watch(

@@ -12,10 +12,10 @@ from typing import Any
 from gangline.drivers.base import AttemptRef
 
 from . import discovery, errors, jobs, labels, names, paging, pods
+from .access import Options
 from .client import Client, Doubt
 from .jobs import Job
 from .kinds import KINDS, JobKind
-from .options import Options
 from .pods import Pod
 from .resources import NAMESPACES, PODS, Resource
 

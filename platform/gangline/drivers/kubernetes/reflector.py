@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from . import discovery, errors, paging
-from .client import SILENCE_SECONDS, Answer, Client, Unreachable, parsed
-from .cutting import Cutter
+from .client import SILENCE_SECONDS, Answer, Client, Cutter, Unreachable, parsed
 from .resources import Resource
 from .wires import Wire
 
