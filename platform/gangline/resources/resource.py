@@ -322,7 +322,7 @@ class Resource(Generic[M]):
     def written_lists(self) -> tuple[str, ...]:
         """Relations to many that the API writes with each object."""
         fields = self.serializer_class().fields.values()
-        return tuple(one.source for one in fields if isinstance(one, ManyRelatedField))
+        return tuple(str(one.source) for one in fields if isinstance(one, ManyRelatedField))
 
     def detail_context(self, request: HttpRequest, obj: M) -> dict[str, Any]:
         """What a template of its own needs beside the usual."""
