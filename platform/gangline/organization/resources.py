@@ -68,7 +68,9 @@ def _new_project(above: str) -> Action:
 class Units(Resource[M]):
     """What departments and projects share: quotas as parts, members, the cluster's queue."""
 
-    panels = (Panel(title="Quota", template="organization/quota.html", context=panels.quota_panel),)
+    panels: tuple[Panel, ...] = (
+        Panel(title="Quota", template="organization/quota.html", context=panels.quota_panel),
+    )
     form_template = "organization/form.html"
 
     def rows(self, user: User) -> QuerySet[M]:
