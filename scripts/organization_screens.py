@@ -133,7 +133,7 @@ def _questions(product: Product, camera: Camera) -> None:
     camera.take(page, "access-check")
     page.goto("/users/new")
     page.get_by_label("User name").fill("noor")
-    page.get_by_role("button", name="Create user").click()
+    page.get_by_role("button", name="Invite user").click()
     link = page.get_by_test_id("invite-link")
     # The picture is published: the link is of an installation that ends with it, and cut.
     link.evaluate("e => { e.textContent = e.textContent.slice(0, 36) + '…'; }")

@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 
 from gangline.organization.models import Quota
+from gangline.organization.queues import enforcement
 from gangline.resources.registry import get
 from gangline.resources.services import make, update
 from tests.support.world import World
@@ -49,6 +50,7 @@ def test_more_than_the_department_has_is_refused_with_numbers_everywhere(world: 
     page = client.post(f"/projects/{world.nlp.pk}/edit", {**typed, "version": "1"})
     assert page.status_code == 422
     assert sentence in page.content.decode()
+    assert enforcement(world.cluster).above in page.content.decode()
     assert Quota.objects.get(scope=world.nlp.scope).gpus == 0
     assert api(world, "PATCH", path, [{"gpu": {"deserved": 2}}]).status_code == 200
     short = api(

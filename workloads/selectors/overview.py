@@ -10,7 +10,6 @@ from django.db.models.lookups import In
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
-from django.utils.text import capfirst
 
 from gangline.access.grants import holds
 from gangline.access.permissions import Permission
@@ -181,13 +180,7 @@ def latest_changes(user: User) -> list[Change]:
     entries = seen.filter(pk__gt=newest - _LOOKED_AT)
     for kind in _EVERY_DAY:
         entries = entries.exclude(action__startswith=f"{kind}.")
-    return [Change(one, _change(one), log.url(one)) for one in entries[:MOST]]
-
-
-def _change(entry: AuditEntry) -> str:
-    """``Create project team-a``."""
-    kind, _, verb = entry.action.replace("_", " ").partition(".")
-    return " ".join(filter(None, (capfirst(verb), kind, entry.object_name)))
+    return [Change(one, log.name_of(one), log.url(one)) for one in entries[:MOST]]
 
 
 _EVERY_DAY = ("session", "sign_in_link", "token", "workload")

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -22,7 +23,6 @@ from gangline.audit.models import AuditEntry
 from gangline.resources.registry import EVERY, register, register_panel, resources
 from gangline.resources.resource import Nav, Panel, Resource
 from gangline.resources.tables import column, table
-from gangline.scopes.models import ScopeKind
 from gangline.tables import filters
 from gangline.tables.cells import NONE
 from gangline.tables.columns import Column
@@ -57,13 +57,11 @@ def changes(entry: AuditEntry) -> Iterator[Change]:
 
 
 def verb_of(entry: AuditEntry) -> str:
-    if entry.action == actions.LINK_CREATE:
-        return "Create sign-in link"
-    return capfirst(entry.action.partition(".")[2].replace("_", " "))
+    return actions.in_words(entry.action)
 
 
 def kind_of(entry: AuditEntry) -> str:
-    return capfirst(entry.object_type.replace("_", " "))
+    return capfirst(actions.kind_in_words(entry.object_type))
 
 
 def _as_text(value: Any) -> str:
@@ -88,10 +86,7 @@ def _result_cell(entry: AuditEntry) -> SafeString:
 
 
 def _scope_text(entry: AuditEntry) -> str:
-    if entry.scope is None:
-        return ""
-    is_all = entry.scope.kind == ScopeKind.TENANT
-    return "Everywhere" if is_all else capfirst(entry.scope.label)
+    return entry.scope.title if entry.scope else ""
 
 
 def _at_or_below(values: Sequence[str], query: Any) -> Q:
@@ -164,9 +159,9 @@ class AuditLog(Resource[AuditEntry]):
         kinds = sorted({name.partition(".")[0] for name in names})
         scopes = visible_scopes(user, Permission.AUDIT_VIEW).order_by("kind", "name")
         return {
-            "action": [(name, _in_words(name)) for name in names],
-            "type": [(kind, _in_words(kind)) for kind in kinds],
-            "scope": [(str(one.pk), capfirst(one.label)) for one in scopes[:MOST_SCOPES]],
+            "action": sorted(((one, actions.in_words(one)) for one in names), key=itemgetter(1)),
+            "type": [(kind, capfirst(actions.kind_in_words(kind))) for kind in kinds],
+            "scope": [(str(one.pk), one.title) for one in scopes[:MOST_SCOPES]],
         }
 
     def name_of(self, obj: AuditEntry) -> str:

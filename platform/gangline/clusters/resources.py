@@ -140,10 +140,7 @@ class Clusters(Resource[Cluster]):
         ),
     )
     panels = panels.PANELS
-
-    @property
-    def create_label(self) -> str:
-        return "Connect a cluster"
+    create_label, submit_label = "Connect a cluster", "Connect"
 
     def visible(self, user: User) -> QuerySet[Cluster]:
         return visible_clusters(user)
@@ -264,7 +261,7 @@ class NodePools(Resource[NodePool]):
     table = table(
         "node_pools",
         name_column("node_pool", "Node pool"),
-        column("cluster", "Cluster", "cluster_name", sort="cluster_name"),
+        column("cluster", "Cluster", "cluster.name", sort="cluster__name"),
         column("label", "Label", "label_key", cell=panels.pool_label,
                text=lambda row: f"{row.label_key}={row.label_value}" if row.label_key else ""),
         column("nodes", "Nodes", "node_count", sort="node_count", right=True, width="s"),
@@ -289,7 +286,6 @@ class NodePools(Resource[NodePool]):
             .annotate(
                 node_count=total(nodes, "pool"),
                 gpu_sum=total(nodes, "pool", Sum("gpus")),
-                cluster_name=F("cluster__name"),
             )
         )
 
@@ -349,7 +345,7 @@ class Nodes(Resource[Node]):
     table = table(
         "nodes",
         name_column("node", "Node"),
-        column("cluster", "Cluster", "cluster_name", sort="cluster_name", width="m", drops=2),
+        column("cluster", "Cluster", "cluster.name", sort="cluster__name", width="m", drops=2),
         column("pool", "Node pool", "pool_name", sort="pool_name", width="m", drops=1),
         column("status", "Status", "status", cell=panels.node_status, sort="status", width="m"),
         column("gpus", "GPUs", "gpus", sort="gpus", right=True, width="s"),
@@ -374,7 +370,7 @@ class Nodes(Resource[Node]):
 
     def rows(self, user: User) -> QuerySet[Node]:
         pool = Coalesce(F("pool__name"), Value(""))
-        return super().rows(user).annotate(pool_name=pool, cluster_name=F("cluster__name"))
+        return super().rows(user).annotate(pool_name=pool)
 
     def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:
         return {"cluster": cluster_choices(user)}

@@ -87,11 +87,11 @@ def quota_panel(request: HttpRequest, node: Department | Project) -> dict[str, A
             for one in RESOURCES
             if one != "cpus" or has_cpus
         ],
-        "quotas": [(one, list(_facts(one))) for one in found],
+        "quotas": [(one, ", ".join(_facts(one))) for one in found],
         "held": held,
         "waiting": usage.waiting(node),
         "over_assigned": [one.sentence for one in quotas.balances(node) if one.excess > 0],
-        "enforcement": queues.enforcement(node.cluster).sentence,
+        "enforcement": queues.enforcement(node.cluster, getattr(node, "own_queue", "")),
     }
 
 
@@ -119,8 +119,8 @@ def _most(found: list[Quota], resource: str) -> Decimal | None:
     return sum(some, Decimal(0)) if len(some) == len(ceilings) else None
 
 
-def _facts(quota: Quota) -> Iterator[tuple[str, str]]:
+def _facts(quota: Quota) -> Iterator[str]:
     for one in RESOURCES:
         if one == "cpus" and not quotas.shows_cpus(quota):
             continue
-        yield LABELS[one], amount(one, getattr(quota, one))
+        yield f"{LABELS[one]} {amount(one, getattr(quota, one))}"

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db.models import Count, F, Manager, OuterRef, QuerySet, Subquery, Sum, Value
+from django.db.models import Count, Manager, OuterRef, QuerySet, Subquery, Sum, Value
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.urls import reverse
@@ -81,7 +81,6 @@ class Units(Resource[M]):
                 gpu_quota=_of_scope(Quota.objects, Sum("gpus")),
                 quota_order=Coalesce(_of_scope(Quota.objects, Sum("gpus")), Value(UNLIMITED)),
                 members=Coalesce(_of_scope(AccessRule.objects, Count("pk")), 0),
-                cluster_name=F("cluster__name"),
             )
         )
 
@@ -128,7 +127,7 @@ class Departments(Units[Department]):
     table = table(
         "departments",
         name_column("department", "Department"),
-        column("cluster", "Cluster", "cluster_name", sort="cluster_name", width="m"),
+        column("cluster", "Cluster", "cluster.name", sort="cluster__name", width="m"),
         column(
             "projects", "Projects", "project_count", sort="project_count", right=True, width="s"
         ),
@@ -170,8 +169,8 @@ class Projects(Units[Project]):
     table = table(
         "projects",
         name_column("project", "Project"),
-        column("department", "Department", "department_name", sort="department_name", width="m"),
-        column("cluster", "Cluster", "cluster_name", sort="cluster_name", width="m", drops=2),
+        column("department", "Department", "department.name", sort="department__name", width="m"),
+        column("cluster", "Cluster", "cluster.name", sort="cluster__name", width="m", drops=2),
         *_TAIL,
         noun=("project", "projects"),
         search=("name", "description"),
@@ -191,9 +190,6 @@ class Projects(Units[Project]):
         viewset="gangline.organization.api.ProjectViewSet",
         in_use=400,
     )
-
-    def rows(self, user: User) -> QuerySet[Project]:
-        return super().rows(user).annotate(department_name=F("department__name"))
 
     def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:
         return {"cluster": cluster_choices(user), "department": department_choices(user)}

@@ -16,6 +16,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.module_loading import import_string
 from django.utils.text import capfirst
+from rest_framework.serializers import ManyRelatedField
 
 from gangline.access.actor import Actor
 from gangline.access.grants import can, held_anywhere, held_everywhere, holds
@@ -184,6 +185,10 @@ class Resource(Generic[M]):
         return f"New {self.label.lower()}"
 
     @property
+    def submit_label(self) -> str:
+        return f"Create {self.label.lower()}"
+
+    @property
     def empty_title(self) -> str:
         return f"No {self.labels.lower()} yet"
 
@@ -312,6 +317,12 @@ class Resource(Generic[M]):
         if self.wire is None:
             raise LookupError(f"{self.key} has no API")
         return import_string(self.wire.serializer)
+
+    @cached_property
+    def written_lists(self) -> tuple[str, ...]:
+        """Relations to many that the API writes with each object."""
+        fields = self.serializer_class().fields.values()
+        return tuple(one.source for one in fields if isinstance(one, ManyRelatedField))
 
     def detail_context(self, request: HttpRequest, obj: M) -> dict[str, Any]:
         """What a template of its own needs beside the usual."""

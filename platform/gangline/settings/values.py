@@ -41,8 +41,8 @@ def origin_of(declared: Declared[Any]) -> Origin:
     version = row.version if row is not None else 0
     if _locked(declared) is not None:
         return Origin("environment", version)
-    if row is None:
-        return Origin("default")
+    if row is None or row.value is None:
+        return Origin("default", version)
     return Origin("saved", version, row.updated_at, str(row.updated_by or "the system"))
 
 
