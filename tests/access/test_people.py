@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import pytest
+from django.db import IntegrityError, transaction
 from django.test import Client
 
 from gangline.access.grants import can, held_anywhere
@@ -14,6 +15,7 @@ from gangline.accounts.models import SignInLink, User
 from gangline.accounts.services import set_password
 from gangline.db.clock import db_now
 from gangline.forms.fields import dom_id
+from gangline.lib.problems import Refused
 from gangline.people.services import give
 from gangline.resources.services import make
 from gangline.scopes.selectors import tenant_scope
@@ -209,6 +211,39 @@ def test_one_s_own_account(world: World) -> None:
     assert client.post("/account/password", {**NEW, "old_password": "wrong"}).status_code == 422
     user.refresh_from_db()
     assert (user.full_name, user.check_password(PASSWORD)) == ("Vi", True)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(
+    ("key", "field", "first", "second"),
+    [
+        ("group", "name", "Ärzte", "äRZTE"),
+        ("role", "name", "Ärzte", "A\u0308rzte"),
+        ("user", "email", "ada@Bücher.example", "ada@bÜcher.example"),
+    ],
+)
+def test_what_differs_in_case_alone_is_taken_in_any_script(
+    world: World, key: str, field: str, first: str, second: str
+) -> None:
+    given: dict[str, dict[str, Any]] = {
+        "role": {"permissions": ["user.view"]},
+        "user": {"password": "!"},
+    }
+
+    def made(number: int, value: str) -> Any:
+        values = given.get(key, {}) | {field: value}
+        if key == "user":
+            values["username"] = f"person-{number}"
+        return make(key, **values)
+
+    made(1, first)
+    with pytest.raises(Refused) as refused:
+        made(2, second)
+    assert [(one.path, one.code) for one in refused.value.problems] == [(field, "unique")]
+    other = made(2, "other@example.org")
+    setattr(other, field, second)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        other.save()
 
 
 def test_guesses_of_one_s_own_password_are_limited(world: World) -> None:

@@ -1,6 +1,7 @@
 """A project may work in a namespace that its cluster has already, and in nobody else's."""
 
 import pytest
+from django.db import IntegrityError, transaction
 from django.test import Client
 
 from gangline.drivers.base import Submission
@@ -60,6 +61,12 @@ def test_a_namespace_of_somebody_else_is_refused(
     problem = answer.json()["problems"][0]
     assert (problem["path"], problem["rule"]) == ("requestedNamespace", rule)
     assert not Project.objects.filter(name="speech").exists()
+
+
+def test_the_database_keeps_a_namespace_to_one_project_of_a_cluster(world: World) -> None:
+    Project.objects.filter(pk=world.vision.pk).update(own_namespace="shared")
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Project.objects.filter(pk=world.nlp.pk).update(own_namespace="shared")
 
 
 def test_a_new_project_does_not_get_what_another_took(world: World, client: Client) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import models
-from django.db.models.functions import Lower
 from django.utils import timezone
 
+from gangline.db.fields import FoldedField, Folding
 from gangline.db.versioned import Versioned
 
 from .permissions import Permission
@@ -37,13 +37,14 @@ def known_permissions(values: Any) -> None:
         raise ValidationError("A permission stands in the list twice.", "unique")
 
 
-class CustomRole(Versioned):
+class CustomRole(Folding, Versioned):
     """A role that an administrator defined. `gangline.access.roles` has the built-in ones."""
 
     id = models.IntegerField(primary_key=True, default=next_role_id, editable=False)
     key = models.SlugField(max_length=40, unique=True, blank=True, editable=False)
     """What rules name it by: made of its first name."""
     name = models.CharField(max_length=40)
+    folded_name = FoldedField("name")
     permissions = models.JSONField(default=list, validators=[known_permissions])
     """Sorted values of `gangline.access.permissions.Permission`."""
 
@@ -51,7 +52,7 @@ class CustomRole(Versioned):
         verbose_name = "role"
         constraints = [
             models.UniqueConstraint(
-                Lower("name"),
+                fields=["folded_name"],
                 name="one_role_of_a_name",
                 violation_error_code="unique",
                 violation_error_message="There is already a role of this name.",
@@ -71,7 +72,7 @@ class CustomRole(Versioned):
         super().full_clean(*args, **kwargs)
 
 
-class Group(Versioned):
+class Group(Folding, Versioned):
     """People who get roles together."""
 
     class Source(models.TextChoices):
@@ -80,6 +81,7 @@ class Group(Versioned):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=63)
+    folded_name = FoldedField("name")
     source = models.CharField(
         max_length=5, choices=Source.choices, default=Source.LOCAL, editable=False
     )
@@ -90,7 +92,7 @@ class Group(Versioned):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                Lower("name"),
+                fields=["folded_name"],
                 name="one_group_of_a_name",
                 violation_error_code="unique",
                 violation_error_message="There is already a group of this name.",

@@ -14,6 +14,7 @@ from django.db.models.functions import Lower
 from django.utils import timezone
 
 from gangline.db.clock import db_now
+from gangline.db.fields import FoldedField, Folding
 from gangline.db.versioned import Versioned
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9 ._@%+-]{0,148}[A-Za-z0-9])?\Z")
@@ -34,7 +35,7 @@ def user_name(name: str) -> None:
         )
 
 
-class User(AbstractUser, Versioned):
+class User(Folding, AbstractUser, Versioned):
     """A person or service that signs in. Rights come from rules, never from ``is_staff``."""
 
     class Kind(models.TextChoices):
@@ -50,6 +51,7 @@ class User(AbstractUser, Versioned):
         error_messages={"unique": "There is already a user of this name."},
     )
     full_name = models.CharField(max_length=100, blank=True)
+    folded_email = FoldedField("email")
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     updated_at = models.DateTimeField(default=timezone.now, editable=False)
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
@@ -71,7 +73,14 @@ class User(AbstractUser, Versioned):
                 name="one_user_of_a_name",
                 violation_error_code="unique",
                 violation_error_message="There is already a user of this name.",
-            )
+            ),
+            models.UniqueConstraint(
+                fields=["folded_email"],
+                condition=~models.Q(folded_email=""),
+                name="one_user_of_an_email",
+                violation_error_code="unique",
+                violation_error_message="Another user has this email.",
+            ),
         ]
 
     def get_full_name(self) -> str:

@@ -20,6 +20,7 @@ from django.db.models import F, Model, Q
 from django.http import HttpRequest
 
 from gangline.db.clock import db_now
+from gangline.db.fields import folded
 from gangline.db.once import forget
 from gangline.db.prepared import Prepared, prepare
 from gangline.settings.catalogue import TOKEN_DAYS
@@ -80,6 +81,8 @@ def create_user(*, username: str, password: str | None = None, email: str = "") 
         )
     if User.objects.filter(username__iexact=username).exists():
         raise CannotMake(f"There is already a user {username}.")
+    if email and User.objects.filter(folded_email=folded(email)).exists():
+        raise CannotMake("Another user has this email.")
     user = User(username=username, email=email)
     if password is None:
         user.set_unusable_password()

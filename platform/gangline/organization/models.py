@@ -91,7 +91,14 @@ class Project(TreeNode):
                 name="project_name_in_cluster",
                 violation_error_code="unique",
                 violation_error_message="The cluster has a project of this name already.",
-            )
+            ),
+            models.UniqueConstraint(
+                fields=["cluster", "own_namespace"],
+                condition=~models.Q(own_namespace=""),
+                name="project_namespace_in_cluster",
+                violation_error_code="unique",
+                violation_error_message="Another project of the cluster has this namespace.",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -106,6 +113,17 @@ class Project(TreeNode):
         if self.department_id:
             self.cluster_id = self.department.cluster_id
         super().full_clean(*args, **kwargs)
+
+    def clean(self) -> None:
+        """Two projects of a cluster never share a namespace: each gives rights in its own."""
+        if not self._state.adding or not self.cluster_id or not self.namespace:
+            return
+        others = Project.objects.filter(cluster=self.cluster).select_related("cluster")
+        holder = next((one for one in others if one.namespace == self.namespace), None)
+        if holder is not None:
+            why = f"Project {holder.name} uses namespace {holder.namespace}."
+            params = {"value": self.own_namespace}
+            raise ValidationError({"own_namespace": ValidationError(why, "unique", params)})
 
 
 class Rank(models.IntegerChoices):

@@ -232,17 +232,12 @@ def _check_right_to_own(project: Project, before: Project | None, actor: Actor |
 
 
 def _check_namespace(project: Project, before: Project | None) -> None:
-    """Two projects of a cluster never share one: each gives rights in its own."""
     if before is not None:
         why, code = "A project keeps its namespace.", "fixed"
     elif project.own_namespace and not namespaces_of(project.cluster)(project.name):
         why, code = f"{project.cluster.name} has no namespaces.", "namespace"
     else:
-        others = Project.objects.filter(cluster=project.cluster).select_related("cluster")
-        holder = next((one for one in others if one.namespace == project.namespace != ""), None)
-        if holder is None:
-            return
-        why, code = f"Project {holder.name} works in namespace {holder.namespace}.", "unique"
+        return
     params = {"value": project.own_namespace}
     raise ValidationError({"own_namespace": ValidationError(why, code, params)})
 

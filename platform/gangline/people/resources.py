@@ -160,9 +160,6 @@ class Users(TenantWide[User]):
         if before is not None:
             # Another name or address keeps somebody out as well.
             need_to_act_for(actor, obj)
-        mail = User.objects.exclude(pk=obj.pk).filter(email__iexact=obj.email)
-        if obj.email and mail.exists():
-            raise ValidationError({"email": ValidationError("Another user has it.", "unique")})
 
     def snapshot(self, obj: User) -> dict[str, Any]:
         names = obj.memberships.values_list("group__name", flat=True).order_by("group__name")

@@ -4,7 +4,8 @@ import uuid
 
 from django.conf import settings
 from django.db import models
-from django.db.models.functions import Lower
+
+from gangline.db.fields import FoldedField
 
 
 class SharedWith(models.TextChoices):
@@ -19,6 +20,7 @@ class SavedView(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     table = models.SlugField(max_length=40)
     name = models.CharField(max_length=60)
+    folded_name = FoldedField("name")
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="views")
     shared = models.CharField("Shared with", max_length=8, choices=SharedWith, default="private")
     scope = models.ForeignKey(
@@ -31,7 +33,7 @@ class SavedView(models.Model):
         ordering = ("name", "id")
         constraints = [
             models.UniqueConstraint(
-                "table", "owner", Lower("name"), name="saved_view_name_of_owner"
+                fields=["table", "owner", "folded_name"], name="saved_view_name_of_owner"
             ),
             models.CheckConstraint(
                 condition=models.Q(shared="project", scope__isnull=False)
