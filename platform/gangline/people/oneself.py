@@ -107,7 +107,9 @@ class OwnRulesCount(APIView):
 
 
 def _own_rules(request: Request, *, is_searched: bool = True) -> QuerySet[AccessRule]:
-    rows = described(rules_of(caller(request))).select_related("user", "group", "scope", "created_by")
+    rows = described(rules_of(caller(request))).select_related(
+        "user", "group", "scope", "created_by"
+    )
     search = request.query_params.get("search", "")[:100]
     return (
         rows.filter(scope__name__icontains=search) if search and is_searched else rows
