@@ -72,7 +72,7 @@ def _rows(
     workload.phase_since, workload.due_at = created, None
     one = Attempt(**{k: v for k, v in _values(attempt).items() if k != "id"})
     one.workload, one.created_at, one.sent_at = workload, created, created
-    one.rendered = driver_for(world.cluster).render(refs.submission_of(workload, attempt.effective))
+    one.rendered = driver_for(world.cluster).render(refs.submission_of(workload, attempt.values))
     one.create_state, one.create_answered, one.released = CreateState.SEEN, True, True
     one.observed_state = "Pending"
     return workload, one

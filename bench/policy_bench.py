@@ -5,6 +5,7 @@ from typing import Any
 from bench import rules, servers
 from bench.loads import Samples, in_turns, row
 from bench.report import Row, Target
+from gangline.spec.sources import Value
 
 ROUNDS = 200
 
@@ -35,11 +36,11 @@ def measure() -> dict[str, Any]:
     layers = [Layer(kind, "one", parse(text)) for kind, text in rules.documents()]
     spec = rules.spec()
     said = {
-        f"{role}.{path}": {"value": value, "from": "you"}
+        f"{role}.{path}": Value(value)
         for role, key in (("worker", "spec"), ("master", "masterSpec"))
         for path, value in _flat(spec[key]).items()
     }
-    request = Request(framework="PyTorch", master="own", said=said)
+    request = Request(framework="PyTorch", master="own", given=said)
     kept = effective_policy(layers)
     if problems := resolve(request, kept).problems:
         raise AssertionError(problems)

@@ -12,11 +12,8 @@ from workloads.models import Attempt, Desired, Workload
 GRACE = "worker.terminationGracePeriodSeconds"
 DEFAULT_GRACE = 30
 
-Effective = Mapping[str, Mapping[str, Any]]
-"""{qualified path: {"value", "source"}}, as an attempt stores it."""
 
-
-def submission_of(workload: Workload, effective: Effective) -> Submission:
+def submission_of(workload: Workload, values: Mapping[str, Any]) -> Submission:
     """What ``render`` and ``create`` see of a workload, saved or not."""
     return submission(
         name=workload.name,
@@ -25,7 +22,7 @@ def submission_of(workload: Workload, effective: Effective) -> Submission:
         framework=workload.framework,
         configuration=workload.configuration,
         num_workers=workload.num_workers,
-        effective=effective,
+        values=values,
     )
 
 
@@ -37,10 +34,9 @@ def submission(
     framework: str,
     configuration: str,
     num_workers: int,
-    effective: Effective,
+    values: Mapping[str, Any],
 ) -> Submission:
     """The same of what is not a workload yet: ``uid`` is empty when ``check`` sees it."""
-    values = {path: entry.get("value") for path, entry in effective.items()}
     has_master = configuration == "workersAndMaster"
     return Submission(
         name=name,
@@ -70,7 +66,7 @@ def attempt_ref(workload: Workload, attempt: Attempt) -> AttemptRef:
         workload=str(workload.pk),
         attempt=attempt.no,
         name=workload.name,
-        submission=submission_of(workload, attempt.effective),
+        submission=submission_of(workload, attempt.values),
         rendered=attempt.rendered,
         placement=tuple(placement_from(item) for item in attempt.placement or ()),
         ext_uid=attempt.ext_uid,
@@ -107,5 +103,5 @@ def _of_role(values: Mapping[str, Any], role: str) -> dict[str, Any]:
 
 
 def _grace(attempt: Attempt) -> int:
-    said = attempt.effective.get(GRACE, {}).get("value")
-    return DEFAULT_GRACE if said is None else int(said)
+    given = attempt.value(GRACE)
+    return DEFAULT_GRACE if given is None else int(given)

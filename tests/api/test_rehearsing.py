@@ -32,7 +32,7 @@ def test_what_the_cluster_would_take_is_200_with_what_was_asked(
     answer = researcher.post(ASK, world.body())
     assert answer.status_code == 200, answer.json()
     assert answer.json()["cluster"] == {"asked": ["the whole training"], "doubts": []}
-    assert answer.json()["sources"]["worker.command"] == "you"
+    assert answer.json()["sources"]["worker.command"] == {"kind": "you"}
     assert not Workload.objects.exists()
     assert truth.objects() == 0
 

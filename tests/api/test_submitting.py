@@ -5,6 +5,7 @@ import json
 import pytest
 
 from gangline.audit.models import AuditEntry
+from gangline.spec.sources import DEFAULT, Value
 from tests.support.api import ApiClient
 from tests.support.world import IMAGE, World
 from workloads.models import Attempt, Event, Workload
@@ -43,11 +44,11 @@ def test_row_attempt_event_and_audit_row_are_written_together(
     researcher.post(SUBMIT, world.body())
     workload = Workload.objects.get()
     attempt = Attempt.objects.get()
-    assert workload.said["worker.command"] == {"value": "python train.py", "from": "you"}
+    assert workload.given["worker.command"] == Value("python train.py").to_json()
     assert (workload.num_workers, workload.pods_total) == (2, 3)
     assert workload.due_at is not None
     assert workload.seq == 1
-    assert attempt.effective["worker.backoffLimit"] == {"value": 0, "source": "default"}
+    assert attempt.effective["worker.backoffLimit"] == Value(0, DEFAULT).to_json()
     assert attempt.rendered
     assert len(attempt.spec_hash) == 64
     assert Event.objects.filter(workload=workload, kind="Submitted").count() == 1
@@ -121,8 +122,8 @@ def test_a_dry_run_stores_nothing_and_tells_where_values_come_from(
     response = researcher.post(f"{SUBMIT}?dryRun=1", world.body())
     body = response.json()
     assert response.status_code == 200, body
-    assert body["sources"]["worker.command"] == "you"
-    assert body["sources"]["worker.backoffLimit"] == "default"
+    assert body["sources"]["worker.command"] == {"kind": "you"}
+    assert body["sources"]["worker.backoffLimit"] == DEFAULT.to_json()
     assert body["totals"] == {
         "pods": 3, "workers": 2, "masters": 1, "gpus": 0, "cpus": 1.5, "memoryBytes": 768_000_000,
     }  # fmt: skip

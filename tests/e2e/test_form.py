@@ -94,8 +94,8 @@ def test_the_whole_form_by_keyboard(open_page: Opener) -> None:
     expect(page.get_by_role("heading", level=1)).to_contain_text("by-keyboard")
     workload = Workload.objects.get()
     assert workload.framework == "XGBoost"
-    assert workload.said[LIST]["value"] == [{"name": "SEED", "value": "7"}]
-    assert workload.said["master.compute.cpuCoreRequest"]["value"] == 0.25
+    assert workload.given[LIST]["value"] == [{"name": "SEED", "value": "7"}]
+    assert workload.given["master.compute.cpuCoreRequest"]["value"] == 0.25
 
 
 def test_the_whole_form_without_scripts(open_page: Opener, world: World) -> None:
@@ -124,7 +124,7 @@ def test_the_whole_form_without_scripts(open_page: Opener, world: World) -> None
     page.wait_for_url(CREATED)
     workload = Workload.objects.get()
     assert (workload.name, workload.num_workers) == ("no-scripts", 2)
-    assert workload.said["master.args"]["value"] == "--lead"
+    assert workload.given["master.args"]["value"] == "--lead"
 
 
 @pytest.mark.thorough

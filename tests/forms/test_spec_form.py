@@ -7,9 +7,10 @@ from django.http import QueryDict
 
 from gangline.policies.document import parse
 from gangline.policies.effective import Layer, effective_policy
-from gangline.policies.engine import Request, resolve
+from gangline.policies.engine import Request, inherited_values
 from gangline.spec.catalogue import catalogue
 from gangline.spec.problems import Problem, Role
+from gangline.spec.sources import YOU, Value, copy_source, template_source
 from gangline.spec.workload import SPEC, SpecModels
 from gangline.spec_forms.raw import RoleInputs, Row, Typed
 from gangline.spec_forms.spec_form import RoleForm
@@ -22,8 +23,8 @@ def form(
     layers = [Layer("project", "vision", parse(policy, models))] if policy else []
     effective = effective_policy(layers, models)
     said = more.pop("said", {})
-    master = "none" if role is Role.WORKER else "differences"
-    standing = resolve(Request(framework="PyTorch", master=master, said=said), effective)
+    request = Request(framework="PyTorch", given=said)
+    standing = inherited_values(request, role, effective)
     return RoleForm(role=role, policy=effective, standing=standing, models=models, **more)
 
 
@@ -61,7 +62,7 @@ def test_one_more_field_in_the_spec_is_one_more_field_in_the_form(role: Role) ->
     shown = field.text if role is Role.WORKER else field.placeholder
     assert shown == "3"
     reading = made.read(posted(**{f"{role}.{EXTRA}": "4"}), RoleInputs())
-    assert made.said(reading.inputs).values == {f"{role}.{EXTRA}": {"value": 4, "from": "you"}}
+    assert made.said(reading.inputs).values == {f"{role}.{EXTRA}": Value(4)}
 
 
 def test_sections_come_in_the_order_of_the_spec_and_workload_fields_first() -> None:
@@ -78,7 +79,7 @@ def test_a_size_is_a_number_and_a_unit(typed: str, unit: str, value: str) -> Non
     path = "worker.compute.cpuMemoryLimit"
     made = form()
     reading = made.read(posted(**{path: typed, f"{path}~unit": unit}), RoleInputs())
-    assert made.said(reading.inputs).values[path]["value"] == value
+    assert made.said(reading.inputs).values[path].value == value
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,7 @@ def test_a_duration_is_a_number_and_a_unit(typed: str, unit: str, value: int) ->
     path = "worker.autoDeletionTimeAfterCompletionSeconds"
     made = form()
     reading = made.read(posted(**{path: typed, f"{path}~unit": unit}), RoleInputs())
-    assert made.said(reading.inputs).values[path]["value"] == value
+    assert made.said(reading.inputs).values[path].value == value
 
 
 @pytest.mark.parametrize("typed", ["abc", "1.5.2", "-", "1e3", "٣"])
@@ -103,7 +104,7 @@ def test_a_duration_that_is_none_is_a_problem_and_no_value(typed: str) -> None:
 
 
 def test_an_unknown_unit_is_shown_beside_the_usual_ones() -> None:
-    inputs = RoleInputs({"compute.cpuMemoryRequest": Typed("1", "T", "copy:x")})
+    inputs = RoleInputs({"compute.cpuMemoryRequest": Typed("1", "T", copy_source("x"))})
     (field,) = [
         f for s in form().sections(inputs) for f in s.fields if f.path.endswith("cpuMemoryRequest")
     ]
@@ -120,16 +121,16 @@ def test_what_was_not_posted_stays_as_it_was() -> None:
 
 
 def test_equal_text_keeps_its_origin_and_other_text_is_the_persons() -> None:
-    stored = RoleInputs({"args": Typed("--x", "", "template:1")})
+    stored = RoleInputs({"args": Typed("--x", "", template_source(1))})
     made = form()
     same = made.read(posted(**{"worker.args": "--x"}), stored).inputs
-    assert same.scalars["args"].origin == "template:1"
+    assert same.scalars["args"].source == template_source(1)
     other = made.read(posted(**{"worker.args": "--y"}), stored).inputs
-    assert other.scalars["args"].origin == "you"
+    assert other.scalars["args"].source == YOU
 
 
 def test_a_master_field_shows_the_workers_value_behind_an_empty_control() -> None:
-    said = {"worker.args": {"value": "--x", "from": "you"}}
+    said = {"worker.args": Value("--x")}
     made = form(Role.MASTER, said=said)
     (field,) = [f for s in made.sections(RoleInputs()) for f in s.fields if f.path == "master.args"]
     assert (field.text, field.placeholder) == ("", "--x")
@@ -157,8 +158,8 @@ def test_a_problem_of_an_item_goes_to_the_row_that_was_sent() -> None:
 
 def test_inputs_survive_being_stored() -> None:
     inputs = RoleInputs(
-        {"args": Typed("--x", "", "copy:1"), "compute.cpuMemoryLimit": Typed("1", "Gi")},
-        {"labels": (Row("r1", {"name": "a"}, "you", "a", removed=True),)},
+        {"args": Typed("--x", "", copy_source(1)), "compute.cpuMemoryLimit": Typed("1", "Gi")},
+        {"labels": (Row("r1", {"name": "a"}, YOU, "a", removed=True),)},
     )
     assert RoleInputs.from_json(inputs.to_json()) == inputs
 
@@ -216,7 +217,7 @@ class TestItemsWithChoices:
         data = posted(**{"worker.tolerations~rows": ["", "r1"]}, **self.TYPED)
         said = made.said(made.read(data, RoleInputs()).inputs)
         assert said.problems == []
-        assert said.values["worker.tolerations"]["value"] == [
+        assert said.values["worker.tolerations"].value == [
             {
                 "name": "gpus",
                 "key": "nvidia.com/gpu",

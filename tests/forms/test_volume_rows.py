@@ -62,7 +62,7 @@ def read(made: RoleForm, row: dict[str, Any], row_id: str = "r1") -> RoleInputs:
 def said(made: RoleForm, inputs: RoleInputs) -> Any:
     told = made.said(inputs)
     assert told.problems == []
-    return told.values.get(LIST, {}).get("value")
+    return told.values[LIST].value if LIST in told.values else None
 
 
 def drawn(made: RoleForm, inputs: RoleInputs, **told: Any) -> ItemView:

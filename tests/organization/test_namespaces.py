@@ -37,7 +37,7 @@ def test_its_workloads_go_there_and_it_is_kept(world: World, client: Client) -> 
     project = Project.objects.select_related("cluster").get(name="speech")
     submission = refs.submission(
         name="a", uid="", project=project, framework="PyTorch", configuration="workersOnly",
-        num_workers=1, effective={},
+        num_workers=1, values={},
     )  # fmt: skip
     assert names.namespace_of(submission, "lab") == "team-speech"
     assert names.namespace_of(Submission("a", "nlp", "PyTorch", "workersOnly", 1, {}, None), "lab")

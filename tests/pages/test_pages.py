@@ -12,6 +12,7 @@ from django.test import Client
 from gangline.accounts.models import ApiToken
 from gangline.db.clock import db_now
 from gangline.spec.frameworks import WORKERS_AND_MASTER
+from gangline.spec.sources import Value
 from gangline.tables.models import SavedView
 from tests.support.api import ApiClient
 from tests.support.engine import new_workload
@@ -270,7 +271,7 @@ def test_an_action_that_comes_too_late_says_so(
     person: Client, make: Callable[..., Workload], action: str, before: str, said: str
 ) -> None:
     typed = {"worker.image": IMAGE, "worker.command": "python train.py"}
-    row = make(said={path: {"value": value, "from": "you"} for path, value in typed.items()})
+    row = make(given={path: Value(value).to_json() for path, value in typed.items()})
     if before == "ended":
         Attempt.objects.filter(workload=row).update(outcome=Outcome.FAILED)
     if before == "deleted":
@@ -283,7 +284,7 @@ def test_an_action_that_comes_too_late_says_so(
 def test_what_is_done_to_several_is_said_once(
     person: Client, make: Callable[..., Workload]
 ) -> None:
-    rows = [make(f"one-{n}", said={}) for n in range(3)]
+    rows = [make(f"one-{n}", given={}) for n in range(3)]
     intents.delete(workload_id=rows[0].pk, by=PERSON)
     posted = {"action": "delete", "sure": "1", "id": [row.pk for row in rows], "next": "/workloads"}
     page = person.post("/workloads/bulk", posted, follow=True)
@@ -300,7 +301,7 @@ def test_what_is_done_to_several_is_said_once(
 def test_the_question_about_several_names_them(
     person: Client, make: Callable[..., Workload], count: int, last: str
 ) -> None:
-    rows = [make(f"one-{n:02}", said={}) for n in range(count)]
+    rows = [make(f"one-{n:02}", given={}) for n in range(count)]
     posted = {"action": "delete", "id": [row.pk for row in rows], "next": "/workloads"}
     page = person.post("/workloads/bulk", posted).content.decode()
     assert f"Delete {count} workloads?" in page
@@ -313,7 +314,7 @@ def test_the_question_about_several_names_them(
 def test_the_question_about_several_names_nobody_elses(
     world: World, make: Callable[..., Workload]
 ) -> None:
-    row = make("secretly", said={})
+    row = make("secretly", given={})
     stranger = Client()
     stranger.force_login(world.people["stranger"])
     page = stranger.post("/workloads/bulk", {"action": "delete", "id": [row.pk]}).content.decode()

@@ -3,6 +3,7 @@
 import re
 from html import unescape
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.test import Client
@@ -12,6 +13,7 @@ from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
 from gangline.scopes.models import Scope
 from gangline.spec.frameworks import WORKERS_AND_MASTER
+from gangline.spec.sources import DEFAULT, Source, copy_source, template_source
 from tests.support.api import ApiClient
 from tests.support.engine import new_workload
 from tests.support.world import IMAGE, World
@@ -108,10 +110,10 @@ def test_gpus_are_a_column_of_gangs_that_have_some(world: World) -> None:
     assert cells(page, "gpus") == {"worker-0": "1"}
 
 
-def spec_page(world: World, person: str, workload: Workload, source: str) -> dict[str, str]:
+def spec_page(world: World, person: str, workload: Workload, source: Source) -> dict[str, str]:
     """HTML of the origin by field, when the image comes from ``source``."""
     attempt = Attempt.objects.get(workload=workload)
-    attempt.effective["worker.image"]["source"] = source
+    attempt.effective["worker.image"]["source"] = source.to_json()
     Attempt.objects.filter(pk=attempt.pk).update(effective=attempt.effective)
     answer = client_of(world, person).get(f"/workloads/{workload.pk}/spec")
     assert answer.status_code == 200
@@ -129,7 +131,7 @@ def template(world: World, scope: Scope) -> Template:
 def test_a_value_of_a_template_names_it_and_leads_to_it(world: World) -> None:
     workload = gang(world)
     made = template(world, world.vision.scope)
-    origin = spec_page(world, OWNER, workload, f"template:{made.pk}")["Image"]
+    origin = spec_page(world, OWNER, workload, template_source(made.pk))["Image"]
     assert "template digits &amp; more" in origin
     address = re.search(r'href="([^"]+)"', origin)
     assert address
@@ -140,7 +142,7 @@ def test_a_value_of_a_template_names_it_and_leads_to_it(world: World) -> None:
 def test_a_template_that_the_reader_may_not_use_is_not_named(world: World) -> None:
     workload = gang(world)
     hidden = template(world, world.nlp.scope)
-    for source in (f"template:{hidden.pk}", "template:00000000-0000-4000-8000-000000000000"):
+    for source in (template_source(hidden.pk), template_source(UUID(int=4))):
         origin = spec_page(world, OWNER, workload, source)["Image"]
         assert re.sub(r"<[^>]+>", "", origin) == "template"
         assert "href" not in origin
@@ -148,7 +150,7 @@ def test_a_template_that_the_reader_may_not_use_is_not_named(world: World) -> No
 
 def test_a_copied_value_names_the_workload_while_it_is_there(world: World) -> None:
     workload, earlier = gang(world), gang(world, name="earlier")
-    source = f"copy:{earlier.pk}"
+    source = copy_source(earlier.pk)
     origin = spec_page(world, OWNER, workload, source)["Image"]
     assert f'<a href="/workloads/{earlier.pk}">' in origin
     assert "copy of earlier" in origin
@@ -158,8 +160,8 @@ def test_a_copied_value_names_the_workload_while_it_is_there(world: World) -> No
 
 def test_you_is_only_said_to_the_one_who_said_it(world: World) -> None:
     workload = gang(world)
-    assert ">you<" in spec_page(world, OWNER, workload, "default")["Command"]
-    others = spec_page(world, "administrator", workload, "default")
+    assert ">you<" in spec_page(world, OWNER, workload, DEFAULT)["Command"]
+    others = spec_page(world, "administrator", workload, DEFAULT)
     assert f">{OWNER}<" in others["Command"]
     assert ">default<" in others["Image"]
 

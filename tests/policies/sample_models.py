@@ -9,6 +9,7 @@ from gangline.policies.document import InvalidPolicy, PolicyDocument, parse
 from gangline.policies.effective import EffectivePolicy, Layer, effective_policy
 from gangline.policies.engine import Request, Resolution, resolve
 from gangline.spec.base import Default, ItemKey, Only, SpecModel, Ui
+from gangline.spec.sources import Value
 from gangline.spec.types import DurationMark, Text
 from gangline.spec.workload import SPEC, ReplicaSpec, SpecModels, WorkerSpec
 
@@ -94,10 +95,10 @@ def policy(*documents: PolicyDocument, models: SpecModels = SAMPLE) -> Effective
 def say(rules: EffectivePolicy | None = None, /, *, sent: Any = None, **said: Any) -> Resolution:
     """Resolve ``worker__compute__gpuDevicesRequest=4``; ``sent`` holds the rest of the request."""
     entries = {
-        path.replace("__", "."): value if _is_entry(value) else {"value": value, "from": "you"}
+        path.replace("__", "."): value if isinstance(value, Value) else Value(value)
         for path, value in said.items()
     }
-    return resolve(Request(**{"said": entries, **(sent or {})}), rules or policy())
+    return resolve(Request(**{"given": entries, **(sent or {})}), rules or policy())
 
 
 def _is_entry(value: Any) -> bool:

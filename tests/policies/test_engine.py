@@ -6,9 +6,20 @@ from typing import Any
 import pytest
 
 from gangline.policies.effective import effective_policy
-from gangline.policies.engine import DEFAULT, WORKERS, Effective, Request, resolve
+from gangline.policies.engine import Request, resolve
 from gangline.spec.frameworks import WORKERS_ONLY
 from gangline.spec.problems import Problem, Role
+from gangline.spec.sources import (
+    DEFAULT,
+    WORKERS,
+    YOU,
+    Source,
+    SourceKind,
+    Value,
+    copy_source,
+    policy_source,
+    template_source,
+)
 from tests.policies.sample_models import document, messages, policy, say
 from tests.spec.extra_field import EXTRA, with_extra_field
 
@@ -18,8 +29,8 @@ GPUS = "worker.compute.gpuDevicesRequest"
 def test_nothing_said_gives_the_products_defaults() -> None:
     resolution = resolve(Request(), effective_policy([]))
     assert resolution.problems == []
-    assert resolution.effective["worker.distributedFramework"] == Effective("PyTorch", DEFAULT)
-    assert resolution.effective["worker.compute.cpuMemoryRequest"] == Effective("256M", DEFAULT)
+    assert resolution.effective["worker.distributedFramework"] == Value("PyTorch", DEFAULT)
+    assert resolution.effective["worker.compute.cpuMemoryRequest"] == Value("256M", DEFAULT)
     assert "worker.image" not in resolution.effective
     assert resolution.values("worker")["numWorkers"] == 1
 
@@ -33,21 +44,23 @@ def test_every_value_says_where_it_comes_from() -> None:
     )
     said = {
         "worker__image": "a",
-        "worker__args": {"value": "--x", "from": "template:7"},
-        "worker__command": {"value": "run", "from": "copy:0d"},
+        "worker__args": Value("--x", template_source(7)),
+        "worker__command": Value("run", copy_source("0d")),
     }
     sources = {path: entry.source for path, entry in say(rules, **said).effective.items()}
-    assert sources["worker.image"] == "you"
-    assert sources["worker.args"] == "template:7"
-    assert sources["worker.command"] == "copy:0d"
-    assert sources["worker.backoffLimit"] == "policy tenant"
-    assert sources["worker.terminationGracePeriodSeconds"] == "fixed by tenant"
-    assert sources["worker.numWorkers"] == "default"
+    assert sources["worker.image"] == YOU
+    assert sources["worker.args"] == template_source(7)
+    assert sources["worker.command"] == copy_source("0d")
+    assert sources["worker.backoffLimit"] == policy_source("tenant")
+    assert sources["worker.terminationGracePeriodSeconds"] == Source(
+        SourceKind.FIXED, name="tenant"
+    )
+    assert sources["worker.numWorkers"] == DEFAULT
 
 
 def test_a_limited_default_comes_from_the_scope_that_limits_it() -> None:
     rules = policy(document(rules={"worker": {"numWorkers": {"min": 2}}}))
-    assert say(rules).effective["worker.numWorkers"] == Effective(2, "policy tenant")
+    assert say(rules).effective["worker.numWorkers"] == Value(2, policy_source("tenant"))
 
 
 def test_null_is_the_same_as_nothing() -> None:
@@ -60,7 +73,7 @@ def test_a_prefilled_value_on_a_fixed_field_is_left_out_with_a_notice() -> None:
             defaults={"worker": {"image": "a"}}, rules={"worker": {"image": {"canEdit": False}}}
         )
     )
-    resolution = say(rules, worker__image={"value": "b", "from": "template:7"})
+    resolution = say(rules, worker__image=Value("b", template_source(7)))
     assert resolution.problems == []
     (notice,) = resolution.notices
     assert str(notice) == "Removed by policy: Image b (set by tenant)."

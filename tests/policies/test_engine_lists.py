@@ -4,7 +4,10 @@ from typing import Any
 
 import pytest
 
+from gangline.spec.sources import YOU, Source, Value, copy_source, policy_source, template_source
 from tests.policies.sample_models import document, messages, policy, say
+
+TENANT = policy_source("tenant")
 
 RULES = policy(
     document(
@@ -24,35 +27,38 @@ RULES = policy(
 PATH = "worker.environmentVariables"
 
 
-def said(*items: Any, source: str = "you") -> Any:
-    return say(RULES, **{PATH: {"value": list(items), "from": source}})
+def said(*items: Any, source: Source = YOU) -> Any:
+    return say(RULES, **{PATH: Value(list(items), source)})
 
 
 def test_defaults_stand_first_and_tell_their_origin() -> None:
     entry = said({"name": "SEED", "value": "1"}).effective[PATH]
     assert [item["name"] for item in entry.value] == ["HTTP_PROXY", "WANDB_MODE", "SEED"]
     assert [(o.key, o.source, o.locked, o.sent) for o in entry.items] == [
-        ("HTTP_PROXY", "policy tenant", "tenant", None),
-        ("WANDB_MODE", "policy tenant", "", None),
-        ("SEED", "you", "", 0),
+        ("HTTP_PROXY", TENANT, "tenant", None),
+        ("WANDB_MODE", TENANT, "", None),
+        ("SEED", YOU, "", 0),
     ]
-    assert entry.source == "you"
+    assert entry.source == YOU
 
 
 def test_defaults_alone_come_from_the_policy() -> None:
     entry = say(RULES).effective[PATH]
-    assert (len(entry.value), entry.source) == (2, "policy tenant")
+    assert (len(entry.value), entry.source) == (2, TENANT)
 
 
 def test_a_default_is_changed_in_its_place() -> None:
     entry = said({"name": "WANDB_MODE", "value": "online"}).effective[PATH]
     assert entry.value[1] == {"name": "WANDB_MODE", "value": "online"}
-    assert (entry.items[1].source, entry.items[1].sent) == ("you", 0)
+    assert (entry.items[1].source, entry.items[1].sent) == (YOU, 0)
 
 
 def test_a_default_that_is_repeated_stays_the_policys() -> None:
     entry = said({"name": "WANDB_MODE"}, {"name": "HTTP_PROXY", "exclude": False}).effective[PATH]
-    assert [origin.source for origin in entry.items] == ["policy tenant", "policy tenant"]
+    assert [origin.source for origin in entry.items] == [
+        TENANT,
+        TENANT,
+    ]
 
 
 def test_a_removed_default_may_come_back_in_the_same_list() -> None:
@@ -90,7 +96,7 @@ def test_a_locked_item_stays_as_it_is(item: dict[str, Any], message: str) -> Non
 
 
 def test_a_prefilled_item_that_is_locked_is_left_out_with_a_notice() -> None:
-    resolution = said({"name": "HTTP_PROXY", "value": "x"}, source="template:7")
+    resolution = said({"name": "HTTP_PROXY", "value": "x"}, source=template_source(7))
     assert resolution.problems == []
     assert [str(notice) for notice in resolution.notices] == [
         "Removed by policy: Environment variable HTTP_PROXY (set by tenant)."
@@ -99,9 +105,7 @@ def test_a_prefilled_item_that_is_locked_is_left_out_with_a_notice() -> None:
 
 def test_a_prefilled_item_that_cannot_be_added_is_left_out_with_a_notice() -> None:
     rules = policy(document(rules={"labels": {"instances": {"canAdd": False}}}))
-    resolution = say(
-        rules, worker__labels={"value": [{"name": "a", "value": "b"}], "from": "copy:0d"}
-    )
+    resolution = say(rules, worker__labels=Value([{"name": "a", "value": "b"}], copy_source("0d")))
     assert (resolution.problems, resolution.values("worker")["labels"]) == ([], [])
     assert str(resolution.notices[0]) == "Removed by policy: Label a (set by tenant)."
 
@@ -145,4 +149,4 @@ def test_what_is_no_list_is_a_problem(value: Any) -> None:
 
 def test_an_empty_list_is_an_answer() -> None:
     entry = say(worker__labels=[]).effective["worker.labels"]
-    assert (entry.value, entry.source) == ([], "you")
+    assert (entry.value, entry.source) == ([], YOU)

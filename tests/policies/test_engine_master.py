@@ -1,12 +1,12 @@
 """The master: as the workers, different in some fields, or all its own (R24)."""
 
-from typing import Any
-
 import pytest
 
-from gangline.policies.engine import WORKERS
 from gangline.spec.frameworks import WORKERS_ONLY
+from gangline.spec.sources import DEFAULT, WORKERS, YOU, Source, SourceKind, policy_source
 from tests.policies.sample_models import document, messages, policy, say
+
+TENANT = policy_source("tenant")
 
 GPUS = "compute.gpuDevicesRequest"
 DEFAULTS = policy(
@@ -19,9 +19,9 @@ DEFAULTS = policy(
 )
 
 
-@pytest.mark.parametrize("sent", [{"master": "none"}, {"configuration": WORKERS_ONLY}])
-def test_without_a_master_nothing_is_said_of_one(sent: dict[str, Any]) -> None:
-    resolution = say(None, sent=sent, **{"master.image": "a b", "master.nothing": 1})
+def test_without_a_master_nothing_is_said_of_one() -> None:
+    given = {"master.image": "a b", "master.nothing": 1}
+    resolution = say(None, sent={"configuration": WORKERS_ONLY}, **given)
     assert resolution.problems == []
     assert resolution.values("master") == {}
 
@@ -44,12 +44,12 @@ def test_a_differing_master_follows_what_the_workers_say() -> None:
         **{"worker.args": "--x", "worker.command": "run", "master.command": "launch"},
     )
     origins = {path: (e.value, e.source) for path, e in resolution.effective.items()}
-    assert origins["master.command"] == ("launch", "you")
-    assert origins["master.args"] == ("--x", "workers")
-    assert origins[f"master.{GPUS}"] == (0, "policy tenant")
-    assert origins["master.image"] == ("w", "workers")
-    assert origins["master.compute.cpuCoreRequest"] == (4, "workers")
-    assert origins["master.compute.cpuMemoryRequest"] == ("256M", "default")
+    assert origins["master.command"] == ("launch", YOU)
+    assert origins["master.args"] == ("--x", WORKERS)
+    assert origins[f"master.{GPUS}"] == (0, TENANT)
+    assert origins["master.image"] == ("w", WORKERS)
+    assert origins["master.compute.cpuCoreRequest"] == (4, WORKERS)
+    assert origins["master.compute.cpuMemoryRequest"] == ("256M", DEFAULT)
 
 
 def test_a_master_of_its_own_takes_its_own_defaults_only() -> None:
@@ -83,7 +83,7 @@ def test_a_fixed_master_field_forces_a_difference() -> None:
 def test_a_fixed_master_field_does_not_follow_the_workers() -> None:
     resolution = say(FIXED, sent={"master": "differences"}, **{f"worker.{GPUS}": 2})
     assert (resolution.problems, resolution.notices) == ([], [])
-    assert resolution.effective[f"master.{GPUS}"].source == "fixed by tenant"
+    assert resolution.effective[f"master.{GPUS}"].source == Source(SourceKind.FIXED, name="tenant")
 
 
 def test_a_differing_master_is_judged_by_its_own_rules() -> None:
@@ -148,7 +148,7 @@ def test_a_locked_item_that_the_workers_have_alike_is_no_problem() -> None:
     (origin,) = resolution.effective["master.labels"].items
     assert (origin.key, origin.source, origin.locked, origin.sent) == (
         "role",
-        "workers",
+        WORKERS,
         "tenant",
         0,
     )
@@ -170,14 +170,17 @@ def test_a_differing_master_follows_default_items_of_the_workers() -> None:
     )
     resolution = say(rules, sent={"master": "differences"})
     entry = resolution.effective["master.labels"]
-    assert (entry.value, entry.source) == ([{"name": "a", "value": "1"}], "workers")
+    assert (entry.value, entry.source) == ([{"name": "a", "value": "1"}], WORKERS)
     assert "labels" not in say(rules, sent={"master": "own"}).values("master")
 
 
 def test_a_differing_master_keeps_its_own_default_items() -> None:
     resolution = say(LOCKED, sent={"master": "differences"})
     entry = resolution.effective["master.labels"]
-    assert (entry.value, entry.source) == ([{"name": "role", "value": "head"}], "policy tenant")
+    assert (entry.value, entry.source) == (
+        [{"name": "role", "value": "head"}],
+        TENANT,
+    )
     assert entry.items[0].locked == "tenant"
 
 

@@ -9,6 +9,7 @@ from gangline.policies.effective import Layer, effective_policy
 from gangline.policies.engine import Request, Resolution, resolve
 from gangline.policies.gpu_caps import is_gpu
 from gangline.spec.frameworks import WORKERS_AND_MASTER, WORKERS_ONLY
+from gangline.spec.sources import Value
 
 GPUS = (
     "nvidia.com/mig-1g.5gb",
@@ -42,9 +43,9 @@ def ask(
         said["worker.compute.extendedResources"] = [
             {"resource": resource, "quantity": quantity} for resource, quantity in extended
         ]
-    entries = {path: {"value": value, "from": "you"} for path, value in said.items()}
+    entries = {path: Value(value) for path, value in said.items()}
     configuration = WORKERS_ONLY if mode == "none" else WORKERS_AND_MASTER
-    request = Request(framework="PyTorch", configuration=configuration, master=mode, said=entries)
+    request = Request(framework="PyTorch", configuration=configuration, master=mode, given=entries)
     return resolve(request, effective_policy(layers))
 
 

@@ -13,6 +13,7 @@ from gangline.policies.engine import Request, resolve
 from gangline.policies.rules import FieldRule, breaches
 from gangline.spec.catalogue import catalogue
 from gangline.spec.problems import Role
+from gangline.spec.sources import YOU, Source, Value, copy_source, template_source
 from tests.policies.sample_models import SAMPLE, document, layered, policy
 
 PATH = "backoffLimit"
@@ -95,8 +96,8 @@ def test_the_default_of_the_merged_policy_is_allowed_by_it(layers: list[PolicyDo
 def test_what_is_submitted_without_a_problem_obeys_every_layer(
     layers: list[PolicyDocument], value: int | None
 ) -> None:
-    said = {} if value is None else {f"worker.{PATH}": {"value": value, "from": "you"}}
-    resolution = resolve(Request(said=said, master="none"), policy(*layers))
+    said = {} if value is None else {f"worker.{PATH}": Value(value)}
+    resolution = resolve(Request(given=said, master="none"), policy(*layers))
     if any(problem.path == PATH for problem in resolution.problems):
         return
     effective = resolution.values("worker").get(PATH)
@@ -157,16 +158,16 @@ STRICT = policy(
 @given(
     st.dictionaries(st.sampled_from(QUALIFIED) | st.text(), JSON, max_size=6),
     st.sampled_from(["none", "same", "differences", "own"]),
-    st.sampled_from(["you", "template:1", "copy:2"]),
+    st.sampled_from([YOU, template_source(1), copy_source(2)]),
     st.sampled_from(["workersAndMaster", "workersOnly"]),
 )
 def test_no_value_makes_the_engine_fail_and_problems_keep_their_order(
-    values: dict[str, Any], master: str, origin: str, configuration: str
+    values: dict[str, Any], master: str, source: Source, configuration: str
 ) -> None:
-    said = {path: {"value": value, "from": origin} for path, value in values.items()}
+    said = {path: Value(value, source) for path, value in values.items()}
     turned = dict(reversed(said.items()))
     answers = [
-        resolve(Request(said=order, master=master, configuration=configuration), STRICT)
+        resolve(Request(given=order, master=master, configuration=configuration), STRICT)
         for order in (said, turned)
     ]
     plain = [

@@ -6,6 +6,7 @@ from gangline.policies.document import parse
 from gangline.policies.effective import Layer, effective_policy
 from gangline.policies.engine import Request, Resolution, resolve
 from gangline.spec.frameworks import WORKERS_ONLY
+from gangline.spec.sources import Value
 
 POLICY = """
 defaults:
@@ -27,8 +28,8 @@ GPUS = {"name": "gpus", "key": "nvidia.com/gpu", "operator": "Exists", "effect":
 
 def resolved(**said: Any) -> Resolution:
     policy = effective_policy([Layer("project", "vision", parse(POLICY))])
-    entries = {f"worker.{path}": {"value": v, "from": "you"} for path, v in said.items()}
-    request = Request(framework="PyTorch", configuration=WORKERS_ONLY, master="none", said=entries)
+    entries = {f"worker.{path}": Value(v) for path, v in said.items()}
+    request = Request(framework="PyTorch", configuration=WORKERS_ONLY, master="none", given=entries)
     return resolve(request, policy)
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from gangline.policies.rules import Sourced
 from gangline.spec.problems import Role
+from gangline.spec.sources import Source, SourceKind
 from tests.policies.sample_models import document, messages, policy, say
 
 UID = document(
@@ -39,7 +40,7 @@ def test_t2_a_fixed_value_may_be_repeated_or_left_out(said: dict[str, Any]) -> N
     resolution = say(policy(UID), **said)
     assert resolution.problems == []
     assert resolution.effective["worker.runAsUid"].value == 500
-    assert resolution.effective["worker.runAsUid"].source == "fixed by tenant"
+    assert resolution.effective["worker.runAsUid"].source == Source(SourceKind.FIXED, name="tenant")
 
 
 def test_t3_items_are_added_removed_and_changed() -> None:

@@ -8,6 +8,7 @@ from gangline.policies.document import InvalidPolicy, parse
 from gangline.policies.effective import Layer, effective_policy
 from gangline.policies.engine import Request, Resolution, resolve
 from gangline.spec.frameworks import WORKERS_ONLY
+from gangline.spec.sources import Value
 
 POLICY = """
 defaults:
@@ -33,8 +34,8 @@ OWN = {"name": "own", "path": "/own", "claimInfo": {"size": "5Gi"}}
 
 def resolved(*said: Any, policy: str = POLICY) -> Resolution:
     merged = effective_policy([Layer("project", "vision", parse(policy))])
-    entries = {"worker.storage.pvc": {"value": list(said), "from": "you"}} if said else {}
-    request = Request(framework="PyTorch", configuration=WORKERS_ONLY, master="none", said=entries)
+    entries = {"worker.storage.pvc": Value(list(said))} if said else {}
+    request = Request(framework="PyTorch", configuration=WORKERS_ONLY, master="none", given=entries)
     return resolve(request, merged)
 
 

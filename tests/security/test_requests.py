@@ -76,9 +76,9 @@ def test_row_43_said_values_win_over_the_templates(world: World, researcher: Api
     assert response.status_code == 202, response.content
     assert response.json()["spec"]["numWorkers"] == 2
     assert response.json()["spec"]["command"] == "python t.py"
-    said = Workload.objects.get().said
-    assert said["worker.command"]["from"] == f"template:{template.pk}"
-    assert said["worker.numWorkers"]["from"] == "you"
+    said = Workload.objects.get().given
+    assert said["worker.command"]["source"] == {"kind": "template", "id": str(template.pk)}
+    assert said["worker.numWorkers"]["source"] == {"kind": "you"}
     template.refresh_from_db()
     assert template.used_count == 1
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from gangline.policies.services import save
+from gangline.spec.sources import Value, policy_source
 from tests.spec.extra_field import EXTRA, LABEL, product_with_extra_field
 from tests.support.api import ApiClient
 from tests.support.forms import Filler
@@ -64,12 +65,12 @@ def test_the_api_stores_it_and_gives_it_back(
     assert response.status_code == 202, response.content
     answered = response.json()
     assert (answered["spec"][EXTRA], answered["masterSpec"][EXTRA]) == (2, 7)
-    said = Workload.objects.get().said
-    assert said[WORKER] == {"value": 2, "from": "you"}
-    assert said[MASTER] == {"value": 7, "from": "you"}
+    said = Workload.objects.get().given
+    assert said[WORKER] == {"value": 2, "source": {"kind": "you"}}
+    assert said[MASTER] == {"value": 7, "source": {"kind": "you"}}
     effective = Attempt.objects.get().effective
-    assert effective[WORKER] == {"value": 2, "source": "you"}
-    assert effective[MASTER] == {"value": 7, "source": "you"}
+    assert effective[WORKER] == {"value": 2, "source": {"kind": "you"}}
+    assert effective[MASTER] == {"value": 7, "source": {"kind": "you"}}
     again = researcher.get(f"{SUBMIT}/{answered['workloadId']}").json()
     assert again["spec"][EXTRA] == 2
 
@@ -94,7 +95,7 @@ def test_its_bounds_and_those_of_a_policy_hold(
     stored = researcher.post(SUBMIT, world.spec_body()).json()
     assert stored["spec"][EXTRA] == 4
     effective = Attempt.objects.get().effective[WORKER]
-    assert (effective["value"], effective["source"]) == (4, "policy project vision")
+    assert Value.from_json(effective) == Value(4, policy_source("project vision"))
 
 
 def test_the_form_asks_for_it_and_creates_with_it(extended: None, world: World) -> None:
@@ -109,5 +110,5 @@ def test_the_form_asks_for_it_and_creates_with_it(extended: None, world: World) 
     assert f"{LABEL} must be at most 5 (set by project vision)" in answer.page.html
     assert filler.post("workers", {WORKER: "5"}).status == 303
     assert filler.post("review", go="create").status == 303
-    assert Workload.objects.get().said[WORKER] == {"value": 5, "from": "you"}
+    assert Workload.objects.get().given[WORKER] == {"value": 5, "source": {"kind": "you"}}
     assert Attempt.objects.get().effective[WORKER]["value"] == 5

@@ -21,6 +21,7 @@ from gangline.config.env import Env, env
 from gangline.db import clock
 from gangline.organization.models import Project
 from gangline.scopes.selectors import tenant_scope
+from gangline.spec.sources import Value, template_source
 from gangline.supervisor import demo, doctor, first_start, schema
 from gangline.supervisor.management.commands import demo as demo_command
 
@@ -210,8 +211,8 @@ def test_the_templates_of_the_demo_are_accepted_by_their_own_policy() -> None:
                 framework=template.framework,
                 configuration=template.configuration,
                 master=template.master,
-                said={
-                    path: {"value": value, "from": f"template:{template.pk}"}
+                given={
+                    path: Value(value, template_source(template.pk))
                     for path, value in template.values.items()
                 },
                 template_id=template.pk,

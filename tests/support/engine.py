@@ -105,7 +105,9 @@ def new_workload(
 ) -> Workload:
     """A workload and its first attempt, committed as `submission` commits them."""
     asked = {"compute.cpuCoreRequest": 0.5, "compute.cpuMemoryRequest": "64M"} | dict(values)
-    effective = {f"worker.{path}": {"value": v, "source": "you"} for path, v in asked.items()}
+    effective = {
+        f"worker.{path}": {"value": v, "source": {"kind": "you"}} for path, v in asked.items()
+    }
     cluster = project.cluster
     with transaction.atomic():
         now = db_now()
@@ -123,7 +125,7 @@ def new_workload(
             name=name, project=project, cluster=cluster, owner=owner, **(fixed | columns)
         )
         workload.save(force_insert=True)
-        submission = refs.submission_of(workload, effective)
+        submission = refs.submission_of(workload, {p: v["value"] for p, v in effective.items()})
         attempt = Attempt.objects.create(
             workload=workload,
             no=1,

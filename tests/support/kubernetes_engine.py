@@ -27,6 +27,7 @@ from gangline.people.services import give
 from gangline.resources import services as resources
 from gangline.scopes.services import found
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, WORKERS_ONLY
+from gangline.spec.sources import Value
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.objects import CONFIG_MAPS, SERVICES
 from tests.support.kubelet import Kubelet
@@ -85,9 +86,7 @@ class KubernetesEngine:
             framework=framework,
             configuration=configuration,
             master="same" if configuration == WORKERS_AND_MASTER else "none",
-            said={
-                f"worker.{path}": {"value": value, "from": "you"} for path, value in values.items()
-            },
+            given={f"worker.{path}": Value(value) for path, value in values.items()},
         )
         done = submission.submit(actor=Actor(self.owner, "api"), request=request)
         self.made.append(done.workload)

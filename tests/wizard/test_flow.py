@@ -52,7 +52,7 @@ def test_create_makes_exactly_what_review_shows(filler: Filler) -> None:
     assert workload.name == "digits"
     assert pods == "1 worker + 1 master"
     assert workload.pods_total == 2
-    assert workload.said["worker.image"] == {"value": IMAGE, "from": "you"}
+    assert workload.given["worker.image"] == {"value": IMAGE, "source": {"kind": "you"}}
     assert workload.attempts.get().effective["worker.command"]["value"] == "python train.py"
 
 

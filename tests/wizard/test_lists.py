@@ -50,7 +50,7 @@ def test_rows_are_sent_in_their_order(ready: Filler) -> None:
     add(ready, "A", "1")
     add(ready, "B", "$(A)/x")
     ready.post("review", go="create")
-    said = Workload.objects.get().said[LIST]["value"]
+    said = Workload.objects.get().given[LIST]["value"]
     assert said == [{"name": "A", "value": "1"}, {"name": "B", "value": "$(A)/x"}]
 
 

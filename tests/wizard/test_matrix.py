@@ -50,7 +50,7 @@ def test_what_is_harmless_arrives_literally(
     assert filler.post(step, {f"{role}.{path}": text}).status == 303
     assert filler.post("review", go="create").status == 303
     workload = Workload.objects.get()
-    kept = workload.name if path == "name" else workload.said[f"{role}.{path}"]["value"]
+    kept = workload.name if path == "name" else workload.given[f"{role}.{path}"]["value"]
     assert kept == text
 
 

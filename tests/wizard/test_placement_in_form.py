@@ -44,7 +44,7 @@ def test_what_the_nodes_have_is_offered_and_anything_can_be_typed(
         "workers", {"worker.podAffinity.key": "rack", "worker.podAffinity.type": "Preferred"}
     )
     ready.post("review", go="create")
-    said = Workload.objects.get().said
+    said = Workload.objects.get().given
     assert said["worker.podAffinity.key"]["value"] == "rack"
     assert said["worker.podAffinity.type"]["value"] == "Preferred"
 
@@ -65,7 +65,7 @@ def test_requirements_of_nodes_are_sent_and_shown(ready: Filler, everywhere: Non
     assert "In a, b" in ready.get("review").page.html
     ready.post("review", go="create")
     workload = Workload.objects.get()
-    assert workload.said[NODES]["value"] == [typed]
+    assert workload.given[NODES]["value"] == [typed]
     spec = ready.client.get(f"/workloads/{workload.pk}/spec").content.decode()
     assert f"{ZONE}: In a, b" in spec
 

@@ -68,7 +68,7 @@ def test_a_forged_value_of_a_fixed_field_is_ignored_and_written_down(governed: F
     effective = Workload.objects.get().attempts.get().effective
     assert effective["worker.terminationGracePeriodSeconds"] == {
         "value": 30,
-        "source": "fixed by project vision",
+        "source": {"kind": "fixed", "name": "project vision"},
     }
 
 

@@ -58,8 +58,11 @@ def test_a_template_fills_in_the_form_and_says_so(filler: Filler, world: World) 
     assert workers.value("worker.command") == "python train.py"
     assert "template" in workers.one(data_testid="f-worker.command").text
     filler.post("review", go="create")
-    said = Workload.objects.get().said["worker.command"]
-    assert said == {"value": "python train.py", "from": f"template:{chosen.pk}"}
+    said = Workload.objects.get().given["worker.command"]
+    assert said == {
+        "value": "python train.py",
+        "source": {"kind": "template", "id": str(chosen.pk)},
+    }
     chosen.refresh_from_db()
     assert chosen.used_count == 1
 
@@ -131,7 +134,10 @@ def test_copy_and_edit_opens_review_under_a_free_name(filler: Filler, world: Wor
     assert shown["copiedFrom"] == str(original.pk)
     audit = AuditEntry.objects.get(action="workload.create", object_id=str(made.pk))
     assert audit.detail["copied_from"] == str(original.pk)
-    assert made.said["worker.args"] == {"value": "--epochs 3", "from": f"copy:{original.pk}"}
+    assert made.given["worker.args"] == {
+        "value": "--epochs 3",
+        "source": {"kind": "copy", "id": str(original.pk)},
+    }
     assert made.master == "differences"
 
 

@@ -50,7 +50,7 @@ def type_in(filler: Filler, texts: dict[str, str]) -> str:
 
 
 def said() -> Any:
-    return Workload.objects.get().said[LIST]["value"]
+    return Workload.objects.get().given[LIST]["value"]
 
 
 def test_a_key_of_a_secret_is_chosen_and_sent(ready: Filler, everywhere: None) -> None:

@@ -12,6 +12,7 @@ from django.db import connection
 from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
 from gangline.organization.models import Project
+from gangline.spec.sources import Value
 from tests.support.engine import Engine, current_attempt, new_workload
 from tests.support.world import World, make_world
 from workloads.models import Attempt, Workload
@@ -216,7 +217,7 @@ def test_f06_fifty_submissions_at_once_never_take_more_slots_than_there_are(
             framework="PyTorch",
             configuration="workersOnly",
             master="none",
-            said=_said(),
+            given=_said(),
         )
         submission.submit(
             actor=world.actor("researcher-vision"), request=request, key=name, request_hash=name
@@ -249,7 +250,7 @@ def test_f06_fifty_submissions_at_once_never_take_more_slots_than_there_are(
     assert max(use["doubled"] for use in worst) == 0, "a GPU or port was given to two at once"
 
 
-def _said() -> dict[str, dict[str, Any]]:
+def _said() -> dict[str, Value]:
     values = {
         "image": "local://examples",
         "command": "python train.py",
@@ -257,7 +258,7 @@ def _said() -> dict[str, dict[str, Any]]:
         "compute.cpuCoreRequest": 0.75,
         "compute.cpuMemoryRequest": "256M",
     }
-    return {f"worker.{path}": {"value": value, "from": "you"} for path, value in values.items()}
+    return {f"worker.{path}": Value(value) for path, value in values.items()}
 
 
 def _holding() -> Any:

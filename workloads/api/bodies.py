@@ -6,7 +6,7 @@ clients always send.
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
@@ -15,6 +15,7 @@ from assets.models import Template
 from gangline.accounts.models import User
 from gangline.spec.frameworks import WORKERS_AND_MASTER, WORKERS_ONLY
 from gangline.spec.problems import Problem, Role
+from gangline.spec.sources import Value, template_source
 from gangline.spec.values import flatten
 from gangline.spec.words import did_you_mean
 from gangline.spec.workload import SPEC
@@ -74,18 +75,17 @@ def read(user: User, body: Any) -> SubmissionRequest:
     reading.problems += _unknown_keys(reading.body)
     if reading.boolean("useGivenNameAsPrefix"):
         reading.wrong("useGivenNameAsPrefix", "unsupported", "is not supported yet", "false")
-    said = _half(reading, "spec", Role.WORKER) | _half(reading, "masterSpec", Role.MASTER)
+    given = _half(reading, "spec", Role.WORKER) | _half(reading, "masterSpec", Role.MASTER)
     configuration, master = _roles(reading)
     request = SubmissionRequest(
         name=reading.text("name", "Name"),
         project_id=_project_id(reading),
         cluster_id=reading.text("clusterId", "Cluster"),
-        framework="",
         configuration=configuration,
         master=master,
-        said=said,
+        given=given,
         template_id=reading.text("templateId", "Template") or None,
-        extra_problems=tuple(reading.problems),
+        problems=tuple(reading.problems),
     )
     return _with_template(user, request) if request.template_id else request
 
@@ -118,7 +118,7 @@ def _project_id(reading: _Reading) -> str:
     return ""
 
 
-def _half(reading: _Reading, key: str, role: Role) -> dict[str, dict[str, Any]]:
+def _half(reading: _Reading, key: str, role: Role) -> dict[str, Value]:
     nested = reading.body.get(key)
     if nested is None:
         return {}
@@ -132,7 +132,7 @@ def _half(reading: _Reading, key: str, role: Role) -> dict[str, dict[str, Any]]:
     model = SPEC.master if role is Role.MASTER else SPEC.worker
     values, problems = flatten(model, cleaned, role)
     reading.problems += problems
-    return {f"{role}.{path}": {"value": value, "from": "you"} for path, value in values.items()}
+    return {f"{role}.{path}": Value(value) for path, value in values.items()}
 
 
 def _without_nulls(value: Any) -> Any:
@@ -173,26 +173,21 @@ def _roles(reading: _Reading) -> tuple[str, str]:
 
 
 def _with_template(user: User, request: SubmissionRequest) -> SubmissionRequest:
-    """What the template says stands under what the body says."""
+    """The values of the template stand under those of the body."""
     project = find_place(user, request).project
     template = find_template(user, request.template_id, project) if project else None
     if template is None:
         return request
-    origin = f"template:{template.pk}"
-    said = {path: {"value": v, "from": origin} for path, v in _template_values(template).items()}
+    source = template_source(template.pk)
+    given = {path: Value(v, source) for path, v in _template_values(template).items()}
     if request.master != "same":
-        said = {path: entry for path, entry in said.items() if not path.startswith("master.")}
+        given = {path: value for path, value in given.items() if not path.startswith("master.")}
     own_master = request.master == "same" and template.master == "differences"
-    return SubmissionRequest(
-        name=request.name,
-        project_id=request.project_id,
-        cluster_id=request.cluster_id,
-        framework="",
+    return replace(
+        request,
         configuration=request.configuration or template.configuration,
         master=template.master if own_master else request.master,
-        said={**said, **request.said},
-        template_id=request.template_id,
-        extra_problems=request.extra_problems,
+        given={**given, **request.given},
     )
 
 

@@ -100,7 +100,7 @@ def priority_class(priority: int) -> str:
 
 def distributed(workload: Workload, attempt: Attempt) -> dict[str, Any]:
     """A workload as it was submitted, with the values that its newest attempt runs."""
-    values = {path: entry.get("value") for path, entry in attempt.effective.items()}
+    values = attempt.values
     body: dict[str, Any] = {
         "name": workload.name,
         "requestedName": workload.name,
@@ -129,13 +129,13 @@ def distributed(workload: Workload, attempt: Attempt) -> dict[str, Any]:
 
 def previewed(preview: Preview, name: str) -> dict[str, Any]:
     """The answer of a dry run: what would be stored, and where each value comes from."""
-    effective = preview.resolution.effective
-    values = {path: entry.value for path, entry in effective.items()}
+    resolution = preview.resolution
+    values = resolution.plain
     body: dict[str, Any] = {
         "name": name,
         "configuration": preview.configuration,
         "spec": _half(values, Role.WORKER),
-        "sources": {path: entry.source for path, entry in effective.items()},
+        "sources": {path: v.source.to_json() for path, v in resolution.effective.items()},
         "notices": [str(notice) for notice in preview.resolution.notices],
         "totals": {
             "pods": preview.totals.pods,
@@ -161,8 +161,8 @@ def detailed(workload: Workload, attempt: Attempt, places: Places) -> dict[str, 
     """The list's row plus what only one workload is asked for."""
     row = tuple(getattr(workload, column) for column in LIST_COLUMNS)
     worker = {
-        path.removeprefix("worker."): entry.get("value")
-        for path, entry in attempt.effective.items()
+        path.removeprefix("worker."): value
+        for path, value in attempt.values.items()
         if path.startswith("worker.")
     }
     per_pod = {
@@ -198,7 +198,7 @@ def pod(replica: Replica, attempt: Attempt, workload: Workload) -> dict[str, Any
     """One replica."""
     started = replica.started_at or attempt.created_at
     changed = replica.ended_at or started
-    image = attempt.effective.get(f"{replica.role}.image", {}).get("value") or ""
+    image = attempt.value(f"{replica.role}.image") or ""
     body: dict[str, Any] = {
         "id": replica.pod_uid or f"{attempt.pk}.{replica.role}.{replica.index}",
         "name": f"{workload.name}-{replica.role}-{replica.index}",

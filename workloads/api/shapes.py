@@ -103,7 +103,7 @@ PREVIEW = component(
         configuration=CONFIGURATION,
         spec=reference("WorkerSpec"),
         masterSpec=reference("MasterSpec"),
-        sources={"type": "object", "additionalProperties": TEXT},
+        sources={"type": "object", "additionalProperties": _object(kind=TEXT, id=TEXT, name=TEXT)},
         notices={"type": "array", "items": TEXT},
         totals=_object(
             pods=WHOLE, workers=WHOLE, masters=WHOLE, gpus=WHOLE, cpus={"type": "number"},

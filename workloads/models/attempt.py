@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Self
+from typing import Any, Self
 
 from django.db import models
 
@@ -65,7 +65,7 @@ class Attempt(models.Model):
     cause = models.CharField(max_length=8, default="submit")
     """submit, retry, moved, preempt, resume or rerun."""
     effective = models.JSONField(default=dict)
-    """{qualified path: {"value", "source"}}, frozen when submit or rerun made the attempt."""
+    """`gangline.spec.sources.Values` as JSON, frozen when submit or rerun made the attempt."""
     rendered = models.JSONField(null=True)
     spec_hash = models.CharField(max_length=64, blank=True)
     needs = models.JSONField(null=True)
@@ -138,6 +138,14 @@ class Attempt(models.Model):
 
     def __str__(self) -> str:
         return f"attempt {self.no} of {self.workload_id}"
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The effective values by qualified path, without their sources."""
+        return {path: stored["value"] for path, stored in self.effective.items()}
+
+    def value(self, path: str) -> Any:
+        return self.effective[path]["value"] if path in self.effective else None
 
     @property
     def waits_for(self) -> Reason:

@@ -74,8 +74,8 @@ class Workload(models.Model):
     framework = models.CharField(max_length=20)
     configuration = models.CharField(max_length=20)
     master = models.CharField(max_length=12, default="same")
-    said = models.JSONField(default=dict)
-    """`gangline.policies.engine.Said`: {qualified path: {"value", "from"}}."""
+    given = models.JSONField(default=dict)
+    """`gangline.spec.sources.Values` as JSON: what was given, before any default."""
     template = models.ForeignKey("assets.Template", models.SET_NULL, null=True)
     copied_from = models.UUIDField(null=True)
     priority = models.PositiveSmallIntegerField(default=40)

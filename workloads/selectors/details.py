@@ -17,6 +17,7 @@ from gangline.organization.selectors import visible_projects
 from gangline.spec.catalogue import SpecField, catalogue
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.problems import Role
+from gangline.spec.sources import Source, from_json
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
 from workloads.models import Attempt, Event, Replica, Workload
 from workloads.models.attempt import NO_TRIES, USER_CAUSES
@@ -203,18 +204,18 @@ class SpecValue:
 
     field: SpecField
     value: Any
-    source: str
+    source: Source
 
 
 def spec_values(attempt: Attempt, role: Role) -> list[SpecValue]:
     """Effective values of one role in order of declaration; for the master, all it has."""
     model = WorkerSpec if role is Role.WORKER else ReplicaSpec
+    effective = from_json(attempt.effective)
     found = []
     for path, field in catalogue(model).items():
-        entry = attempt.effective.get(f"{role}.{path}")
-        if entry is None or entry.get("value") in (None, "", []):
-            continue
-        found.append(SpecValue(field, entry["value"], entry.get("source", "")))
+        value = effective.get(f"{role}.{path}")
+        if value is not None and value.value not in (None, "", []):
+            found.append(SpecValue(field, value.value, value.source))
     return found
 
 

@@ -241,7 +241,7 @@ def need_of(attempt: Attempt) -> slots.Need:
         framework=workload.framework,
         configuration=workload.configuration,
         num_workers=workload.num_workers,
-        values={path: entry.get("value") for path, entry in attempt.effective.items()},
+        values=attempt.values,
     )
 
 

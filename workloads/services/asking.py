@@ -1,38 +1,31 @@
 """What goes into a submission and what comes out: plain data, without a row."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
 from gangline.access.refusals import NotVisible
 from gangline.clusters.models import Cluster
 from gangline.organization.models import Project
 from gangline.policies.effective import EffectivePolicy
-from gangline.policies.engine import Resolution
+from gangline.policies.engine import Request, Resolution
 from gangline.spec.problems import Advice, Problem
 from workloads.models import Attempt, Workload
 
 
-@dataclass(frozen=True, slots=True)
-class SubmissionRequest:
-    """What a person asked for, the same from form, API and command line.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmissionRequest(Request):
+    """A request to run a workload, the same from form, API and command line.
 
-    ``project_id`` and ``cluster_id`` are the texts as sent. ``framework`` and ``configuration`` may
-    be empty: then the policy's default and "Workers & master" hold, as far as they can.
-    ``extra_problems`` are those that the channel found while reading.
+    ``project_id`` and ``cluster_id`` are the texts as sent.
     """
 
     name: str
     project_id: str | int
     cluster_id: str | UUID
-    framework: str
-    configuration: str
-    master: str
-    said: Mapping[str, Mapping[str, Any]]
     template_id: str | UUID | None = None
     copied_from: UUID | None = None
-    extra_problems: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +58,6 @@ class Verdict:
 class Preview:
     """Everything that is known about a submission before it is sent."""
 
-    framework: str
-    configuration: str
     resolution: Resolution
     problems: list[Problem]
     totals: Totals
@@ -76,6 +67,14 @@ class Preview:
     cluster: Cluster | None
     advice: Sequence[Advice] = ()
     """What may be submitted as it is, and may well disappoint."""
+
+    @property
+    def framework(self) -> str:
+        return self.resolution.framework
+
+    @property
+    def configuration(self) -> str:
+        return self.resolution.configuration
 
 
 @dataclass(frozen=True, slots=True)

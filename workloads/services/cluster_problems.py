@@ -16,7 +16,6 @@ from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.values import validate
 from gangline.spec.workload import SPEC
 from workloads import refs
-from workloads.services.freezing import stored
 from workloads.services.item_paths import as_sent, field_of
 from workloads.services.refusing import as_clause, by_policy, unsupported
 
@@ -29,16 +28,13 @@ def with_cluster(
     cluster: Cluster,
     project: Project,
     name: str,
-    framework: str,
-    configuration: str,
-    follows: bool,
     resolution: Resolution,
 ) -> tuple[list[Problem], list[Advice]]:
     """``known`` problems and what this cluster cannot do, and what it would rather not.
 
-    Values that are wrong anyway are not shown to the driver. ``follows``: the master has nothing
-    of its own.
+    Values that are wrong anyway are not shown to the driver.
     """
+    framework, configuration = resolution.framework, resolution.configuration
     facts = facts_of(cluster)
     offer = next((o for o in facts.frameworks if o.framework == framework), None)
     found = []
@@ -70,7 +66,7 @@ def with_cluster(
         framework=framework,
         configuration=configuration,
         num_workers=1,
-        effective=stored(resolution),
+        values=resolution.plain,
     )
     worker = _sound(submission.worker, Role.WORKER, wrong)
     submission = replace(
@@ -79,14 +75,15 @@ def with_cluster(
         worker=worker,
         master=None if submission.master is None else _sound(submission.master, Role.MASTER, wrong),
     )
-    checked = [p.at(path=as_sent(p, resolution)) for p in driver.check(submission, facts)]
+    effective = resolution.effective
+    checked = [p.at(path=as_sent(p, effective)) for p in driver.check(submission, facts)]
     refused = [*unsupported(driver, resolution), *checked]
-    advice = [replace(a, path=as_sent(a, resolution)) for a in driver.advise(submission, facts)]
+    advice = [replace(a, path=as_sent(a, effective)) for a in driver.advise(submission, facts)]
     blocked = list(by_policy(driver, resolution, known, cluster.name))
     said = {(problem.role, problem.path) for problem in blocked}
     known = [problem for problem in known if (problem.role, problem.path) not in said]
     found += blocked
-    if follows:
+    if resolution.master == "same":
         # A master that follows the workers is mended at their fields: it has none of its own.
         refused = [p.at(role=Role.WORKER) if p.role == Role.MASTER else p for p in refused]
         advice = [a for a in advice if a.role != Role.MASTER]

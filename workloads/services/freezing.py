@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from gangline.clusters.connections import driver_for
-from gangline.policies.engine import ItemOrigin, Resolution
 from gangline.spec.problems import Role
+from gangline.spec.sources import to_json
 from workloads import refs
 from workloads.models import MOST_SEARCHED, Workload, WorkloadLabel
 from workloads.services.asking import Preview
@@ -64,24 +64,8 @@ def store_labels(workload: Workload, labels: Mapping[str, str]) -> None:
 
 def freeze(workload: Workload, judged: Preview) -> Frozen:
     """The specification in the form of the workload's cluster. ``workload`` has `columns_of`."""
-    effective = stored(judged.resolution)
-    rendered = driver_for(workload.cluster).render(refs.submission_of(workload, effective))
+    resolution = judged.resolution
+    effective = to_json(resolution.effective)
+    rendered = driver_for(workload.cluster).render(refs.submission_of(workload, resolution.plain))
     text = json.dumps([effective, rendered], sort_keys=True, separators=(",", ":"), default=str)
     return Frozen(effective, rendered, hashlib.sha256(text.encode()).hexdigest())
-
-
-def stored(resolution: Resolution) -> dict[str, dict[str, Any]]:
-    """The effective values as `Attempt.effective` keeps them."""
-    return {
-        path: {
-            "value": entry.value,
-            "source": entry.source,
-            **({"items": [_as_dict(item) for item in entry.items]} if entry.items else {}),
-        }
-        for path, entry in resolution.effective.items()
-    }
-
-
-def _as_dict(item: ItemOrigin) -> dict[str, Any]:
-    # Not `asdict`: it copies every value deeply, thousands of times for a long list.
-    return {"key": item.key, "source": item.source, "locked": item.locked, "sent": item.sent}

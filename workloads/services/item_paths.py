@@ -2,8 +2,8 @@
 
 import re
 
-from gangline.policies.engine import Resolution
 from gangline.spec.problems import Advice, Problem
+from gangline.spec.sources import Values
 
 
 def field_of(path: str) -> str:
@@ -11,12 +11,12 @@ def field_of(path: str) -> str:
     return re.split(r"\.[0-9]+(?:\.|\Z)", path, maxsplit=1)[0]
 
 
-def as_sent(told: Problem | Advice, resolution: Resolution) -> str:
+def as_sent(told: Problem | Advice, effective: Values) -> str:
     """The path of what a driver says with the index as sent; without one for what nobody sent."""
     field = field_of(told.path)
     index, _, attribute = told.path[len(field) + 1 :].partition(".")
-    effective = resolution.effective.get(f"{told.role}.{field}")
-    if not index or effective is None or not effective.items:
+    value = effective.get(f"{told.role}.{field}")
+    if value is None or not index.isdigit() or int(index) >= len(value.items):
         return told.path
-    sent = effective.items[int(index)].sent
+    sent = value.items[int(index)].sent
     return ".".join(filter(None, (field, str(sent), attribute))) if sent is not None else field

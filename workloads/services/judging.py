@@ -14,15 +14,15 @@ from gangline.clusters.models import Cluster
 from gangline.organization.models import Project
 from gangline.organization.selectors import with_scopes
 from gangline.policies.effective import EffectivePolicy, effective_policy
-from gangline.policies.engine import Request, Resolution, resolve
+from gangline.policies.engine import Resolution, resolve
 from gangline.policies.selectors import effective_for
-from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, WORKERS_ONLY, has_gpus
+from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, has_gpus
 from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.types import quantity_bytes
 from workloads.services import shares, slots, usage
 from workloads.services.admission import Standing
 from workloads.services.asking import Preview, SubmissionRequest, Totals
-from workloads.services.cluster_problems import FRAMEWORK, whole_or, with_cluster
+from workloads.services.cluster_problems import whole_or, with_cluster
 from workloads.services.forecast import NO_FORECAST, forecast
 from workloads.services.item_paths import field_of
 from workloads.services.naming import name_problems
@@ -35,7 +35,6 @@ COUNTED = frozenset(
         "compute.gpuDevicesRequest",
     }
 )
-MASTER_MODES = ("none", "same", "differences", "own")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,36 +84,25 @@ def judge(
     place: Place | None = None,
     policy: EffectivePolicy | None = None,
     standing: Standing | None = None,
+    resolution: Resolution | None = None,
     with_forecast: bool = True,
     is_to_store: bool = False,
 ) -> Preview:
     """Resolve the values under today's policy and collect every problem, never only the first.
 
-    ``place``, its ``policy`` and ``standing`` save looking them up again; the forecast walks over
-    the queue, so whoever shows none leaves it out. ``is_to_store``: nor is it asked whether the
-    name is taken, because the database will say.
+    ``place``, its ``policy``, ``standing`` and ``resolution`` save finding them again; the forecast
+    walks over the queue, so whoever shows none leaves it out. ``is_to_store``: nor is it asked
+    whether the name is taken, because the database will say.
     """
     place = place or find_place(user, request)
     if policy is None:
         policy = effective_for(place.project) if place.project else effective_policy([])
-    framework, configuration = _choices(request, policy)
-    resolution = resolve(
-        Request(
-            framework=framework,
-            configuration=configuration,
-            master=_master_mode(request, configuration),
-            said=request.said,
-            problems=request.extra_problems,
-        ),
-        policy,
-    )
-    chosen = resolution.effective.get(f"{Role.WORKER}.{FRAMEWORK}")
-    framework = str(chosen.value) if chosen else framework
-    told = {p.path for p in request.extra_problems if p.role == Role.WORKLOAD}
+    resolution = resolution or resolve(request, policy)
+    known = {p.path for p in request.problems if p.role == Role.WORKLOAD}
     among = None if is_to_store else place.project
     problems = [
-        *(p for p in place.problems if p.path not in told),
-        *(() if "name" in told else name_problems(request.name, among)),
+        *(p for p in place.problems if p.path not in known),
+        *(() if "name" in known else name_problems(request.name, among)),
         *_template_problems(user, request.template_id, place.project),
         *resolution.problems,
     ]
@@ -125,23 +113,18 @@ def judge(
             cluster=place.cluster,
             project=place.project,
             name=request.name,
-            framework=framework,
-            configuration=configuration,
-            follows=_master_mode(request, configuration) == "same",
             resolution=resolution,
         )
-    totals = totals_of(resolution, framework, configuration)
+    totals = totals_of(resolution)
     verdict = NO_FORECAST
     if with_forecast and not is_to_store:
-        need = _need(framework, configuration, totals, resolution)
+        need = _need(totals, resolution)
         standing = standing or (Standing(place.cluster) if place.cluster else None)
         verdict = forecast(standing, place.project, totals, need)
         if place.project is not None and need is not None and standing is not None:
             quota, over = usage.sentence(place.project, totals, standing)
             verdict = replace(verdict, quota=quota, over_quota=over)
     return Preview(
-        framework=framework,
-        configuration=configuration,
         resolution=resolution,
         problems=_once(problems),
         totals=totals,
@@ -153,12 +136,12 @@ def judge(
     )
 
 
-def totals_of(resolution: Resolution, framework: str, configuration: str) -> Totals:
+def totals_of(resolution: Resolution) -> Totals:
     """Sums over all pods; a value that is wrong counts as nothing."""
     worker = resolution.values(Role.WORKER)
     workers = min(max(whole_or(worker.get("numWorkers"), 1), 0), 9_999)
-    masters = 1 if configuration == WORKERS_AND_MASTER else 0
-    sizes = _pod_sizes(resolution, framework, configuration)
+    masters = 1 if resolution.configuration == WORKERS_AND_MASTER else 0
+    sizes = _pod_sizes(resolution)
     counts = [workers, *([masters] if masters else [])]
     gpus = sum(n * size[0] for n, size in zip(counts, sizes, strict=True))
     return Totals(
@@ -189,27 +172,6 @@ def _unknown_project(value: str | int) -> Problem:
     )  # fmt: skip
 
 
-def _choices(request: SubmissionRequest, policy: EffectivePolicy) -> tuple[str, str]:
-    """Framework and configuration; what was left open takes the default that can work."""
-    said = request.said.get(f"{Role.WORKER}.{FRAMEWORK}", {}).get("value")
-    framework = said if isinstance(said, str) else request.framework
-    if not framework:
-        rule = policy.rule(Role.WORKER, FRAMEWORK)
-        chosen = rule.fixed or rule.default
-        framework = str(chosen.value) if chosen else ""
-    known = FRAMEWORKS.get(framework)
-    configuration = request.configuration or WORKERS_AND_MASTER
-    if not request.configuration and known and WORKERS_AND_MASTER not in known.configurations:
-        configuration = WORKERS_ONLY
-    return framework, configuration
-
-
-def _master_mode(request: SubmissionRequest, configuration: str) -> Any:
-    if configuration == WORKERS_ONLY:
-        return "none"
-    return request.master if request.master in MASTER_MODES[1:] else "same"
-
-
 def _template_problems(
     user: User, template_id: str | UUID | None, project: Project | None
 ) -> Iterator[Problem]:
@@ -238,27 +200,28 @@ def find_template(user: User, template_id: str | UUID | None, project: Project) 
     return Template.objects.filter(pk=key, scope_id__in=line).first()
 
 
-def _need(
-    framework: str, configuration: str, totals: Totals, resolution: Resolution
-) -> slots.Need | None:
+def _need(totals: Totals, resolution: Resolution) -> slots.Need | None:
     """What admission is asked for; None while a value that counts is wrong."""
     wrong = any(field_of(p.path) in COUNTED for p in resolution.problems)
-    if wrong or framework not in FRAMEWORKS:
+    if wrong or resolution.framework not in FRAMEWORKS:
         return None
     return slots.need_of(
-        framework=framework,
-        configuration=configuration,
+        framework=resolution.framework,
+        configuration=resolution.configuration,
         num_workers=totals.workers,
-        values={path: entry.value for path, entry in resolution.effective.items()},
+        values=resolution.plain,
     )
 
 
-def _pod_sizes(
-    resolution: Resolution, framework: str, configuration: str
-) -> list[tuple[float, float, int]]:
+def _pod_sizes(resolution: Resolution) -> list[tuple[float, float, int]]:
     """GPUs, CPU cores and bytes of one worker and, if there is one, of the master."""
-    roles = [Role.WORKER, *([Role.MASTER] if configuration == WORKERS_AND_MASTER else [])]
-    return [_pod_size(resolution.values(role), has_gpus(framework, role)) for role in roles]
+    roles = [
+        Role.WORKER,
+        *([Role.MASTER] if resolution.configuration == WORKERS_AND_MASTER else []),
+    ]
+    return [
+        _pod_size(resolution.values(role), has_gpus(resolution.framework, role)) for role in roles
+    ]
 
 
 def _pod_size(values: Mapping[str, Any], with_gpus: bool) -> tuple[float, float, int]:

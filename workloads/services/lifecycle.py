@@ -18,6 +18,7 @@ from gangline.db.clock import db_now
 from gangline.db.locks import locked
 from gangline.organization.selectors import visible_projects, with_scopes
 from gangline.spec.problems import InvalidSpec
+from gangline.spec.sources import from_json
 from workloads.models import Workload
 from workloads.services import intents
 from workloads.services.asking import IdempotencyConflict, Preview, SubmissionRequest
@@ -200,7 +201,7 @@ def _judged_again(actor: Actor, workload: Workload) -> Preview:
             framework=workload.framework,
             configuration=workload.configuration,
             master=workload.master,
-            said=workload.said,
+            given=from_json(workload.given),
         ),
         with_forecast=False,
     )

@@ -35,6 +35,7 @@ from gangline.drivers.base import (
 from gangline.drivers.kind import Unconnectable
 from gangline.lib.fail_points import fail_point
 from gangline.lib.sentences import sentence
+from gangline.spec.sources import from_json
 from workloads import refs, wording
 from workloads.models import Attempt, CreateState, Desired, Outcome, Workload
 from workloads.services import (
@@ -334,7 +335,7 @@ class _Work:
             if action == Action.CREATE:
                 attempt.create_state = CreateState.NONE
             attempt.observed_reason = clean[:400]
-            told = at_fields(refused.problems, attempt.effective, master=workload.master)
+            told = at_fields(refused.problems, from_json(attempt.effective), workload.master)
             attempt.refusal = [problem.as_dict() for problem in told]
             retries.conclude(
                 workload=workload, attempt=attempt, outcome=Outcome.FAILED, now=now, may_retry=False

@@ -4,14 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from gangline.drivers.base import Driver
-from gangline.policies.engine import WORKERS, Effective, Resolution
+from gangline.policies.engine import Resolution
 from gangline.spec.catalogue import SpecField, catalogue
 from gangline.spec.problems import Problem, Role, shown
+from gangline.spec.sources import WORKERS, Source, SourceKind, Value
 from gangline.spec.values import item_label
 from gangline.spec.words import lowered, one_of
 from gangline.spec.workload import SPEC
-
-_NOT_SAID = ("default", WORKERS, "policy ", "fixed by ")
 
 
 def unsupported(driver: Driver, resolution: Resolution) -> Iterator[Problem]:
@@ -22,10 +21,8 @@ def unsupported(driver: Driver, resolution: Resolution) -> Iterator[Problem]:
         if field is not None and field.alternatives and effective.items:
             yield from _items(driver.unsupported, Role(role), field, effective)
         reason = driver.unsupported.get(path)
-        # A policy may hold for clusters of several kinds.
-        is_said = not effective.source.startswith(_NOT_SAID)
-        # Who says no to it asks for nothing.
-        if reason and is_said and effective.value not in (None, False, [], {}):
+        # A policy may hold for clusters of several kinds. Who says no to it asks for nothing.
+        if reason and effective.source.is_given and effective.value not in (None, False, [], {}):
             message = f"cannot be used on this cluster: {as_clause(reason)}"
             yield Problem(
                 Role(role), path, "unsupported", message, effective.value, accepted="no value"
@@ -42,15 +39,18 @@ def by_policy(
     missing = {(p.role, p.path): p for p in known if p.rule == "required" and p.source}
     for qualified, effective in resolution.effective.items():
         role, _, path = qualified.partition(".")
-        scope = effective.source.removeprefix("fixed by ")
-        is_fixed = scope != effective.source and effective.value not in (None, False, [], {})
-        if is_fixed and (reason := driver.unsupported.get(path)):
+        is_fixed = effective.source.kind is SourceKind.FIXED
+        if (
+            is_fixed
+            and effective.value not in (None, False, [], {})
+            and (reason := driver.unsupported.get(path))
+        ):
             label = catalogue(SPEC.worker)[path].label
             message = f"is fixed, and cluster {cluster} does not have it: {as_clause(reason)}"
             yield Problem(
                 Role(role), path, "cluster", message, effective.value,
                 accepted="another cluster, or a policy that leaves it open",
-                source=scope, label=label,
+                source=effective.source.name, label=label,
             )  # fmt: skip
     for (role_, path), problem in missing.items():
         if reason := driver.unsupported.get(path):
@@ -60,7 +60,7 @@ def by_policy(
 
 
 def _items(
-    unsupported: Mapping[str, str], role: Role, field: SpecField, effective: Effective
+    unsupported: Mapping[str, str], role: Role, field: SpecField, effective: Value
 ) -> Iterator[Problem]:
     """Entries that cannot be as they are. A policy's count too: left out, they would be missed."""
     able = [name for name in field.alternatives if f"{field.path}.{name}" not in unsupported]
@@ -75,12 +75,12 @@ def _items(
                 role, f"{field.path}{place}", "unsupported",
                 f"cannot be used on this cluster: {as_clause(reason)}",
                 accepted=one_of(able),
-                source=origin.source.removeprefix("policy ") if origin.sent is None else "",
+                source=origin.source.name if origin.sent is None else "",
                 key=origin.key, label=f"{field.alternatives[name]} of {label}",
             )  # fmt: skip
 
 
-def _is_told(item: Any, source: str) -> bool:
+def _is_told(item: Any, source: Source) -> bool:
     """What a master has from the workers is told at theirs."""
     return isinstance(item, dict) and source != WORKERS
 

@@ -1,20 +1,17 @@
 """What a cluster says to a submission that nobody sends, and its refusals at the form's fields."""
 
 import uuid
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from gangline.clusters.connections import acts_here, driver_for
 from gangline.drivers.base import AttemptRef, Rehearsal
 from gangline.drivers.kind import Unconnectable
 from gangline.spec.problems import Problem, Role
+from gangline.spec.sources import Values
 from workloads import refs
 from workloads.services.asking import Preview, SubmissionRequest
 from workloads.services.cluster_problems import labelled
-from workloads.services.freezing import stored
-from workloads.services.item_paths import field_of
-
-_SAID = ("you", "template", "copy")
+from workloads.services.item_paths import as_sent, field_of
 
 
 def rehearse(preview: Preview, request: SubmissionRequest) -> Rehearsal:
@@ -27,7 +24,7 @@ def rehearse(preview: Preview, request: SubmissionRequest) -> Rehearsal:
         return Rehearsal(doubts=("The cluster is asked once our own checks find nothing.",))
     if not acts_here(cluster):
         return Rehearsal(doubts=(f"Only the machine of {cluster.name} itself could look.",))
-    uid, effective = str(uuid.uuid4()), stored(preview.resolution)
+    uid = str(uuid.uuid4())
     submission = refs.submission(
         name=request.name,
         uid=uid,
@@ -35,7 +32,7 @@ def rehearse(preview: Preview, request: SubmissionRequest) -> Rehearsal:
         framework=preview.framework,
         configuration=preview.configuration,
         num_workers=preview.totals.workers,
-        effective=effective,
+        values=preview.resolution.plain,
     )
     try:
         driver = driver_for(cluster)
@@ -51,13 +48,11 @@ def rehearse(preview: Preview, request: SubmissionRequest) -> Rehearsal:
             rendered=driver.render(submission),
         )
     )
-    problems = at_fields(told.problems, effective, master=request.master)
+    problems = at_fields(told.problems, preview.resolution.effective, preview.resolution.master)
     return Rehearsal(problems, told.asked, told.doubts)
 
 
-def at_fields(
-    problems: Iterable[Problem], effective: refs.Effective, *, master: str
-) -> tuple[Problem, ...]:
+def at_fields(problems: Iterable[Problem], effective: Values, master: str) -> tuple[Problem, ...]:
     """Problems of a driver, which sees effective values, as the person sees the fields."""
     found: dict[tuple[str, str], Problem] = {}
     for problem in problems:
@@ -69,23 +64,9 @@ def at_fields(
     return tuple(found.values())
 
 
-def value_of(problem: Problem, effective: refs.Effective) -> Any:
-    """The effective value of the field that ``problem`` is about; None where it has no field."""
-    return _entry(problem, effective).get("value")
-
-
-def _entry(problem: Problem, effective: refs.Effective) -> Mapping[str, Any]:
-    return effective.get(f"{problem.role}.{field_of(problem.path)}") or {}
-
-
-def _as_sent(problem: Problem, effective: refs.Effective) -> Problem:
+def _as_sent(problem: Problem, effective: Values) -> Problem:
     """Items counted as they were sent; a value that nobody entered is not called entered."""
-    entry, path = _entry(problem, effective), field_of(problem.path)
-    if not str(entry.get("source", "you")).startswith(_SAID):
+    value = effective.get(f"{problem.role}.{field_of(problem.path)}")
+    if value is not None and not value.source.is_given:
         problem = problem.at(value=None)
-    rest = problem.path.removeprefix(path).strip(".").split(".")
-    items = entry.get("items") or ()
-    if not rest[0].isdigit() or int(rest[0]) >= len(items):
-        return problem
-    sent = items[int(rest[0])].get("sent")
-    return problem.at(path=path if sent is None else ".".join([path, str(sent), *rest[1:]]))
+    return problem.at(path=as_sent(problem, effective))

@@ -15,8 +15,10 @@ from gangline.db.clock import db_now
 from gangline.lib.fail_points import fail_point
 from gangline.organization.models import Project
 from gangline.policies.effective import EffectivePolicy
+from gangline.policies.engine import Resolution
 from gangline.policies.selectors import versions_to
 from gangline.spec.problems import InvalidSpec
+from gangline.spec.sources import to_json
 from workloads.models import Attempt, IdempotencyKey, Workload
 from workloads.services import events, intents
 from workloads.services.admission import Standing
@@ -78,12 +80,15 @@ def preview(
     place: Place | None = None,
     policy: EffectivePolicy | None = None,
     standing: Standing | None = None,
+    resolution: Resolution | None = None,
 ) -> Preview:
     """What `submit` would store, with every problem. Never raises for bad values.
 
-    ``place``, ``policy`` and ``standing`` are those that the caller has read already.
+    ``place``, ``policy``, ``standing`` and ``resolution`` are those that the caller has already.
     """
-    return judge(actor.user, request, place=place, policy=policy, standing=standing)
+    return judge(
+        actor.user, request, place=place, policy=policy, standing=standing, resolution=resolution
+    )
 
 
 def checked_preview(*, actor: Actor, request: SubmissionRequest) -> Preview:
@@ -181,7 +186,9 @@ def _acceptable(actor: Actor, request: SubmissionRequest, place: Place) -> Previ
     # Whether the name is free is for the database to say, unless something else is wrong as well.
     judged = judge(actor.user, request, place=place, is_to_store=True)
     if judged.problems:
-        judged = judge(actor.user, request, place=place, with_forecast=False)
+        judged = judge(
+            actor.user, request, place=place, resolution=judged.resolution, with_forecast=False
+        )
         raise InvalidSpec(judged.problems)
     cluster = judged.cluster
     if (
@@ -249,7 +256,7 @@ def _store(
                 "framework": workload.framework,
                 "pods": workload.pods_total,
                 "gpus": workload.gpus,
-                "said": sorted(workload.said),
+                "given": sorted(workload.given),
                 **({"copied_from": str(request.copied_from)} if request.copied_from else {}),
             },
             at=now,
@@ -271,7 +278,7 @@ def _new_workload(
         framework=judged.framework,
         configuration=judged.configuration,
         master="none" if judged.totals.masters == 0 else request.master,
-        said=dict(request.said),
+        given=to_json(request.given),
         template_id=request.template_id or None,
         copied_from=request.copied_from,
         desired_by=actor.name,

@@ -12,6 +12,7 @@ from gangline.drivers.kind import NativeObject
 from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS
 from gangline.spec.problems import Role
+from gangline.spec.sources import Source
 from gangline.spec_forms.words import item_in_words, readable
 from gangline.tables.cells import NONE, running_for
 from gangline.web import components, formats
@@ -84,7 +85,7 @@ def what_runs(workload: Workload, attempt: Attempt) -> SafeString:
 
 @register.simple_tag
 def spec_table(
-    values: Sequence[SpecValue], label: str, origins: Mapping[str, Origin]
+    values: Sequence[SpecValue], label: str, origins: Mapping[Source, Origin]
 ) -> SafeString:
     """Field, value, origin."""
     rows = format_html_join(

@@ -5,21 +5,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from assets.models import Template
 from gangline.access.actor import Actor
 from gangline.clusters.connections import driver_for
 from gangline.drivers.base import NO_FACTS, Driver
 from gangline.drivers.kind import Unconnectable
 from gangline.forms.fields import Offer
 from gangline.policies.effective import EffectivePolicy, effective_policy
-from gangline.policies.engine import Request, Resolution, resolve
+from gangline.policies.engine import Request, Resolution, inherited_values, resolve
 from gangline.policies.selectors import effective_for
 from gangline.settings.catalogue import MASTER, TOLERATIONS, TOPOLOGY
 from gangline.settings.values import value_of
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
 from gangline.spec.problems import Problem, Role
+from gangline.spec.sources import Values
 from gangline.spec.words import one_of
-from gangline.spec_forms.raw import YOU
 from gangline.spec_forms.spec_form import RoleForm
 from workloads.models import Draft, Workload
 from workloads.services import submission
@@ -74,31 +73,13 @@ class Desk:
         return steps_for(has_master=offers)
 
     @cached_property
-    def origins(self) -> Mapping[str, str]:
-        """Names of the templates and workloads that values came from, by origin."""
-        used = {t.origin for t in self.state.setup.values()}
-        for inputs in (self.state.worker, self.state.master):
-            used |= {t.origin for t in inputs.scalars.values()}
-            used |= {row.origin for rows in inputs.lists.values() for row in rows}
-        ids = [(o, as_uuid(o.partition(":")[2])) for o in used - {YOU}]
-        templates = [pk for o, pk in ids if pk and o.startswith("template:")]
-        copies = [pk for o, pk in ids if pk and o.startswith("copy:")]
-        words: dict[str, str] = {}
-        if templates:
-            found = Template.objects.filter(pk__in=templates).values_list("pk", "name")
-            words |= {f"template:{pk}": name for pk, name in found}
-        if copies:
-            rows = Workload.objects.filter(pk__in=copies).values_list("pk", "name")
-            words |= {f"copy:{pk}": name for pk, name in rows}
-        return words
-
-    @property
     def started_from(self) -> tuple[str, str] | None:
         """What the draft was filled in from, and its name."""
         if template := self.choices.template:
             return "Template", template.name
-        copied = self.origins.get(f"copy:{self.state.copied_from}", "")
-        return ("Copied from", copied) if copied else None
+        key = as_uuid(self.state.copied_from)
+        names = Workload.objects.filter(pk=key).values_list("name", flat=True) if key else ()
+        return next((("Copied from", name) for name in names), None)
 
     @cached_property
     def offers(self) -> Mapping[str, Sequence[Offer]]:
@@ -118,26 +99,17 @@ class Desk:
 
     @cached_property
     def worker_form(self) -> RoleForm:
-        return self._form(Role.WORKER, self._resolved("none", {}))
+        return self._form(Role.WORKER, {})
 
     @cached_property
     def master_form(self) -> RoleForm:
-        told = self.worker_form.said(self.state.worker).values
-        return self._form(Role.MASTER, self._resolved("differences", told))
+        return self._form(Role.MASTER, self.worker_form.said(self.state.worker).values)
 
     def form(self, role: Role) -> RoleForm:
         return self.worker_form if role is Role.WORKER else self.master_form
 
-    def _resolved(self, master: str, told: Mapping[str, Mapping[str, object]]) -> Resolution:
-        request = Request(
-            framework=self.choices.framework,
-            configuration=self.configuration,
-            master=master,
-            said=told,
-        )
-        return resolve(request, self.policy)
-
-    def _form(self, role: Role, standing: Resolution) -> RoleForm:
+    def _form(self, role: Role, given: Values) -> RoleForm:
+        request = Request(framework=self.choices.framework, given=given)
         driver, facts = self._driver, self.choices.facts
         notes = (
             driver.field_notes(
@@ -152,7 +124,7 @@ class Desk:
         return RoleForm(
             role=role,
             policy=self.policy,
-            standing=standing,
+            standing=inherited_values(request, role, self.policy),
             framework=self.choices.framework,
             offers=self.offers,
             unsupported={**self._switched_off, **(driver.unsupported if driver else {})},
@@ -184,45 +156,41 @@ class Desk:
         """Whether the master says something of its own: the toggle, or a rule that forces it."""
         return self.has_master and bool(self.state.different or self.forced)
 
-    @cached_property
+    @property
     def forced(self) -> list[Problem]:
         """Rules for the master that the workers' values break: it then needs its own set-up."""
-        if not self.has_master:
-            return []
-        told = self.worker_form.said(self.state.worker).values
-        return self._resolved("same", told).master_forced
+        return self._as_workers.master_forced if self.has_master else []
+
+    @cached_property
+    def _as_workers(self) -> Resolution:
+        """What the values come to while the master is as the workers."""
+        return resolve(self._request(with_master=False), self.policy)
 
     @cached_property
     def request(self) -> submission.SubmissionRequest | None:
         """What Create would send; None without a project."""
-        project, cluster = self.choices.project, self.choices.cluster
-        if project is None or cluster is None:
-            return None
+        return self._request(self.is_different) if self.choices.project else None
+
+    def _request(self, with_master: bool) -> submission.SubmissionRequest:
         worker = self.worker_form.said(self.state.worker)
         values, problems = dict(worker.values), list(worker.problems)
-        if self.is_different:
+        if with_master:
             master = self.master_form.said(self.state.master)
             values |= master.values
             problems += master.problems
-        template = self.choices.template
+        choices, template = self.choices, self.choices.template
         return submission.SubmissionRequest(
-            name=self.choices.name,
-            project_id=project.pk,
-            cluster_id=cluster.pk,
-            framework=self.choices.framework,
+            name=choices.name,
+            project_id=choices.project.pk if choices.project else "",
+            cluster_id=choices.cluster.pk if choices.cluster else "",
+            framework=choices.framework,
             configuration=self.configuration,
-            master=self._master_word,
-            said=values,
+            master="differences" if with_master else "same",
+            given=values,
             template_id=template.pk if template else None,
             copied_from=as_uuid(self.state.copied_from),
-            extra_problems=tuple(problems),
+            problems=tuple(problems),
         )
-
-    @property
-    def _master_word(self) -> str:
-        if not self.has_master:
-            return "none"
-        return "differences" if self.is_different else "same"
 
     @cached_property
     def preview(self) -> submission.Preview | None:
@@ -236,6 +204,7 @@ class Desk:
             place=place,
             policy=self.policy,
             standing=self.standing,
+            resolution=None if self.is_different else self._as_workers,
         )
 
     @cached_property

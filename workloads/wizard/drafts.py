@@ -52,6 +52,14 @@ class ChangedElsewhere(Exception):
         """What this tab wanted to store, so that its page can be shown again as it was."""
 
 
+class CannotBeStored(Exception):
+    """A text holds a character that no database takes; nothing was stored."""
+
+    def __init__(self, mine: DraftState) -> None:
+        super().__init__("cannot be stored")
+        self.mine = mine
+
+
 def find(*, owner: User, draft_id: uuid.UUID) -> Draft | None:
     """The person's draft, or None when nothing was saved yet. Raises NotVisible for another's."""
     return _owned(Draft.objects.filter(pk=draft_id).first(), owner)
@@ -83,7 +91,8 @@ def save(
 ) -> Saved:
     """Store ``change(stored)`` for ``step``; ``start`` is what a new draft begins with.
 
-    Raises NotVisible, AlreadySubmitted, and ChangedElsewhere when another tab was there first.
+    Raises NotVisible, AlreadySubmitted, CannotBeStored, and ChangedElsewhere when another tab was
+    there first.
     """
     now = db_now()
     draft = _locked(owner, draft_id) or _inserted(owner, draft_id, start, now)
@@ -91,6 +100,8 @@ def save(
         raise AlreadySubmitted(draft.workload_id)
     stored = DraftState.from_json(draft.inputs)
     wanted = change(stored)
+    if wanted.cannot_be_stored:
+        raise CannotBeStored(wanted)
     mark = draft.versions.get(step, {})
     version = int(mark.get("version", 0))
     if wanted == stored and mark:

@@ -19,7 +19,7 @@ from gangline.spec_forms.words import count
 from workloads.services.submission import Preview
 from workloads.wizard import drafts, setup_page
 from workloads.wizard.desk import NO_PROJECT, Desk
-from workloads.wizard.review import Review, copied_effective
+from workloads.wizard.review import Review, copied_values
 from workloads.wizard.state import FRAMEWORK, SETUP_FIELDS
 from workloads.wizard.steps import Step, after, before, by_half, problems_of, step_of
 from workloads.wizard.verdicts import summary_of
@@ -135,7 +135,7 @@ class StepPage:
 
     def _review(self, preview: Preview) -> Mapping[str, Any]:
         desk = self.desk
-        review = Review(desk, preview, copied_effective(desk))
+        review = Review(desk, preview, copied_values(desk))
         differences = review.differences() if desk.has_master else []
         same = "Same as the workers, except:" if differences else "Same as the workers."
         return {

@@ -7,6 +7,7 @@ from typing import Any
 from assets.models import Template
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.problems import Role
+from gangline.spec.sources import Source, copy_source, template_source
 from gangline.spec.workload import SPEC, SpecModels
 from gangline.spec_forms.item_texts import item_texts
 from gangline.spec_forms.raw import RoleInputs, Row, new_row_id
@@ -26,14 +27,6 @@ from workloads.wizard.state import (
 DIFFERENCES = "differences"
 
 
-def template_origin(template_id: object) -> str:
-    return f"template:{template_id}"
-
-
-def copy_origin(workload_id: object) -> str:
-    return f"copy:{workload_id}"
-
-
 def with_template(
     state: DraftState, template: Template | None, models: SpecModels = SPEC
 ) -> DraftState:
@@ -43,27 +36,27 @@ def with_template(
     """
     before = state.text(TEMPLATE)
     if before:
-        state = state.without_origin(template_origin(before))
+        state = state.without_source(template_source(before))
     if template is None:
         return state.with_setup(TEMPLATE, SCRATCH)
-    origin = template_origin(template.pk)
-    worker, master = inputs_of(template.values, origin, models)
+    source = template_source(template.pk)
+    worker, master = inputs_of(template.values, source, models)
     state = replace(
         state,
         worker=worker.under(state.worker),
         master=master.under(state.master),
         different=template.master == DIFFERENCES or state.different,
     )
-    state = state.with_setup(TEMPLATE, str(template.pk), origin)
-    state = state.with_setup(FRAMEWORK, template.framework, origin)
-    return state.with_setup(CONFIGURATION, template.configuration, origin)
+    state = state.with_setup(TEMPLATE, str(template.pk), source)
+    state = state.with_setup(FRAMEWORK, template.framework, source)
+    return state.with_setup(CONFIGURATION, template.configuration, source)
 
 
 def copy_of(workload: Workload, *, name: str, models: SpecModels = SPEC) -> DraftState:
     """A draft that asks for what ``workload`` asked for, under another name."""
-    origin = copy_origin(workload.pk)
-    values = {path: said["value"] for path, said in workload.said.items()}
-    worker, master = inputs_of(values, origin, models)
+    source = copy_source(workload.pk)
+    values = {path: given["value"] for path, given in workload.given.items()}
+    worker, master = inputs_of(values, source, models)
     state = DraftState(
         worker=worker,
         master=master,
@@ -76,12 +69,12 @@ def copy_of(workload: Workload, *, name: str, models: SpecModels = SPEC) -> Draf
         FRAMEWORK: workload.framework,
         CONFIGURATION: workload.configuration,
     }.items():
-        state = state.with_setup(field, text, origin)
+        state = state.with_setup(field, text, source)
     return state.with_setup(NAME, name)
 
 
 def inputs_of(
-    values: Mapping[str, Any], origin: str, models: SpecModels = SPEC
+    values: Mapping[str, Any], source: Source, models: SpecModels = SPEC
 ) -> tuple[RoleInputs, RoleInputs]:
     """Values by qualified path as what a person would have typed. Unknown paths are left out."""
     halves = {Role.WORKER: RoleInputs(), Role.MASTER: RoleInputs()}
@@ -93,16 +86,16 @@ def inputs_of(
         if spec is None or value is None or path == FRAMEWORK:
             continue
         if spec.kind is Kind.ITEMIZED:
-            halves[role] = halves[role].with_rows(path, _rows(spec, value, origin))
+            halves[role] = halves[role].with_rows(path, _rows(spec, value, source))
         else:
-            halves[role] = halves[role].with_scalar(path, typed_of(spec, value, origin))
+            halves[role] = halves[role].with_scalar(path, typed_of(spec, value, source))
     return halves[Role.WORKER], halves[Role.MASTER]
 
 
-def _rows(spec: SpecField, items: Iterable[Mapping[str, Any]], origin: str) -> Iterable[Row]:
+def _rows(spec: SpecField, items: Iterable[Mapping[str, Any]], source: Source) -> Iterable[Row]:
     for item in items:
         key = str(item.get(spec.item_key, ""))
         if item.get("exclude"):
-            yield Row(new_row_id(), {}, origin, of=key, removed=True)
+            yield Row(new_row_id(), {}, source, of=key, removed=True)
         else:
-            yield Row(new_row_id(), item_texts(spec, item), origin)
+            yield Row(new_row_id(), item_texts(spec, item), source)

@@ -35,7 +35,6 @@ class PostedStep:
 
     def change(self, stored: DraftState) -> DraftState:
         """``stored`` with everything that this post says."""
-        self.ignored.clear()
         desk = self.desk if stored == self.desk.state else replace(self.desk, state=stored)
         state = self._read(desk)
         if self.gesture.verb in gestures.EDITS:

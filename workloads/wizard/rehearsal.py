@@ -14,7 +14,7 @@ from gangline.spec.problems import Problem
 from workloads.models import Attempt, Draft
 from workloads.services import rehearsing
 from workloads.services.asking import Preview, SubmissionRequest
-from workloads.services.freezing import stored
+from workloads.services.item_paths import field_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +60,10 @@ def heard(draft: Draft | None, preview: Preview, request: SubmissionRequest) -> 
     if at is None:
         return None
     is_current = bool(kept["asked_about"] == _fingerprint(preview, request))
-    effective = stored(preview.resolution)
     holds = [
         problem
         for problem, was in ((Problem.from_dict(p), p["was"]) for p in kept["problems"])
-        if is_current or (problem.path and _now(problem, effective, request) == was)
+        if is_current or (problem.path and _now(problem, preview, request) == was)
     ]
     told = Rehearsal(tuple(holds), tuple(kept["asked"]), tuple(kept["doubts"]))
     return Heard(at, kept["cluster"], told, is_current)
@@ -77,7 +76,6 @@ def _keep(
     request: SubmissionRequest,
     at: datetime | None = None,
 ) -> None:
-    effective = stored(preview.resolution)
     draft.rehearsal = {
         "at": (at or db_now()).isoformat(),
         "cluster": preview.cluster.name if preview.cluster else "",
@@ -85,28 +83,29 @@ def _keep(
         "asked": list(told.asked),
         "doubts": list(told.doubts),
         "problems": [
-            problem.as_dict() | {"was": _now(problem, effective, request)}
+            problem.as_dict() | {"was": _now(problem, preview, request)}
             for problem in told.problems
         ],
     }
     draft.save(update_fields=["rehearsal"])
 
 
-def _now(problem: Problem, effective: Any, request: SubmissionRequest) -> Any:
+def _now(problem: Problem, preview: Preview, request: SubmissionRequest) -> Any:
     """The value that an objection is about, as it is now."""
-    return request.name if problem.path == "name" else rehearsing.value_of(problem, effective)
+    if problem.path == "name":
+        return request.name
+    return preview.resolution.plain.get(f"{problem.role}.{field_of(problem.path)}")
 
 
 def _fingerprint(preview: Preview, request: SubmissionRequest) -> str:
     """Of all that the cluster sees: who said a value does not matter there."""
-    effective = preview.resolution.effective
     seen = [
         request.name,
         str(request.project_id),
         str(request.cluster_id),
         preview.framework,
         preview.configuration,
-        {path: entry.value for path, entry in effective.items()},
+        preview.resolution.plain,
     ]
     text = json.dumps(seen, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()

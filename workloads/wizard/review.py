@@ -9,13 +9,13 @@ from typing import Any
 from django.utils import timezone
 from django.utils.text import capfirst, get_text_list
 
-from gangline.policies.engine import Effective
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.problems import Advice, Problem, Role
+from gangline.spec.sources import WORKERS, Value, Values
 from gangline.spec.values import nest
 from gangline.spec.workload import SPEC
 from gangline.spec_forms.limits import displayed
-from gangline.spec_forms.words import count, item_in_words, readable
+from gangline.spec_forms.words import count, item_in_words, readable, source_in_words
 from workloads.models import Attempt
 from workloads.selectors.origins import chip_kind
 from workloads.services.submission import Preview
@@ -72,7 +72,7 @@ class Review:
     desk: Desk
     preview: Preview
     copied: Mapping[str, Any]
-    """`Attempt.effective` of the copied workload; empty when nothing was copied."""
+    """The values of the copied workload by qualified path; empty when nothing was copied."""
 
     def checks(self, field_url: Any) -> list[Check]:
         """What was looked at, in the order in which a person mends it."""
@@ -196,12 +196,12 @@ class Review:
         places = {name: n for n, name in enumerate(dict.fromkeys(s.ui.section for s in specs))}
         yield from sorted(specs, key=lambda s: (places[s.ui.section], not s.workload_level))
 
-    def _entry(self, role: Role, spec: SpecField) -> Effective | None:
+    def _entry(self, role: Role, spec: SpecField) -> Value | None:
         entry = self.preview.resolution.effective.get(f"{role}.{spec.path}")
         return entry if entry is not None and entry.value not in (None, []) else None
 
-    def _lines(self, role: Role, spec: SpecField, entry: Effective) -> Iterator[Line]:
-        before = self.copied.get(f"{role}.{spec.path}", {}).get("value") if self.copied else None
+    def _lines(self, role: Role, spec: SpecField, entry: Value) -> Iterator[Line]:
+        before = self.copied.get(f"{role}.{spec.path}")
         if spec.kind is Kind.ITEMIZED:
             yield from self._item_lines(spec, entry, before)
             return
@@ -210,13 +210,13 @@ class Review:
         yield Line(
             label=spec.label,
             value=readable(spec, entry.value, words),
-            origin=self._origin(entry.source),
+            origin=source_in_words(entry.source),
             origin_kind=chip_kind(entry.source),
             is_code=spec.kind in (Kind.STRING, Kind.COMMAND),
             before=readable(spec, before, words) if changed else "",
         )
 
-    def _item_lines(self, spec: SpecField, entry: Effective, before: Any) -> Iterator[Line]:
+    def _item_lines(self, spec: SpecField, entry: Value, before: Any) -> Iterator[Line]:
         earlier = {i.get(spec.item_key): i for i in before or () if isinstance(i, dict)}
         for item, origin in zip(entry.value, entry.items, strict=True):
             if not isinstance(item, dict):
@@ -226,15 +226,11 @@ class Review:
             yield Line(
                 label=f"{capfirst(spec.ui.item or spec.label)} {item.get(spec.item_key, '')}",
                 value=item_in_words(spec, item),
-                origin=self._origin(origin.source),
+                origin=source_in_words(origin.source),
                 origin_kind=chip_kind(origin.source),
                 is_code=True,
                 before=(item_in_words(spec, old) if old else "not there") if changed else "",
             )
-
-    def _origin(self, source: str) -> str:
-        kind = source.partition(":")[0]
-        return {"template": "template", "copy": "copied"}.get(kind, source)
 
     def curl(self, address: str) -> str:
         """The same submission through the API; the token is left to the shell."""
@@ -256,40 +252,35 @@ class Review:
             "projectId": str(project.pk) if project else "",
             "clusterId": str(cluster.pk) if cluster else "",
             "configuration": self.preview.configuration,
-            "spec": {"distributedFramework": self.preview.framework, **self._said(Role.WORKER)},
+            "spec": {"distributedFramework": self.preview.framework, **self._given(Role.WORKER)},
         }
         if self.desk.is_different:
-            body["masterSpec"] = self._said(Role.MASTER)
+            body["masterSpec"] = self._given(Role.MASTER)
         return body
 
-    def _said(self, role: Role) -> dict[str, Any]:
+    def _given(self, role: Role) -> dict[str, Any]:
         """What has to be sent so that the policy's part of the values stays the policy's."""
         request = self.desk.request
-        told = request.said if request else {}
+        given: Values = request.given if request else {}
         values = {
-            path.removeprefix(f"{role}."): entry["value"]
-            for path, entry in told.items()
+            path.removeprefix(f"{role}."): value.value
+            for path, value in given.items()
             if path.startswith(f"{role}.")
         }
         if role is Role.MASTER:
-            # A master sent in full follows nobody: what it takes from the workers must be said.
+            # A master sent in full follows nobody: what it takes from the workers must be sent.
             for path, entry in self.preview.resolution.effective.items():
-                if path.startswith("master.") and entry.source == "workers":
+                if path.startswith("master.") and entry.source == WORKERS:
                     values.setdefault(path.removeprefix("master."), entry.value)
         return nest(values)
 
 
-def copied_effective(desk: Desk) -> Mapping[str, Any]:
+def copied_values(desk: Desk) -> Mapping[str, Any]:
     """What the copied workload ran with last."""
     if not desk.state.copied_from:
         return {}
-    attempt = (
-        Attempt.objects.filter(workload_id=desk.state.copied_from)
-        .order_by("-no")
-        .values_list("effective", flat=True)
-        .first()
-    )
-    return attempt or {}
+    attempt = Attempt.objects.filter(workload_id=desk.state.copied_from).order_by("-no").first()
+    return attempt.values if attempt else {}
 
 
 def _told(found: Sequence[Problem | Advice], field_url: Any) -> tuple[tuple[str, str], ...]:

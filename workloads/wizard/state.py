@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gangline.spec_forms.raw import YOU, RoleInputs, Typed
+from gangline.spec.sources import YOU, Source
+from gangline.spec_forms.raw import RoleInputs, Typed
 
 CLUSTER, PROJECT, FRAMEWORK = "clusterId", "projectId", "distributedFramework"
 CONFIGURATION, TEMPLATE, NAME = "configuration", "templateId", "name"
@@ -29,7 +30,10 @@ class DraftState:
     def from_json(cls, data: Mapping[str, Any]) -> "DraftState":
         setup = data.get("setup", {})
         return cls(
-            setup={k: Typed(str(v["text"]), "", str(v.get("from", YOU))) for k, v in setup.items()},
+            setup={
+                k: Typed(str(v["text"]), "", Source.from_json(v.get("from")))
+                for k, v in setup.items()
+            },
             worker=RoleInputs.from_json(data.get("workers", {})),
             master=RoleInputs.from_json(data.get("master", {})),
             different=data.get("different"),
@@ -38,7 +42,9 @@ class DraftState:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "setup": {k: {"text": t.text, "from": t.origin} for k, t in self.setup.items()},
+            "setup": {
+                k: {"text": t.text, "from": t.source.to_json()} for k, t in self.setup.items()
+            },
             "workers": self.worker.to_json(),
             "master": self.master.to_json(),
             "different": self.different,
@@ -56,17 +62,17 @@ class DraftState:
         typed = self.setup.get(name)
         return typed.text if typed else ""
 
-    def with_setup(self, name: str, text: str, origin: str = YOU) -> "DraftState":
-        """The same with ``text`` in a field of Set-up; equal text keeps its origin."""
+    def with_setup(self, name: str, text: str, source: Source = YOU) -> "DraftState":
+        """The same with ``text`` in a field of Set-up; equal text keeps its source."""
         if name in self.setup and self.setup[name].text == text:
             return self
-        return replace(self, setup={**self.setup, name: Typed(text, "", origin)})
+        return replace(self, setup={**self.setup, name: Typed(text, "", source)})
 
-    def without_origin(self, origin: str) -> "DraftState":
-        """The same without what came from ``origin``."""
+    def without_source(self, source: Source) -> "DraftState":
+        """The same without what came from ``source``."""
         return replace(
             self,
-            setup={k: t for k, t in self.setup.items() if t.origin != origin},
-            worker=self.worker.without_origin(origin),
-            master=self.master.without_origin(origin),
+            setup={k: t for k, t in self.setup.items() if t.source != source},
+            worker=self.worker.without_source(source),
+            master=self.master.without_source(source),
         )

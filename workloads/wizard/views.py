@@ -25,7 +25,7 @@ from workloads.wizard import answers, creation, drafts, explaining, origins, reh
 from workloads.wizard.answers import SeeOther
 from workloads.wizard.choices import as_uuid
 from workloads.wizard.desk import Desk
-from workloads.wizard.drafts import AlreadySubmitted, ChangedElsewhere, Page
+from workloads.wizard.drafts import AlreadySubmitted, CannotBeStored, ChangedElsewhere, Page
 from workloads.wizard.gestures import CONTINUE, Gesture
 from workloads.wizard.pages import StepPage, step_url
 from workloads.wizard.reading import PostedStep
@@ -83,10 +83,6 @@ def _post(request: HttpRequest, desk: Desk, here: Step) -> HttpResponse:
     if gesture.verb == THEIRS:
         return SeeOther(step_url(desk, here))
     posted = PostedStep(desk.actor, desk.draft, here, request.POST, gesture, desk)
-    typed = posted.change(desk.state)
-    if typed.cannot_be_stored:
-        page = StepPage(replace(desk, state=typed), here, checked=True)
-        return answers.page(request, page, status=422)
     try:
         saved = drafts.save(
             owner=desk.actor.user,
@@ -98,6 +94,9 @@ def _post(request: HttpRequest, desk: Desk, here: Step) -> HttpResponse:
         )
     except AlreadySubmitted as done:
         return SeeOther(_detail(done.workload_id))
+    except CannotBeStored as error:
+        page = StepPage(replace(desk, state=error.mine), here, checked=True)
+        return answers.page(request, page, status=422)
     except ChangedElsewhere as late:
         return _conflict(request, replace(desk, state=late.mine), here, late, gesture)
     except NotVisible as error:

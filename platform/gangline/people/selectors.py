@@ -1,4 +1,4 @@
-"""Roles and places in words, and what roles allow."""
+"""Roles in words, and what they allow."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,14 +8,6 @@ from gangline.access.models import CustomRole
 from gangline.access.permissions import ENTITIES, VERBS, Permission
 from gangline.access.roles import ROLES, Role
 from gangline.db.once import once
-from gangline.scopes.models import Scope, ScopeKind
-
-KINDS = {
-    ScopeKind.TENANT: "Installation",
-    ScopeKind.CLUSTER: "Cluster",
-    ScopeKind.DEPARTMENT: "Department",
-    ScopeKind.PROJECT: "Project",
-}
 
 
 def all_roles() -> list[Role]:
@@ -26,17 +18,6 @@ def all_roles() -> list[Role]:
 def role_labels() -> dict[str, str]:
     """Name of every role by its key."""
     return once("role labels", lambda: {role.key: role.label for role in all_roles()})
-
-
-def place_words(scope: Scope) -> str:
-    """``Project vision``, or the installation."""
-    kind = KINDS[ScopeKind(scope.kind)]
-    return f"{kind} {scope.name}" if scope.kind != ScopeKind.TENANT else "Whole installation"
-
-
-def place_phrase(scope: Scope) -> str:
-    """``project vision``, within a sentence."""
-    return scope.label if scope.kind != ScopeKind.TENANT else "the whole installation"
 
 
 @dataclass(frozen=True, slots=True)

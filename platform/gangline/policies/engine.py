@@ -1,12 +1,13 @@
-"""Resolve what was said and a policy into effective values with origins, and judge them (R21–R24).
+"""Resolve given values and a policy into effective values with sources, and judge them (R21–R24).
 
-Value = fixed by policy → said (by a person, a template, a copy) → for a master that differs, what
+Value = fixed by policy → given (by a person, a template, a copy) → for a master that differs, what
 the workers have → closest policy default → built-in default. A master's own policy default comes
-before what the workers got without anybody saying it.
+before what the workers have without anybody having given it.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from gangline.spec.frameworks import (
@@ -17,92 +18,138 @@ from gangline.spec.frameworks import (
     configuration_problem,
 )
 from gangline.spec.problems import Problem, Role, shown
+from gangline.spec.sources import Value, Values
 from gangline.spec.values import field_path
 from gangline.spec.words import did_you_mean, one_of
 
 from .document import fields_of
 from .effective import EffectivePolicy
-from .half import DEFAULT, FRAMEWORK, WORKERS, YOU, Effective, Entry, Half, Notice
-from .lists import ItemOrigin
+from .half import FRAMEWORK, Half, Notice
 
-Said = Mapping[str, Mapping[str, Any]]
-"""Qualified path → ``{"value": …, "from": "you" | "template:<id>" | "copy:<uuid>"}``."""
+MASTER_MODES = ("none", "same", "differences", "own")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What was asked for. ``master``: none | same | differences | own (R24).
+    """The values that somebody wants. ``master`` is one of `MASTER_MODES` (R24).
 
-    ``framework`` counts when ``said`` has no ``worker.distributedFramework``. ``problems`` were
-    found while the values were read; they come back with the rest, in order, once per field.
+    Without a master by configuration there is none, whatever ``master`` says.
+
+    ``framework`` counts when ``given`` has no ``worker.distributedFramework``; where it and
+    ``configuration`` are empty, the policy's default and "Workers & master" hold, as far as they
+    can. ``problems`` were found while the values were read; they come back with the rest, in
+    order, once per field.
     """
 
     framework: str = ""
-    configuration: str = WORKERS_AND_MASTER
+    configuration: str = ""
     master: str = "same"
-    said: Said = field(default_factory=dict)
+    given: Values = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Resolution:
-    """The effective spec, every reason why it cannot be submitted, and what was left out.
+    """The effective values, every reason why they cannot be submitted, and what was left out.
 
-    ``master_forced``: rules for the master which the values inherited from the workers break.
+    ``master``: one of `MASTER_MODES`. ``master_forced``: rules for the master which the values
+    inherited from the workers break.
     """
 
-    effective: Mapping[str, Effective]
+    framework: str
+    configuration: str
+    master: str
+    effective: Values
     problems: list[Problem]
     notices: list[Notice]
     master_forced: list[Problem]
+
+    @cached_property
+    def plain(self) -> Mapping[str, Any]:
+        """The effective values by qualified path, without their sources."""
+        return {path: value.value for path, value in self.effective.items()}
 
     def values(self, role: Role | str) -> dict[str, Any]:
         """Effective values of one half by path."""
         start = f"{Role(role)}."
         return {
-            path.removeprefix(start): entry.value
-            for path, entry in self.effective.items()
+            path.removeprefix(start): value
+            for path, value in self.plain.items()
             if path.startswith(start)
         }
 
 
 def resolve(request: Request, policy: EffectivePolicy) -> Resolution:
     """Effective values, problems in a stable order, and notices. Never raises for JSON values."""
-    worker = Half(Role.WORKER, policy)
-    worker.fill(_said(request, Role.WORKER))
+    worker = _worker(request, policy)
+    worker.judge()
+    configuration = request.configuration or _configuration(worker.framework)
+    mode = request.master if request.master in MASTER_MODES[1:] else "same"
+    mode = "none" if configuration == WORKERS_ONLY else mode
     halves, forced = [worker], []
-    if request.master != "none" and request.configuration != WORKERS_ONLY:
+    if mode != "none":
         master = Half(Role.MASTER, policy, worker.framework)
         halves.append(master)
-        if request.master == "same":
+        if mode == "same":
             forced = master.inherit(worker)
         else:
-            followed = worker if request.master == "differences" else None
-            master.fill(_said(request, Role.MASTER), followed)
-    problems = [*_setup_problems(request, worker.framework), *_strange(request, halves)]
-    effective: dict[str, Effective] = {}
+            master.fill(_given(request, Role.MASTER), worker if mode == "differences" else None)
+            master.judge()
+    problems = [*_setup_problems(configuration, worker.framework), *_unknown(request, halves)]
+    effective: dict[str, Value] = {}
     for half in halves:
         problems += half.problems
         effective |= {f"{half.role}.{path}": value for path, value in half.values.items()}
-    notices = [notice for half in halves for notice in half.notices]
-    return Resolution(effective, _ordered(request, problems, policy), notices, forced)
+    return Resolution(
+        framework=str(worker.framework or ""),
+        configuration=configuration,
+        master=mode,
+        effective=effective,
+        problems=_ordered(request, problems, policy),
+        notices=[notice for half in halves for notice in half.notices],
+        master_forced=forced,
+    )
 
 
-def _said(request: Request, role: Role) -> dict[str, Entry]:
-    """What was said for one half, by path; null is the same as nothing."""
+def inherited_values(request: Request, role: Role, policy: EffectivePolicy) -> Values:
+    """By path of its half, what ``role`` has where nothing is given for it; not judged."""
+    if role is Role.WORKER:
+        return _worker(replace(request, given={}), policy).values
+    worker = _worker(request, policy)
+    master = Half(role, policy, worker.framework)
+    master.fill({}, worker)
+    return master.values
+
+
+def _worker(request: Request, policy: EffectivePolicy) -> Half:
+    worker = Half(Role.WORKER, policy)
+    worker.fill(_given(request, Role.WORKER))
+    return worker
+
+
+def _given(request: Request, role: Role) -> dict[str, Value]:
+    """The given values of one half, by path; null is the same as nothing."""
     start = f"{role}."
-    said = {
-        path.removeprefix(start): Entry(entry.get("value"), str(entry.get("from", YOU)))
-        for path, entry in request.said.items()
-        if path.startswith(start) and entry.get("value") is not None
+    given = {
+        path.removeprefix(start): value
+        for path, value in request.given.items()
+        if path.startswith(start) and value.value is not None
     }
     if role is Role.WORKER and request.framework:
-        said.setdefault(FRAMEWORK, Entry(request.framework, YOU))
-    return said
+        given.setdefault(FRAMEWORK, Value(request.framework))
+    return given
 
 
-def _setup_problems(request: Request, framework: Any) -> Iterator[Problem]:
-    message = configuration_problem(framework, request.configuration)
+def _configuration(framework: Any) -> str:
+    """The default that can work for ``framework``."""
+    known = FRAMEWORKS.get(framework) if isinstance(framework, str) else None
+    if known and WORKERS_AND_MASTER not in known.configurations:
+        return WORKERS_ONLY
+    return WORKERS_AND_MASTER
+
+
+def _setup_problems(configuration: str, framework: Any) -> Iterator[Problem]:
+    message = configuration_problem(framework, configuration)
     if message is not None:
         known = FRAMEWORKS.get(framework) if isinstance(framework, str) else None
         yield Problem(
@@ -110,24 +157,23 @@ def _setup_problems(request: Request, framework: Any) -> Iterator[Problem]:
             "configuration",
             "framework",
             message,
-            request.configuration,
+            configuration,
             one_of(known.configurations if known else CONFIGURATIONS),
             label="Configuration",
         )
 
 
-def _strange(request: Request, halves: list[Half]) -> Iterator[Problem]:
-    """What was said about fields that do not exist; halves that do not exist are passed over."""
+def _unknown(request: Request, halves: list[Half]) -> Iterator[Problem]:
+    """Values of fields that do not exist; halves that do not exist are passed over."""
     known = {str(half.role): half.every_field for half in halves}
-    for qualified, entry in request.said.items():
+    for qualified, given in request.given.items():
         role, _, path = qualified.partition(".")
         if role in known and path not in known[role]:
             meant = did_you_mean(path, known[role])
             hint = f"; did you mean {meant}?" if meant else ""
             name = shown(path)
-            message, value = f"is not a known field{hint}", entry.get("value")
-            accepted = meant or ", ".join(known[role])
-            yield Problem(Role(role), name, "unknown", message, value, accepted, label=name)
+            message, accepted = f"is not a known field{hint}", meant or ", ".join(known[role])
+            yield Problem(Role(role), name, "unknown", message, given.value, accepted, label=name)
 
 
 def _ordered(request: Request, problems: list[Problem], policy: EffectivePolicy) -> list[Problem]:
@@ -152,18 +198,3 @@ def _ordered(request: Request, problems: list[Problem], policy: EffectivePolicy)
 
 def _is_index(part: str) -> bool:
     return part.isascii() and part.isdigit()
-
-
-__all__ = [
-    "DEFAULT",
-    "WORKERS",
-    "YOU",
-    "Effective",
-    "Entry",
-    "ItemOrigin",
-    "Notice",
-    "Request",
-    "Resolution",
-    "Said",
-    "resolve",
-]

@@ -10,9 +10,9 @@ from typing import Any
 
 from gangline.spec.catalogue import SpecField
 from gangline.spec.problems import Problem, Role, shown
+from gangline.spec.sources import ItemSource
 from gangline.spec.values import item_label
 
-from .lists import ItemOrigin
 from .rules import FieldRule, Sourced
 
 DEVICES, EXTENDED = "compute.gpuDevicesRequest", "compute.extendedResources"
@@ -30,29 +30,29 @@ def breaches(
     field: SpecField,
     rule: FieldRule,
     devices: Any,
-    items: Sequence[tuple[Any, ItemOrigin]],
+    items: Sequence[tuple[Any, ItemSource]],
 ) -> Iterator[Problem]:
     """GPUs among the extended resources with which a pod has more than the rule for GPU devices.
 
     ``devices``: what is asked for there. What a policy itself puts into the list is its own affair.
     """
-    found = [(item, origin) for item, origin in items if _counts(item)]
+    found = [(item, source) for item, source in items if _counts(item)]
     most = _most(rule)
     own = devices if isinstance(devices, int) and not isinstance(devices, bool) else 0
     if most is None or own + sum(int(item["quantity"]) for item, _ in found) <= most.value:
         return
-    for item, origin in found:
-        if origin.sent is not None:
+    for item, source in found:
+        if source.sent is not None:
             yield Problem(
                 role,
-                f"{field.path}.{origin.sent}",
+                f"{field.path}.{source.sent}",
                 "max",
                 f"counts as GPUs, of which a pod may have at most {most.value} in all",
                 item["quantity"],
                 f"at most {most.value}, with the GPU devices per pod",
                 most.source,
-                shown(origin.key),
-                item_label(field, origin.sent, shown(origin.key)),
+                shown(source.key),
+                item_label(field, source.sent, shown(source.key)),
             )
 
 

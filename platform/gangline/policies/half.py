@@ -1,4 +1,4 @@
-"""One half of a workload: its values with their origins, and what is wrong with them."""
+"""One half of a workload: its values with their sources, and what is wrong with them."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,6 +8,16 @@ from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.frameworks import FRAMEWORKS, has_gpus
 from gangline.spec.gpus import is_gpu_field
 from gangline.spec.problems import Problem, Role, shown
+from gangline.spec.sources import (
+    DEFAULT,
+    WORKERS,
+    YOU,
+    ItemSource,
+    Source,
+    SourceKind,
+    Value,
+    policy_source,
+)
 from gangline.spec.types import split_quantity
 from gangline.spec.values import TYPE, field_path, size, validate
 from gangline.spec.words import accepted, in_words, one_of
@@ -15,24 +25,10 @@ from gangline.spec.words import accepted, in_words, one_of
 from . import gpu_caps
 from .document import fields_of
 from .effective import SYSTEM, EffectivePolicy
-from .lists import ItemOrigin, item_problem, merge_items
+from .lists import item_problem, merge_items
 from .rules import FieldRule, Sourced, breaches
 
-YOU, WORKERS, DEFAULT = "you", "workers", "default"
 FRAMEWORK = "distributedFramework"
-
-
-@dataclass(frozen=True, slots=True)
-class Effective:
-    """A value and where it comes from. Of a list, ``items`` tells it for each item in turn.
-
-    ``source``: you, template:<id>, copy:<uuid>, workers, "policy <scope>", "fixed by <scope>" or
-    default, which is the product's own.
-    """
-
-    value: Any
-    source: str
-    items: tuple[ItemOrigin, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +45,6 @@ class Notice:
         return self.message
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A value that was said, and by whom."""
-
-    value: Any
-    origin: str
-
-
 class Half:
     """Worker or master, while it is being resolved."""
 
@@ -65,22 +53,22 @@ class Half:
         self.every_field = fields_of(policy.models, role)
         self.fields = {p: s for p, s in self.every_field.items() if self._may_have(p)}
         """Those that its pods can have."""
-        self.values: dict[str, Effective] = {}
+        self.values: dict[str, Value] = {}
         self.notices: list[Notice] = []
         self.problems: list[Problem] = []
         self._model = policy.models.master if role is Role.MASTER else policy.models.worker
         self._rules = policy.half(role)
-        self._said: Mapping[str, Entry] = {}
+        self._given: Mapping[str, Value] = {}
         self._unsound: set[str] = set()
 
-    def fill(self, said: Mapping[str, Entry], workers: "Half | None" = None) -> None:
-        """Give every field its value and judge it; follow ``workers`` where nothing is said."""
-        self._said = said
+    def fill(self, given: Mapping[str, Value], workers: "Half | None" = None) -> None:
+        """Give every field its value; follow ``workers`` where nothing is given."""
+        self._given = given
         for path, spec in self.every_field.items():
-            if path in said and path not in self.fields:
-                self._useless(spec, said[path])
+            if path in given and path not in self.fields:
+                self._useless(spec, given[path])
         for path, spec in self.fields.items():
-            entry = said.get(path)
+            entry = given.get(path)
             if spec.only and self.framework not in spec.only:
                 if entry is not None:
                     message = f"is for {one_of(spec.only)} only"
@@ -91,13 +79,12 @@ class Half:
                 self.values[path] = value
             if path == FRAMEWORK:
                 self.framework = value.value if value else None
-        self._judge()
 
     def _may_have(self, path: str) -> bool:
         known = self.framework if isinstance(self.framework, str) else ""
         return has_gpus(known, self.role) or not is_gpu_field(path)
 
-    def _useless(self, spec: SpecField, entry: Entry) -> None:
+    def _useless(self, spec: SpecField, entry: Value) -> None:
         """Left out without a reproach: a template or a copy may have it from another framework."""
         if not entry.value:
             return
@@ -109,57 +96,58 @@ class Half:
         self.notices.append(Notice(self.role, spec.path, spec.label, message, ""))
 
     def _scalar(
-        self, spec: SpecField, rule: FieldRule, entry: Entry | None, workers: "Half | None"
-    ) -> Effective | None:
+        self, spec: SpecField, rule: FieldRule, entry: Value | None, workers: "Half | None"
+    ) -> Value | None:
         if rule.fixed is not None:
             self._check_fixed(spec, rule.fixed, entry)
-            return _given(rule.fixed.value, f"fixed by {rule.fixed.source}")
+            return _sourced(rule.fixed.value, Source(SourceKind.FIXED, name=rule.fixed.source))
         chosen = entry or _followed(workers, spec.path)
         if chosen is not None:
-            return Effective(spec.canonical(chosen.value), chosen.origin)
+            return Value(spec.canonical(chosen.value), chosen.source)
         default = rule.default
         if workers and (default is None or default.source == SYSTEM):
             theirs = workers.values.get(spec.path)
             if theirs is not None and theirs.source != DEFAULT:
-                return Effective(theirs.value, WORKERS)
-        return _given(default.value, _origin(default)) if default else None
+                return Value(theirs.value, WORKERS)
+        return _sourced(default.value, _source_of(default)) if default else None
 
-    def _check_fixed(self, spec: SpecField, fixed: Sourced, entry: Entry | None) -> None:
+    def _check_fixed(self, spec: SpecField, fixed: Sourced, entry: Value | None) -> None:
         if entry is None or _same(spec, entry.value, fixed.value):
             return
-        if entry.origin == YOU:
+        if entry.source == YOU:
             self._unchangeable(spec, fixed, entry.value)
         else:
             self._notice(spec, f"{spec.label} {shown(entry.value)}", fixed.source)
 
     def _list(
-        self, spec: SpecField, rule: FieldRule, entry: Entry | None, workers: "Half | None"
-    ) -> Effective | None:
+        self, spec: SpecField, rule: FieldRule, entry: Value | None, workers: "Half | None"
+    ) -> Value | None:
         chosen = entry or _followed(workers, spec.path)
         if chosen is None:
             theirs = workers.values.get(spec.path) if workers and rule.default is None else None
             return _inherited(theirs, rule) if theirs else self._defaults(spec, rule)
         if not isinstance(chosen.value, list):
-            return Effective(chosen.value, chosen.origin)
-        merged = merge_items(self.role, spec, rule, chosen.value, chosen.origin)
+            return Value(chosen.value, chosen.source)
+        merged = merge_items(self.role, spec, rule, chosen.value, chosen.source)
         refused = merged.refused
-        if chosen.origin == YOU:
+        if chosen.source == YOU:
             self.problems += refused.values()
             refused = {}
         self.problems += merged.problems
-        for problem in refused.values() if chosen.origin != WORKERS else ():
+        for problem in refused.values() if chosen.source != WORKERS else ():
             self._notice(spec, problem.label, problem.source)
-        kept = [n for n, item in enumerate(merged.origins) if item.sent not in refused]
-        origins = tuple(merged.origins[n] for n in kept)
-        return Effective([merged.items[n] for n in kept], chosen.origin, origins)
+        kept = [n for n, item in enumerate(merged.sources) if item.sent not in refused]
+        sources = tuple(merged.sources[n] for n in kept)
+        return Value([merged.items[n] for n in kept], chosen.source, sources)
 
-    def _defaults(self, spec: SpecField, rule: FieldRule) -> Effective | None:
+    def _defaults(self, spec: SpecField, rule: FieldRule) -> Value | None:
         if rule.default is None:
             return None
-        merged = merge_items(self.role, spec, rule, [], "")
-        return Effective(merged.items, _origin(rule.default), merged.origins)
+        merged = merge_items(self.role, spec, rule, [], DEFAULT)
+        return Value(merged.items, _source_of(rule.default), merged.sources)
 
-    def _judge(self) -> None:
+    def judge(self) -> None:
+        """Find what is wrong with the values."""
         plain = {path: value.value for path, value in self.values.items()}
         sent = {p: [o.sent for o in v.items] for p, v in self.values.items() if v.items}
         by_field: dict[str, list[Problem]] = {}
@@ -195,7 +183,7 @@ class Half:
     def inherit(self, workers: "Half") -> list[Problem]:
         """Be as the workers are. Returns every rule for the master that this breaks (R24).
 
-        What the same rule already forbids to the workers is not said twice.
+        What the same rule already forbids to the workers is not reported twice.
         """
         known = {(problem.path, problem.rule, problem.message) for problem in workers.problems}
         for path, spec in self.fields.items():
@@ -215,7 +203,7 @@ class Half:
         return list(self.problems)
 
     def _item_breaches(
-        self, spec: SpecField, rule: FieldRule, theirs: Effective | None
+        self, spec: SpecField, rule: FieldRule, theirs: Value | None
     ) -> Iterator[Problem]:
         items = dict(zip(((o.key, o.sent) for o in theirs.items), theirs.value, strict=True)) \
             if theirs else {}  # fmt: skip
@@ -280,26 +268,26 @@ def _is_unsound(spec: SpecField, problem: Problem) -> bool:
     return problem.path == spec.path and (problem.rule == TYPE or unreadable)
 
 
-def _followed(workers: Half | None, path: str) -> Entry | None:
-    """What was said for the workers, for the master to follow."""
-    entry = workers._said.get(path) if workers else None
-    return None if entry is None else Entry(entry.value, WORKERS)
+def _followed(workers: Half | None, path: str) -> Value | None:
+    """What was given for the workers, for the master to follow."""
+    entry = workers._given.get(path) if workers else None
+    return None if entry is None else Value(entry.value, WORKERS)
 
 
-def _given(value: Any, source: str) -> Effective | None:
-    return None if value is None else Effective(value, source)
+def _sourced(value: Any, source: Source) -> Value | None:
+    return None if value is None else Value(value, source)
 
 
-def _origin(default: Sourced) -> str:
-    return DEFAULT if default.source == SYSTEM else f"policy {default.source}"
+def _source_of(default: Sourced) -> Source:
+    return DEFAULT if default.source == SYSTEM else policy_source(default.source)
 
 
-def _inherited(theirs: Effective, rule: FieldRule) -> Effective:
+def _inherited(theirs: Value, rule: FieldRule) -> Value:
     items = tuple(
-        ItemOrigin(item.key, WORKERS, rule.locked.get(item.key, ""), item.sent)
+        ItemSource(item.key, WORKERS, rule.locked.get(item.key, ""), item.sent)
         for item in theirs.items
     )
-    return Effective(theirs.value, WORKERS, items)
+    return Value(theirs.value, WORKERS, items)
 
 
 def _same(spec: SpecField, one: Any, other: Any) -> bool:

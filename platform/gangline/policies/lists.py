@@ -1,4 +1,4 @@
-"""Merge the items of a list: what a policy gives, and what was said about each item."""
+"""Merge the items of a list: what a policy gives, and what was given."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,6 +7,7 @@ from typing import Any
 from gangline.spec.catalogue import SpecField
 from gangline.spec.items import merged
 from gangline.spec.problems import Problem, Role, shown
+from gangline.spec.sources import ItemSource, Source, policy_source
 from gangline.spec.values import TYPE, item_label
 
 from .rules import FieldRule
@@ -16,45 +17,32 @@ EXCLUDE = "exclude"
 
 
 @dataclass(frozen=True, slots=True)
-class ItemOrigin:
-    """Where one item of an effective list comes from.
-
-    ``locked`` names the scope that locks it; ``sent`` is its index in what was sent.
-    """
-
-    key: str
-    source: str
-    locked: str = ""
-    sent: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class MergedList:
-    """An effective list, the origin of each item, and what was wrong with what was said.
+    """An effective list, the source of each item, and what was wrong with the given items.
 
-    ``refused`` holds by index as sent what a policy does not let anybody say.
+    ``refused`` holds by index as sent what a policy does not allow.
     """
 
     items: list[Any]
-    origins: tuple[ItemOrigin, ...]
+    sources: tuple[ItemSource, ...]
     problems: list[Problem]
     refused: Mapping[int, Problem]
 
 
 def merge_items(
-    role: Role, spec: SpecField, rule: FieldRule, said: list[Any], source: str
+    role: Role, spec: SpecField, rule: FieldRule, given: list[Any], source: Source
 ) -> MergedList:
-    """Default items first, each changed or removed as ``said``; then the new ones, in order."""
+    """Default items first, each changed or removed as ``given``; then the new ones, in order."""
     merge = _Merge(role, spec, rule, source)
-    for index, item in enumerate(said):
+    for index, item in enumerate(given):
         key = item.get(spec.item_key) if isinstance(item, Mapping) else None
         if isinstance(key, str):
             merge.say(index, item, key)
         else:
-            merge.new.append((item, ItemOrigin("", source, sent=index)))
+            merge.new.append((item, ItemSource("", source, sent=index)))
     pairs = [*merge.defaults.values(), *merge.new]
-    origins = tuple(origin for _, origin in pairs)
-    return MergedList([item for item, _ in pairs], origins, merge.problems, merge.refused)
+    sources = tuple(source for _, source in pairs)
+    return MergedList([item for item, _ in pairs], sources, merge.problems, merge.refused)
 
 
 ITEM_ACCEPTED = {
@@ -86,11 +74,11 @@ class _Merge:
     role: Role
     spec: SpecField
     rule: FieldRule
-    source: str
-    defaults: dict[str, tuple[Any, ItemOrigin]] = field(init=False)
+    source: Source
+    defaults: dict[str, tuple[Any, ItemSource]] = field(init=False)
     locked_alike: dict[str, str] = field(init=False)
-    said: set[str] = field(default_factory=set)
-    new: list[tuple[Any, ItemOrigin]] = field(default_factory=list)
+    given: set[str] = field(default_factory=set)
+    new: list[tuple[Any, ItemSource]] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     refused: dict[int, Problem] = field(default_factory=dict)
 
@@ -98,7 +86,10 @@ class _Merge:
         rule, key_name = self.rule, self.spec.item_key
         items = {item[key_name]: item for item in (rule.default.value if rule.default else ())}
         self.defaults = {
-            key: (item, ItemOrigin(key, origin_of(rule, key), rule.locked.get(key, "")))
+            key: (
+                item,
+                ItemSource(key, policy_source(rule.item_sources[key]), rule.locked.get(key, "")),
+            )
             for key, item in items.items()
         }
         self.locked_alike = {_alike(key): key for key in rule.locked}
@@ -116,20 +107,20 @@ class _Merge:
             self.defaults.pop(key, None)
         else:
             self._say_free(index, plain, key)
-        self.said.add(key)
+        self.given.add(key)
 
     def _say_free(self, index: int, item: dict[str, Any], key: str) -> None:
-        origin = ItemOrigin(key, self.source, sent=index)
-        if key in self.defaults and key not in self.said:
+        source = ItemSource(key, self.source, sent=index)
+        if key in self.defaults and key not in self.given:
             default, _ = self.defaults[key]
             if (changed := merged(self.spec, default, item)) != default:
-                self.defaults[key] = changed, origin
+                self.defaults[key] = changed, source
             return
         closed = self.rule.can_add
         if closed is not None and key not in self.rule.item_sources:
             refusal = self._problem(index, key, "canAdd", "cannot be added", closed.source)
             self.refused[index] = refusal
-        self.new.append((item, origin))
+        self.new.append((item, source))
 
     def _say_locked(
         self, index: int, item: dict[str, Any], key: str, locked: str, excluded: bool
@@ -149,10 +140,6 @@ class _Merge:
 
     def _problem(self, index: int, key: str, rule: str, message: str, source: str) -> Problem:
         return item_problem(self.role, self.spec, index, key, rule, message, source)
-
-
-def origin_of(rule: FieldRule, key: str) -> str:
-    return f"policy {rule.item_sources[key]}"
 
 
 def _alike(key: str) -> str:

@@ -3,11 +3,10 @@
 from collections.abc import Iterable
 
 from gangline.policies.effective import EffectivePolicy
-from gangline.policies.engine import Resolution
-from gangline.policies.lists import ItemOrigin
 from gangline.policies.rules import FieldRule
 from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.problems import Role
+from gangline.spec.sources import ItemSource, Values
 from gangline.spec_forms.item_texts import item_texts
 from gangline.spec_forms.posted import Inherited, InheritedItem
 from gangline.spec_forms.raw import Typed
@@ -15,9 +14,9 @@ from gangline.spec_forms.said import typed_of
 
 
 def inherited_from(
-    role: Role, fields: Iterable[SpecField], standing: Resolution, policy: EffectivePolicy
+    role: Role, fields: Iterable[SpecField], standing: Values, policy: EffectivePolicy
 ) -> Inherited:
-    """The values of ``standing``, which was resolved without anything that this role says."""
+    """``standing``, which the role has where nothing is given for it, as controls show it."""
     rules = policy.worker if role is Role.WORKER else policy.master
     scalars: dict[str, Typed] = {}
     items: dict[str, tuple[InheritedItem, ...]] = {}
@@ -26,23 +25,23 @@ def inherited_from(
         rule = rules.get(spec.path) or FieldRule()
         if rule.fixed:
             fixed.add(spec.path)
-        effective = standing.effective.get(f"{role}.{spec.path}")
+        effective = standing.get(spec.path)
         if effective is None or effective.value is None:
             continue
         if spec.kind is Kind.ITEMIZED:
             items[spec.path] = tuple(
-                _item(spec, item, origin)
-                for item, origin in zip(effective.value, effective.items, strict=True)
+                _item(spec, item, source)
+                for item, source in zip(effective.value, effective.items, strict=True)
             )
         else:
             scalars[spec.path] = typed_of(spec, effective.value)
     return Inherited(scalars, items, frozenset(fixed))
 
 
-def _item(spec: SpecField, item: dict[str, object], origin: ItemOrigin) -> InheritedItem:
+def _item(spec: SpecField, item: dict[str, object], source: ItemSource) -> InheritedItem:
     return InheritedItem(
-        key=origin.key,
+        key=source.key,
         texts=item_texts(spec, item),
-        source=origin.source,
-        locked_by=origin.locked,
+        source=source.source,
+        locked_by=source.locked,
     )

@@ -7,10 +7,12 @@ from gangline.drivers.facts import Choice
 from gangline.forms.fields import Cell, Chip, ItemView, Option, dashed, dom_id
 from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.problems import Advice, Problem
+from gangline.spec.sources import Source, SourceKind
 from gangline.spec_forms import units
 from gangline.spec_forms.item_texts import choice_of, is_sheet, text_of, typed_of
 from gangline.spec_forms.posted import InheritedItem, item_row_id
 from gangline.spec_forms.raw import CHOICE, Row
+from gangline.spec_forms.words import source_in_words
 
 Told = TypeVar("Told", Problem, Advice)
 
@@ -65,7 +67,7 @@ def item_views(
         number += 1
         yield _view(
             path, spec, row.id, number, row.texts,
-            chip=origin_chip(row.origin),
+            chip=given_chip(row.source),
             problems=wrong.get(row.id, []),
             unsupported=unsupported,
             advice=hints.get(row.id, []),
@@ -78,18 +80,17 @@ def key_of(spec: SpecField, row: Row) -> str:
     return row.of or row.texts.get(spec.item_key, "")
 
 
-def origin_chip(origin: str) -> Chip | None:
+def given_chip(source: Source) -> Chip | None:
     """Where a text was copied from; what the person typed needs no word."""
-    word = {"template": "template", "copy": "copied"}.get(origin.partition(":")[0], "")
-    return Chip(word) if word else None
+    return Chip(source_in_words(source)) if source.id else None
 
 
 def _chip_of(row: Row | None, item: InheritedItem) -> Chip | None:
     if row is not None:
-        return origin_chip(row.origin)
-    if item.source.startswith("policy "):
-        return Chip(item.source.removeprefix("policy "), "policy")
-    return Chip(item.source) if item.source == "workers" else None
+        return given_chip(row.source)
+    if item.source.is_policy:
+        return Chip(item.source.name, "policy")
+    return Chip("workers") if item.source.kind is SourceKind.WORKERS else None
 
 
 def _by_row(spec: SpecField, sent: Sequence[str], told: Sequence[Told]) -> dict[str, list[Told]]:

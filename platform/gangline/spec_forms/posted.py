@@ -12,9 +12,10 @@ from django.http import QueryDict
 
 from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.problems import Role
+from gangline.spec.sources import YOU, Source
 from gangline.spec_forms import units
 from gangline.spec_forms.item_texts import names, posted_texts
-from gangline.spec_forms.raw import UNIT, YOU, RoleInputs, Row, Typed, inherited_row_id, same_texts
+from gangline.spec_forms.raw import UNIT, RoleInputs, Row, Typed, inherited_row_id, same_texts
 
 ROWS = "~rows"
 MOST_ROWS = 500
@@ -23,11 +24,11 @@ MOST_ROWS = 500
 
 @dataclass(frozen=True, slots=True)
 class InheritedItem:
-    """An item that is in a list without being said: from a policy, or from the workers."""
+    """An item that is in a list without being given: from a policy, or from the workers."""
 
     key: str
     texts: Mapping[str, str]
-    source: str
+    source: Source
     locked_by: str = ""
 
 
@@ -134,7 +135,7 @@ def _row(
     if before is not None and before.same_texts(texts):
         return before
     if before is not None:
-        return replace(before, texts=texts, origin=YOU)
+        return replace(before, texts=texts, source=YOU)
     return Row(row_id, texts, of=item.key if item else "")
 
 

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-YOU = "you"
+from gangline.spec.sources import YOU, Source
+
 CHOICE = "~choice"
 """Beside the texts of a row: which of its alternatives it is about; absent for the first."""
 UNIT = "~unit"
@@ -19,11 +20,11 @@ UNIT = "~unit"
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """Text of one scalar field. ``origin`` is ``you``, ``template:<id>`` or ``copy:<id>``."""
+    """Text of one scalar field."""
 
     text: str
     unit: str = ""
-    origin: str = YOU
+    source: Source = YOU
 
     def same_text(self, other: "Typed | None") -> bool:
         return other is not None and (self.text, self.unit) == (other.text, other.unit)
@@ -35,7 +36,7 @@ class Row:
 
     id: str
     texts: Mapping[str, str] = field(default_factory=dict)
-    origin: str = YOU
+    source: Source = YOU
     of: str = ""
     removed: bool = False
 
@@ -60,7 +61,7 @@ class RoleInputs:
     def from_json(cls, data: Mapping[str, Any]) -> "RoleInputs":
         return cls(
             scalars={
-                path: Typed(str(v["text"]), str(v.get("unit", "")), str(v.get("from", YOU)))
+                path: Typed(str(v["text"]), str(v.get("unit", "")), Source.from_json(v.get("from")))
                 for path, v in data.items()
                 if "text" in v
             },
@@ -73,7 +74,11 @@ class RoleInputs:
 
     def to_json(self) -> dict[str, Any]:
         scalars: dict[str, Any] = {
-            path: {"text": t.text, "from": t.origin, **({"unit": t.unit} if t.unit else {})}
+            path: {
+                "text": t.text,
+                "from": t.source.to_json(),
+                **({"unit": t.unit} if t.unit else {}),
+            }
             for path, t in self.scalars.items()
         }
         lists = {
@@ -91,14 +96,14 @@ class RoleInputs:
         rest = {p: r for p, r in self.lists.items() if p != path}
         return replace(self, lists={**rest, path: kept} if kept else rest)
 
-    def without_origin(self, origin: str) -> "RoleInputs":
-        """The same without what came from ``origin``, such as the template chosen before."""
+    def without_source(self, source: Source) -> "RoleInputs":
+        """The same without what came from ``source``, such as the template chosen before."""
         return RoleInputs(
-            {p: t for p, t in self.scalars.items() if t.origin != origin},
+            {p: t for p, t in self.scalars.items() if t.source != source},
             {
                 p: kept
                 for p, rows in self.lists.items()
-                if (kept := tuple(r for r in rows if r.origin != origin))
+                if (kept := tuple(r for r in rows if r.source != source))
             },
         )
 
@@ -125,14 +130,14 @@ def _row_from_json(data: Mapping[str, Any]) -> Row:
     return Row(
         id=str(data["id"]),
         texts={str(k): str(v) for k, v in data.get("texts", {}).items()},
-        origin=str(data.get("from", YOU)),
+        source=Source.from_json(data.get("from")),
         of=str(data.get("of", "")),
         removed=bool(data.get("removed", False)),
     )
 
 
 def _row_to_json(row: Row) -> dict[str, Any]:
-    data: dict[str, Any] = {"id": row.id, "texts": dict(row.texts), "from": row.origin}
+    data: dict[str, Any] = {"id": row.id, "texts": dict(row.texts), "from": row.source.to_json()}
     if row.of:
         data["of"] = row.of
     if row.removed:

@@ -7,17 +7,18 @@ from typing import Any
 from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.parse import Unparsable, parse_text, show_text
 from gangline.spec.problems import Problem, Role
+from gangline.spec.sources import WORKERS, YOU, Source, Value
 from gangline.spec_forms import units
 from gangline.spec_forms.item_texts import item_of
 from gangline.spec_forms.posted import Inherited, InheritedItem, item_row_id
-from gangline.spec_forms.raw import YOU, RoleInputs, Row, Typed
+from gangline.spec_forms.raw import RoleInputs, Row, Typed
 
 
 @dataclass(slots=True)
 class Said:
     """What one role says. ``sent`` tells which row each item of a list came from."""
 
-    values: dict[str, dict[str, Any]] = field(default_factory=dict)
+    values: dict[str, Value] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
     sent: dict[str, list[str]] = field(default_factory=dict)
 
@@ -43,7 +44,7 @@ def _scalar(found: Said, role: Role, spec: SpecField, typed: Typed) -> None:
             Problem(role, spec.path, "type", error.message, text, error.accepted, label=spec.label)
         )
     else:
-        found.values[f"{role}.{spec.path}"] = {"value": value, "from": typed.origin}
+        found.values[f"{role}.{spec.path}"] = Value(value, typed.source)
 
 
 def _list(
@@ -67,9 +68,9 @@ def _list(
         else:
             items.append(_item(found, role, spec, row, len(items)))
         sent.append(row.id)
-    origins = {row.origin for row in told}
-    origin = origins.pop() if len(origins) == 1 else YOU
-    found.values[f"{role}.{spec.path}"] = {"value": items, "from": origin}
+    sources = {row.source for row in told}
+    source = sources.pop() if len(sources) == 1 else YOU
+    found.values[f"{role}.{spec.path}"] = Value(items, source)
     found.sent[spec.path] = sent
 
 
@@ -79,7 +80,7 @@ def _followed(spec: SpecField, standing: tuple[InheritedItem, ...], told: list[R
     return [
         Row(item_row_id(item), item.texts, of=item.key)
         for item in standing
-        if item.source == "workers" and item.key not in own
+        if item.source == WORKERS and item.key not in own
     ]
 
 
@@ -97,9 +98,9 @@ def _item(found: Said, role: Role, spec: SpecField, row: Row, index: int) -> dic
     return item_of(spec, row.texts, wrong)
 
 
-def typed_of(spec: SpecField, value: Any, origin: str = YOU) -> Typed:
+def typed_of(spec: SpecField, value: Any, source: Source = YOU) -> Typed:
     """``value`` as if it had been typed."""
     if units.has_unit(spec):
         amount = units.split(spec, value)
-        return Typed(amount.text, amount.unit, origin)
-    return Typed(show_text(spec, value), "", origin)
+        return Typed(amount.text, amount.unit, source)
+    return Typed(show_text(spec, value), "", source)

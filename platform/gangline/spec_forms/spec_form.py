@@ -13,19 +13,19 @@ from django.http import QueryDict
 from gangline.drivers.facts import FieldNote
 from gangline.forms.fields import Card, Chip, FieldView, Offer, Option, SectionView
 from gangline.policies.effective import EffectivePolicy
-from gangline.policies.engine import Resolution
 from gangline.policies.rules import FieldRule
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.frameworks import has_gpus
 from gangline.spec.gpus import is_gpu_field
 from gangline.spec.problems import Advice, Problem, Role
+from gangline.spec.sources import DEFAULT, WORKERS, SourceKind, Values
 from gangline.spec.types import split_command
 from gangline.spec.values import field_path
 from gangline.spec.workload import SPEC, SpecModels
 from gangline.spec_forms import limits, posted, units
 from gangline.spec_forms.controls import control_of, options_of
 from gangline.spec_forms.inherit import inherited_from
-from gangline.spec_forms.items import item_views, origin_chip
+from gangline.spec_forms.items import given_chip, item_views
 from gangline.spec_forms.posted import Inherited, Reading
 from gangline.spec_forms.raw import RoleInputs, Typed
 from gangline.spec_forms.said import Said, said
@@ -37,11 +37,11 @@ SETUP = "setup"
 
 @dataclass(frozen=True, kw_only=True)
 class RoleForm:
-    """The form of ``role``. ``standing`` is what holds where the role itself says nothing."""
+    """The form of ``role``. ``standing``: what the role has where nothing is given for it."""
 
     role: Role
     policy: EffectivePolicy
-    standing: Resolution
+    standing: Values
     framework: str = ""
     offers: Mapping[str, Sequence[Offer]] = field(default_factory=dict)
     unsupported: Mapping[str, str] = field(default_factory=dict)
@@ -216,16 +216,15 @@ class _Drawing:
 
     def _chip(self, spec: SpecField, typed: Typed | None) -> Chip | None:
         if typed is not None:
-            return origin_chip(typed.origin)
-        effective = self.form.standing.effective.get(f"{self.form.role}.{spec.path}")
+            return given_chip(typed.source)
+        effective = self.form.standing.get(spec.path)
         if effective is None or effective.value is None:
             return Chip("workers") if self.form.role is Role.MASTER else None
-        if effective.source == "workers" or (
-            self.form.role is Role.MASTER and effective.source == "default"
-        ):
+        source = effective.source
+        if source == WORKERS or (self.form.role is Role.MASTER and source == DEFAULT):
             return Chip("workers")
-        if effective.source.startswith("policy "):
-            return Chip(f"Default of {effective.source.removeprefix('policy ')}", "policy")
+        if source.kind is SourceKind.POLICY:
+            return Chip(f"Default of {source.name}", "policy")
         return None
 
 

@@ -48,7 +48,7 @@ def split(field: SpecField, value: object) -> Typed:
 def shown(field: SpecField, typed: Typed) -> Typed:
     """``typed`` as its controls show it: a size written out in full, "2Gi", is taken apart."""
     if field.kind is Kind.QUANTITY and (parts := split_quantity(typed.text.strip())) and parts[1]:
-        return Typed(*parts, typed.origin)
+        return Typed(*parts, typed.source)
     return typed
 
 

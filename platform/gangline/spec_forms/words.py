@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gangline.spec.catalogue import SpecField
+from gangline.spec.sources import Source, SourceKind
 from gangline.spec.words import with_unit
 from gangline.spec_forms.item_texts import is_sheet
 from gangline.web import formats
@@ -41,6 +42,14 @@ def item_in_words(spec: SpecField, item: Mapping[str, Any]) -> str:
             words.append(word)
     words += [f"{name} {' / '.join(said)}" for name, said in groups.items()]
     return (" · " if is_sheet(spec) else " ").join(words)
+
+
+def source_in_words(source: Source) -> str:
+    """Where a value comes from, for who may not see a template or a copied workload by name."""
+    if source.kind is SourceKind.FIXED:
+        return f"fixed by {source.name}"
+    words = {SourceKind.POLICY: f"policy {source.name}", SourceKind.COPY: "copied"}
+    return words.get(source.kind, str(source.kind))
 
 
 def count(number: int, one: str, several: str = "") -> str:
