@@ -94,7 +94,9 @@ def test_filters(world: World, many: list[str], filter_by: str, expected: set[st
 NOON = "2026-01-01T12:00:00Z"
 
 
-def cursor_of(*values: object) -> str:
+def cursor_of(*values: object, place: object = 0) -> str:
+    """A cursor of such a row, ``place`` rows into the list."""
+    values = (*values, place)
     return base64.urlsafe_b64encode(json.dumps(values).encode()).decode().rstrip("=")
 
 
@@ -126,6 +128,10 @@ def cursor_of(*values: object) -> str:
         {"sortBy": "gpus", "cursor": cursor_of("abc", NOON, "0" * 32)},
         {"sortBy": "gpus", "cursor": cursor_of("9" * 99, NOON, "0" * 32)},
         {"sortBy": "name", "cursor": cursor_of("\ud800", NOON, "0" * 32)},
+        {"sortBy": "name", "cursor": cursor_of("a\0", NOON, "0" * 32)},
+        {"sortBy": "name", "cursor": cursor_of(["a"], NOON, "0" * 32)},
+        {"cursor": cursor_of(NOON, "0" * 32, place=-1)},
+        {"cursor": cursor_of(NOON, "0" * 32, place="1")},
         {"limit": ""},
         {"offset": ""},
         {"deleted": "perhaps"},
@@ -140,6 +146,13 @@ def test_strange_queries_are_400_with_a_sentence(world: World, query: dict[str, 
     response = ApiClient(world, "administrator").get("workloads", **query)
     assert response.status_code == response.json()["code"] == 400
     assert response.json()["message"].endswith(".")
+
+
+def test_a_cursor_of_the_right_shape_is_taken(world: World) -> None:
+    client = ApiClient(world, "administrator")
+    for query in ({"cursor": cursor_of(NOON, "0" * 32)},
+                  {"sortBy": "gpus", "cursor": cursor_of(4, NOON, "0" * 32)}):  # fmt: skip
+        assert client.get("workloads", **query).status_code == 200, query
 
 
 def test_a_filter_on_another_project_finds_nothing(world: World, many: list[str]) -> None:

@@ -24,6 +24,10 @@ NODES, CLASSES = "/api/v1/nodes", "/apis/scheduling.k8s.io/v1/priorityclasses"
 ROOM = {"cpu": "8", "memory": "32Gi", "amd.com/gpu": "4"}
 BUSY = (503, {"kind": "Status", "code": 503, "message": "etcd leader changed"})
 ENDED = (401, {"kind": "Status", "code": 401})
+ODD_NODE = {
+    "metadata": {"name": "n1"},
+    "status": {"conditions": [{"type": "Ready", "status": "True"}], "allocatable": 5},
+}
 FORBIDDEN = (403, {"kind": "Status", "code": 403})
 
 
@@ -76,7 +80,7 @@ def amd(script: Amd) -> Cluster:
         (NODES, ENDED),
         (NODES, (200, {})),
         (NODES, (200, {"items": 5})),
-        (NODES, (200, {"items": [{"metadata": {"name": "n1"}, "status": {"allocatable": 5}}]})),
+        (NODES, (200, {"items": [ODD_NODE]})),
         (CLASSES, BUSY),
         ("/apis/storage.k8s.io/v1/storageclasses", BUSY),
         (f"/apis/{VOLCANO}/v1beta1/queues", BUSY),

@@ -69,7 +69,7 @@ def test_the_first_day_of_everyone(fresh: Product) -> None:
     page.get_by_role("link", name="New department").click()
     page.get_by_label("Name").fill("research")
     create(page, "department")
-    page.get_by_role("link", name="New project").click()
+    page.locator("#page-head").get_by_role("link", name="New project").click()
     page.get_by_label("Name").fill("team-a")
     page.get_by_label("GPUs", exact=True).first.fill("2")
     assert violations(page) == []
@@ -173,7 +173,7 @@ def department_administrator(page: Page) -> None:
     page.goto("/departments")
     expect(page.get_by_role("link", name="New department")).to_have_count(0)
     page.get_by_role("link", name="research").click()
-    page.get_by_role("link", name="New project").click()
+    page.locator("#page-head").get_by_role("link", name="New project").click()
     page.get_by_label("Name").fill("team-b")
     page.get_by_label("GPUs", exact=True).first.fill("0")
     create(page, "project")

@@ -192,7 +192,7 @@ def understood(what: str) -> Iterator[None]:
     except Exception as error:
         unreadable[what] += 1
         log.warning("%s cannot be read (%d so far)", what, unreadable[what], exc_info=True)
-        raise Doubt(f"{UNREADABLE[:-1]}: {error!r}."[:400]) from error
+        raise Doubt(UNREADABLE) from error
 
 
 def readable(read: Callable[[T], R], things: Iterable[T], what: str) -> Iterator[R]:
