@@ -8,6 +8,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
 from django.db import transaction
 from django.db.models import Count, Q
 from django.http import Http404, HttpRequest, HttpResponse
@@ -18,7 +19,6 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from gangline.access.actor import actor_of
 from gangline.access.grants import explain, held_anywhere, rules_of, visible_scopes
-from gangline.access.models import CustomRole
 from gangline.access.permissions import Permission
 from gangline.access.roles import ROLES
 from gangline.accounts import services as accounts
@@ -31,6 +31,7 @@ from gangline.resources.registry import get
 from gangline.resources.services import Saved
 from gangline.resources.views import CreateView
 from gangline.scopes.models import Scope
+from gangline.tables.query import DEFAULT_PAGE
 from gangline.web.confirm import Question, ask
 
 from . import services
@@ -141,22 +142,23 @@ def _link_page(request: HttpRequest, user: User) -> HttpResponse:
 def role_list(request: HttpRequest) -> HttpResponse:
     """The built-in roles and those that were made here, with how often each is given."""
     user = actor_user(request)
+    custom = get("role").visible(user).order_by("name", "pk")
+    page = Paginator(custom, DEFAULT_PAGE).get_page(request.GET.get("page"))
     may_see = Permission.ROLE_VIEW in held_anywhere(user)
-    rules = get("access_rule").visible(user).order_by()
-    counted = dict(rules.values_list("role").annotate(n=Count("pk")))
-    rules_url = get("access_rule").list_url()
+    built_in = ROLES.values() if may_see and page.number == 1 else ()
     rows = [
         (role.label, role.description, reverse("role-built-in", args=[role.key]), True, role.key)
-        for role in ROLES.values()
+        for role in built_in
     ] + [
         (role.name, role.description, get("role").url(role), False, role.key)
-        for role in CustomRole.objects.order_by("name")
+        for role in page.object_list
     ]
+    rules = get("access_rule").visible(user).filter(role__in=[key for *_, key in rows])
+    counted = dict(rules.order_by().values_list("role").annotate(n=Count("pk")))
+    rules_url = get("access_rule").list_url()
     context = {
-        "rows": [
-            (*row[:4], counted.get(row[4], 0), f"{rules_url}?role={row[4]}")
-            for row in (rows if may_see else ())
-        ],
+        "rows": [(*row[:4], counted.get(row[4], 0), f"{rules_url}?role={row[4]}") for row in rows],
+        "page": page,
         "may_create": visible_scopes(user, Permission.ROLE_CREATE).exists(),
     }
     return render(request, "people/roles.html", context)
