@@ -8,10 +8,10 @@ from gangline.access.actor import Actor
 from gangline.audit import actions
 from gangline.audit.services import record
 from gangline.spec.problems import Role
+from gangline.spec_forms.gestures import EDITS, Gesture
 from workloads.models import Draft
 from workloads.wizard import gestures, setup_page
 from workloads.wizard.desk import Desk
-from workloads.wizard.gestures import Gesture
 from workloads.wizard.state import DraftState
 from workloads.wizard.steps import Step
 
@@ -37,7 +37,7 @@ class PostedStep:
         """``stored`` with everything that this post says."""
         desk = self.desk if stored == self.desk.state else replace(self.desk, state=stored)
         state = self._read(desk)
-        if self.gesture.verb in gestures.EDITS:
+        if self.gesture.verb in EDITS:
             edited = gestures.edit(replace(desk, state=state), state, self.gesture)
             state, self.focus = edited.state, edited.focus
         return gestures.without_removed(state) if self.gesture.verb in gestures.LEAVING else state

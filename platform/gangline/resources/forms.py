@@ -25,6 +25,10 @@ class ResourceForm(forms.ModelForm):  # type: ignore[type-arg]
     """Title and fields of each part; empty: all in one."""
     not_edited: ClassVar[frozenset[str]] = frozenset()
     """Fields that are chosen once, when the object is made."""
+    copied: ClassVar[tuple[str, ...]] = ()
+    """What a copy begins with beside the fields of the form."""
+    focus = ""
+    """Id of the control that has the focus when the page is drawn again."""
     version = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, resource: Resource[Any], actor: Actor, **kwargs: Any) -> None:
@@ -63,6 +67,10 @@ class ResourceForm(forms.ModelForm):  # type: ignore[type-arg]
             trial.clean_fields(exclude=self._get_validation_exclusions())  # type: ignore[attr-defined]
         except forms.ValidationError as error:
             self.add_error(None, error)
+
+    def pressed(self, button: str) -> bool:
+        """Carry out a button that changes the form and stores nothing; False: it is none."""
+        return False
 
     def values(self) -> dict[str, Any]:
         """Values of the model's own fields."""

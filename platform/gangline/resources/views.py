@@ -244,6 +244,8 @@ class CreateView(FormView):
     def post(self, request: HttpRequest) -> HttpResponse:
         self._refuse_strangers()
         form = self.form()
+        if form.pressed(request.POST.get("_go", "")):
+            return self.page(form)
         if form.is_valid():
             try:
                 saved = services.create(
@@ -274,6 +276,8 @@ class EditView(FormView):
         obj = self.object(pk)
         self.need("edit", obj)
         form = self.form(obj)
+        if form.pressed(request.POST.get("_go", "")):
+            return self.page(form, object=obj)
         if not form.is_valid():
             return self.page(form, status=422, object=obj)
         try:
@@ -322,8 +326,9 @@ class CopyView(CreateView):
     def get(self, request: HttpRequest, pk: Any) -> HttpResponse:  # type: ignore[override]
         obj = self.object(pk)
         self._refuse_strangers()
-        fields = self.resource.form_class._meta.fields
-        initial = model_to_dict(obj, fields=fields) | {"name": f"{obj.name}-copy"}
+        form = self.resource.form_class
+        initial = model_to_dict(obj, fields=(*form._meta.fields, *form.copied))
+        initial["name"] = f"{obj.name}-copy"
         return self.page(self.form(initial=initial), copied=obj)
 
     def post(self, request: HttpRequest, pk: Any) -> HttpResponse:  # type: ignore[override]

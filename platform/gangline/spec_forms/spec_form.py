@@ -50,6 +50,8 @@ class RoleForm:
     suggestions: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Values that the cluster has, by path; others can be typed all the same."""
     models: SpecModels = SPEC
+    only: frozenset[str] | None = None
+    """Paths of a part of the form; None: all of it."""
 
     @cached_property
     def fields(self) -> tuple[SpecField, ...]:
@@ -59,6 +61,7 @@ class RoleForm:
             spec
             for spec in catalogue(model).values()
             if spec.ui.section != SETUP
+            and (self.only is None or spec.path in self.only)
             and (not spec.only or not self.framework or self.framework in spec.only)
             and (has_gpus(self.framework, self.role) or not is_gpu_field(spec.path))
         )
