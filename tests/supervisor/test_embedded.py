@@ -157,15 +157,6 @@ def test_a_running_gang_outlives_its_server_and_is_adopted(
     wait_for(lambda: processes(workload) == [], seconds=5, what="no process to be left")
 
 
-def test_a_second_start_takes_three_seconds_of_a_processor_at_most(server: Embedded) -> None:
-    """Measured by the processor, because tests share it with others."""
-    server.stop()
-    server.start()
-    assert server.process is not None
-    used = psutil.Process(server.process.pid).cpu_times()
-    assert used.user + used.system <= 3
-
-
 def test_it_ends_within_three_seconds_while_a_page_is_open(server: Embedded) -> None:
     with visitor(server, "researcher") as client, client.stream("GET", "/workloads"):
         assert server.stop(signal.SIGTERM) <= STOP_SECONDS * slowness()

@@ -33,6 +33,8 @@ MASTER_MODES = ("none", "same", "differences", "own")
 class Request:
     """The values that somebody wants. ``master`` is one of `MASTER_MODES` (R24).
 
+    Without a master by configuration there is none, whatever ``master`` says.
+
     ``framework`` counts when ``given`` has no ``worker.distributedFramework``; where it and
     ``configuration`` are empty, the policy's default and "Workers & master" hold, as far as they
     can. ``problems`` were found while the values were read; they come back with the rest, in
@@ -82,7 +84,7 @@ def resolve(request: Request, policy: EffectivePolicy) -> Resolution:
     worker = _worker(request, policy)
     worker.judge()
     configuration = request.configuration or _configuration(worker.framework)
-    mode = request.master if request.master in MASTER_MODES else "same"
+    mode = request.master if request.master in MASTER_MODES[1:] else "same"
     mode = "none" if configuration == WORKERS_ONLY else mode
     halves, forced = [worker], []
     if mode != "none":
