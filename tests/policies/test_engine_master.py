@@ -1,6 +1,5 @@
 """The master: as the workers, different in some fields, or all its own (R24)."""
 
-
 import pytest
 
 from gangline.spec.frameworks import WORKERS_ONLY
@@ -21,7 +20,8 @@ DEFAULTS = policy(
 
 
 def test_without_a_master_nothing_is_said_of_one() -> None:
-    resolution = say(None, sent={"configuration": WORKERS_ONLY}, **{"master.image": "a b", "master.nothing": 1})
+    given = {"master.image": "a b", "master.nothing": 1}
+    resolution = say(None, sent={"configuration": WORKERS_ONLY}, **given)
     assert resolution.problems == []
     assert resolution.values("master") == {}
 
