@@ -1,7 +1,9 @@
 """The form of an asset: its name and place, and the fields of the workload form that it fills."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from django.http import QueryDict
 
 from assets.kinds import kind_of
 from assets.models import Asset, Compute, Environment
@@ -13,6 +15,7 @@ from gangline.spec.problems import Problem, Role
 from gangline.spec_forms.gestures import EDITS, Gesture, edited, settled
 from gangline.spec_forms.said import typed_values
 from gangline.spec_forms.spec_form import RoleForm
+from gangline.spec_forms.words import in_words
 
 
 class AssetForm(ResourceForm):
@@ -35,7 +38,7 @@ class AssetForm(ResourceForm):
         )
         values = self.initial.get("values") or self.instance.values
         stored, _ = typed_values({f"{Role.WORKER}.{p}": v for p, v in values.items()})
-        self.inputs = self.part.read(self.data, stored).inputs if self.is_bound else stored
+        self.inputs = self.part.read(self.posted, stored).inputs if self.is_bound else stored
         self.found: Sequence[Problem] = ()
         if self.is_bound:
             given = self.part.said(self.inputs)
@@ -43,6 +46,12 @@ class AssetForm(ResourceForm):
             unread = {problem.path for problem in given.problems}
             judged = [p for p in self.kind.problems(self.spec) if p.path not in unread]
             self.found = [*given.problems, *judged]
+
+    @property
+    def posted(self) -> QueryDict:
+        if not isinstance(self.data, QueryDict):
+            raise TypeError("a form of an asset is posted by a browser")
+        return self.data
 
     def is_valid(self) -> bool:
         return super().is_valid() and not self.found
@@ -57,6 +66,17 @@ class AssetForm(ResourceForm):
 
     def values(self) -> dict[str, Any]:
         return super().values() | {"values": self.spec}
+
+    def differences(self, stored: ResourceForm) -> list[tuple[str, str, str]]:
+        before, after = self._words(stored.instance.values), self._words(self.spec)
+        return super().differences(stored) + [
+            (field.label, before[path], after[path])
+            for path, field in self.kind.fields.items()
+            if before[path] != after[path]
+        ]
+
+    def _words(self, values: Mapping[str, Any]) -> dict[str, str]:
+        return {path: in_words(field, values.get(path)) for path, field in self.kind.fields.items()}
 
     def problems(self) -> list[dict[str, str]]:
         return super().problems() + [

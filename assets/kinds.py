@@ -22,6 +22,7 @@ class AssetKind:
     """
 
     model: type[Asset]
+    label: str
     word: str
     section: str
     prefix: str = ""
@@ -72,8 +73,12 @@ class AssetKind:
 
 
 KINDS = (
-    AssetKind(Environment, "an environment", section="environment", required=("image",)),
-    AssetKind(Compute, "a compute resource", section="compute", prefix="compute."),
+    AssetKind(
+        Environment, "Environment", "an environment", section="environment", required=("image",)
+    ),
+    AssetKind(
+        Compute, "Compute resource", "a compute resource", section="compute", prefix="compute."
+    ),
 )
 
 

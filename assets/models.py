@@ -79,8 +79,8 @@ class Asset(ScopedModel):
 class Environment(Asset):
     """What a replica runs: image, command, variables."""
 
-    own_kind = Asset.Kind.ENVIRONMENT
-    objects = OfKind()
+    own_kind: ClassVar[str] = Asset.Kind.ENVIRONMENT
+    objects: ClassVar[OfKind] = OfKind()
 
     class Meta:
         proxy = True
@@ -89,8 +89,8 @@ class Environment(Asset):
 class Compute(Asset):
     """What a replica runs on: GPUs, CPU, memory."""
 
-    own_kind = Asset.Kind.COMPUTE
-    objects = OfKind()
+    own_kind: ClassVar[str] = Asset.Kind.COMPUTE
+    objects: ClassVar[OfKind] = OfKind()
 
     class Meta:
         proxy = True

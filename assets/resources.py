@@ -9,10 +9,9 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.text import capfirst
 
-from assets.kinds import kind_of
+from assets.kinds import AssetKind, kind_of
 from assets.models import Asset, Compute, Environment
 from gangline.access.actor import Actor
-from gangline.access.grants import holds_below
 from gangline.accounts.models import User
 from gangline.resources.registry import register
 from gangline.resources.resource import M, Nav, Resource, Wire
@@ -39,13 +38,12 @@ class Assets(Resource[M]):
     """What all kinds share: they hold in their scope and in every project below it."""
 
     related = ("scope__parent__parent__parent", "created_by", "updated_by")
+    seen_from_below = True
     can_copy = True
-    shown: tuple[str, ...] = ()
-    """Paths of the values that the list shows."""
 
-    def visible(self, user: User) -> QuerySet[M]:
-        rows = self.model._default_manager.all()
-        return rows.filter(holds_below(user, self.permission("view"), "scope"))
+    @property
+    def kind(self) -> AssetKind:
+        return kind_of(self.model)  # type: ignore[arg-type]  # every model here is an asset
 
     def rows(self, user: User) -> QuerySet[M]:
         return super().rows(user).annotate(scope_name=F("scope__name"))  # type: ignore[return-value]
@@ -58,13 +56,12 @@ class Assets(Resource[M]):
     def check(self, obj: Any, *, actor: Actor | None, before: Any) -> None:
         if before is not None and before.scope_id != obj.scope_id:
             raise ValidationError({"scope": ValidationError("cannot be changed.", "fixed")})
-        kind = kind_of(self.model)
-        if found := kind.problems(obj.values):
-            raise kind.refused(found)
+        if found := self.kind.problems(obj.values):
+            raise self.kind.refused(found)
 
     def facts_of(self, request: HttpRequest, obj: Any) -> Iterable[tuple[str, Any]]:
         yield "Scope", capfirst(obj.scope.label)
-        for path, field in kind_of(self.model).fields.items():
+        for path, field in self.kind.fields.items():
             value = obj.values.get(path)
             if field.kind is Kind.ITEMIZED:
                 for item in value or ():

@@ -12,7 +12,7 @@ from gangline.access.grants import visible_scopes
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.lib.problems import Problem, Refused, under
-from gangline.resources.api import ResourceSerializer, ResourceViewSet, of_drf
+from gangline.resources.api import IdField, ResourceSerializer, ResourceViewSet, of_drf
 from gangline.scopes.models import Scope, ScopeKind
 from gangline.spec.problems import Role
 from gangline.spec.values import flatten, nest
@@ -30,8 +30,8 @@ class MetaSerializer(ResourceSerializer):
 
     scope = serializers.ChoiceField(choices=ScopeKind.values)
     cluster_id = serializers.CharField(required=False, max_length=40)
-    department_id = serializers.CharField(required=False, max_length=40)
-    project_id = serializers.CharField(required=False, max_length=40)
+    department_id = IdField(required=False)
+    project_id = IdField(required=False)
     workload_supported_types = serializers.DictField(required=False)
     """Clients of Run:ai send it: all workloads here are distributed."""
 
@@ -141,7 +141,7 @@ def _scope(user: User, permission: Permission, given: Mapping[str, Any]) -> Scop
     """The scope that a body names; what one may not see is as unknown as what is not there."""
     kind = ScopeKind(given["scope"])
     path = f"meta.{IDS.get(kind, 'scope')}"
-    key = given.get(f"{kind}_id", "")
+    key = str(given.get(f"{kind}_id", ""))
     if kind in IDS and not key:
         raise Refused([Problem("required", path, {"raw": "is required for this scope."})])
     rows = visible_scopes(user, permission).filter(kind=kind)

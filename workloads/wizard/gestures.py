@@ -23,9 +23,8 @@ def edit(desk: Desk, state: DraftState, gesture: Gesture) -> Edited:
     if gesture.role not in (Role.WORKER, Role.MASTER):
         return Edited(state, "")
     role = Role(gesture.role)
-    name = "master" if role is Role.MASTER else "worker"
-    inputs, focus = edited(desk.form(role), getattr(state, name), gesture)
-    return Edited(replace(state, **{name: inputs}), focus)
+    inputs, focus = edited(desk.form(role), state.inputs(role), gesture)
+    return Edited(state.with_inputs(role, inputs), focus)
 
 
 def without_removed(state: DraftState) -> DraftState:

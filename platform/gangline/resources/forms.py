@@ -11,7 +11,7 @@ from django.forms.models import construct_instance
 from gangline.access.actor import Actor
 from gangline.access.grants import holds, visible_scopes
 from gangline.db.versioned import Versioned
-from gangline.forms.bound import field_view, summary
+from gangline.forms.bound import field_view, in_words, summary
 from gangline.forms.fields import SectionView
 from gangline.lib.problems import Problem
 
@@ -84,6 +84,14 @@ class ResourceForm(forms.ModelForm):  # type: ignore[type-arg]
     def parts(self) -> Mapping[str, Any]:
         """Rows that are stored with the object."""
         return {}
+
+    def differences(self, stored: "ResourceForm") -> list[tuple[str, str, str]]:
+        """Label, stored text and posted text of what differs from the form of what is stored."""
+        return [
+            (str(self[name].label), in_words(stored[name]), in_words(self[name]))
+            for name in self.changed_data
+            if name in stored.fields and not self[name].is_hidden
+        ]
 
     def refuse(self, problems: list[Problem]) -> None:
         """Put the problems that the service found beside their fields."""

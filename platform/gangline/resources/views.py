@@ -19,7 +19,6 @@ from gangline.access.refusals import NotAllowed
 from gangline.accounts.views import local_target
 from gangline.audit.services import record_denied
 from gangline.db.versioned import Versioned
-from gangline.forms.bound import in_words
 from gangline.lib.problems import Refused
 from gangline.scopes.models import ScopeKind
 from gangline.scopes.selectors import tenant_scope
@@ -307,11 +306,7 @@ class EditView(FormView):
         stored = self.resource.form_class(
             resource=self.resource, actor=self.actor, instance=current
         )
-        differences = [
-            (form[name].label, in_words(stored[name]), in_words(form[name]))
-            for name in form.changed_data
-            if name in stored.fields and not form[name].is_hidden
-        ]
+        differences = form.differences(stored)
         posted = self.request.POST.copy()
         posted["version"] = str(current.version) if isinstance(current, Versioned) else ""
         form.data = posted
