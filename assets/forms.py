@@ -1,13 +1,14 @@
 """The form of an asset: its name and place, and the fields of the workload form that it fills."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.http import QueryDict
 
 from assets.kinds import kind_of
 from assets.models import Asset, Compute, Environment
-from gangline.forms.fields import SectionView, dom_id
+from gangline.forms.fields import FieldView, SectionView, dom_id
 from gangline.policies.effective import effective_policy
 from gangline.resources.forms import ResourceForm
 from gangline.scopes.models import Scope
@@ -28,7 +29,8 @@ class AssetForm(ResourceForm):
 
     def prepare(self) -> None:
         places = self.places(Scope.objects.order_by("kind", "name"), within="self")
-        self.fields["scope"].queryset = places  # type: ignore[attr-defined]
+        field = self.fields["scope"]
+        field.queryset, field.empty_label = places, None  # type: ignore[attr-defined]
         self.kind = kind_of(self._meta.model)
         self.part = RoleForm(
             role=Role.WORKER,
@@ -84,7 +86,15 @@ class AssetForm(ResourceForm):
         ]
 
     def views(self) -> list[SectionView]:
-        return [*super().views(), *self.part.sections(self.inputs, self.found)]
+        own = [
+            replace(section, fields=[self._marked(view) for view in section.fields])
+            for section in self.part.sections(self.inputs, self.found)
+        ]
+        return [*super().views(), *own]
+
+    def _marked(self, view: FieldView) -> FieldView:
+        is_required = view.path.partition(".")[2] in self.kind.required
+        return replace(view, required=True) if is_required else view
 
 
 class EnvironmentForm(AssetForm):
