@@ -5,6 +5,8 @@ SHELL := /bin/bash
 .SILENT:
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
+# Checks and tests start hundreds of processes: each would compile the whole product anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 INSTALL := scripts/install.sh

@@ -22,7 +22,7 @@ from gangline.tables import filters
 from gangline.web import formats
 
 _TAIL = (
-    column("scope", "Scope", cell=lambda row: capfirst(row.scope.label), sort="scope_name"),
+    column("scope", "Scope", cell=lambda row: capfirst(row.scope.title), sort="scope_name"),
     column("used", "Workloads", "used_count", sort="used_count", right=True, width="s"),
     column("creator", "Created by", "created_by", width="m"),
     time_column("created", "Created", "created_at", sort="created_at"),
@@ -50,7 +50,7 @@ class Assets(Resource[M]):
 
     def choices(self, user: User) -> Any:
         rows = self.visible(user).select_related("scope").order_by("scope__kind", "scope__name")
-        found = {str(row.scope_id): capfirst(row.scope.label) for row in rows}  # type: ignore[attr-defined]
+        found = {str(row.scope_id): capfirst(row.scope.title) for row in rows}  # type: ignore[attr-defined]
         return {"scope": list(found.items())}
 
     def check(self, obj: Any, *, actor: Actor | None, before: Any) -> None:

@@ -10,8 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from bench.loads import Client
-from gangline.drivers.kubernetes import tls
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.access import Access, tls_context
 from tests.beds.kubernetes import bed, building, components, processes
 from tests.beds.kubernetes.bed import Bed
 
@@ -64,7 +63,7 @@ def api(way: Access, *, content_type: str = "application/json") -> Client:
     }
     port = urlsplit(way.server).port
     assert port, way.server
-    return Client(port, headers, tls.trusting(way), content_type)
+    return Client(port, headers, tls_context(way), content_type)
 
 
 def write(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from gangline.drivers.kubernetes.roles import manifests
+from gangline.drivers.kubernetes.permissions import role_manifests
 
 FOLDER = Path(__file__).resolve().parent.parent / "deploy" / "kubernetes"
 
@@ -16,7 +16,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "deploy" / "kubernetes"
 def main(arguments: list[str]) -> int:
     """Write the files, or name those that are not as they would be written."""
     stale = []
-    for name, text in manifests().items():
+    for name, text in role_manifests().items():
         path = FOLDER / name
         if path.exists() and path.read_text(encoding="utf-8") == text:
             continue

@@ -124,16 +124,16 @@ def _questions(product: Product, camera: Camera) -> None:
         page.get_by_label(f"{name} templates", exact=True).check()
     camera.take(page, "role-form")
     page.goto("/access-check")
-    for label, choice in {
-        "User": "dana@example.org", "May": "delete workloads", "Where": "Project grasping"
+    for name, choice in {
+        "user": "dana@example.org", "permission": "delete workloads", "scope": "Project grasping"
     }.items():  # fmt: skip
-        page.get_by_label(label).select_option(label=choice)
+        page.locator(f"#f-{name}").select_option(label=choice)
     page.get_by_role("button", name="Check").click()
     expect(page.get_by_test_id("answer")).to_be_visible()
     camera.take(page, "access-check")
     page.goto("/users/new")
     page.get_by_label("User name").fill("noor")
-    page.get_by_role("button", name="Create user").click()
+    page.get_by_role("button", name="Invite user").click()
     link = page.get_by_test_id("invite-link")
     # The picture is published: the link is of an installation that ends with it, and cut.
     link.evaluate("e => { e.textContent = e.textContent.slice(0, 36) + '…'; }")

@@ -37,6 +37,8 @@ class Session:
     marks: str
     """Which tests, as `-m` of pytest takes it."""
     processes: int = 2
+    spread: str = "load"
+    """Single tests, or with `loadfile` whole files: what a file shares is made once."""
     database: str = "sqlite"
     part: str = ""
     """What no other session needs."""
@@ -44,11 +46,15 @@ class Session:
 
 _PLAIN = "not browser and not needs_kubernetes"
 SESSIONS = (
-    Session("sqlite", "everything but the browser, on SQLite", _PLAIN),
+    # Some of these wait for servers that they start.
+    Session(
+        "sqlite", "everything but the browser, on SQLite", _PLAIN, processes=3, spread="loadfile"
+    ),
     Session(
         "postgres",
         "what PostgreSQL could break, on PostgreSQL",
         f"postgres and {_PLAIN}",
+        spread="loadfile",
         database="postgres",
     ),
     Session("browser", "the product in a browser", "browser and not needs_kubernetes"),
@@ -107,7 +113,8 @@ def _run(
             "GANGLINE_TEST_DATABASE": session.database,
             "GANGLINE_TEST_RESULTS": str(results),
         }
-        options = ("-m", marks, "-n", str(session.processes), *OPTIONS)
+        spread = ("-n", str(session.processes), f"--dist={session.spread}")
+        options = ("-m", marks, *spread, *OPTIONS)
         command = [sys.executable, "-m", "pytest", *options, *given]
         done = subprocess.run(command, cwd=ROOT, env=environment, check=False)
         counts = json.loads(results.read_text()) if results.exists() else {}

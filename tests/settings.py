@@ -1,6 +1,12 @@
-"""The product's settings and one throw-away app, on which the contract of resources is run."""
+"""The product's settings, quicker where only time differs, and one throw-away app.
+
+On the app the contract of resources is run.
+"""
 
 from gangline.config.settings import *  # noqa: F403
 from gangline.config.settings import INSTALLED_APPS as _APPS
+from gangline.config.settings import PASSWORD_HASHERS as _HASHERS
 
 INSTALLED_APPS = [*_APPS, "tests.resources.shelf"]
+# The same algorithm with the least work: a password costs 0.1 s otherwise.
+PASSWORD_HASHERS = ["tests.support.hashers.CheapArgon2", *_HASHERS]

@@ -46,8 +46,8 @@ def _of_cluster(statuses: tuple[str, ...], column: str = "") -> Coalesce:
 
 
 get("cluster").extend(
-    column("running", "Running", sort="running", right=True, width="s"),
-    column("waiting", "Waiting", sort="waiting", right=True, width="s"),
+    column("running", "Running", sort="running", right=True, width="s", drops=2),
+    column("waiting", "Waiting", sort="waiting", right=True, width="s", drops=2),
     running=_of_cluster(RUNNING),
     waiting=_of_cluster(WAITING),
     used_cpus=_of_cluster(RUNNING, "cpus"),

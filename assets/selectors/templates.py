@@ -83,7 +83,7 @@ def _card(template: Template, clusters: Sequence[Cluster]) -> TemplateCard:
         id=template.pk,
         name=template.name,
         description=template.description,
-        scope=template.scope.label,
+        scope=template.scope.title,
         facts=(framework.label if framework else template.framework, words, *_where(names)),
         used="Never used" if not used else f"Used {used} time{'' if used == 1 else 's'}",
         reason=reason_against(template, clusters),

@@ -8,14 +8,15 @@ from gangline.access import services
 from gangline.access.actor import Actor
 from gangline.access.grants import can
 from gangline.access.models import AccessRule, CustomRole
-from gangline.access.permissions import Permission
+from gangline.access.permissions import Permission, with_views
 from gangline.access.refusals import HoldsLess, NotAllowed
+from gangline.access.roles import ROLES
 from gangline.access.services import LastAdministrator
 from gangline.accounts.models import User
 from gangline.audit.models import AuditEntry
 from gangline.people.services import give, set_members
 from gangline.resources.registry import get
-from gangline.resources.services import delete, make, update
+from gangline.resources.services import create, delete, make, update
 from tests.support.people import make_group, make_role
 from tests.support.world import World
 
@@ -79,6 +80,22 @@ def test_a_role_is_changed_by_who_holds_it_before_and_after_wherever_it_is_given
     give(actor=None, user=world.people["stranger"], role=role.key, scope=world.nlp.scope)
     with pytest.raises(NotAllowed):
         services.need_to_change_role(lead, role, [])
+
+
+def test_a_permission_brings_the_view_of_what_it_is_about(world: World) -> None:
+    actor, role = world.actor("administrator"), get("role")
+    values = {"name": "cleaner", "permissions": ["workload.delete"]}
+    made = create(role, actor=actor, values=values).obj
+    assert made.permissions == ["workload.delete", "workload.view"]
+    other = {"permissions": ["member.manage", "workload.logs"]}
+    made = update(role, actor=actor, obj=made, values=other).obj
+    assert made.permissions == ["member.manage", "workload.logs", "workload.view"]
+    for one in ROLES.values():
+        assert with_views(one.all) == one.all, one.key
+
+
+def test_no_two_built_in_roles_are_described_alike() -> None:
+    assert len({one.description for one in ROLES.values()}) == len(ROLES)
 
 
 def test_somebody_is_acted_for_by_who_holds_all_they_hold(world: World) -> None:

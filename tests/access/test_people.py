@@ -11,6 +11,7 @@ from gangline.access.models import AccessRule, CustomRole, Group
 from gangline.access.permissions import Permission
 from gangline.access.roles import ROLES
 from gangline.accounts.models import SignInLink, User
+from gangline.accounts.services import set_password
 from gangline.db.clock import db_now
 from gangline.forms.fields import dom_id
 from gangline.people.services import give
@@ -208,6 +209,37 @@ def test_one_s_own_account(world: World) -> None:
     assert client.post("/account/password", {**NEW, "old_password": "wrong"}).status_code == 422
     user.refresh_from_db()
     assert (user.full_name, user.check_password(PASSWORD)) == ("Vi", True)
+
+
+def test_guesses_of_one_s_own_password_are_limited(world: World) -> None:
+    user = world.people["viewer-vision"]
+    set_password(user, PASSWORD)
+    user.refresh_from_db()
+    client = Client()
+    client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
+
+    def guess(password: str) -> int:
+        other = dict.fromkeys(("new_password1", "new_password2"), "another horse, another staple")
+        return client.post("/account/password", {**other, "old_password": password}).status_code
+
+    def guess_by_token(password: str, address: str) -> int:
+        answer = Client(REMOTE_ADDR=address).post(
+            "/api/v1/me/password",
+            {"currentPassword": password, "newPassword": "another horse, another staple"},
+            content_type="application/json",
+            headers=world.headers("viewer-vision"),
+        )
+        return answer.status_code
+
+    assert [guess("wrong") for _ in range(5)] == [422] * 4 + [429]
+    assert guess(PASSWORD) == 429
+    assert guess_by_token(PASSWORD, "127.0.0.1") == 429
+    elsewhere = "198.51.100.7"
+    assert [guess_by_token("wrong", elsewhere) for _ in range(5)] == [400] * 4 + [429]
+    assert guess_by_token(PASSWORD, elsewhere) == 429
+    user.refresh_from_db()
+    assert user.check_password(PASSWORD)
+    assert guess_by_token(PASSWORD, "198.51.100.8") == 200
 
 
 def test_a_temporary_password_is_replaced_first(world: World) -> None:

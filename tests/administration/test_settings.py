@@ -26,7 +26,7 @@ from gangline.resources.registry import get
 from gangline.settings import catalogue
 from gangline.settings.catalogue import Declared, declared
 from gangline.settings.models import Setting
-from gangline.settings.values import value_of
+from gangline.settings.values import Origin, origin_of, value_of
 from tests.support.forms import Filler
 from tests.support.settings import turn
 from tests.support.world import World
@@ -72,7 +72,8 @@ def test_a_setting_is_saved_audited_and_put_back(world: World) -> None:
     entry = AuditEntry.objects.get(action="setting.edit")
     assert (entry.object_id, entry.detail) == (setting.key, {"value": {"from": 14, "to": 7}})
     assert save(client, "retention", retention__deleted_days="14").status_code == 302
-    assert not Setting.objects.exists()
+    assert value_of(setting) == 14
+    assert origin_of(setting) == Origin("default", version=2)
 
 
 @pytest.mark.parametrize(
@@ -111,6 +112,17 @@ def test_two_tabs_do_not_overwrite_each_other(world: World) -> None:
     again = {**stale, "version:security.session-hours": "1"}
     assert client.post("/settings/security", again).status_code == 302
     assert value_of(catalogue.SESSION_HOURS) == 12
+
+
+def test_a_form_from_before_a_value_came_and_went_is_stale(world: World) -> None:
+    client, default = browser(world), catalogue.SESSION_HOURS.default
+    stale = {"security.session-hours": "12", "security.token-days": "90"}
+    for hours in ("8", str(default)):
+        assert save(client, "security", security__session_hours=hours).status_code == 302
+    for version in (0, 1):
+        sent = {**stale, "version:security.session-hours": version}
+        assert client.post("/settings/security", sent).status_code == 409
+    assert value_of(catalogue.SESSION_HOURS) == default
 
 
 def test_the_environment_locks_a_setting(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

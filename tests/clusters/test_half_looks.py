@@ -11,9 +11,9 @@ from gangline.clusters import connections
 from gangline.clusters import services as clusters
 from gangline.clusters.models import Cluster
 from gangline.drivers.kubernetes import addresses
+from gangline.drivers.kubernetes.access import Options
 from gangline.drivers.kubernetes.client import Client
 from gangline.drivers.kubernetes.driver import KubernetesDriver
-from gangline.drivers.kubernetes.options import Options
 from gangline.resources.services import make
 from gangline.scopes.services import found
 from tests.support.api_server import Script, answering

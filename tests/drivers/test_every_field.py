@@ -14,11 +14,10 @@ import pytest
 from gangline.drivers import registry
 from gangline.drivers.base import AttemptRef, Submission
 from gangline.drivers.kubernetes import manifests, mapping
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.access import Access, Options
 from gangline.drivers.kubernetes.client import Client
 from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.kinds import KINDS as JOB_KINDS
-from gangline.drivers.kubernetes.options import Options
 from gangline.drivers.kubernetes.schedulers import ADAPTERS, PLAIN
 from gangline.drivers.local import planning, rendering, sandbox
 from gangline.drivers.local.driver import LocalDriver

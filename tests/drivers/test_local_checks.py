@@ -269,3 +269,11 @@ def test_a_dry_run_finds_the_programs_that_the_launch_finds(tmp_path: Path) -> N
 
     assert wrong("python") == wrong("python3") == wrong("ls") == []
     assert wrong("no-such-program") == ["command"]
+
+
+def test_the_probe_tells_of_this_machine_as_the_one_node(tmp_path: Path) -> None:
+    driver = LocalDriver(tmp_path / "data", "host-a", Options(declared_gpus=3))
+    health, room = driver.probe(), driver.capacity()
+    assert health.nodes is not None
+    (node,) = health.nodes
+    assert (node.status, node.cpu, node.memory, node.gpus) == ("Ready", room.cpus, room.memory, 3)

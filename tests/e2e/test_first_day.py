@@ -105,11 +105,11 @@ def test_the_first_day_of_everyone(fresh: Product) -> None:
 
 def invited(fresh: Product, page: Page, name: str, role: str, place: str) -> Page:
     """Somebody whom the administrator invites, in a window of their own, signed in by the link."""
-    step(page, "Invite people")
+    step(page, "Invite users")
     page.get_by_label("User name").fill(name)
     page.locator("#f-role").select_option(label=role)
     page.locator("#f-scope").select_option(label=place)
-    create(page, "user")
+    page.get_by_role("button", name="Invite user").click()
     link = page.get_by_test_id("invite-link").inner_text()
     assert SECRET not in page.content()
     own = fresh.window("")

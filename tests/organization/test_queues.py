@@ -49,6 +49,25 @@ def gpus(node: Department | Project, part: str = "deserved") -> str | None:
     return None if value is None else str(value)
 
 
+@pytest.mark.parametrize(
+    ("changes", "own_queue", "is_enforced", "who"),
+    [
+        ({"capacity": {**CAPACITY, "admission": "ours"}}, "", True, "Gangline"),
+        ({}, "", True, "Volcano"),
+        ({}, "theirs", False, ""),
+        ({"facts": {}}, "", False, ""),
+    ],
+)
+def test_what_happens_above_a_quota_is_told_by_who_enforces_it(
+    department: Department, changes: dict[str, Any], own_queue: str, is_enforced: bool, who: str
+) -> None:
+    Cluster.objects.filter(pk=department.cluster_id).update(**changes)
+    department.cluster.refresh_from_db()
+    told = queues.enforcement(department.cluster, own_queue)
+    assert told.is_enforced == is_enforced
+    assert told.above.startswith(f"{who} stops" if is_enforced else "Nothing stops")
+
+
 def test_a_queue_for_each_in_a_tree_sized_by_the_quota(department: Department) -> None:
     vision = project(department, "vision", gpus=8, gpus_limit=12, weight=5)
     strict = project(department, "strict", gpus=2, over_quota=False)

@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 
 from gangline.organization.models import Quota
+from gangline.organization.queues import enforcement
 from gangline.resources.registry import get
 from gangline.resources.services import make, update
 from tests.support.world import World
@@ -49,6 +50,7 @@ def test_more_than_the_department_has_is_refused_with_numbers_everywhere(world: 
     page = client.post(f"/projects/{world.nlp.pk}/edit", {**typed, "version": "1"})
     assert page.status_code == 422
     assert sentence in page.content.decode()
+    assert enforcement(world.cluster).above in page.content.decode()
     assert Quota.objects.get(scope=world.nlp.scope).gpus == 0
     assert api(world, "PATCH", path, [{"gpu": {"deserved": 2}}]).status_code == 200
     short = api(
@@ -147,3 +149,14 @@ def test_a_form_names_everything_that_is_wrong_at_once(world: World) -> None:
         "quotas.0.memory": ["unit"],
         "quotas.0.memory_limit": ["size"],
     }
+
+
+def test_the_page_of_a_department_links_what_the_person_may_see_of_it(world: World) -> None:
+    client = Client()
+    client.force_login(world.people["administrator"])
+    page = client.get(f"/departments/{world.department.pk}").content.decode()
+    for project in (world.nlp, world.vision):
+        assert page.count(f'href="/projects/{project.pk}"') == 1
+    assert f'<dd><a href="/clusters/{world.cluster.pk}"' in page
+    pool = f"/node-pools/{world.cluster.pools.get().pk}"
+    assert f'href="{pool}/delete"' not in client.get(pool).content.decode()

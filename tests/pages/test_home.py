@@ -163,7 +163,7 @@ def test_what_an_administrator_sets_up_is_done_by_people_alone(world: World) -> 
     create(get("project"), actor=actor, values=values)
     assert steps(admin, "set-up")["Make a project"]
     assert admin.post("/users/new", {"username": "dana"}).status_code == 200
-    assert steps(admin, "set-up")["Invite people"]
+    assert steps(admin, "set-up")["Invite users"]
     save(actor=actor, scope=world.vision.scope, text="defaults: {}\n")
     found = steps(admin, "set-up")
     assert found == dict.fromkeys(found, True) | {"Connect a cluster": False}
@@ -183,3 +183,17 @@ def test_a_project_is_made_from_its_cluster_or_from_the_form_of_a_workload(world
     assert "/projects/new" not in page
     Project.objects.all().delete()
     assert "/projects/new" in admin.get("/workloads/new", follow=True).content.decode()
+
+
+def test_without_a_role_home_names_who_gives_one_and_leads_nowhere_forbidden(world: World) -> None:
+    client = browser(world, "stranger")
+    page = client.get("/").content.decode()
+    assert 'data-state="no-access"' in page
+    main = page[page.index("<main") : page.index("</main>")]
+    assert "administrator" in main
+    links = set(re.findall(r'href="(/[^"#?]*)"', page))
+    assert "/account" in links
+    answers = {link: client.get(link).status_code for link in links if "/static/" not in link}
+    assert set(answers.values()) == {200}, answers
+    give(actor=None, user=world.people["stranger"], role="viewer", scope=world.nlp.scope)
+    assert 'data-state="empty"' in client.get("/").content.decode()

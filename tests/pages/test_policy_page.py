@@ -94,7 +94,7 @@ def test_the_editor_names_every_field_with_the_rules_it_takes(world: World) -> N
 def test_the_department_between_has_a_page_and_its_policy_holds_below(world: World) -> None:
     listed = page_of(world, "/policies")
     address = f"/policies/{world.department.scope_id}"
-    assert f'<a href="{address}">department research</a>' in listed
+    assert f'<a href="{address}">Department research</a>' in listed
     client = Client()
     client.force_login(world.people["administrator"])
     text = "rules:\n  worker:\n    compute:\n      cpuMemoryRequest: {max: 2G}\n"
@@ -109,7 +109,7 @@ def test_the_department_between_has_a_page_and_its_policy_holds_below(world: Wor
 
 def test_a_scope_above_that_one_may_not_see_is_no_link(world: World) -> None:
     listed = page_of(world, "/policies", "researcher-vision")
-    assert "department research" in listed
+    assert "Department research" in listed
     assert f"/policies/{world.department.scope_id}" not in listed
 
 

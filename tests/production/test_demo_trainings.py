@@ -31,8 +31,9 @@ def site(tmp_path_factory: pytest.TempPathFactory, examples_runtime: Path) -> It
     "name",
     [
         "digits-xgboost",
-        pytest.param("digits-pytorch-ddp", marks=pytest.mark.needs_torch),
-        pytest.param("digits-mpi-sgd", marks=pytest.mark.needs_mpi),
+        # Their programs are run in `tests/examples`.
+        pytest.param("digits-pytorch-ddp", marks=[pytest.mark.needs_torch, pytest.mark.thorough]),
+        pytest.param("digits-mpi-sgd", marks=[pytest.mark.needs_mpi, pytest.mark.thorough]),
     ],
 )
 def test_a_template_of_the_demo_trains(site: Embedded, name: str) -> None:

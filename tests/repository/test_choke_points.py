@@ -80,7 +80,6 @@ CREATED_ELSEWHERE = {
     ("platform/gangline/organization/forms.py", "NodePool"): "never saved: a form's empty row",
     ("platform/gangline/organization/forms.py", "Project"): "never saved: a form's empty row",
     ("workloads/api/listing.py", "Cluster"): "never saved: what a link is made of",
-    ("workloads/api/listing.py", "User"): "never saved: what rights are asked for",
 }
 """File and model of a resource that is made beside `resources.services`, and why."""
 

@@ -3,17 +3,12 @@
 import pytest
 
 from gangline.resources.registry import get, resources
-from tests.support.world import World, make_world
+from tests.support.world import World
 
 from .contract import CHECKS, Context, why_not
 from .samples import SAMPLES
 
 CASES = [(key, name) for key in SAMPLES for name in CHECKS if not why_not(name, get(key))]
-
-
-@pytest.fixture
-def world(db: None) -> World:
-    return make_world()
 
 
 def test_every_resource_has_a_sample() -> None:

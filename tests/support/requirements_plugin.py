@@ -9,6 +9,7 @@ under `CI=true` the session fails at once instead.
 """
 
 import atexit
+import gc
 import json
 import os
 import shutil
@@ -36,12 +37,24 @@ _PART_OF_FIXTURE = {
 }
 _ONE_STACK = "tests/production/"
 """A folder whose tests share servers."""
+_OWN_SERVERS = ("tests/production/test_demo_trainings.py", "tests/production/test_doorbells.py")
+"""But these have their own."""
 _BY_FILE = (
     "tests/drivers/kubernetes/test_goldens_live.py",
     "tests/e2e/",
     "tests/workloads/test_kubernetes_scheduling.py",
 )
 """Files, and a folder of them, whose tests share servers or take turns on them."""
+_LONG = (
+    _ONE_STACK,
+    "tests/supervisor/test_embedded.py",
+    "tests/api/test_races.py",
+    "tests/resources/",
+    "tests/examples/",
+    "tests/drivers/test_local",
+    "tests/workloads/",
+)
+"""First, in this order: whatever takes long must not begin when all else is over."""
 _cleanup = ExitStack()
 # Also when the settings cannot be loaded, and pytest never gets as far as its own cleaning.
 atexit.register(_cleanup.close)
@@ -117,8 +130,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         (dropped if lacking else kept).append(item)
     if dropped:
         config.hook.pytest_deselected(items=dropped)
+    items[:] = sorted(kept, key=_when)
+
+
+def _when(item: pytest.Item) -> tuple[bool, int]:
     # While nothing long runs beside them: each waits until all others have left the bed.
-    items[:] = sorted(kept, key=lambda item: "own_processes" not in _fixtures(item))
+    is_first = "own_processes" in _fixtures(item)
+    long = (number for number, path in enumerate(_LONG) if item.nodeid.startswith(path))
+    return not is_first, next(long, len(_LONG))
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: the garbage collector need not look at it again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
 
 
 def _mark_by_fixtures(item: pytest.Item) -> None:
@@ -139,17 +165,22 @@ def _needs(item: pytest.Item) -> set[str]:
 
 
 class Grouped(LoadScopeScheduling):  # type: ignore[misc]
-    """Spreads tests over processes, but keeps together what shares a large set of servers."""
+    """Spreads tests over processes, but keeps together what shares a large set of servers.
+
+    With `--dist=loadfile` whole files, so that what a file shares is made once.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         path = nodeid.partition("::")[0]
-        if path.startswith(_ONE_STACK):
+        if path.startswith(_ONE_STACK) and path not in _OWN_SERVERS:
             return _ONE_STACK
-        return path if path.startswith(_BY_FILE) else nodeid
+        whole = self.config.getvalue("dist") == "loadfile" or path.startswith(_BY_FILE)
+        return path if whole else nodeid
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Grouped:
+    config.option.loadscopereorder = False  # they come in the order of `_when`
     return Grouped(config, log)
 
 

@@ -7,8 +7,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
-from gangline.drivers.kubernetes.access import Access
-from gangline.drivers.kubernetes.tls import trusting
+from gangline.drivers.kubernetes.access import Access, trusting
 
 SECONDS = 330.0
 """Longer than any watch that a client asks for."""

@@ -268,3 +268,15 @@ def test_a_name_of_a_field_breaks_between_its_words_alone() -> None:
         Context({"path": "compute.gpuDevicesRequest<b>"})
     )
     assert drawn == "compute.<wbr>gpu<wbr>Devices<wbr>Request&lt;b&gt;"
+
+
+def test_a_quota_bar_marks_the_quota_below_the_limit_and_paints_what_is_over_it() -> None:
+    drawn = components.quota_bar(3, 2, 4, "GPUs")
+    assert 'class="used" width="50.00"' in drawn
+    assert 'class="over" x="50.00" width="25.00"' in drawn
+    assert 'd="M50.00 0V8"' in drawn
+    within = components.quota_bar(1, 2, None, "GPUs")
+    assert 'class="used" width="50.00"' in within
+    assert "over" not in within
+    assert "mark" not in within
+    assert 'class="over" x="0.00" width="100.00"' in components.quota_bar(2, 0, None, "GPUs")

@@ -17,9 +17,9 @@ from gangline.clusters.connections import driver_for
 from gangline.clusters.models import Cluster, Orphan
 from gangline.db import clock
 from gangline.drivers.kubernetes import labels
+from gangline.drivers.kubernetes.access import Options
 from gangline.drivers.kubernetes.client import Client
 from gangline.drivers.kubernetes.driver import KubernetesDriver
-from gangline.drivers.kubernetes.options import Options
 from gangline.people.services import give
 from gangline.scopes.selectors import tenant_scope
 from tests.beds.kubernetes.bed import Bed

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import QueryDict
 from rest_framework.request import Request
 
+from gangline.access.grants import holds
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.api import filtering
@@ -26,7 +27,7 @@ from gangline.api.paging import (
 from gangline.clusters.connections import namespaces_of
 from gangline.clusters.models import Cluster
 from gangline.db.prepared import Prepared, prepare
-from gangline.organization.selectors import visible_projects
+from gangline.organization.models import Project
 from gangline.tables import paging
 from gangline.tables.query import MAX_SEARCH, printable, search_in
 from workloads import tables
@@ -35,7 +36,6 @@ from workloads.api.presenting import LIST_COLUMNS, TYPE, Places
 from workloads.models import Workload
 from workloads.selectors.listing import of_projects
 
-_ANYBODY = -1
 PARAMETERS = frozenset(
     {"deleted", "offset", "limit", "cursor", "sortOrder", "sortBy", "filterBy", "search"}
 )
@@ -107,29 +107,24 @@ def count(user: User, request: Request) -> int:
 
 def places_of(user: User) -> Places:
     """Every project that ``user`` may see, with where it belongs: the visible scope of a list."""
-    if not user.is_active:
-        return {}
-    visible = _visible()
-    own = (user.pk if value == _ANYBODY else value for value in visible.parameters)
     patterns: dict[UUID, Callable[[str], str]] = {}
     found = {}
-    for pk, name, namespace, department, title, cluster_id, kind, config in visible.rows(*own):
+    rows = _projects(holds(user, Permission.WORKLOAD_VIEW)).rows()
+    for pk, name, namespace, department, title, cluster_id, kind, config in rows:
         if cluster_id not in patterns:
             patterns[cluster_id] = namespaces_of(Cluster(pk=cluster_id, kind=kind, config=config))
         found[pk] = (department, title, namespace or patterns[cluster_id](name))
     return found
 
 
-@cache
-def _visible() -> Prepared:
-    """The projects that somebody sees."""
-    anybody = User(pk=_ANYBODY, is_active=True)
-    projects = visible_projects(anybody, Permission.WORKLOAD_VIEW).order_by()
+@lru_cache(maxsize=512)
+def _projects(seen: Q) -> Prepared:
+    """The projects that somebody sees; many see the same."""
     columns = (
         "pk", "name", "own_namespace", "department_id", "department__name",
         "cluster_id", "cluster__kind", "cluster__config",
     )  # fmt: skip
-    return prepare(projects.values_list(*columns))
+    return prepare(Project.objects.filter(seen).order_by().values_list(*columns))
 
 
 def _matching(projects: Iterable[int], request: Asked) -> QuerySet[Workload]:

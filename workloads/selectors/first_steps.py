@@ -100,7 +100,7 @@ def set_up(user: User) -> list[Step]:
     done = {
         ("Connect a cluster", "cluster-create"): Cluster.objects.exclude(credential=None),
         ("Make a project", "project-create"): Project.objects.exclude(created_by=None),
-        ("Invite people", "user-create"): User.objects.exclude(created_by=None),
+        ("Invite users", "user-create"): User.objects.exclude(created_by=None),
         ("Set a policy", "policy-list"): Policy.objects.exclude(updated_by=None),
     }
     steps = [Step(label, reverse(name), rows.exists()) for (label, name), rows in done.items()]

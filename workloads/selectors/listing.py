@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.lookups import In
 
+from gangline.access.grants import held_everywhere
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.db.expressions import Unindexed
@@ -58,6 +59,8 @@ class ListRow(Protocol):
 
 def visible(user: User) -> QuerySet[Workload]:
     """Every workload that ``user`` may see and that is not deleted."""
+    if held_everywhere(user, Permission.WORKLOAD_VIEW):
+        return Workload.objects.filter(deleted_at__isnull=True)
     projects = visible_projects(user, Permission.WORKLOAD_VIEW).order_by()
     return in_projects(projects.values_list("pk", flat=True))
 

@@ -10,7 +10,6 @@ from django.db.models.lookups import In
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
-from django.utils.text import capfirst
 
 from gangline.access.grants import holds
 from gangline.access.permissions import Permission
@@ -41,6 +40,7 @@ class Tile:
     value: str
     url: str
     tone: str = ""
+    bar: SafeString | str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,13 +180,7 @@ def latest_changes(user: User) -> list[Change]:
     entries = seen.filter(pk__gt=newest - _LOOKED_AT)
     for kind in _EVERY_DAY:
         entries = entries.exclude(action__startswith=f"{kind}.")
-    return [Change(one, _change(one), log.url(one)) for one in entries[:MOST]]
-
-
-def _change(entry: AuditEntry) -> str:
-    """``Create project team-a``."""
-    kind, _, verb = entry.action.replace("_", " ").partition(".")
-    return " ".join(filter(None, (capfirst(verb), kind, entry.object_name)))
+    return [Change(one, log.name_of(one), log.url(one)) for one in entries[:MOST]]
 
 
 _EVERY_DAY = ("session", "sign_in_link", "token", "workload")
@@ -209,7 +203,9 @@ def _listed(label: str, count: int, tone: str = "", **filters: Any) -> Tile:
 def _in_use(rows: list[Cluster], url: str) -> Tile:
     """GPUs where there are some, else CPU cores."""
     name = "gpus" if any(row.gpu_count for row in rows) else "cpus"
-    return Tile(f"{_WORDS[name]} in use", in_use(name, rows).words, url)
+    use, label = in_use(name, rows), f"{_WORDS[name]} in use"
+    drawn = components.progress(use.used, use.total, f"{label}: {use.words}") if use.total else ""
+    return Tile(label, use.words, url, bar=drawn)
 
 
 def _cluster_bars(row: Cluster) -> Iterable[Bar]:

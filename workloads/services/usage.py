@@ -93,7 +93,7 @@ def sentence(project: Project, totals: Totals, standing: admission.Standing) -> 
     both = plain_number(round((getattr(held, shown) + asked[shown]) / scale, 2))
     text = f"Project {project.name}: {used} + {this} = {both} of {quota} {unit}, "
     text += "over quota" if over else "in quota"
-    enforcement = queues.enforcement(project.cluster)
+    enforcement = queues.enforcement(project.cluster, project.own_queue)
     if not enforcement.is_enforced:
         return f"{text}. {enforcement.sentence}", bool(over)
     may = "may" if over else "will not"

@@ -7,14 +7,17 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.text import get_text_list
 from django.views.decorators.http import require_POST, require_safe
 
 from assets.selectors.templates import usable_templates
 from gangline.access.actor import actor_of
+from gangline.access.grants import held_anywhere, who_can
 from gangline.access.permissions import Permission
 from gangline.accounts.services import prefer
 from gangline.db.clock import db_now
 from gangline.organization.selectors import may_create_somewhere, visible_projects
+from gangline.scopes.selectors import tenant_scope
 from gangline.tables.counts import capped, in_words
 from workloads.live import heads_of
 from workloads.models import Draft, Workload
@@ -39,7 +42,7 @@ from workloads.selectors.overview import (
 from workloads.statuses import statuses_of
 from workloads.tables import WORKLOADS, pods_cell, status_cell
 
-RECENT, MOST_TEMPLATES = 5, 3
+RECENT, MOST_TEMPLATES, MOST_NAMES = 5, 3, 3
 _RECENT = {
     "attention": ("attention",),
     "running": ("running", "waiting"),
@@ -53,6 +56,8 @@ Drawn = tuple[listing.ListRow, str, str]
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     user = actor_of(request, "form").user
+    if not held_anywhere(user):
+        return render(request, "workloads/home.html", {"no_access": True, "givers": _givers()})
     may_create = may_create_somewhere(user)
     scopes = frozenset(
         visible_projects(user, Permission.WORKLOAD_VIEW).values_list("pk", flat=True)
@@ -81,6 +86,12 @@ def home(request: HttpRequest) -> HttpResponse:
     }
     context["is_quiet"] = not any(context[name] for name in _RECENT)
     return render(request, "workloads/home.html", context)
+
+
+def _givers() -> str:
+    """People who can give somebody their first role."""
+    people = who_can(Permission.ACCESS_RULE_CREATE, tenant_scope())[:MOST_NAMES]
+    return get_text_list([person.username for person in people], "or")
 
 
 @login_required

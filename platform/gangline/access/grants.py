@@ -10,7 +10,6 @@ from functools import cache
 from typing import Any
 
 from django.db.models import JSONField, OuterRef, Q, QuerySet, Subquery, TextField
-from django.db.models.expressions import RawSQL
 from django.db.models.functions import Cast
 
 from gangline.accounts.models import User
@@ -26,6 +25,10 @@ from .roles import ROLES, Role
 DEPTH = 3
 """tenant > cluster > department > project: a project has three scopes above it."""
 
+EVERYWHERE = object()
+"""In place of scopes: the whole tree."""
+FEW = 500
+"""So many scopes are named one by one; a database takes only so many values in one statement."""
 _ANYBODY = -1
 _Held = tuple[int, str, Role]
 """The scope of a rule, its kind, and the role."""
@@ -78,10 +81,13 @@ def holds(user: User, permission: Permission, scope: str = "scope") -> Q:
 
 def holds_below(user: User, permission: Permission, scope: str = "scope") -> Q:
     """Condition on rows: the permission is held in the row's scope or in any scope below it."""
-    granted = Scope.objects.filter(pk__in=_granted(user, permission))
-    condition = holds(user, permission, scope)
+    granted = _granted(user, permission)
+    condition = _below(f"{scope}_id", f"{scope}__parent", granted)
+    if granted is EVERYWHERE:
+        return condition
+    within = Scope.objects.filter(pk__in=granted)
     for n in range(1, DEPTH + 1):
-        condition |= Q(**{f"{scope}__in": granted.values("__".join(["parent"] * n))})
+        condition |= Q(**{f"{scope}__in": within.values("__".join(["parent"] * n))})
     return condition
 
 
@@ -176,18 +182,13 @@ def _rules() -> Prepared:
 
 
 def _granted(user: User, permission: Permission) -> Any:
-    """Scopes of the rules that give the permission."""
-    if not user.is_active:
-        return []
-    rules = _granting(permission)
-    own = [user.pk if value == _ANYBODY else value for value in rules.parameters]
-    return RawSQL(rules.sql, own)  # noqa: S611  written by the ORM
-
-
-@cache
-def _granting(permission: Permission) -> Prepared:
-    rules = AccessRule.objects.filter(_subject(_ANYBODY), _giving(permission))
-    return prepare(rules.values_list("scope_id"))
+    """Scopes of the rules that give the permission, or `EVERYWHERE`."""
+    given = [(scope, kind) for scope, kind, role in _held(user) if permission in role.permissions]
+    if any(kind == ScopeKind.TENANT for _, kind in given):
+        return EVERYWHERE
+    if len(given) > FEW:
+        return rules_of(user).filter(_giving(permission)).values("scope_id")
+    return tuple(sorted({scope for scope, _ in given}))
 
 
 def _giving(permission: Permission) -> Q:
@@ -210,6 +211,8 @@ def _upwards(scope: Scope) -> list[int]:
 
 def _below(own: str, parent: str, granted: Any) -> Q:
     """The scope itself or one of the three above it is granted."""
+    if granted is EVERYWHERE:
+        return ~Q(pk__in=())
     condition = Q(**{f"{own}__in": granted})
     for n in range(DEPTH):
         path = "__".join([parent, *["parent"] * n]) + "_id"

@@ -1,5 +1,6 @@
 """What may be allowed. Checks name a constant of this module, never a text of their own."""
 
+from collections.abc import Iterable
 from enum import StrEnum
 
 ENTITIES = {
@@ -126,3 +127,10 @@ class Permission(StrEnum):
     def action(self) -> str:
         """``stop or start workloads``, as it follows *may* or *can* in a sentence."""
         return f"{VERBS[self.verb][1]} {ENTITIES[self.entity][1]}"
+
+
+def with_views(permissions: Iterable[str]) -> frozenset[Permission]:
+    """The same, each with the permission to view what it is about, where there is one."""
+    given = frozenset(map(Permission, permissions))
+    entities = {one.entity for one in given}
+    return given | {one for one in Permission if one.verb == "view" and one.entity in entities}

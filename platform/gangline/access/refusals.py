@@ -32,9 +32,8 @@ class NotAllowed(Exception):
     @property
     def sentence(self) -> str:
         """What is missing, where, and whom to ask."""
-        place = self.scope.label if self.scope.kind != "tenant" else "this installation"
         ask = f" {_listed(self.who)} can." if self.who else " Ask an administrator."
-        return f"You may not {self.permission.action} in {place}.{ask}"
+        return f"You may not {self.permission.action} in {self.scope.label}.{ask}"
 
 
 class HoldsLess(NotAllowed):

@@ -10,6 +10,7 @@ from django.core.validators import MaxLengthValidator
 from django.http import HttpRequest
 
 from .models import User
+from .services import is_password
 
 WRONG = "User name or password is not right."
 LOCKED = "Too many tries. Try again in a few minutes or ask an administrator."
@@ -74,13 +75,16 @@ class OwnPasswordForm(NewPasswordForm):
     )
     field_order = ("old_password", "new_password1", "new_password2")
 
-    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, request: HttpRequest, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(user, *args, **kwargs)
+        self.request = request
         if not user.has_usable_password():
             del self.fields["old_password"]
 
     def clean_old_password(self) -> str:
         password: str = self.cleaned_data["old_password"]
-        if not self.user.check_password(password):
+        if not is_password(self.request, self.user, password):
+            if getattr(self.request, "axes_locked_out", False):
+                raise ValidationError(LOCKED, code="locked")
             raise ValidationError("This is not your current password.", code="wrong")
         return password

@@ -12,10 +12,12 @@ from typing import Any
 from axes.handlers.database import AxesDatabaseHandler
 from axes.helpers import get_failure_limit
 from axes.models import AccessAttempt, AccessFailureLog
+from django.contrib.auth import authenticate
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import OperationalError, connection, transaction
 from django.db.models import F, Model, Q
+from django.http import HttpRequest
 
 from gangline.db.clock import db_now
 from gangline.db.once import forget
@@ -228,6 +230,11 @@ def check_password(password: str, user: User) -> None:
     if len(password) > 256:
         raise ValidationError("A password has at most 256 characters.", "max_length")
     validate_password(password, user)
+
+
+def is_password(request: HttpRequest, user: User, password: str) -> bool:
+    """Whether the person knows their password; guesses count like those of signing in."""
+    return authenticate(request, username=user.username, password=password) == user
 
 
 def set_password(user: User, password: str, *, is_temporary: bool = False) -> None:

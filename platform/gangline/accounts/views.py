@@ -80,6 +80,9 @@ def locked_out(
     """Answer of django-axes after too many tries: neutral, and the typed name is kept."""
     if request.path.startswith("/api/"):
         return JsonResponse(error_body(429, LOCKED), status=429)
+    if response is not None and request.path == resolve_url("account-password"):
+        response.status_code = 429
+        return response
     form = SignInForm(request, request.POST, locked=True)
     target = local_target(request, request.POST.get("next", ""))
     return _page(request, form, target, status=429)

@@ -139,15 +139,12 @@ _UPDATE, _SIGN_IN = "update", "sign-in"
 _WIRE_VERBS = {
     "create": "create",
     "delete": "delete",
-    "remove": "delete",
     "revoke": "delete",
-    "take": "delete",
-    "give": "create",
     "sign_in": _SIGN_IN,
     "sign_in_failed": _SIGN_IN,
     "locked_out": _SIGN_IN,
     "sign_out": "sign-out",
-    "reset": "reset-password",
+    "reset_password": "reset-password",
 }
 """What is not here is an update."""
 

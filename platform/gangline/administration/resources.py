@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from django.db.models import Q, QuerySet
@@ -22,8 +23,8 @@ from gangline.audit.models import AuditEntry
 from gangline.resources.registry import EVERY, register, register_panel, resources
 from gangline.resources.resource import Nav, Panel, Resource
 from gangline.resources.tables import column, table
-from gangline.scopes.models import ScopeKind
 from gangline.tables import filters
+from gangline.tables.cells import NONE
 from gangline.tables.columns import Column
 from gangline.web import components, formats
 
@@ -56,13 +57,11 @@ def changes(entry: AuditEntry) -> Iterator[Change]:
 
 
 def verb_of(entry: AuditEntry) -> str:
-    if entry.action == actions.LINK_CREATE:
-        return "Create sign-in link"
-    return capfirst(entry.action.partition(".")[2].replace("_", " "))
+    return actions.in_words(entry.action)
 
 
 def kind_of(entry: AuditEntry) -> str:
-    return capfirst(entry.object_type.replace("_", " "))
+    return capfirst(actions.kind_in_words(entry.object_type))
 
 
 def _as_text(value: Any) -> str:
@@ -79,7 +78,7 @@ def _time_cell(entry: AuditEntry) -> SafeString:
 def _object_cell(entry: AuditEntry) -> SafeString:
     name = entry.object_name or entry.object_id
     below = format_html('<span class="sub">{}</span>', kind_of(entry))
-    return format_html("{}{}", name or formats.NOTHING, below)
+    return format_html("<span>{}</span>{}", name or formats.NOTHING, below)
 
 
 def _result_cell(entry: AuditEntry) -> SafeString:
@@ -87,10 +86,7 @@ def _result_cell(entry: AuditEntry) -> SafeString:
 
 
 def _scope_text(entry: AuditEntry) -> str:
-    if entry.scope is None:
-        return ""
-    is_all = entry.scope.kind == ScopeKind.TENANT
-    return "Everywhere" if is_all else capfirst(entry.scope.label)
+    return entry.scope.title if entry.scope else ""
 
 
 def _at_or_below(values: Sequence[str], query: Any) -> Q:
@@ -122,16 +118,16 @@ class AuditLog(Resource[AuditEntry]):
     table = table(
         "audit",
         Column("time", "Time", _time_cell, sort="at", text=lambda entry: entry.at,
-               descends_first=True, is_fixed=True, width="l"),
+               descends_first=True, is_fixed=True, width="m"),
         column("person", "Person", "actor_name", sort="actor_name", width="l"),
-        column("action", "Action", "action", sort="action", cell=verb_of, width="m"),
+        column("action", "Action", "action", sort="action", cell=verb_of, width="l"),
         column("object", "Object", "object_name", cell=_object_cell),
         Column("type", "Type", kind_of, text=lambda entry: entry.object_type, is_default=False),
         Column("id", "Object ID", lambda e: e.object_id, text=lambda e: e.object_id,
                is_default=False),
-        Column("scope", "Scope", lambda e: _scope_text(e) or formats.NOTHING, text=_scope_text,
+        Column("scope", "Scope", lambda e: _scope_text(e) or NONE, text=_scope_text,
                drops=2, is_named=True),
-        column("result", "Result", "result", cell=_result_cell, width="m"),
+        column("result", "Result", "result", cell=_result_cell, width="m", drops=1),
         column("from", "From", "channel", cell=lambda e: CHANNELS.get(e.channel, e.channel),
                width="m", drops=3),
         column("reason", "Reason", "reason", is_default=False),
@@ -163,9 +159,9 @@ class AuditLog(Resource[AuditEntry]):
         kinds = sorted({name.partition(".")[0] for name in names})
         scopes = visible_scopes(user, Permission.AUDIT_VIEW).order_by("kind", "name")
         return {
-            "action": [(name, _in_words(name)) for name in names],
-            "type": [(kind, _in_words(kind)) for kind in kinds],
-            "scope": [(str(one.pk), capfirst(one.label)) for one in scopes[:MOST_SCOPES]],
+            "action": sorted(((one, actions.in_words(one)) for one in names), key=itemgetter(1)),
+            "type": [(kind, capfirst(actions.kind_in_words(kind))) for kind in kinds],
+            "scope": [(str(one.pk), one.title) for one in scopes[:MOST_SCOPES]],
         }
 
     def name_of(self, obj: AuditEntry) -> str:

@@ -100,18 +100,15 @@ def _problem(one: Wanted) -> Problem | None:
 def _save(actor: Actor, one: Wanted, row: Setting | None) -> None:
     setting = one.setting
     before = value_of(setting)
-    if one.value == setting.default:
-        Setting.objects.filter(key=setting.key).delete()
-    else:
-        Setting.objects.update_or_create(
-            key=setting.key,
-            defaults={
-                "value": one.value,
-                "version": row.version + 1 if row else 1,
-                "updated_at": db_now(),
-                "updated_by": actor.user,
-            },
-        )
+    Setting.objects.update_or_create(
+        key=setting.key,
+        defaults={
+            "value": None if one.value == setting.default else one.value,
+            "version": row.version + 1 if row else 1,
+            "updated_at": db_now(),
+            "updated_by": actor.user,
+        },
+    )
     record(
         actor=actor,
         action=actions.SETTING_EDIT,

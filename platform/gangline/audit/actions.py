@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from django.utils.text import capfirst
+
 WORKLOAD_CREATE = "workload.create"
 WORKLOAD_STOP = "workload.stop"
 WORKLOAD_RESUME = "workload.resume"
@@ -18,9 +20,6 @@ ORPHAN_DELETE = "orphan.delete"
 ORPHAN_IGNORE = "orphan.ignore"
 ORPHAN_LIST = "orphan.list"
 """An ignored one is listed again."""
-DEPARTMENT_CREATE = "department.create"
-PROJECT_CREATE = "project.create"
-PROJECT_EDIT = "project.edit"
 USER_REACTIVATE = "user.reactivate"
 PASSWORD_RESET = "user.reset_password"  # noqa: S105
 PASSWORD_CHANGE = "user.change_password"  # noqa: S105
@@ -39,6 +38,22 @@ ACTIONS = frozenset(
     value for name, value in list(globals().items()) if name.isupper() and isinstance(value, str)
 )
 
+_KINDS = {"sign_in_link": "sign-in link", "token": "API token", "orphan": "unmanaged object"}
+_WORDS = {
+    WORKLOAD_LOG_DOWNLOAD: "Download log",
+    WORKLOAD_RERUN: "Run workload again",
+    CLUSTER_CREDENTIAL: "Replace cluster credential",
+    "user.delete": "Deactivate user",
+    USER_REACTIVATE: "Activate user",
+    PASSWORD_RESET: "Reset password",
+    PASSWORD_CHANGE: "Change password",
+    SIGNED_OUT: "Sign user out",
+    SIGN_IN: "Sign in",
+    SIGN_IN_FAILED: "Failed sign-in",
+    SIGN_IN_LOCKED: "Sign-in locked",
+    SIGN_OUT: "Sign out",
+    DENIED: "Access denied",
+}
 _registered: set[str] = set()
 
 
@@ -54,3 +69,14 @@ def known() -> list[str]:
 
 def is_known(action: str) -> bool:
     return action in ACTIONS or action in _registered
+
+
+def in_words(action: str) -> str:
+    """``Create access rule``."""
+    kind, _, verb = action.partition(".")
+    return _WORDS.get(action) or capfirst(f"{verb.replace('_', ' ')} {kind_in_words(kind)}")
+
+
+def kind_in_words(kind: str) -> str:
+    """``access rule``: what an action is about."""
+    return _KINDS.get(kind) or kind.replace("_", " ")

@@ -239,7 +239,7 @@ class NodePool(Versioned):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["cluster", "name"],
+                fields=["name", "cluster"],
                 name="node_pool_name_in_cluster",
                 violation_error_code="unique",
                 violation_error_message="The cluster has a node pool of this name already.",
@@ -279,7 +279,7 @@ class Node(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["cluster", "name"], name="node_name_in_cluster")
+            models.UniqueConstraint(fields=["name", "cluster"], name="node_name_in_cluster")
         ]
 
     def __str__(self) -> str:

@@ -30,6 +30,8 @@ from gangline.resources.resource import Action, Nav, Panel, Resource, Wire
 from gangline.resources.services import create, delete
 from gangline.resources.tables import column, name_column, table, time_column
 from gangline.tables import filters
+from gangline.tables.cells import NONE
+from gangline.tables.columns import two_lines
 from gangline.web import components, formats
 
 from . import checks, connections, credentials, nodes, panels, services, twins
@@ -66,6 +68,12 @@ def _health(row: Cluster) -> SafeString:
     return drawn
 
 
+def _kind(row: Cluster) -> SafeString | str:
+    """The engine, its version below."""
+    version = row.facts.get("version")
+    return two_lines(row.engine.label, version) if version else row.engine.label
+
+
 _CLUSTER = filters.choice("cluster", "Cluster", "cluster_id")
 _CLIENTS = (
     filters.for_clients("name", "name"),
@@ -76,13 +84,13 @@ CLUSTERS_TABLE = table(
     "clusters",
     name_column("cluster", "Cluster"),
     column("health", "Connection", "health", cell=_health, sort="health", width="l"),
-    column("kind", "Kind", "engine.label", sort="kind", width="m"),
+    column("kind", "Kind", "engine.label", sort="kind", cell=_kind, width="l", drops=3),
     column("version", "Version", "facts", text=lambda row: row.facts.get("version", ""),
-           cell=lambda row: row.facts.get("version", "") or formats.NOTHING, width="m"),
+           cell=lambda row: row.facts.get("version", "") or NONE, is_default=False),
     column("cpus", "CPU", "pk", cell=lambda row: panels.meter(row, "cpus"),
            text=lambda row: row.capacity.get("cpus", ""), width="m"),
     column("memory", "Memory", "pk", cell=lambda row: panels.meter(row, "memory"),
-           text=lambda row: row.capacity.get("memory", ""), width="l"),
+           text=lambda row: row.capacity.get("memory", ""), width="l", drops=1),
     column("gpus", "GPU", "gpu_count", cell=lambda row: panels.meter(row, "gpus"), width="s"),
     column("id", "ID", "pk", is_default=False),
     time_column("checked", "Last answer", "last_ok_at", is_default=False),
@@ -132,10 +140,7 @@ class Clusters(Resource[Cluster]):
         ),
     )
     panels = panels.PANELS
-
-    @property
-    def create_label(self) -> str:
-        return "Connect a cluster"
+    create_label, submit_label = "Connect a cluster", "Connect"
 
     def visible(self, user: User) -> QuerySet[Cluster]:
         return visible_clusters(user)
@@ -210,10 +215,13 @@ class Clusters(Resource[Cluster]):
         if actor is not None and (is_new_here or "scheduler" in changes):
             checks.check(actor=actor, cluster=obj)
 
+    def kept_because(self, obj: Cluster) -> Problem | None:
+        if obj.engine.credential is not None:
+            return None
+        says = f"{obj.name} is this machine, which cannot be removed."
+        return Problem("own", "", {"raw": says})
+
     def delete(self, obj: Cluster, *, actor: Actor | None) -> None:
-        if obj.engine.credential is None:
-            says = f"{obj.name} is this machine, which cannot be removed."
-            raise Refused([Problem("own", "", {"raw": says})])
         services.clear_notices(obj)
         pk = obj.pk
         super().delete(obj, actor=actor)
@@ -243,7 +251,6 @@ class NodePools(Resource[NodePool]):
     nav = Nav(group="Infrastructure", icon="stack", order=20)
     scope_path = "cluster__scope"
     related = ("cluster__scope__parent", "created_by", "updated_by")
-    facts = ("cluster", "label_key", "label_value")
     delete_text = "Its nodes go to the next pool whose label they have, or to the default one."
     wire = Wire(
         path="node-pools",
@@ -254,7 +261,7 @@ class NodePools(Resource[NodePool]):
     table = table(
         "node_pools",
         name_column("node_pool", "Node pool"),
-        column("cluster", "Cluster", "cluster_name", sort="cluster_name"),
+        column("cluster", "Cluster", "cluster.name", sort="cluster__name"),
         column("label", "Label", "label_key", cell=panels.pool_label,
                text=lambda row: f"{row.label_key}={row.label_value}" if row.label_key else ""),
         column("nodes", "Nodes", "node_count", sort="node_count", right=True, width="s"),
@@ -268,6 +275,9 @@ class NodePools(Resource[NodePool]):
         Panel(title="Nodes", template="clusters/parts/nodes.html", context=panels.pool_nodes),
     )
 
+    def facts_of(self, request: HttpRequest, obj: NodePool) -> Sequence[tuple[str, Any]]:
+        return (("Cluster", obj.cluster), ("Label", panels.pool_label(obj)))
+
     def rows(self, user: User) -> QuerySet[NodePool]:
         nodes = Node.objects.all()
         return (
@@ -276,7 +286,6 @@ class NodePools(Resource[NodePool]):
             .annotate(
                 node_count=total(nodes, "pool"),
                 gpu_sum=total(nodes, "pool", Sum("gpus")),
-                cluster_name=F("cluster__name"),
             )
         )
 
@@ -303,10 +312,13 @@ class NodePools(Resource[NodePool]):
     def saved(self, obj: NodePool, *, actor: Actor | None, changes: Mapping[str, Any]) -> None:
         nodes.sort_into_pools(obj.cluster)
 
+    def kept_because(self, obj: NodePool) -> Problem | None:
+        if not obj.is_default:
+            return None
+        says = "The default pool of a cluster cannot be deleted."
+        return Problem("default", "", {"raw": says})
+
     def delete(self, obj: NodePool, *, actor: Actor | None) -> None:
-        if obj.is_default:
-            says = "The default pool of a cluster cannot be deleted."
-            raise Refused([Problem("default", "", {"raw": says})])
         cluster = obj.cluster
         super().delete(obj, actor=actor)
         nodes.sort_into_pools(cluster)
@@ -318,7 +330,7 @@ class Nodes(Resource[Node]):
     path = "nodes"
     icon = "server"
     lede = "Machines of the clusters, as the last look found them."
-    empty_text = "The nodes of a Kubernetes cluster are listed here once it is connected."
+    empty_text = "The nodes of a cluster are listed here once it is connected."
     nav = Nav(group="Infrastructure", icon="cpu", order=30)
     verbs = frozenset({"view"})
     scope_path = "cluster__scope"
@@ -333,15 +345,15 @@ class Nodes(Resource[Node]):
     table = table(
         "nodes",
         name_column("node", "Node"),
-        column("cluster", "Cluster", "cluster_name", sort="cluster_name", width="m"),
-        column("pool", "Node pool", "pool_name", sort="pool_name", width="m"),
+        column("cluster", "Cluster", "cluster.name", sort="cluster__name", width="m", drops=2),
+        column("pool", "Node pool", "pool_name", sort="pool_name", width="m", drops=1),
         column("status", "Status", "status", cell=panels.node_status, sort="status", width="m"),
         column("gpus", "GPUs", "gpus", sort="gpus", right=True, width="s"),
-        column("gpu_type", "GPU type", "gpu_type", sort="gpu_type", width="m"),
+        column("gpu_type", "GPU type", "gpu_type", sort="gpu_type", width="m", drops=3),
         column("cpu", "CPU", "cpu", cell=lambda row: f"{row.cpu:g}", right=True,
                width="s"),
         column("memory", "Memory", "memory", cell=lambda row: formats.size(row.memory),
-               sort="memory", right=True, width="s"),
+               sort="memory", right=True, width="m"),
         noun=("node", "nodes"),
         filters=(
             _CLUSTER,
@@ -358,15 +370,15 @@ class Nodes(Resource[Node]):
 
     def rows(self, user: User) -> QuerySet[Node]:
         pool = Coalesce(F("pool__name"), Value(""))
-        return super().rows(user).annotate(pool_name=pool, cluster_name=F("cluster__name"))
+        return super().rows(user).annotate(pool_name=pool)
 
     def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:
         return {"cluster": cluster_choices(user)}
 
     def facts_of(self, request: HttpRequest, obj: Node) -> Sequence[tuple[str, Any]]:
         return (
-            ("Cluster", obj.cluster.name),
-            ("Node pool", obj.pool.name if obj.pool else None),
+            ("Cluster", obj.cluster),
+            ("Node pool", obj.pool),
             ("Status", panels.node_status(obj)),
             ("CPU cores", f"{obj.cpu:g}"),
             ("Memory", formats.size(obj.memory)),

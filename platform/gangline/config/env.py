@@ -28,56 +28,56 @@ class Env(BaseSettings):
     """The text below a setting is its help on the page of settings."""
 
     mode: Literal["embedded", "production"] = "embedded"
-    """`embedded`: all in one process, on one machine; `production`: PostgreSQL, Redis, several."""
+    """`embedded`: one process on one machine. `production`: several, with PostgreSQL and Redis."""
     data_dir: Path = Field(default_factory=default_data_dir)
-    """Folder of the database, the logs and the keys."""
+    """Folder for the database, logs and keys."""
     host: str = "127.0.0.1"
-    """Address on which this machine listens."""
+    """Address to listen on."""
     port: Annotated[int, Field(ge=0, le=65535, validation_alias="PORT")] = 8000
-    """Port on which this machine listens."""
+    """Port to listen on."""
     database_url: str = ""
     """`postgresql://user:password@host:port/name`; empty: SQLite in the data folder."""
     redis_url: str = ""
-    """`redis://host:port/0`; needed in production."""
+    """`redis://host:port/0`; required in production."""
     secret_key: str = ""
-    """Empty: a key kept in the data folder, made at the first start."""
+    """Signing key. Empty: generated at the first start and kept in the data folder."""
     keys_file: Path | None = None
-    """Keys that seal the credentials of clusters; empty: a file in the data folder."""
+    """File with the keys that encrypt cluster credentials. Empty: a file in the data folder."""
     cluster_addresses: Annotated[tuple[IPvAnyNetwork, ...], NoDecode, BeforeValidator(_split)] = ()
-    """Networks that clusters may be in although they are refused, such as `127.0.0.0/8`."""
+    """Networks to allow for clusters although they are blocked by default, e.g. `127.0.0.0/8`."""
     allowed_hosts: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)] = ()
-    """Names by which people may open it, such as `a.example.org,b.example.org`."""
+    """Host names to accept, e.g. `a.example.org,b.example.org`."""
     public_url: str = ""
-    """`https://gangline.example.org`: the address people use, when a proxy stands in front."""
+    """Address that people open when a proxy is in front, e.g. `https://gangline.example.org`."""
     behind_proxy: bool = False
-    """Whether a proxy in front says from where and by which scheme a request came."""
+    """Whether to take client address and scheme from the headers of a proxy in front."""
     trusted_proxies: Annotated[tuple[IPvAnyNetwork, ...], NoDecode, BeforeValidator(_split)] = (
         IPv4Network("127.0.0.0/8"),
         IPv6Network("::1/128"),
     )
-    """Networks of the proxies that are believed when `behind_proxy` is on."""
+    """Networks of the proxies to trust when `behind_proxy` is on."""
     demo: bool = True
-    """Whether the first start makes the demo organisation, in embedded mode."""
+    """Whether the first start creates a demo organisation, in embedded mode."""
     debug: bool = False
-    """Errors are shown in full: for development alone."""
+    """Show errors in full. For development only."""
     local_cluster: bool | None = None
-    """Whether this machine is offered as a cluster; automatic: in embedded mode only."""
+    """Whether this machine is a cluster. Default: in embedded mode only."""
     local_gpus: Annotated[int, Field(ge=0, le=64)] = 0
-    """GPUs declared for trying things out on a machine without any."""
+    """Number of simulated GPUs, for trying things out on a machine without any."""
     local_roots: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split)] = ()
-    """Folders in which a working directory may lie; empty: one's home on one's own machine."""
+    """Folders that may hold working directories. Empty: the home folder, on a personal machine."""
     local_hidden: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split)] = ()
-    """Folders that workloads on this machine must not see, beside those of Gangline itself."""
+    """Folders to hide from workloads on this machine, in addition to those of Gangline."""
     local_sandbox: Literal["auto", "off"] = "auto"
-    """Whether workloads on this machine are kept from other files, where the machine can do so."""
+    """Whether to sandbox workloads on this machine. `auto`: where the machine supports it."""
     log_cap_bytes: Annotated[int | None, Field(ge=1 << 24)] = None
-    """Most bytes of log kept per pod; empty: as set under Settings, Retention."""
+    """Maximum log size per pod in bytes. Empty: as in Settings → Retention."""
     keep_deleted_days: Annotated[int | None, Field(ge=0)] = None
-    """Days that deleted workloads are kept; empty: as set under Settings, Retention."""
+    """Days to keep deleted workloads. Empty: as in Settings → Retention."""
     tick_seconds: Annotated[float, Field(gt=0)] = 1.0
-    """Pause between looks for work that is due."""
+    """Seconds between checks for pending work."""
     database_pool: Annotated[int, Field(ge=1)] = 8
-    """Most connections to PostgreSQL per process."""
+    """Maximum number of PostgreSQL connections per process."""
     fail_points: str = ""
     """`reconcile.after_create:kill@1`: for fault tests; refused unless `debug` is on."""
 

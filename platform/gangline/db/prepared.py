@@ -1,6 +1,6 @@
 """Queries whose SQL is written once: for short lists that costs more than running it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,8 @@ class Prepared:
     query: Query
     sql: str
     parameters: tuple[Any, ...]
-    columns: tuple[Any, ...]
+    converted: Mapping[int, Any]
+    """Columns whose values the database does not give as they are, by their place."""
 
     def rows(self, *parameters: Any) -> list[tuple[Any, ...]]:
         """The rows now; ``parameters`` take the place of those the query was prepared with."""
@@ -28,7 +29,8 @@ class Prepared:
             found: list[Sequence[Any]] = cursor.fetchall()
         # Made anew each time: they belong to the connection of this thread.
         compiler = self.query.get_compiler(connection=connection)
-        converters = compiler.get_converters(self.columns)
+        made = compiler.get_converters(list(self.converted.values()))
+        converters = dict(zip(self.converted, made.values(), strict=True))
         return [tuple(row) for row in compiler.apply_converters(found, converters)]
 
 
@@ -38,6 +40,7 @@ def prepare(rows: QuerySet[Any, Any]) -> Prepared:
     try:
         sql, parameters = compiler.as_sql()
     except EmptyResultSet:
-        return Prepared(rows.query, "", (), ())
-    columns = tuple(column for column, *_ in compiler.select)
-    return Prepared(rows.query, sql, tuple(parameters), columns)
+        return Prepared(rows.query, "", (), {})
+    columns = [column for column, *_ in compiler.select]
+    converted = {place: columns[place] for place in compiler.get_converters(columns)}
+    return Prepared(rows.query, sql, tuple(parameters), converted)

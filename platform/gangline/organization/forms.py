@@ -13,7 +13,7 @@ from gangline.clusters.models import DEFAULT_POOL, Cluster, NodePool
 from gangline.resources.forms import ResourceForm
 from gangline.spec.types import quantity_bytes
 
-from . import quotas
+from . import queues, quotas
 from .models import NOT_NEGATIVE, RESOURCES, Department, Project, Quota
 
 _HINTS = {"memory": "Such as 64G or 16Gi. "}
@@ -101,9 +101,12 @@ class UnitForm(ResourceForm):
             rows.append(row)
         return {"quotas": rows} if rows else {}
 
-    def _pools(self) -> list[NodePool]:
+    def _cluster(self) -> Cluster | None:
         above = self.above()
-        cluster = above.cluster if isinstance(above, Department) else above
+        return above.cluster if isinstance(above, Department) else above
+
+    def _pools(self) -> list[NodePool]:
+        cluster = self._cluster()
         # Every cluster has a default pool, whichever is chosen in the end.
         return quotas.pools_of(cluster) if cluster else [NodePool(name=DEFAULT_POOL)]
 
@@ -116,9 +119,9 @@ class UnitForm(ResourceForm):
             made[name].label, made[name].help_text = label, f"{hint}Empty: no quota."
             limit.label, limit.help_text = _LIMITS[name], f"{hint}Empty: no limit."
             made[name].validators = limit.validators = NOT_NEGATIVE
-        made[
-            "over_quota"
-        ].help_text = "What it uses above the quota is stopped when another project claims its own."
+        if cluster := self._cluster():
+            own_queue = getattr(self.instance, "own_queue", "")
+            made["over_quota"].help_text = queues.enforcement(cluster, own_queue).above
         made["rank"].help_text = "Higher ranks get spare capacity first."
         made["weight"].help_text = "Share of spare capacity in its rank. Empty: by its GPUs."
         if not quotas.shows_cpus(quota):

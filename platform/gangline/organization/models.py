@@ -36,7 +36,7 @@ class Department(TreeNode):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["cluster", "name"],
+                fields=["name", "cluster"],
                 name="department_name_in_cluster",
                 violation_error_code="unique",
                 violation_error_message="The cluster has a department of this name already.",
@@ -87,7 +87,7 @@ class Project(TreeNode):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["cluster", "name"],
+                fields=["name", "cluster"],
                 name="project_name_in_cluster",
                 violation_error_code="unique",
                 violation_error_message="The cluster has a project of this name already.",

@@ -2,19 +2,26 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from gangline.access.grants import can
+from gangline.access.permissions import Permission
 from gangline.lib.sizes import bytes_in_words
+from gangline.resources.registry import get
 from gangline.spec.words import plain_number
 from gangline.web import components
 
 from . import queues, quotas, usage
 from .models import RESOURCES, Department, Project, Quota
 
+MOST_PROJECTS = 50
+"""Of a department on its page; the list has the rest."""
 LABELS = {"gpus": "GPUs", "cpus": "CPU cores", "memory": "Memory"}
 
 
@@ -37,15 +44,12 @@ def amount(resource: str, value: Any) -> str:
     return plain_number(round(float(value), 2))
 
 
-def bar(label: str, used: float, quota: Any) -> SafeString:
-    """Use against quota. Without a quota there is nothing to measure it by."""
-    if quota is None:
+def bar(label: str, used: float, quota: Any, most: Any = None) -> SafeString:
+    """Use against quota and limit. Without either there is nothing to measure it by."""
+    if quota is None and most is None:
         return SafeString("")
-    over = used > float(quota)
-    return components.progress(
-        min(used, float(quota) or used or 1), float(quota) or max(used, 1), label,
-        "warn" if over else "",
-    )  # fmt: skip
+    end = None if most is None else float(most)
+    return components.quota_bar(used, float(most if quota is None else quota), end, label)
 
 
 def in_words(resource: str, used: float, quota: Any) -> str:
@@ -70,35 +74,53 @@ def quota_panel(request: HttpRequest, node: Department | Project) -> dict[str, A
     held = usage.held_by(node)
     found = quotas.quotas_of(node)
     together = quotas.totals(found)
+    most = {one: _most(found, one) for one in RESOURCES}
     has_cpus = any(map(quotas.shows_cpus, found))
     return {
         "lines": [
             Line(
                 LABELS[one],
-                bar(f"{LABELS[one]} used", float(getattr(held, one)), together[one]),
+                bar(f"{LABELS[one]} used", float(getattr(held, one)), together[one], most[one]),
                 in_words(one, float(getattr(held, one)), together[one]),
-                _limit(found, one),
+                "" if most[one] is None else f"never more than {amount(one, most[one])}",
             )
             for one in RESOURCES
             if one != "cpus" or has_cpus
         ],
-        "quotas": [(one, list(_facts(one))) for one in found],
+        "quotas": [(one, ", ".join(_facts(one))) for one in found],
         "held": held,
         "waiting": usage.waiting(node),
         "over_assigned": [one.sentence for one in quotas.balances(node) if one.excess > 0],
-        "enforcement": queues.enforcement(node.cluster).sentence,
+        "enforcement": queues.enforcement(node.cluster, getattr(node, "own_queue", "")),
     }
 
 
-def _limit(found: list[Quota], resource: str) -> str:
+def projects_panel(request: HttpRequest, department: Department) -> dict[str, Any]:
+    """The projects of a department as their list draws them, without what all of them share."""
+    projects = get("project")
+    rows = projects.rows(request.user).filter(department=department).order_by("name", "pk")  # type: ignore[arg-type]
+    shared = ("department", "cluster", "created")
+    columns = [one for one in projects.table.chosen(()) if one.name not in shared]
+    found = list(rows[: MOST_PROJECTS + 1])
+    return {
+        "columns": columns,
+        "rows": [projects.table.tds(row, columns) for row in found[:MOST_PROJECTS]],
+        "all_url": f"{projects.list_url()}?department={department.pk}",
+        "has_more": len(found) > MOST_PROJECTS,
+        "new_url": f"{reverse('project-create')}?department={department.pk}",
+        "may_create": can(request.user, Permission.PROJECT_CREATE, department.scope),  # type: ignore[arg-type]
+    }
+
+
+def _most(found: list[Quota], resource: str) -> Decimal | None:
+    """What all pools together never pass; None: one of them has no limit."""
     ceilings = [one.ceiling(resource) for one in found]
-    if any(one is None for one in ceilings):
-        return ""
-    return f"never more than {amount(resource, sum(one for one in ceilings if one is not None))}"
+    some = [one for one in ceilings if one is not None]
+    return sum(some, Decimal(0)) if len(some) == len(ceilings) else None
 
 
-def _facts(quota: Quota) -> Iterator[tuple[str, str]]:
+def _facts(quota: Quota) -> Iterator[str]:
     for one in RESOURCES:
         if one == "cpus" and not quotas.shows_cpus(quota):
             continue
-        yield LABELS[one], amount(one, getattr(quota, one))
+        yield f"{LABELS[one]} {amount(one, getattr(quota, one))}"

@@ -25,24 +25,33 @@ from .models import RESOURCES, Department, Project
 Node = Department | Project
 Amounts = Mapping[str, Decimal | None]
 VOLCANO = "volcano"
+_ABOVE = "workloads above the quota when another project needs its own."
+_FREE = "Nothing stops workloads above the quota: this cluster's scheduler does not enforce it."
 ROLE = "deploy/kubernetes/queues.yaml"
 """The right to keep queues, which administrators give apart from the rest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Enforcement:
-    """Whether the quota binds, and what says so."""
+    """Whether the quota binds, and what happens above it."""
 
     is_enforced: bool
     sentence: str
+    above: str
+    """What happens to workloads above the quota."""
 
 
-def enforcement(cluster: Cluster) -> Enforcement:
+def enforcement(cluster: Cluster, own_queue: str = "") -> Enforcement:
+    """Who enforces quotas on a cluster; ``own_queue``: of a project that names its own."""
     if cluster.capacity.get("admission") == OURS:
-        return Enforcement(True, "Enforced by Gangline: it gives out the slots of this cluster.")
+        sentence = "Enforced by Gangline, which assigns the slots of this cluster."
+        return Enforcement(True, sentence, f"Gangline stops {_ABOVE}")
+    if own_queue:
+        return Enforcement(False, f"Not enforced: queue {own_queue} is managed elsewhere.", _FREE)
     if has_queues(cluster):
-        return Enforcement(True, "Enforced by Volcano, with a queue for each project.")
-    return Enforcement(False, "Not enforced by this cluster's scheduler.")
+        sentence = "Enforced by Volcano, with a queue for each project."
+        return Enforcement(True, sentence, f"Volcano stops {_ABOVE}")
+    return Enforcement(False, "Not enforced by this cluster's scheduler.", _FREE)
 
 
 def has_queues(cluster: Cluster) -> bool:

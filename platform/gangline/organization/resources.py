@@ -5,11 +5,10 @@ from decimal import Decimal
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db.models import Count, F, Manager, OuterRef, QuerySet, Subquery, Sum, Value
+from django.db.models import Count, Manager, OuterRef, QuerySet, Subquery, Sum, Value
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.html import format_html
 
 from gangline.access.actor import Actor
 from gangline.access.grants import can
@@ -49,8 +48,8 @@ _SHARED_FILTERS = (
 )
 _TAIL = (
     column("quota", "GPU quota", "gpu_quota", cell=panels.gpu_cell, sort="quota_order", width="l"),
-    column("members", "Members", "members", sort="members", right=True, width="s"),
-    time_column("created", "Created", "created_at", sort="created_at"),
+    column("members", "Members", "members", sort="members", right=True, width="s", drops=2),
+    time_column("created", "Created", "created_at", sort="created_at", drops=3),
 )
 UNLIMITED = Decimal(10**9)
 """Where the order puts what has no quota."""
@@ -69,7 +68,9 @@ def _new_project(above: str) -> Action:
 class Units(Resource[M]):
     """What departments and projects share: quotas as parts, members, the cluster's queue."""
 
-    panels = (Panel(title="Quota", template="organization/quota.html", context=panels.quota_panel),)
+    panels: tuple[Panel, ...] = (
+        Panel(title="Quota", template="organization/quota.html", context=panels.quota_panel),
+    )
     form_template = "organization/form.html"
 
     def rows(self, user: User) -> QuerySet[M]:
@@ -80,7 +81,6 @@ class Units(Resource[M]):
                 gpu_quota=_of_scope(Quota.objects, Sum("gpus")),
                 quota_order=Coalesce(_of_scope(Quota.objects, Sum("gpus")), Value(UNLIMITED)),
                 members=Coalesce(_of_scope(AccessRule.objects, Count("pk")), 0),
-                cluster_name=F("cluster__name"),
             )
         )
 
@@ -113,12 +113,21 @@ class Departments(Units[Department]):
     nav = Nav(group="Organisation", icon="sitemap", order=20)
     related = ("scope__parent__parent", "cluster", "created_by", "updated_by")
     facts = ("cluster",)
+    names_users = False
+    panels = (
+        *Units.panels,
+        Panel(
+            title="Projects",
+            template="organization/projects.html",
+            context=panels.projects_panel,
+        ),
+    )
     can_copy = True
     actions = (_new_project("department"),)
     table = table(
         "departments",
         name_column("department", "Department"),
-        column("cluster", "Cluster", "cluster_name", sort="cluster_name", width="m"),
+        column("cluster", "Cluster", "cluster.name", sort="cluster__name", width="m"),
         column(
             "projects", "Projects", "project_count", sort="project_count", right=True, width="s"
         ),
@@ -160,8 +169,8 @@ class Projects(Units[Project]):
     table = table(
         "projects",
         name_column("project", "Project"),
-        column("department", "Department", "department_name", sort="department_name", width="m"),
-        column("cluster", "Cluster", "cluster_name", sort="cluster_name", width="m"),
+        column("department", "Department", "department.name", sort="department__name", width="m"),
+        column("cluster", "Cluster", "cluster.name", sort="cluster__name", width="m", drops=2),
         *_TAIL,
         noun=("project", "projects"),
         search=("name", "description"),
@@ -181,9 +190,6 @@ class Projects(Units[Project]):
         viewset="gangline.organization.api.ProjectViewSet",
         in_use=400,
     )
-
-    def rows(self, user: User) -> QuerySet[Project]:
-        return super().rows(user).annotate(department_name=F("department__name"))
 
     def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:
         return {"cluster": cluster_choices(user), "department": department_choices(user)}
@@ -207,10 +213,8 @@ class Projects(Units[Project]):
             raise ValidationError({"default_pools": ValidationError(words, "pool")})
 
     def facts_of(self, request: HttpRequest, obj: Project) -> Any:
-        department = obj.department
-        link = format_html('<a href="{}">{}</a>', get("department").url(department), department)
-        yield "Department", link
-        yield "Cluster", obj.cluster.name
+        yield "Department", obj.department
+        yield "Cluster", obj.cluster
         if obj.namespace:
             yield "Namespace", obj.namespace
         if state := queues.state_of(obj):

@@ -140,7 +140,7 @@ class AccessRuleViewSet(ResourceViewSet):
         found = [*ordered[page.offset : page.offset + page.limit]]
         ids = wire_ids(rule.scope for rule in found)
         body = {
-            "totalRecords": self.base_rows().count(),
+            "totalRecords": self.resource.visible(self.user).count(),
             "displayRecords": rows.count(),
             "accessRules": [wire_rule(rule, ids) for rule in found],
         }

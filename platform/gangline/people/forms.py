@@ -1,6 +1,7 @@
 """Forms of users, groups, roles and access rules."""
 
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 from typing import Any
 
 from django import forms
@@ -15,7 +16,7 @@ from gangline.accounts.models import User
 from gangline.resources.forms import ResourceForm
 from gangline.scopes.models import Scope
 
-from .selectors import MatrixRow, all_roles, matrix, place_words
+from .selectors import MatrixRow, all_roles, matrix
 
 
 def _givable_roles(user: User) -> Iterator[Role]:
@@ -38,7 +39,7 @@ def _offer_roles(form: ResourceForm, *, empty: str) -> None:
     field = form.fields["scope"]
     field.label = "Where"
     field.queryset = scopes.order_by("kind", "name")  # type: ignore[attr-defined]
-    field.label_from_instance = place_words  # type: ignore[attr-defined]
+    field.label_from_instance = attrgetter("title")  # type: ignore[attr-defined]
     field.empty_label = "Choose a place"  # type: ignore[attr-defined]
     form.fields["role"].choices = [  # type: ignore[attr-defined]
         ("", empty),

@@ -26,6 +26,7 @@ from gangline.lib.problems import Problem, Refused
 from gangline.resources.api import MOST_ROWS
 from gangline.resources.services import problems_of
 
+from .tables import described
 from .wire import ACTIONS, RESOURCE_TYPES, wire_ids, wire_permissions, wire_rule
 
 
@@ -106,7 +107,8 @@ class OwnRulesCount(APIView):
 
 
 def _own_rules(request: Request, *, is_searched: bool = True) -> QuerySet[AccessRule]:
-    rows = rules_of(caller(request)).select_related("user", "group", "scope", "created_by")
+    rows = described(rules_of(caller(request)))
+    rows = rows.select_related("user", "group", "scope", "created_by")
     search = request.query_params.get("search", "")[:100]
     return (
         rows.filter(scope__name__icontains=search) if search and is_searched else rows
@@ -122,7 +124,9 @@ class OwnPassword(APIView):
     """Another password for oneself; it takes the one of now."""
 
     @extend_schema(
-        operation_id="changeOwnPassword", request=_Passwords, responses={200: None, **errors(400)}
+        operation_id="changeOwnPassword",
+        request=_Passwords,
+        responses={200: None, **errors(400, 429)},
     )
     def post(self, request: Request) -> Response:
         given = _Passwords(data=request.data)
@@ -134,7 +138,7 @@ class OwnPassword(APIView):
                 ]
             )
         user, data = caller(request), given.validated_data
-        if not user.check_password(data["currentPassword"]):
+        if not accounts.is_password(request._request, user, data["currentPassword"]):
             raise Refused([Problem("wrong", "currentPassword", {"raw": "is not your password."})])
         try:
             accounts.check_password(data["newPassword"], user)

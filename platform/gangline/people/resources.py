@@ -14,7 +14,7 @@ from django.utils.text import slugify
 from gangline.access.actor import Actor
 from gangline.access.grants import can, roles_by_key, rules_of
 from gangline.access.models import AccessRule, CustomRole, Group, GroupMember
-from gangline.access.permissions import Permission
+from gangline.access.permissions import Permission, with_views
 from gangline.access.roles import ROLES
 from gangline.access.services import (
     an_administrator_stays,
@@ -33,7 +33,7 @@ from gangline.resources.resource import Action, Nav, Panel, Resource, Wire
 from gangline.web import components
 
 from . import tables
-from .selectors import matrix, place_words, role_labels
+from .selectors import matrix, role_labels
 from .services import give, set_groups, set_members
 
 M = TypeVar("M", bound=Model)
@@ -61,7 +61,7 @@ def rules_panel(request: HttpRequest, rules: QuerySet[AccessRule]) -> dict[str, 
             {
                 "rule": rule,
                 "role": labels.get(rule.role, rule.role),
-                "place": place_words(rule.scope),
+                "place": rule.scope.title,
                 "url": get("access_rule").url(rule) if rule.pk in visible else "",
             }
             for rule in rows[:200]
@@ -82,8 +82,9 @@ class Users(TenantWide[User]):
     lookup = "uid"
     name_field = "username"
     icon = "users"
-    lede = "Everyone who can sign in. What they may do comes from access rules."
-    empty_text = "Invite people by a link with which they choose a password."
+    create_label = submit_label = "Invite user"
+    lede = "Everyone who can sign in. Access rules decide what they may do."
+    empty_text = "Invite users with a link. They choose their own password."
     delete_word = "Deactivate"
     deleted_word = "was deactivated"
     delete_text = (
@@ -264,7 +265,7 @@ class Roles(TenantWide[CustomRole]):
         yield "Kind", "Made here"
 
     def check(self, obj: CustomRole, *, actor: Actor | None, before: CustomRole | None) -> None:
-        obj.permissions = sorted(obj.permissions)
+        obj.permissions = sorted(with_views(obj.permissions))
         if obj.name.casefold() in {role.label.casefold() for role in ROLES.values()}:
             raise ValidationError(
                 {"name": ValidationError("A built-in role has this name.", "unique")}
@@ -299,7 +300,7 @@ class AccessRules(Resource[AccessRule]):
     icon = "lock"
     name_field = "subject"
     lede = "Who has which role where. A rule holds in its place and everything below it."
-    empty_text = "A rule gives a user or a group a role in a project, a department or everywhere."
+    empty_text = "A rule gives a user or a group a role in one place and everything below it."
     verbs = frozenset({"view", "create", "delete"})
     form = "gangline.people.forms.AccessRuleForm"
     nav = Nav(group="Access", icon="lock", order=40)
@@ -328,7 +329,7 @@ class AccessRules(Resource[AccessRule]):
     def facts_of(self, request: HttpRequest, obj: AccessRule) -> Iterable[tuple[str, Any]]:
         yield "Who", tables.subject_cell(obj)
         yield "Role", role_labels().get(obj.role, obj.role)
-        yield "Where", place_words(obj.scope)
+        yield "Where", obj.scope.title
 
     def check(self, obj: AccessRule, *, actor: Actor | None, before: AccessRule | None) -> None:
         if obj.role not in roles_by_key([obj.role]):

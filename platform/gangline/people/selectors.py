@@ -1,4 +1,4 @@
-"""Roles and places in words, and what roles allow."""
+"""Roles in words, and what they allow."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,14 +7,7 @@ from gangline.access.grants import custom_role
 from gangline.access.models import CustomRole
 from gangline.access.permissions import ENTITIES, VERBS, Permission
 from gangline.access.roles import ROLES, Role
-from gangline.scopes.models import Scope, ScopeKind
-
-KINDS = {
-    ScopeKind.TENANT: "Installation",
-    ScopeKind.CLUSTER: "Cluster",
-    ScopeKind.DEPARTMENT: "Department",
-    ScopeKind.PROJECT: "Project",
-}
+from gangline.db.once import once
 
 
 def all_roles() -> list[Role]:
@@ -24,18 +17,7 @@ def all_roles() -> list[Role]:
 
 def role_labels() -> dict[str, str]:
     """Name of every role by its key."""
-    return {role.key: role.label for role in all_roles()}
-
-
-def place_words(scope: Scope) -> str:
-    """``Project vision``, or the installation."""
-    kind = KINDS[ScopeKind(scope.kind)]
-    return f"{kind} {scope.name}" if scope.kind != ScopeKind.TENANT else "Whole installation"
-
-
-def place_phrase(scope: Scope) -> str:
-    """``project vision``, within a sentence."""
-    return scope.label if scope.kind != ScopeKind.TENANT else "the whole installation"
+    return once("role labels", lambda: {role.key: role.label for role in all_roles()})
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,12 +23,13 @@ from gangline.access.roles import ROLES
 from gangline.accounts.models import User
 from gangline.resources.registry import get
 from gangline.resources.tables import column, name_column, table, time_column
+from gangline.scopes.models import ScopeKind
 from gangline.tables import filters
 from gangline.tables.columns import Column
 from gangline.tables.filters import Kind
 from gangline.web import components
 
-from .selectors import KINDS, place_words, role_labels
+from .selectors import role_labels
 
 
 def state_word(user: User) -> str:
@@ -54,7 +55,6 @@ def described(rules: QuerySet[AccessRule]) -> QuerySet[AccessRule]:
     """With the subject's kind and name and the role's id and name as columns."""
     custom = CustomRole.objects.filter(key=OuterRef("role"))
     return rules.annotate(
-        scope_name=F("scope__name"),
         subject_name=Coalesce(F("user__username"), F("group__name")),
         subject_kind=Case(
             When(group__isnull=False, then=Value("group")),
@@ -77,9 +77,9 @@ def _of_role(attribute: str, column: str, custom: QuerySet[CustomRole], kind: An
 
 
 def rule_name(rule: Any) -> str:
-    """``dana: Viewer in Project vision``."""
+    """``dana: Viewer in project vision``."""
     role = getattr(rule, "role_name", None) or role_labels().get(rule.role, rule.role)
-    return f"{rule.subject}: {role} in {place_words(rule.scope)}"
+    return f"{rule.subject}: {role} in {rule.scope.label}"
 
 
 def subject_cell(rule: AccessRule) -> SafeString:
@@ -116,7 +116,7 @@ USERS = table(
     ),
     Column("state", "State", user_state, text=state_word, width="s"),
     column("email", "Email", sort="email"),
-    column("groups", "Groups", "group_count", sort="group_count", right=True),
+    column("groups", "Groups", "group_count", sort="group_count", right=True, width="s"),
     Column(
         "seen",
         "Last sign-in",
@@ -125,8 +125,9 @@ USERS = table(
         text=lambda row: row.last_login,
         descends_first=True,
         width="m",
+        is_named=True,
     ),
-    time_column("created", "Created", "created_at", sort="created_at"),
+    time_column("created", "Created", "created_at", sort="created_at", drops=3),
     noun=("user", "users"),
     search=("username", "full_name", "email"),
     search_hint="Name or email",
@@ -148,8 +149,10 @@ USERS = table(
 GROUPS = table(
     "groups",
     name_column("group", "Group"),
-    column("members", "Members", "member_count", sort="member_count", right=True),
-    Column("source", "From", Group.get_source_display, text=Group.get_source_display),
+    column("members", "Members", "member_count", sort="member_count", right=True, width="s"),
+    Column(
+        "source", "From", Group.get_source_display, text=Group.get_source_display, is_named=True
+    ),
     time_column("created", "Created", "created_at", sort="created_at"),
     noun=("group", "groups"),
     search=("name", "description"),
@@ -180,11 +183,11 @@ ACCESS_RULES = table(
     Column(
         "scope",
         "Where",
-        lambda row: place_words(row.scope),
-        sort="scope_name",
-        text=lambda row: place_words(row.scope),
+        lambda row: row.scope.title,
+        sort="scope__name",
+        text=lambda row: row.scope.title,
     ),
-    time_column("created", "Given", "created_at", sort="created_at"),
+    time_column("created", "Given", "created_at", sort="created_at", drops=1),
     column("by", "By", "created_by", is_default=False),
     Column("more", "Actions", _delete_link, hidden_label=True, is_fixed=True, width="s"),
     noun=("access rule", "access rules"),
@@ -197,7 +200,7 @@ ACCESS_RULES = table(
             "Where",
             "scope__kind",
             wire="scopeType",
-            choices=tuple((str(kind), word) for kind, word in KINDS.items()),
+            choices=[(str(kind), kind.label) for kind in ScopeKind],
         ),
         filters.choice(
             "who",

@@ -1,5 +1,6 @@
 """Pages beside those of the resources: invitations, roles, questions, one's own account."""
 
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
@@ -35,7 +36,7 @@ from gangline.web.confirm import Question, ask
 
 from . import services
 from .resources import Users, actor_user, rules_panel
-from .selectors import matrix, place_phrase, place_words
+from .selectors import matrix
 
 MOST_PEOPLE = 500
 
@@ -201,7 +202,7 @@ class CheckForm(forms.Form):
         places = visible_scopes(asker, Permission.ACCESS_RULE_VIEW)
         field = self.fields["scope"]
         field.queryset = places.order_by("kind", "name")  # type: ignore[attr-defined]
-        field.label_from_instance = place_words  # type: ignore[attr-defined]
+        field.label_from_instance = attrgetter("title")  # type: ignore[attr-defined]
 
 
 @login_required
@@ -221,14 +222,14 @@ def access_check(request: HttpRequest) -> HttpResponse:
         context |= {
             "person": user,
             "action": permission.action,
-            "place": place_phrase(scope),
+            "place": scope.label,
             "allowed": any(not one.own_only for one in reasons),
             "own_only": bool(reasons),
             "reasons": [
                 {
                     "role": one.role.label,
                     "group": one.rule.group,
-                    "place": place_phrase(one.rule.scope),
+                    "place": one.rule.scope.label,
                     "own_only": one.own_only,
                     "url": get("access_rule").url(one.rule) if one.rule.pk in visible else "",
                 }
@@ -284,7 +285,7 @@ def account(request: HttpRequest) -> HttpResponse:
 def own_password(request: HttpRequest) -> HttpResponse:
     """Another password; every other session of the person ends with it."""
     user = actor_user(request)
-    form = OwnPasswordForm(user, request.POST if request.method == "POST" else None)
+    form = OwnPasswordForm(request, user, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         with transaction.atomic():
             accounts.set_password(user, form.cleaned_data["new_password1"])

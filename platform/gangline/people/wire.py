@@ -5,8 +5,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 
-from gangline.access.grants import roles_by_key
-from gangline.access.models import AccessRule, CustomRole
+from gangline.access.models import CustomRole
 from gangline.access.permissions import ENTITIES, Permission
 from gangline.access.roles import Role
 from gangline.accounts.models import User
@@ -81,9 +80,8 @@ def wire_role(role: Role, row: CustomRole | None) -> dict[str, Any]:
     }
 
 
-def wire_rule(rule: AccessRule, ids: Mapping[int, tuple[str, str | None]]) -> dict[str, Any]:
-    """A rule as clients know it."""
-    role = roles_by_key([rule.role]).get(rule.role)
+def wire_rule(rule: Any, ids: Mapping[int, tuple[str, str | None]]) -> dict[str, Any]:
+    """A rule of `tables.described` as clients know it."""
     scope_id, cluster_id = ids[rule.scope_id]
     is_group = rule.group_id is not None
     service = rule.user is not None and rule.user.kind == User.Kind.SERVICE
@@ -91,8 +89,8 @@ def wire_rule(rule: AccessRule, ids: Mapping[int, tuple[str, str | None]]) -> di
         "id": rule.pk,
         "subjectId": rule.subject,
         "subjectType": "group" if is_group else "service-account" if service else "user",
-        "roleId": role.id if role else 0,
-        "roleName": role.label if role else rule.role,
+        "roleId": rule.role_id or 0,
+        "roleName": rule.role_name or rule.role,
         "scopeId": scope_id,
         "scopeType": rule.scope.kind,
         "scopeName": rule.scope.name,

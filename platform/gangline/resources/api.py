@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
@@ -197,7 +198,7 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
     extra_routes: ClassVar[tuple["ExtraRoute", ...]] = ()
 
     def base_rows(self) -> QuerySet[Any]:
-        return self.resource.rows(self.user)
+        return self.resource.rows(self.user).prefetch_related(*self.resource.written_lists)
 
     def present_all(self, rows: Iterable[Any]) -> Rows:
         return [self.present(row) for row in rows]
@@ -206,7 +207,12 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
         if saved is not None:
             # With what the list draws: counts, joined rows.
             obj = self.resource.rows(self.user).filter(pk=obj.pk).first() or obj
-        return dict(self.get_serializer(obj).data)
+        return dict(self.writer.to_representation(obj))
+
+    @cached_property
+    def writer(self) -> Any:
+        """One for all rows of an answer: to make its fields costs more than to write a row."""
+        return self.get_serializer()
 
     def read(
         self, data: Any, obj: Any = None, *, partial: bool = False

@@ -36,6 +36,9 @@ class ResourceForm(forms.ModelForm):  # type: ignore[type-arg]
         self.resource, self.actor = resource, actor
         for name in self.not_edited if self.is_edit else ():
             self.fields[name].disabled = True
+        for field in self.fields.values():
+            if isinstance(field, forms.ModelChoiceField) and field.required:
+                field.empty_label = f"Choose a {str(field.label).lower()}"
         if isinstance(self.instance, Versioned):
             self.initial["version"] = self.instance.version
         self.prepare()

@@ -16,11 +16,13 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.module_loading import import_string
 from django.utils.text import capfirst
+from rest_framework.serializers import ManyRelatedField
 
 from gangline.access.actor import Actor
 from gangline.access.grants import can, held_anywhere, held_everywhere, holds, holds_below
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
+from gangline.lib.problems import Problem
 from gangline.scopes.models import Scope
 from gangline.scopes.selectors import tenant_scope
 from gangline.tables.columns import Column
@@ -144,6 +146,8 @@ class Resource(Generic[M]):
     """Foreign keys that rows are drawn with."""
     facts: tuple[str, ...] = ()
     """Fields that the detail page lists; empty: the columns of the table."""
+    names_users: bool = True
+    """The detail page lists what uses the object; False where a panel shows it."""
     confirm_by_name: bool = False
     """Deletion takes the name, typed."""
     can_copy: bool = False
@@ -181,6 +185,10 @@ class Resource(Generic[M]):
     @property
     def create_label(self) -> str:
         return f"New {self.label.lower()}"
+
+    @property
+    def submit_label(self) -> str:
+        return f"Create {self.label.lower()}"
 
     @property
     def empty_title(self) -> str:
@@ -293,6 +301,10 @@ class Resource(Generic[M]):
         if scope is not None:
             scope.delete()
 
+    def kept_because(self, obj: M) -> Problem | None:
+        """Why this one object cannot be deleted by anybody; None: it can."""
+        return None
+
     def notice(self, obj: M, *, actor: Actor | None) -> str:
         """A sentence about what a change brings with it, shown after saving; may be empty."""
         return ""
@@ -309,12 +321,18 @@ class Resource(Generic[M]):
             raise LookupError(f"{self.key} has no API")
         return import_string(self.wire.serializer)
 
+    @cached_property
+    def written_lists(self) -> tuple[str, ...]:
+        """Relations to many that the API writes with each object."""
+        fields = self.serializer_class().fields.values()
+        return tuple(str(one.source) for one in fields if isinstance(one, ManyRelatedField))
+
     def detail_context(self, request: HttpRequest, obj: M) -> dict[str, Any]:
         """What a template of its own needs beside the usual."""
         return {}
 
     def facts_of(self, request: HttpRequest, obj: M) -> Iterable[tuple[str, Any]]:
-        """Label and value of what the detail page lists."""
+        """Label and value of what the detail page lists; an object becomes a link."""
         for name in self.facts:
             yield capfirst(str(label_for_field(name, self.model))), getattr(obj, name)
 

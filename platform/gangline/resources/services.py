@@ -162,6 +162,8 @@ def delete(
             raise Conflict(row)
         if found := usages(row, actor.user if actor else None):
             raise InUse(row, found)
+        if why := resource.kept_because(row):
+            raise Refused([why])
         record(
             actor=actor,
             action=f"{resource.key}.delete",

@@ -8,10 +8,11 @@ from django.db.models import QuerySet
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from gangline.tables.cells import NONE
 from gangline.tables.columns import Column, Table
 from gangline.tables.filters import Choices, Kind
 from gangline.tables.query import TableQuery
-from gangline.web import components, formats
+from gangline.web import components
 
 
 class ResourceTable(Table[Any]):
@@ -77,7 +78,7 @@ def column(
 
     def shown(row: Any) -> SafeString | str:
         value = read(row)
-        return formats.NOTHING if value in (None, "") else str(value)
+        return NONE if value in (None, "") else str(value)
 
     more = {"text": read, "is_named": True, **more}
     return Column(name, label, cell or shown, **more)

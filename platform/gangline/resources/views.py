@@ -1,10 +1,12 @@
 """The pages of every resource: list, CSV, detail, create, edit, copy and delete."""
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from django.contrib import messages
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.core.exceptions import ValidationError
+from django.db.models import Model
 from django.forms.models import model_to_dict
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
@@ -31,7 +33,7 @@ from gangline.tables.query import TableQuery, read
 from . import services
 from .forms import ResourceForm
 from .models import TreeNode
-from .registry import panels, usages
+from .registry import panels, resource_of, usages
 from .resource import Resource
 from .tables import filtered
 
@@ -185,14 +187,18 @@ class DetailView(ResourceView):
                 object=obj,
                 tab=tab,
                 name=resource.name_of(obj),
-                facts=list(resource.facts_of(request, obj)) if not tab else [],
+                facts=list(self._facts(obj)) if not tab else [],
                 panels=shown,
                 tabs=[
                     (one or "Overview", self._tab_url(obj, one), one.lower() == tab) for one in tabs
                 ]
                 if len(tabs) > 1
                 else [],
-                may={verb: resource.allows(user, verb, obj) for verb in resource.verbs},
+                may={
+                    verb: resource.allows(user, verb, obj)
+                    and not (verb == "delete" and resource.kept_because(obj))
+                    for verb in resource.verbs
+                },
                 actions=[
                     (action, action.url(obj))
                     for action in resource.actions
@@ -201,9 +207,19 @@ class DetailView(ResourceView):
                 edit_url=resource.url(obj, "edit") if "edit" in resource.verbs else "",
                 delete_url=resource.url(obj, "delete") if "delete" in resource.verbs else "",
                 copy_url=resource.url(obj, "copy") if resource.can_copy else "",
-                usages=usages(obj, user) if not tab else [],
+                usages=usages(obj, user) if resource.names_users and not tab else [],
             ),
         )
+
+    def _facts(self, obj: Any) -> Iterator[tuple[str, Any]]:
+        """Objects that the person may see as links to their pages."""
+        for label, value in self.resource.facts_of(self.request, obj):
+            other = resource_of(value) if isinstance(value, Model) else None
+            if other and other.visible(self.actor.user).filter(pk=value.pk).exists():
+                link = format_html('<a href="{}">{}</a>', other.url(value), other.name_of(value))
+                yield label, link
+            else:
+                yield label, value
 
     def _tab_url(self, obj: Any, tab: str) -> str:
         url = self.resource.url(obj)

@@ -3,10 +3,14 @@
 import uuid
 
 from django.db import models
+from django.utils.text import capfirst
+
+WHOLE = "whole installation"
+"""What people call the tenant."""
 
 
 class ScopeKind(models.TextChoices):
-    TENANT = "tenant"
+    TENANT = "tenant", capfirst(WHOLE)
     CLUSTER = "cluster"
     DEPARTMENT = "department"
     PROJECT = "project"
@@ -35,8 +39,13 @@ class Scope(models.Model):
 
     @property
     def label(self) -> str:
-        """``project vision``, as rules and chips name it; just ``tenant`` for the one tenant."""
-        return self.kind if self.kind == ScopeKind.TENANT else f"{self.kind} {self.name}"
+        """``project vision``, within a sentence."""
+        return f"the {WHOLE}" if self.kind == ScopeKind.TENANT else f"{self.kind} {self.name}"
+
+    @property
+    def title(self) -> str:
+        """``Project vision``, as a heading, a choice or a chip."""
+        return capfirst(WHOLE) if self.kind == ScopeKind.TENANT else capfirst(self.label)
 
 
 class Installation(models.Model):

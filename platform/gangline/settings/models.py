@@ -1,4 +1,4 @@
-"""What was saved of the settings: only what differs from the default."""
+"""What was saved of the settings."""
 
 from django.conf import settings
 from django.db import models
@@ -6,7 +6,8 @@ from django.db import models
 
 class Setting(models.Model):
     key = models.CharField(primary_key=True, max_length=60)
-    value = models.JSONField()
+    value = models.JSONField(null=True)
+    """None: put back to the default, whatever that is."""
     version = models.PositiveIntegerField(default=1)
     """Rises with every change; without a row it counts as 0."""
     updated_at = models.DateTimeField()

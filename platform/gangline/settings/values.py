@@ -32,7 +32,8 @@ def value_of(declared: Declared[T]) -> T:
     if (locked := _locked(declared)) is not None:
         return locked
     row = _stored(declared.key)
-    return row.value if row is not None and _fits(declared, row.value) else declared.default
+    value: Any = row.value if row is not None else None
+    return value if _fits(declared, value) else declared.default
 
 
 def origin_of(declared: Declared[Any]) -> Origin:
@@ -41,8 +42,8 @@ def origin_of(declared: Declared[Any]) -> Origin:
     version = row.version if row is not None else 0
     if _locked(declared) is not None:
         return Origin("environment", version)
-    if row is None:
-        return Origin("default")
+    if row is None or row.value is None:
+        return Origin("default", version)
     return Origin("saved", version, row.updated_at, str(row.updated_by or "the system"))
 
 

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from django.core.exceptions import ValidationError
@@ -47,6 +48,11 @@ class Page(Generic[Row]):
         return self.first + len(self.rows) - 1
 
 
+def value_of(row: Any, column: str) -> Any:
+    """Of a model object ``cluster__name`` too, which a query names so."""
+    return attrgetter(column.replace("__", "."))(row)
+
+
 def page(
     rows: QuerySet[Any],
     order: Order,
@@ -55,7 +61,7 @@ def page(
     after: str = "",
     before: str = "",
     values: Callable[[QuerySet[Any]], Sequence[Any]] = list,
-    key: Callable[[Any, str], Any] = getattr,
+    key: Callable[[Any, str], Any] = value_of,
 ) -> Page[Any]:
     """The ``size`` rows of ``rows`` after or before a cursor; raises BadCursor.
 
@@ -83,7 +89,7 @@ def cut(
     size: int,
     after: str = "",
     before: str = "",
-    key: Callable[[Any, str], Any] = getattr,
+    key: Callable[[Any, str], Any] = value_of,
 ) -> Page[Any]:
     """The page that the rows of `ordered` make."""
     backwards = bool(before)
@@ -143,7 +149,8 @@ def _decode(cursor: str, order: Order, rows: QuerySet[Any] | None = None) -> tup
             raise BadCursor(cursor)
         if rows is not None:
             # A column of the model or an annotation, such as a count.
-            fields = (rows.query.resolve_ref(name).output_field for name in order.columns)
+            query = rows.query.chain()
+            fields = [query.resolve_ref(name).output_field for name in order.columns]
             values = [_value(one, value) for one, value in zip(fields, values, strict=True)]
         return values, place
     except (ValueError, RecursionError, ValidationError) as error:

@@ -161,6 +161,30 @@ def progress(value: float, maximum: float, label: str, tone: str = "") -> SafeSt
     )
 
 
+def quota_bar(used: float, quota: float, most: float | None, label: str) -> SafeString:
+    """Use against a quota, drawn as far as ``most``: a mark stands where the quota ends."""
+    end = max(used, quota, most or 0) or 1
+
+    def at(value: float) -> str:
+        return f"{100 * value / end:.2f}"
+
+    over, mark = SafeString(""), SafeString("")
+    if used > quota:
+        over = format_html(
+            '<rect class="over" x="{}" width="{}" height="8"/>', at(quota), at(used - quota)
+        )
+    if quota < end:
+        mark = format_html('<path class="mark" d="M{0} 0V8"/>', at(quota))
+    return format_html(
+        '<svg class="share" viewBox="0 0 100 8" preserveAspectRatio="none" role="img"'
+        ' aria-label="{}"><rect class="used" width="{}" height="8"/>{}{}</svg>',
+        label,
+        at(min(used, quota)),
+        over,
+        mark,
+    )
+
+
 def pod_grid(cells: Sequence[tuple[str, str, Status]]) -> SafeString:
     """One square per pod (name, address, status) in rank order, for gangs too long for a line."""
     squares = format_html_join(

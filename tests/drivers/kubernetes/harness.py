@@ -18,12 +18,11 @@ from gangline.drivers.base import (
     ObservedState,
     Submission,
 )
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.access import Access, Options
 from gangline.drivers.kubernetes.client import Answer, Client, Unreachable
 from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.kinds import KINDS
 from gangline.drivers.kubernetes.namespaces import BINDINGS
-from gangline.drivers.kubernetes.options import Options
 from gangline.drivers.kubernetes.permissions import RBAC
 from gangline.drivers.kubernetes.resources import NAMESPACES, Resource
 from scripts.build_roles import FOLDER

@@ -17,11 +17,10 @@ from typing import Any
 import pytest
 
 from gangline.drivers.kubernetes import resources
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.access import Access, trusting
 from gangline.drivers.kubernetes.client import Client, Unreachable
 from gangline.drivers.kubernetes.kinds import KINDS
 from gangline.drivers.kubernetes.logs import FOLLOWERS
-from gangline.drivers.kubernetes.tls import trusting
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.jobs import job
 from tests.beds.kubernetes.objects import CONFIG_MAPS, SECRETS

@@ -10,11 +10,10 @@ import pytest
 
 from gangline.drivers.base import AttemptRef, ObservedState
 from gangline.drivers.kubernetes import logs, pods
+from gangline.drivers.kubernetes.access import Options
 from gangline.drivers.kubernetes.archive import Limits
-from gangline.drivers.kubernetes.collecting import Collecting
 from gangline.drivers.kubernetes.driver import KubernetesDriver
-from gangline.drivers.kubernetes.logs import Collector
-from gangline.drivers.kubernetes.options import Options
+from gangline.drivers.kubernetes.logs import Collecting, Collector
 from gangline.drivers.kubernetes.resources import PODS
 from tests.beds.kubernetes.bed import Bed
 from tests.drivers.kubernetes.harness import Ground, ground

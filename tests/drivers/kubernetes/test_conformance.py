@@ -22,9 +22,9 @@ from gangline.drivers.base import (
     ObservedState,
 )
 from gangline.drivers.kubernetes import logs
+from gangline.drivers.kubernetes.access import Options
 from gangline.drivers.kubernetes.client import Client
 from gangline.drivers.kubernetes.driver import KubernetesDriver
-from gangline.drivers.kubernetes.options import Options
 from gangline.drivers.kubernetes.resources import NAMESPACES
 from tests.beds.kubernetes.bed import Bed
 from tests.drivers.conformance import DriverConformance, Script

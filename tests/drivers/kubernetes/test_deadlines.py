@@ -17,9 +17,9 @@ from gangline.drivers.base import (
     Unknown,
 )
 from gangline.drivers.kubernetes import deadlines, logs, pods
+from gangline.drivers.kubernetes.access import Options
 from gangline.drivers.kubernetes.client import Answer, Client, Unreachable
 from gangline.drivers.kubernetes.driver import KubernetesDriver
-from gangline.drivers.kubernetes.options import Options
 from tests.drivers.kubernetes import raw
 from tests.drivers.kubernetes.scripted import ScriptedClient, page
 from tests.drivers.kubernetes.test_odd_answers import attempt

@@ -18,12 +18,11 @@ from gangline.drivers.base import (
     Unknown,
 )
 from gangline.drivers.kubernetes import labels
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.access import Access, Options
 from gangline.drivers.kubernetes.client import Answer, Client
 from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.kinds import KINDS
 from gangline.drivers.kubernetes.namespaces import BINDINGS
-from gangline.drivers.kubernetes.options import Options
 from gangline.drivers.kubernetes.resources import (
     CLAIMS,
     NAMESPACES,

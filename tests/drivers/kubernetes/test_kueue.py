@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from gangline.drivers.base import Done, NotYet, ObservedState
+from gangline.drivers.kubernetes.access import Options
 from gangline.drivers.kubernetes.driver import KubernetesDriver
-from gangline.drivers.kubernetes.options import Options
 from gangline.drivers.kubernetes.probing import probe
 from gangline.drivers.kubernetes.resources import Resource
 from gangline.drivers.kubernetes.schedulers.kueue import (

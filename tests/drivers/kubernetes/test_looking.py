@@ -10,9 +10,9 @@ import pytest
 
 from gangline.drivers.base import ObservedState
 from gangline.drivers.kubernetes import deadlines, jobs, schedulers
+from gangline.drivers.kubernetes.access import Options
 from gangline.drivers.kubernetes.client import Answer, NotUnderstood, Unreachable
 from gangline.drivers.kubernetes.driver import KubernetesDriver
-from gangline.drivers.kubernetes.options import Options
 from gangline.drivers.kubernetes.resources import NODES
 from tests.drivers.kubernetes import raw as made
 from tests.drivers.kubernetes.scripted import ScriptedClient, page, status

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gangline.drivers.base import AttemptRef
-from gangline.drivers.kubernetes import labels, launching, manifests, mapping
+from gangline.drivers.kubernetes import labels, manifests, mapping
 from gangline.drivers.kubernetes.effects import DEPENDENTS
 from gangline.drivers.kubernetes.kinds import KINDS
 from tests.drivers.kubernetes import goldens
@@ -253,7 +253,7 @@ class TestMpi:
             "exit 255\n"
         )
         ssh.chmod(0o755)
-        command = launching.waits_for_workers({}, "ddp", 2)["command"]
+        command = manifests.waits_for_workers({}, "ddp", 2)["command"]
         path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
         done = subprocess.run(command, env=path, timeout=20, check=True, capture_output=True)
         assert done.stderr == b""
@@ -262,7 +262,7 @@ class TestMpi:
     def test_an_image_without_ssh_does_not_wait_for_ever(self, tmp_path: Path) -> None:
         shell = shutil.which("sh")
         assert shell is not None
-        command = [shell, *launching.waits_for_workers({}, "ddp", 2)["command"][1:]]
+        command = [shell, *manifests.waits_for_workers({}, "ddp", 2)["command"][1:]]
         subprocess.run(command, env={"PATH": str(tmp_path)}, timeout=10, check=True)
 
     def test_the_number_of_ranks_is_known_to_the_command(self) -> None:

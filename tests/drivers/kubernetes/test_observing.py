@@ -303,7 +303,6 @@ def test_pods_that_nobody_removes_are_told_with_the_command_that_does(
         {},
         {"metadata": None, "status": None, "spec": None},
         {"metadata": {"labels": None}, "status": {"conditions": None, "containerStatuses": None}},
-        {"status": {"phase": "Running", "containerStatuses": [None, 3, {"state": None}]}},
         {"metadata": {"labels": {"gangline.dev/attempt": "12345678901234567890"}}},
         {"metadata": {"deletionTimestamp": "yesterday"}},
     ],

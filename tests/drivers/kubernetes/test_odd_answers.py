@@ -10,7 +10,6 @@ from gangline.drivers.base import (
     AttemptRef,
     Busy,
     Done,
-    NotYet,
     ObservedState,
     OwnedObject,
     Refused,
@@ -19,9 +18,9 @@ from gangline.drivers.base import (
     Unknown,
 )
 from gangline.drivers.kubernetes import effects, errors, jobs
+from gangline.drivers.kubernetes.access import Options
 from gangline.drivers.kubernetes.client import Answer
 from gangline.drivers.kubernetes.driver import KubernetesDriver
-from gangline.drivers.kubernetes.options import Options
 from tests.drivers.kubernetes import raw as made
 from tests.drivers.kubernetes.scripted import ScriptedClient, page, status
 
@@ -134,83 +133,29 @@ SEEN = AttemptRef(
     "install-a", "w-1", 1, "gang", "gangline-vision", rendered={"framework": "PyTorch"},
     ext_uid="job-1",
 )  # fmt: skip
-NONSENSE = {
-    "text": {"replicas": "many"},
-    "endless": {"replicas": float("inf")},
-    "list": {"replicas": [2]},
-}
 
 
-class Nonsense:
-    """A cluster with one job of ours that says nonsense, until it is deleted."""
+@pytest.mark.parametrize("act", ["suspend", "commit", "resume", "delete"])
+def test_an_object_that_cannot_be_read_is_doubt(act: str) -> None:
+    """Whatever it is: nothing of it is deleted."""
 
-    def __init__(self, worker: Mapping[str, Any]) -> None:
-        self.job: dict[str, Any] | None = made.job()
-        self.job["spec"]["pytorchReplicaSpecs"]["Worker"] = worker
-        self.driver = KubernetesDriver(ScriptedClient(self.say), Options())
-
-    def say(self, method: str, path: str, query: Mapping[str, Any]) -> Answer:
-        if method == "POST":
-            return status(409, "AlreadyExists")
+    def say(method: str, path: str, query: Mapping[str, Any]) -> Answer:
         if path.count("/") == 3:
             return Answer(200, {"resources": [{"name": "pytorchjobs"}]})
-        if path.endswith("/pytorchjobs"):
-            return page(self.job) if self.job else page()
-        if "/pytorchjobs/" not in path:
-            return page()
-        found = self.job
-        if method == "DELETE":
-            self.job = None
-        return Answer(200, found) if found else status(404, "NotFound")
+        job = {"metadata": {"finalizers": 5}}
+        return page(job) if path.endswith("/pytorchjobs") else Answer(200, job)
 
-
-@pytest.fixture(params=NONSENSE.values(), ids=list(NONSENSE))
-def nonsense(request: pytest.FixtureRequest) -> Nonsense:
-    return Nonsense(request.param)
-
-
-@pytest.mark.parametrize("act", ["suspend", "commit", "resume"])
-def test_what_is_to_be_done_to_nonsense_is_doubt(nonsense: Nonsense, act: str) -> None:
-    """No exception: that would end whoever asked."""
-    assert nonsense.driver.observe(SEEN).state is ObservedState.UNKNOWN
-    told = getattr(nonsense.driver, act)(SEEN)
-    assert isinstance(told, Unknown)
-    assert "could not be understood" in told.reason
-
-
-@pytest.mark.parametrize("place", ["gangline-vision", ""])
-def test_nonsense_can_be_deleted(nonsense: Nonsense, place: str) -> None:
-    ref = replace(SEEN, namespace=place)
-    assert nonsense.driver.delete(ref) == Done()
-    assert nonsense.job is None
-
-
-def test_nonsense_of_nobody_is_found_and_can_be_deleted(nonsense: Nonsense) -> None:
-    found = nonsense.driver.owned_objects("install-a")
-    assert isinstance(found, list)
-    (one,) = found
-    assert (one.ref.workload, one.ref.ext_uid, one.gpus) == ("w-1", "job-1", 0)
-    assert nonsense.driver.delete_object(one) == NotYet()
-    assert nonsense.job is None
-
-
-def test_nonsense_in_the_way_of_a_create_is_known_by_its_labels(nonsense: Nonsense) -> None:
-    driver = nonsense.driver
-    ref = replace(attempt(driver), install="install-a", namespace="gangline-vision")
-    assert driver.create(replace(ref, workload="w-1")) == NotYet(), "the next look tells"
-    assert driver.create(replace(ref, workload="w-2")) == Busy(
-        5.0, "Another workload of its name is still on the cluster."
-    )
-
-
-def test_an_object_whose_metadata_are_nonsense_is_doubt(nonsense: Nonsense) -> None:
-    """Whatever it is: nothing of it is deleted."""
-    nonsense.job = {"metadata": {"finalizers": 5}}
-    owned = OwnedObject(SEEN, "PyTorchJob")
-    assert isinstance(nonsense.driver.delete_object(owned), Unknown)
-    assert isinstance(nonsense.driver.delete(SEEN), Unknown)
-    assert isinstance(nonsense.driver.owned_objects("install-a"), Unknown)
-    assert nonsense.job is not None
+    client = ScriptedClient(say)
+    driver = KubernetesDriver(client, Options())
+    assert driver.observe(SEEN).state is ObservedState.UNKNOWN
+    for found in (
+        getattr(driver, act)(SEEN),
+        driver.owned_objects("install-a"),
+        driver.delete_object(OwnedObject(SEEN, "PyTorchJob")),
+    ):
+        assert isinstance(found, Unknown)
+        assert "could not be understood" in found.reason
+    assert client.count("DELETE") == client.count("PATCH") == 0
 
 
 NOWHERE = Answer(404, "404 page not found\n")

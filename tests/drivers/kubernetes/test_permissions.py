@@ -7,8 +7,7 @@ import pytest
 import yaml
 
 from gangline.drivers.kubernetes import permissions
-from gangline.drivers.kubernetes.permissions import Question, Rule, Verdict
-from gangline.drivers.kubernetes.roles import manifests
+from gangline.drivers.kubernetes.permissions import Question, Rule, Verdict, role_manifests
 from gangline.drivers.kubernetes.schedulers import ADAPTERS, volcano
 from gangline.drivers.kubernetes.schedulers.base import SchedulerAdapter
 from scripts.build_roles import FOLDER
@@ -30,9 +29,9 @@ def missing(verdict: Verdict) -> tuple[Rule, ...]:
     return (*verdict.missing_cluster, *verdict.missing_project)
 
 
-@pytest.mark.parametrize("name", sorted(manifests()))
+@pytest.mark.parametrize("name", sorted(role_manifests()))
 def test_the_shipped_files_are_current(name: str) -> None:
-    assert (FOLDER / name).read_text(encoding="utf-8") == manifests()[name], (
+    assert (FOLDER / name).read_text(encoding="utf-8") == role_manifests()[name], (
         "Run python -m scripts.build_roles."
     )
 

@@ -6,10 +6,9 @@ import pytest
 
 from gangline.drivers.facts import Facts
 from gangline.drivers.kubernetes import manifests, placing
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.access import Access, Options
 from gangline.drivers.kubernetes.client import Client
 from gangline.drivers.kubernetes.driver import KubernetesDriver
-from gangline.drivers.kubernetes.options import Options
 from gangline.drivers.kubernetes.schedulers import ADAPTERS
 from gangline.spec.problems import Problem
 from tests.drivers.kubernetes.goldens import NONE, SAME, ref_of, submission

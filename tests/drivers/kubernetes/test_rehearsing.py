@@ -12,11 +12,10 @@ import pytest
 
 from gangline.drivers.base import AttemptRef, NotYet, ObservedState, Refused, Rehearsal
 from gangline.drivers.kubernetes import deadlines, labels
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.access import Access, Options
 from gangline.drivers.kubernetes.client import Answer, Client
 from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.namespaces import BINDINGS, Namespaces
-from gangline.drivers.kubernetes.options import Options
 from gangline.drivers.kubernetes.resources import NAMESPACES, PODS, Resource
 from gangline.spec.problems import Problem, Role
 from tests.beds.kubernetes.bed import Bed

@@ -9,10 +9,10 @@ import pytest
 
 from gangline.drivers.base import AttemptRef, Busy, NotYet, Refused, Result, Unknown
 from gangline.drivers.kubernetes import effects, manifests, namespaces
+from gangline.drivers.kubernetes.access import Options
 from gangline.drivers.kubernetes.client import Answer
 from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.namespaces import BINDINGS, Namespaces
-from gangline.drivers.kubernetes.options import Options
 from tests.drivers.kubernetes import goldens, raw
 from tests.drivers.kubernetes.scripted import ScriptedClient, status
 

@@ -16,8 +16,8 @@ import pytest
 
 from gangline.drivers.base import Done, ObservedState
 from gangline.drivers.kubernetes import probing, volumes
+from gangline.drivers.kubernetes.access import Options
 from gangline.drivers.kubernetes.driver import KubernetesDriver
-from gangline.drivers.kubernetes.options import Options
 from gangline.drivers.kubernetes.permissions import CLUSTER, PROJECT, Rule
 from gangline.drivers.kubernetes.resources import NAMESPACES, Resource
 from tests.beds.kubernetes.bed import Bed

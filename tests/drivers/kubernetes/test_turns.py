@@ -12,7 +12,7 @@ import pytest
 
 from gangline.drivers.kubernetes import labels, logs, pods
 from gangline.drivers.kubernetes.client import Client
-from gangline.drivers.kubernetes.turns import Turns
+from gangline.drivers.kubernetes.logs import Turns
 
 
 @dataclass(eq=False)

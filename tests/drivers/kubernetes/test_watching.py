@@ -13,11 +13,10 @@ import pytest
 from gangline.drivers.base import AttemptRef, Observation, ObservedState
 from gangline.drivers.kubernetes import labels, reflector, watching
 from gangline.drivers.kubernetes import store as store_of_watch
-from gangline.drivers.kubernetes.access import Access
+from gangline.drivers.kubernetes.access import Access, Options
 from gangline.drivers.kubernetes.client import Client
 from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.kinds import KINDS
-from gangline.drivers.kubernetes.options import Options
 from gangline.drivers.kubernetes.reflector import Raw, Reflector
 from gangline.drivers.kubernetes.resources import PODS, Resource
 from gangline.drivers.kubernetes.store import Listener, Store

@@ -164,7 +164,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='nodepool',
-            constraint=models.UniqueConstraint(fields=('cluster', 'name'), name='node_pool_name_in_cluster', violation_error_code='unique', violation_error_message='The cluster has a node pool of this name already.'),
+            constraint=models.UniqueConstraint(fields=('name', 'cluster'), name='node_pool_name_in_cluster', violation_error_code='unique', violation_error_message='The cluster has a node pool of this name already.'),
         ),
         migrations.AddConstraint(
             model_name='nodepool',
@@ -172,7 +172,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='node',
-            constraint=models.UniqueConstraint(fields=('cluster', 'name'), name='node_name_in_cluster'),
+            constraint=models.UniqueConstraint(fields=('name', 'cluster'), name='node_name_in_cluster'),
         ),
         migrations.AddConstraint(
             model_name='orphan',

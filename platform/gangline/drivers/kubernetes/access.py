@@ -1,8 +1,14 @@
-"""What it takes to talk to one API server. Secrets never show in a representation."""
+"""What it takes to talk to one API server, and how a connection to it is trusted."""
 
-from collections.abc import Mapping
+import os
+import ssl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
+
+from .quantities import GPU
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +35,49 @@ class Access:
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> "Access":
         return cls(**stored)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the driver behaves on a cluster; nothing of it is secret."""
+
+    namespace_prefix: str = "gangline"
+    """A project's namespace is called ``<prefix>-<project>`` unless its policy names one."""
+    scheduler: str = ""
+    """Scheduler asked for by the admin; empty: the best of those that the cluster has."""
+    log_cap: int = 2**30
+    """Most bytes of log that are kept of one replica."""
+    gpu: str = GPU
+    """What the cluster's nodes call a GPU."""
+    data_dir: Path | None = None
+    """Where logs are archived before their pods go."""
+
+
+def trusting(access: Access) -> ssl.SSLContext:
+    """Trusts the authority that the access names, or the system's; shows no certificate itself."""
+    made = ssl.create_default_context(cadata=access.certificate_authority or None)
+    made.minimum_version = ssl.TLSVersion.TLSv1_2
+    # Python 3.13 sets it, and the authorities of many clusters are not made that strictly.
+    made.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    return made
+
+
+def tls_context(access: Access) -> ssl.SSLContext:
+    """… and shows the certificate of the access, where it has one."""
+    made = trusting(access)
+    if access.client_certificate:
+        # The ssl module reads files only; these two live in memory and have no name.
+        with _in_memory(access.client_certificate) as chain, _in_memory(access.client_key) as key:
+            # Without a password given, OpenSSL would ask the terminal for that of a sealed key.
+            made.load_cert_chain(chain, key, password="")
+    return made
+
+
+@contextmanager
+def _in_memory(text: str) -> Iterator[str]:
+    handle = os.memfd_create("gangline")
+    try:
+        os.write(handle, text.encode())
+        yield f"/proc/self/fd/{handle}"
+    finally:
+        os.close(handle)

@@ -11,9 +11,9 @@ from typing import Any
 from gangline.drivers.base import AttemptRef, Busy, Refused, Result
 
 from . import errors, labels, manifests
-from .client import Answer, Client
+from .client import Answer, Client, Doubt
 from .jobs import Job
-from .objects import Doubt, Objects
+from .objects import Objects
 from .resources import CLAIMS
 from .volumes import EPHEMERAL, PERSISTENCY, PERSISTENT
 
@@ -99,7 +99,7 @@ class Claims:
         answer = self.client.list(CLAIMS, namespace, labelSelector=selector)
         if answer.status == 403 and errors.missing_right(answer):
             return []  # where Gangline was never given its role it has made nothing
-        if not answer.ok or not isinstance(answer.body, dict):
+        if not answer.ok:
             raise Doubt(errors.reading(answer), answer)
         return list(answer.body.get("items") or ())
 
@@ -107,9 +107,9 @@ class Claims:
         answer = self.client.get(CLAIMS, namespace, name)
         if answer.status == 404:
             raise Doubt("A volume of the workload is just being removed.")
-        if not answer.ok or not isinstance(answer.body, dict):
+        if not answer.ok:
             raise Doubt(errors.reading(answer), answer)
-        return answer.body
+        return dict(answer.body)
 
     def _own(self, ref: AttemptRef, job: Job, claim: Claim) -> Result | None:
         """Other owners were jobs of this workload, which are gone."""

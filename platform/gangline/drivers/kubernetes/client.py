@@ -5,23 +5,91 @@ Every request has a time-out, goes through no proxy of the environment, and foll
 """
 
 import json
+import logging
 import ssl
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 import urllib3
 
-from . import shapes, tls, wires
-from .access import Access
+from . import wires
+from .access import Access, tls_context
 from .addresses import AddressRefused, Reach, guard
-from .pacing import Allowance, Rest, asked_for
 from .resources import Resource
 from .wires import Wire, waiting_on
+
+LONGEST_REST = 300.0
+"""Whatever a server asks for: nobody waits longer than this without asking again."""
+
+
+class Rest:
+    """Until when the cluster wants to be left alone."""
+
+    def __init__(self) -> None:
+        self._until = 0.0
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left of it; 0 when there is none."""
+        return max(0.0, self._until - time.monotonic())
+
+    def take(self, seconds: float) -> None:
+        """Rest for so long from now on, unless a longer rest is being taken."""
+        self._until = max(self._until, time.monotonic() + min(seconds, LONGEST_REST))
+
+
+class Allowance:
+    """A token bucket: ``per_second`` on average, ``burst`` at once."""
+
+    def __init__(self, per_second: float, burst: float) -> None:
+        self.per_second, self.burst = per_second, burst
+        self._tokens, self._at = burst, time.monotonic()
+        self._lock = threading.Lock()
+
+    def take(self) -> None:
+        """Take one, and wait for it where there is none yet."""
+        with self._lock:
+            now = time.monotonic()
+            self._tokens = min(self.burst, self._tokens + (now - self._at) * self.per_second)
+            self._at = now
+            self._tokens -= 1
+            debt = -self._tokens / self.per_second
+        if debt > 0:
+            time.sleep(debt)
+
+
+def asked_for(header: str) -> float | None:
+    """Seconds of a ``Retry-After``; None where it says none (a date counts as none)."""
+    text = header.strip()
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        return None
+    return min(float(text), LONGEST_REST)
+
+
+class Cutter:
+    """The lines of a stream that is handed over piece by piece, wherever it is cut."""
+
+    def __init__(self) -> None:
+        self.rest = bytearray()
+        """What came of a line whose end did not come yet; may be taken out."""
+
+    def cut(self, piece: bytes) -> list[bytes]:
+        """The lines that end in ``piece``, without their ends."""
+        if b"\n" not in piece:
+            self.rest += piece  # in place: joined anew each time, a long line would take for ever
+            return []
+        first, *whole, rest = piece.split(b"\n")
+        lines = [bytes(self.rest) + first, *whole]
+        self.rest = bytearray(rest)
+        return lines
+
 
 CONNECT_SECONDS, READ_SECONDS = 5.0, 25.0
 MOST_BYTES = 64 << 20
@@ -38,11 +106,13 @@ MANAGER = "gangline"
 MERGE = "application/merge-patch+json"
 APPLY = "application/apply-patch+yaml"
 
+UNREADABLE = "What the cluster told could not be understood."
+log = logging.getLogger(__name__)
+unreadable: Counter[str] = Counter()
+"""How often something could not be read, by what it was."""
+T = TypeVar("T")
+R = TypeVar("R")
 Query = Mapping[str, str | int | bool]
-
-
-class Unreachable(Exception):
-    """No answer came, in words for people; whether a write happened is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,24 +136,74 @@ class Answer:
         return 200 <= self.status < 300
 
     @property
+    def json(self) -> Mapping[str, Any]:
+        """The body as an object; empty where the server sent something else."""
+        return self.body if isinstance(self.body, dict) else {}
+
+    @property
     def reason(self) -> str:
         """``AlreadyExists``, ``Forbidden``: the machine word of a ``Status``, or empty."""
-        return str(self.body.get("reason") or "") if isinstance(self.body, dict) else ""
+        return str(self.json.get("reason") or "")
 
     @property
     def message(self) -> str:
         """What the server says for people."""
-        if isinstance(self.body, dict):
-            return str(self.body.get("message") or "")
-        return str(self.body or "")
+        text = self.json.get("message") if isinstance(self.body, dict) else self.body
+        return str(text or "")
+
+
+class Doubt(Exception):
+    """Nothing can be told of what was asked for, in words why; the answer, where there is one."""
+
+    is_cut_off = False
+    """It is so for everything on this cluster."""
+    retry_after: float | None = None
+
+    def __init__(self, reason: str, answer: Answer | None = None) -> None:
+        super().__init__(reason)
+        self.status = answer.status if answer is not None else 0
+        if answer is not None and answer.wants_rest:
+            self.retry_after = answer.retry_after or BRIEF_REST
+        elif answer is not None:
+            self.is_cut_off = answer.status == 401 or answer.status >= 500
+
+
+class Unreachable(Doubt):
+    """No answer came; whether a write happened is not known."""
+
+    is_cut_off = True
 
 
 class NotUnderstood(Unreachable):
-    """Something answered, and not as Kubernetes does: nothing can be told of what was asked."""
+    """Something answered, and not as Kubernetes does."""
 
     def __init__(self, answer: Answer) -> None:
-        super().__init__("What the cluster told could not be understood.")
+        super().__init__(UNREADABLE)
         self.answer = answer
+
+
+@contextmanager
+def understood(what: str) -> Iterator[None]:
+    """The guard of everything that is read of a cluster: what cannot be read becomes Doubt."""
+    try:
+        yield
+    except Doubt:
+        raise
+    except Exception as error:
+        unreadable[what] += 1
+        log.warning("%s cannot be read (%d so far)", what, unreadable[what], exc_info=True)
+        raise Doubt(f"{UNREADABLE[:-1]}: {error!r}."[:400]) from error
+
+
+def readable(read: Callable[[T], R], things: Iterable[T], what: str) -> Iterator[R]:
+    """What ``read`` makes of each; one that cannot be read is logged and left out."""
+    for thing in things:
+        try:
+            with understood(what):
+                made = read(thing)
+        except Doubt:
+            continue
+        yield made
 
 
 class Client:
@@ -109,7 +229,7 @@ class Client:
         self._api = official.ApiClient(configuration)
         self._pool = urllib3.PoolManager(
             maxsize=CONNECTIONS,
-            ssl_context=tls.context(access),
+            ssl_context=tls_context(access),
             # OpenSSL checks the certificate against it; urllib3's own check stays out of the way.
             server_hostname=access.tls_server_name or None,
             retries=urllib3.Retry(False),
@@ -198,7 +318,7 @@ class Client:
         answer = self._asked(
             method, path, query, body, content_type, read_seconds, most_bytes, wire
         )
-        if answer.ok and not shapes.is_answer(answer.body):
+        if answer.ok and not isinstance(answer.body, dict):
             raise NotUnderstood(answer)
         return answer
 

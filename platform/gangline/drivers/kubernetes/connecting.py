@@ -6,22 +6,20 @@ Answers of a server that was not yet recognised are never repeated, only put int
 import re
 import socket
 import ssl
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
-from typing import Any
 
 from cryptography import x509
 
 from gangline.drivers.checks import State, Step
 
 from . import addresses
+from .access import trusting
 from .client import CONNECT_SECONDS, Answer, Client
 from .identities import moment
 from .kubeconfig import MAKE_ACCOUNT
 from .steps import StepName
-from .tls import trusting
 
 OLDEST, NEWEST = (1, 29), (1, 37)
 """Oldest: strict checks of fields (1.27) and the question who one is (1.28) are needed, and before
@@ -118,9 +116,8 @@ def identity(answer: Answer) -> Found:
         return Found(
             Step(StepName.IDENTITY, State.SKIPPED, "This server cannot be asked who one is.")
         )
-    info = _object(answer.body, "status", "userInfo")
-    who = info.get("username")
-    if answer.status != 201 or not isinstance(who, str) or not _WHO.fullmatch(who):
+    who = str(((answer.json.get("status") or {}).get("userInfo") or {}).get("username") or "")
+    if answer.status != 201 or not _WHO.fullmatch(who):
         says = f"The server answered {answer.status}, not as an API server of Kubernetes does."
         return Found(Step(StepName.IDENTITY, State.FAILED, says, "Check the address and the port."))
     return Found(Step(StepName.IDENTITY, State.OK, f"Gangline signs in as {who}."), who)
@@ -130,7 +127,7 @@ def version(answer: Answer) -> Found:
     """Judge the answer of ``/version``."""
     if says := _too_busy(answer):
         return Found(Step("Version", State.FAILED, says, LATER))
-    body = answer.body if isinstance(answer.body, dict) else {}
+    body = answer.json
     major, minor = (_NUMBER.fullmatch(str(body.get(key))) for key in ("major", "minor"))
     if answer.status != 200 or major is None or minor is None:
         says = f"The server answered {answer.status}, and says no version of Kubernetes."
@@ -227,9 +224,3 @@ def _shown(client: Client, name: str) -> x509.Certificate | None:
             return _certificate(shaken)
     except (OSError, ValueError):
         return None
-
-
-def _object(body: Any, *keys: str) -> Mapping[str, Any]:
-    for key in keys:
-        body = body.get(key) if isinstance(body, dict) else None
-    return body if isinstance(body, dict) else {}

@@ -5,7 +5,6 @@ https://kubernetes.io/docs/concepts/overview/kubernetes-api/#discovery-api
 
 from typing import Any
 
-from . import paging
 from .client import Client
 from .resources import Resource
 from .wires import Wire
@@ -35,4 +34,4 @@ def lacks(client: Client, resource: Resource, wire: Wire | None = None) -> bool:
 def _listed(client: Client, path: str, what: str, wire: Wire | None) -> list[dict[str, Any]] | None:
     """None: that was no answer of an API server."""
     answer = client.request("GET", path, wire=wire)
-    return answer.body.get(what) if paging.is_page(answer) else None
+    return answer.body.get(what) if answer.ok else None

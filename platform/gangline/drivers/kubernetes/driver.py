@@ -4,7 +4,6 @@ Gangline hands out no slots here: the cluster's scheduler does. An attempt is ma
 (``Held``), released by ``commit``, and stopped by suspending it again.
 """
 
-import logging
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -48,17 +47,16 @@ from . import (
     queues,
     schedulers,
     volume_checks,
-    wanted,
 )
+from .access import Options
 from .archive import Limits
-from .client import Client, Unreachable
-from .collecting import Collecting
+from .client import Client, Doubt, understood
 from .deadlines import InTime
 from .effects import Effects
 from .jobs import Job
 from .kinds import KINDS
-from .objects import ODD, Doubt, Objects, Raw, is_attempt, is_seen, is_workload
-from .options import Options
+from .logs import Collecting
+from .objects import Objects, Raw, is_attempt, is_seen, is_workload
 from .owned import Owned
 from .pending import Pending, Why
 from .pods import MASTER, WORKER, Pod
@@ -66,8 +64,6 @@ from .pods import read as read_pod
 from .rehearsing import Rehearsing
 from .store import Listener
 from .watching import Watch
-
-log = logging.getLogger(__name__)
 
 SLOW_START = timedelta(seconds=10)
 """A pod that has its node and has not begun after so long is worth a look at its events."""
@@ -85,7 +81,7 @@ class KubernetesDriver:
         self.client, self.options = client, options
         in_time = InTime(client)
         self.objects = Objects(in_time, options)
-        self._effects = Effects(in_time, self.objects, self._catch_up, self.render)
+        self._effects = Effects(in_time, self.objects, self._catch_up)
         self._pending = Pending(self.objects)
         self._owned_objects = Owned(in_time, self.objects)
         self._watched: Watch | None = None
@@ -129,10 +125,7 @@ class KubernetesDriver:
     def rehearse(self, ref: AttemptRef) -> Rehearsal:
         _, namespace = self.objects.place(ref)
         here = replace(ref, namespace=namespace)
-        try:
-            return Rehearsing(self.client, self.objects, here, self.render).result()
-        except ODD as error:
-            return Rehearsal(doubts=(_not_understood(error),))
+        return Rehearsing(self.client, self.objects, here).result()
 
     def observe(self, ref: AttemptRef) -> Observation:
         return self._observed(ref)
@@ -157,20 +150,14 @@ class KubernetesDriver:
     @deadlines.in_time
     def owned_objects(self, install: str) -> Sequence[OwnedObject] | Unknown:
         try:
-            return self._owned_objects.all(install)
-        except (Doubt, Unreachable) as why:
+            with understood("what Gangline has made"):
+                return self._owned_objects.all(install)
+        except Doubt as why:
             return Unknown(str(why))
-        except ODD as error:
-            return Unknown(_not_understood(error))
 
     @deadlines.in_time
     def delete_object(self, owned: OwnedObject) -> Result:
-        try:
-            return self._owned_objects.delete(owned)
-        except (Doubt, Unreachable) as why:
-            return Unknown(str(why))
-        except ODD as error:
-            return Unknown(_not_understood(error))
+        return _result("delete", lambda: self._owned_objects.delete(owned))
 
     @deadlines.in_time
     def apply(self, wanted: KeptObject) -> Kept:
@@ -202,7 +189,7 @@ class KubernetesDriver:
         place = logs.folder(data_dir, ref.workload, ref.attempt, replica)
         chunk = logs.read(place, offset, limit)
         if not chunk.end:
-            wanted.tell(data_dir, ref.workload, ref.attempt)
+            logs.mark_read(data_dir, ref.workload, ref.attempt)
         return chunk
 
     def _watch(
@@ -227,14 +214,11 @@ class KubernetesDriver:
         """``shares``: looks at many attempts go together, see `Pending.why`."""
         unknown = Observation(ref.workload, ref.attempt, ObservedState.UNKNOWN)
         try:
-            return self._look(ref, shares)
-        except Unreachable as why:
-            return replace(unknown, reason=str(why)[:400], is_cut_off=True)
+            with understood(f"workload {ref.name}"):
+                return self._look(ref, shares)
         except Doubt as why:
             cut_off, rest = why.is_cut_off, why.retry_after
             return replace(unknown, reason=str(why)[:400], is_cut_off=cut_off, retry_after=rest)
-        except ODD as error:
-            return replace(unknown, reason=_not_understood(error))
 
     def _look(self, ref: AttemptRef, shares: bool) -> Observation:
         found = self.objects.found(ref)
@@ -281,23 +265,19 @@ class KubernetesDriver:
             logs.catch_up(self.client, data_dir, pods, seconds, limits=limits)
 
     def _answer(self, act: Callable[[AttemptRef], Result], ref: AttemptRef) -> Result:
-        """Outages, doubt and nonsense are answers, not exceptions."""
         _, namespace = self.objects.place(ref)
-        try:
-            return act(replace(ref, namespace=namespace))
-        except Doubt as why:
-            if why.retry_after is not None:
-                return Busy(why.retry_after, is_for_all=True)
-            return Unknown(str(why))
-        except Unreachable as why:
-            return Unknown(str(why))
-        except ODD as error:
-            log.warning("%s of %s: %r", act.__name__, ref.name, error, exc_info=True)
-            return Unknown(_not_understood(error))
+        return _result(act.__name__, lambda: act(replace(ref, namespace=namespace)))
 
 
-def _not_understood(error: Exception) -> str:
-    return f"What the cluster told could not be understood: {error!r}."[:400]
+def _result(name: str, act: Callable[[], Result]) -> Result:
+    """Outages, doubt and nonsense are answers, not exceptions."""
+    try:
+        with understood(f"the answer to {name}"):
+            return act()
+    except Doubt as why:
+        if why.retry_after is not None:
+            return Busy(why.retry_after, is_for_all=True)
+        return Unknown(str(why))
 
 
 def _conflict(ref: AttemptRef, reason: str) -> Observation:

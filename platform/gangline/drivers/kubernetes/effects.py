@@ -20,15 +20,14 @@ from gangline.drivers.base import (
     Unknown,
 )
 
-from . import errors, manifests
+from . import errors, manifests, refusals
 from .claims import Claims
-from .client import Answer, Unreachable
+from .client import Answer, Doubt
 from .deadlines import InTime, in_time
-from .field_problems import problems_of
 from .jobs import INTENT, RUN, STOP, Job
+from .mapping import Place
 from .namespaces import Namespaces
-from .objects import Doubt, Objects, is_attempt, is_workload
-from .places import Place, Places, Render
+from .objects import Objects, is_attempt, is_workload
 from .pods import Pod
 from .resources import CLAIMS, Resource
 from .schedulers import ADAPTERS, Change
@@ -51,11 +50,10 @@ CatchUp = Callable[[list[Pod]], None]
 
 
 class Effects:
-    """Raises Doubt, and Unreachable as the client does: the caller answers Unknown."""
+    """Raises Doubt: the caller answers Unknown."""
 
-    def __init__(self, client: InTime, objects: Objects, catch_up: CatchUp, render: Render) -> None:
-        self.client, self.objects = client, objects
-        self.catch_up, self.render = catch_up, render
+    def __init__(self, client: InTime, objects: Objects, catch_up: CatchUp) -> None:
+        self.client, self.objects, self.catch_up = client, objects, catch_up
         self._namespaces = Namespaces(self.client)
         self._claims = Claims(self.client, self.objects, self._namespaces.refusal)
 
@@ -197,7 +195,7 @@ class Effects:
             if ref.attempt > 1 and self._claims.let_go(ref, job):
                 return
             self._delete(job)
-        except (Doubt, Unreachable) as why:
+        except Doubt as why:
             log.warning("what was made of %s was not taken back: %s", ref.name, why)
 
     def _said(self, ref: AttemptRef, namespace: str, answer: Answer, within: Place) -> Result:
@@ -205,8 +203,7 @@ class Effects:
         told = self._namespaces.refusal(namespace, answer)
         if not isinstance(told, Refused) or ref.submission is None:
             return told
-        places = Places(ref.submission, self.render)
-        return replace(told, problems=problems_of(places, within, answer))
+        return replace(told, problems=refusals.problems(ref, within, answer))
 
     def _is_of(self, resource: Resource, job: Job, body: Mapping[str, Any]) -> bool:
         """Whether what bears the dependent's name was made for this very job."""
@@ -242,7 +239,7 @@ class Effects:
 
     def _taken(self, ref: AttemptRef, deadline: float, pause: float) -> Result | None:
         """The name is in use: what that means; None when it is worth another try at once."""
-        job = self.objects.bare_job(ref)
+        job = self.objects.job(ref)
         if job is None:
             # It is just going, or a read does not show yet what a write meets.
             if time.monotonic() + pause >= deadline:
@@ -285,7 +282,7 @@ class Effects:
         kind, namespace = self.objects.place(ref)
         if kind is None or not namespace or not ref.name:
             return [job for job in self.objects.search(ref) if is_attempt(job, ref)]
-        job = self.objects.bare_job(ref)
+        job = self.objects.job(ref)
         if job is None:
             return []
         is_left_over = is_workload(job, ref) and job.attempt < ref.attempt and not ref.goes_on

@@ -117,7 +117,7 @@ def reading(answer: Answer) -> str:
 
 def _is_of_an_api_server(answer: Answer) -> bool:
     """Every refusal of one is a ``Status``; a proxy or a login page before it sends none."""
-    return isinstance(answer.body, dict) and answer.body.get("kind") == "Status"
+    return answer.json.get("kind") == "Status"
 
 
 def _its_words(answer: Answer) -> str:

@@ -127,7 +127,7 @@ class Following:
         if answer is None:
             self._why_not = look.why_not
             return
-        if not answer.ok or not isinstance(answer.body, dict):
+        if not answer.ok:
             self._why_not = errors.reading(answer)
             self._may_not_look = answer.status == 403
             return

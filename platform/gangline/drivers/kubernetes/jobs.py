@@ -95,13 +95,13 @@ class Job:
 
 def read(raw: Mapping[str, Any], kind: JobKind) -> Job:
     """A job object as the API server sends it."""
-    meta, spec, status = (_map(raw.get(key)) for key in ("metadata", "spec", "status"))
-    marks, notes = _map(meta.get("labels")), _map(meta.get("annotations"))
-    policy = _map(spec.get("runPolicy"))
+    meta, spec, status = (raw.get(key) or {} for key in ("metadata", "spec", "status"))
+    marks, notes = meta.get("labels") or {}, meta.get("annotations") or {}
+    policy = spec.get("runPolicy") or {}
     return Job(
         kind=kind,
-        uid=str(meta.get("uid", "")),
-        name=str(meta.get("name", "")),
+        uid=str(meta["uid"]),
+        name=str(meta["name"]),
         namespace=str(meta.get("namespace", "")),
         install=str(marks.get(labels.INSTALL, "")),
         workload=str(marks.get(labels.WORKLOAD, "")),
@@ -115,15 +115,10 @@ def read(raw: Mapping[str, Any], kind: JobKind) -> Job:
         finalizers=tuple(map(str, meta.get("finalizers") or ())),
         created_at=moment(meta.get("creationTimestamp")),
         completed_at=moment(status.get("completionTime")),
-        counts=_counts(_map(spec.get(kind.replicas)), kind),
+        counts=_counts(spec.get(kind.replicas) or {}, kind),
         is_known=bool(status.get("conditions")),
         conditions=_conditions(status),
     )
-
-
-def bare(raw: Mapping[str, Any], kind: JobKind) -> Job:
-    """The same by its metadata alone, enough to delete it: the rest may be nonsense."""
-    return read({"metadata": raw.get("metadata")}, kind)
 
 
 def ref_of(job: Job) -> AttemptRef:
@@ -140,7 +135,7 @@ def ref_of(job: Job) -> AttemptRef:
 
 
 def _counts(specs: Mapping[str, Any], kind: JobKind) -> tuple[tuple[str, int], ...]:
-    count = {role: int(_map(spec).get("replicas", 1)) for role, spec in specs.items()}
+    count = {role: int(spec.get("replicas", 1)) for role, spec in specs.items()}
     masters, workers = count.get(kind.master, 0), count.get(kind.worker, 0)
     found = ((MASTER, masters), (WORKER, workers))
     return tuple((role, number) for role, number in found if number)
@@ -156,7 +151,3 @@ def _conditions(status: Mapping[str, Any]) -> dict[str, Condition]:
         for c in status.get("conditions") or ()
         if c.get("status") == "True"
     }
-
-
-def _map(found: Any) -> Mapping[str, Any]:
-    return found if isinstance(found, Mapping) else {}

@@ -23,18 +23,16 @@ from gangline.drivers.kind import (
 )
 
 from . import intake, names, probing, queues, schedulers
-from .access import Access
+from .access import Access, Options
 from .addresses import Reach
-from .client import Client, Unreachable
+from .client import Allowance, Client, Unreachable
 from .driver import KubernetesDriver
 from .identities import identity_of
 from .intake import KubernetesConnection, KubernetesCredential
 from .kubeconfig import MAKE_ACCOUNT
-from .options import Options
-from .pacing import Allowance
+from .permissions import role_manifests
 from .quantities import GPU
 from .resources import NAMESPACES
-from .roles import manifests
 from .steps import REQUIRED, StepName
 
 log = logging.getLogger(__name__)
@@ -109,8 +107,7 @@ class Kubernetes(ClusterKind):
             # The connection check, which follows, says what is wrong there.
             log.info("which cluster is at %s is not known", access.server)
             return ""
-        meta = answer.body.get("metadata") if answer.ok and isinstance(answer.body, dict) else None
-        return str(meta.get("uid") or "") if isinstance(meta, dict) else ""
+        return str(answer.body["metadata"].get("uid") or "") if answer.ok else ""
 
     def ways(self) -> Sequence[Way]:
         return intake.ways()
@@ -133,7 +130,7 @@ class Kubernetes(ClusterKind):
 
     def guide(self) -> Guide:
         commands = f"{MAKE_ACCOUNT}\n{intake.SHOW_CONFIG_NARROW}"
-        return Guide(manifests()["role.yaml"], commands, intake.SHOW_CONFIG)
+        return Guide(role_manifests()["role.yaml"], commands, intake.SHOW_CONFIG)
 
     def scheduler(self, connection: KubernetesConnection, facts: Facts) -> str:
         """The one that an administrator chose, or the best that the last probe found."""

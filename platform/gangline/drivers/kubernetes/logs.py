@@ -5,24 +5,130 @@ are followed whose logs somebody reads; of the others, what is new is read in tu
 https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/
 """
 
+import contextlib
+import heapq
+import itertools
 import logging
+import os
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 from gangline.drivers import log_files
-from gangline.drivers.base import LogChunk
+from gangline.drivers.base import LogChunk, ObservedState
 
 from . import archive, paging
 from .archive import DEFAULT, Archive, Limits
-from .client import Client, Unreachable
-from .cutting import Cutter
+from .client import Client, Cutter, Unreachable
 from .pods import Pod, moment
 from .resources import PODS
-from .turns import Turns
+from .store import Key, Listener
+
+_OUT = float("inf")
+
+
+class Due(Protocol):
+    """What can be handed out."""
+
+    not_before: float
+    """In the clock of `time.monotonic`."""
+
+
+Thing = TypeVar("Thing", bound=Due)
+
+
+@dataclass
+class Turns(Generic[Thing]):
+    """A queue by moments. ``changed`` guards it; the caller holds it for every method but `take`.
+
+    One thread alone waits for the next moment: of many that did, all but one would wake in vain.
+    """
+
+    changed: threading.Condition
+    _heap: list[tuple[float, int, Thing]] = field(default_factory=list)
+    _number: "itertools.count[int]" = field(default_factory=itertools.count)
+    _minded: float = float("inf")
+    """The moment that somebody waits for."""
+    _is_over: bool = False
+
+    def put(self, thing: Thing) -> None:
+        """Due from ``not_before`` on; what was put before and has another moment now, is void."""
+        heapq.heappush(self._heap, (thing.not_before, next(self._number), thing))
+        self.changed.notify()
+
+    @staticmethod
+    def is_out(thing: Thing) -> bool:
+        """Whether somebody has taken it, and not put it back."""
+        return thing.not_before == _OUT
+
+    def end(self) -> None:
+        """Nothing is handed out any more."""
+        self._is_over = True
+        self.changed.notify_all()
+
+    def take(self) -> Thing | None:
+        """The next thing, once it is due; None at the end."""
+        with self.changed:
+            while not self._is_over:
+                now = time.monotonic()
+                due = self._next()
+                if due <= now:
+                    thing = heapq.heappop(self._heap)[2]
+                    thing.not_before = _OUT  # so that its other entries are void
+                    self.changed.notify()
+                    return thing
+                if due >= self._minded:
+                    self.changed.wait()
+                    continue
+                self._minded = due
+                self.changed.wait(due - now)
+                if self._minded == due:
+                    self._minded = float("inf")
+        return None
+
+    def _next(self) -> float:
+        while self._heap and self._heap[0][2].not_before != self._heap[0][0]:
+            heapq.heappop(self._heap)
+        return self._heap[0][0] if self._heap else float("inf")
+
+
+FRESH = 30.0
+"""Seconds for which one reading counts: a page that follows a log reads every few."""
+
+
+def mark_read(data_dir: Path, workload: str, attempt: int) -> None:
+    """Somebody reads a log of this attempt."""
+    place = _reader_marks(data_dir) / f"{workload}.{attempt}"
+    # Only haste is lost where this fails.
+    with contextlib.suppress(OSError):
+        try:
+            os.utime(place)
+        except FileNotFoundError:
+            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            place.touch(mode=0o600)
+
+
+def being_read(data_dir: Path) -> set[Key]:
+    """Workload and number of the attempts that are read just now; the others are forgotten."""
+    found: set[Key] = set()
+    with contextlib.suppress(OSError), os.scandir(_reader_marks(data_dir)) as marks:
+        for mark in marks:
+            workload, _, attempt = mark.name.rpartition(".")
+            with contextlib.suppress(OSError):
+                if time.time() - mark.stat().st_mtime > FRESH:
+                    Path(mark).unlink()
+                elif attempt.isdecimal():
+                    found.add((workload, int(attempt)))
+    return found
+
+
+def _reader_marks(data_dir: Path) -> Path:
+    return data_dir / "logs-wanted"
+
 
 log = logging.getLogger(__name__)
 
@@ -238,7 +344,7 @@ class Collector:
             answer = self.client.list(PODS, pod.namespace, fieldSelector=name)
         except Unreachable:
             return None
-        if not paging.is_page(answer):
+        if not answer.ok:
             return None
         return all(raw["metadata"]["uid"] != pod.uid for raw in paging.items(answer))
 
@@ -371,3 +477,42 @@ def _lines(
         if cutter.rest and not follow:
             rest = bytes(cutter.rest)
             yield ([rest], b"") if pod.is_over else ([], rest)
+
+
+class Collecting(Listener):
+    """Follows the pods that the watch sees, and marks the logs of attempts that are over."""
+
+    def __init__(self, client: Client, data_dir: Path, limits: Limits = DEFAULT) -> None:
+        self.data_dir = data_dir
+        self.collector = Collector(client, data_dir, limits=limits)
+        self._closing: set[Key] = set()
+        self._open: set[Key] = set()
+
+    def tell(self, pod: Pod) -> None:
+        self.collector.tell(pod)
+
+    def gone(self, uid: str) -> None:
+        self.collector.gone(uid)
+
+    def judged(self, key: Key, state: ObservedState) -> None:
+        if state.is_over:
+            self._closing.add(key)
+            self._open.discard(key)
+            return
+        self._closing.discard(key)
+        if key not in self._open and state is not ObservedState.TERMINATING:
+            # It may have been stopped before, and goes on now.
+            self._open.add(key)
+            attempt_goes_on(self.data_dir, *key)
+
+    def tick(self) -> None:
+        self.collector.want(being_read(self.data_dir))
+        if not self._closing:
+            return
+        busy = self.collector.busy()
+        for key in [key for key in self._closing if key not in busy]:
+            self._closing.discard(key)
+            close_attempt(self.data_dir, *key)
+
+    def stop(self) -> None:
+        self.collector.stop()

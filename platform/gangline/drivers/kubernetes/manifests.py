@@ -7,7 +7,8 @@ what belongs to one try: namespace, labels, owner.
 import copy
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from gangline.drivers.base import AttemptRef, Submission
@@ -18,25 +19,76 @@ from gangline.spec.types import split_command
 from . import (
     environment,
     labels,
-    launching,
     mapping,
     placement,
     quantities,
     schedulers,
     volumes,
-    wishes,
 )
 from .environment import MASTER, WORKER
 from .jobs import QUEUE, SCHEDULER
 from .kinds import KINDS, JobKind
 from .quantities import GPU
 from .schedulers import Gang
-from .wishes import Wishes
+
+WAITING_NAME = "wait-for-workers"
+_COPIED = ("image", "imagePullPolicy", "resources")
+_UNREACHABLE = ("resolve", "refused", "timed out", "No route", "unreachable")
+"""Words of the client where nobody answers; that it is not let in does not matter here."""
+WAITING_SCRIPT = f"""\
+worker=0
+while [ "$worker" -lt "$2" ]; do
+  said=$(ssh -n -o BatchMode=yes -o ConnectTimeout=5 -o StrictHostKeyChecking=no \\
+    -o UserKnownHostsFile=/dev/null "$1-worker-$worker.$1" true 2>&1)
+  case $said in
+    {"|".join(f'*"{words}"*' for words in _UNREACHABLE)}) sleep 1 ;;
+    *) worker=$((worker + 1)) ;;
+  esac
+done
+"""
+"""Arguments: the workload and its number of workers. An image without ``ssh`` does not wait."""
+
+
+def waits_for_workers(
+    container: Mapping[str, Any], workload: str, num_workers: int
+) -> dict[str, Any]:
+    """The container that runs before a launcher's own ``container``."""
+    copied = {key: copy.deepcopy(container[key]) for key in _COPIED if key in container}
+    command = ["sh", "-c", WAITING_SCRIPT, WAITING_NAME, workload, str(num_workers)]
+    return {"name": WAITING_NAME, **copied, "command": command}
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """Of one role. ``share`` are annotations, empty for whole GPUs."""
+
+    topology: tuple[str, str] | None = None
+    share: Mapping[str, str] = field(default_factory=dict)
+
+
+def of_roles(submission: Submission, unsupported: Collection[str]) -> dict[str, Wishes]:
+    """By role. What the scheduler does not know counts as not said: a policy may hold elsewhere."""
+    halves = {WORKER: submission.worker, MASTER: submission.master}
+    return {
+        role: _wishes_of(
+            submission, role, {p: v for p, v in values.items() if p not in unsupported}
+        )
+        for role, values in halves.items()
+        if values is not None
+    }
+
+
+def _wishes_of(submission: Submission, role: str, values: Mapping[str, Any]) -> Wishes:
+    native = apply(mapping.ROLE, values, {})
+    # A launcher trains nothing.
+    trains = role == WORKER or FRAMEWORKS[submission.framework].master_trains
+    share = placement.share_annotations(native) if trains else {}
+    return Wishes(placement.topology_of(native), share)
+
 
 FORM = "gangline.dev/kubernetes/v1"
 SPEC_HASH = "gangline.dev/spec-hash"
 SSH_SERVER = "sshd"
-SHARED_MEMORY = "shared-memory"
 
 Object = dict[str, Any]
 
@@ -47,7 +99,7 @@ def render(submission: Submission, scheduler: str, *, gpu: str = GPU) -> dict[st
     ``gpu`` is what the cluster's nodes call a GPU.
     """
     kind, adapter = KINDS[submission.framework], schedulers.adapter(scheduler)
-    asked = wishes.of_roles(submission, adapter.unsupported)
+    asked = of_roles(submission, adapter.unsupported)
     pods = _pods(submission, kind, gpu, asked)
     job: Object = {
         "apiVersion": kind.resource.api_version,
@@ -196,7 +248,7 @@ def _pod(
         _add_shared_memory(spec, container)
     volumes.mount(submission, native.get("volumes", ()), spec)
     if launches and role == MASTER:
-        first = launching.waits_for_workers(container, submission.name, submission.num_workers)
+        first = waits_for_workers(container, submission.name, submission.num_workers)
         spec["initContainers"] = [first]
     marks = {key: native[key] for key in ("labels", "annotations") if key in native}
     return {"metadata": marks, "spec": spec}
@@ -206,8 +258,8 @@ def _add_shared_memory(spec: Object, container: Object) -> None:
     """What is kept there counts as memory of the container, which ends at its limit."""
     limit = container.get("resources", {}).get("limits", {}).get("memory")
     room = {"medium": "Memory", **({"sizeLimit": limit} if limit else {})}
-    spec["volumes"] = [{"name": SHARED_MEMORY, "emptyDir": room}]
-    container["volumeMounts"] = [{"name": SHARED_MEMORY, "mountPath": "/dev/shm"}]  # noqa: S108
+    spec["volumes"] = [{"name": mapping.SHARED_MEMORY, "emptyDir": room}]
+    container["volumeMounts"] = [{"name": mapping.SHARED_MEMORY, "mountPath": "/dev/shm"}]  # noqa: S108
 
 
 def _without_command(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,12 @@ from typing import Any
 from gangline.drivers.mapping import Table, To, paths
 from gangline.spec.types import split_command
 
-from . import environment, placement, volumes
+from . import environment, placement, quantities, volumes
+
+EXTENDED = "compute.extendedResources"
+SHARED_MEMORY = "shared-memory"
+Place = tuple[str, ...]
+"""Keys from the top of an object on; an element of a list by its name, or by its index."""
 
 
 def _pairs(items: list[dict[str, Any]]) -> dict[str, str]:
@@ -62,7 +67,7 @@ ROLE: Table = {
     "compute.cpuMemoryRequest": To("container|resources|requests|memory"),
     "compute.cpuMemoryLimit": To("container|resources|limits|memory"),
     "compute.largeShmRequest": To("large_shm"),
-    "compute.extendedResources": To("extended", _resources),
+    EXTENDED: To("extended", _resources),
     "nodeType": To("nodes|type", placement.node_type),
     "nodeAffinityRequired": To("nodes|labels", placement.requirements),
     "podAffinity.key": To("topology|key"),
@@ -79,5 +84,43 @@ GANG: Table = {
 }
 SHAPE = frozenset({"distributedFramework", "numWorkers"})
 """What kind of object it becomes and how many replicas of a role there are."""
+_MAIN: Place = ("spec", "containers", "")
+_PLACES: Mapping[str, Place] = {
+    "container": _MAIN,
+    "pod": ("spec",),
+    "labels": ("metadata", "labels"),
+    "annotations": ("metadata", "annotations"),
+    "nodes": ("spec", "affinity", "nodeAffinity"),
+    "topology": ("spec", "affinity", "podAffinity"),
+    "large_shm": ("spec", "volumes", SHARED_MEMORY),
+    "volumes": ("spec", "volumes"),
+}
+"""Where in a pod template `manifests` puts each group of these tables."""
+_FIELDS: dict[Place, list[str]] = {(*_MAIN, "volumeMounts"): ["storage.pvc"]}
+
+
+def _place(to: To) -> Place:
+    group, *rest = to.target.split("|")
+    return (*_PLACES[group], *(rest if group in ("container", "pod") else ()))
+
+
+for _path, _to in {**ROLE, **GANG}.items():
+    if _to.target.partition("|")[0] in _PLACES:
+        _FIELDS.setdefault(_place(_to), []).append(_path)
+
+
+def fields_at(place: Place) -> list[str]:
+    """Fields that stand at a place of a pod template, or above it; the nearest first."""
+    if place[:2] == _MAIN[:2]:
+        place = (*_MAIN, *place[3:])
+    near = (place[:length] for length in range(len(place), 0, -1))
+    found = [path for at in near for path in _FIELDS.get(at, ())]
+    if place[3:4] != ("resources",):
+        return found
+    if place[4:5] == ("requests",):  # one that is left out is as large as the limit
+        found += fields_at((*place[:4], "limits", *place[5:]))
+    return found or ["compute.gpuDevicesRequest" if quantities.is_gpu(place[-1]) else EXTENDED]
+
+
 MAPPED = paths(ROLE, GANG) | SHAPE
 UNSUPPORTED: Mapping[str, str] = {}

@@ -12,33 +12,16 @@ from typing import Any
 from gangline.drivers.base import AttemptRef
 
 from . import discovery, errors, jobs, labels, names, paging, pods
-from .client import BRIEF_REST, Answer, Client
+from .access import Options
+from .client import Client, Doubt
 from .jobs import Job
 from .kinds import KINDS, JobKind
-from .options import Options
 from .pods import Pod
 from .resources import NAMESPACES, PODS, Resource
 
 SERVED_SECONDS = 300.0
 
-ODD = (ArithmeticError, AttributeError, KeyError, TypeError, ValueError)
-"""What reading an object raises that is not as it should be."""
-
 Raw = dict[str, Any]
-
-
-class Doubt(Exception):
-    """The cluster answered, and yet nothing can be told; in words why."""
-
-    def __init__(self, reason: str, answer: Answer | None = None) -> None:
-        super().__init__(reason)
-        self.is_cut_off = answer is not None and (answer.status == 401 or answer.status >= 500)
-        """It is so for everything on this cluster."""
-        self.is_forbidden = answer is not None and answer.status == 403
-        self.is_missing = answer is not None and answer.status == 404
-        self.retry_after: float | None = None
-        if answer is not None and answer.wants_rest:
-            self.is_cut_off, self.retry_after = False, answer.retry_after or BRIEF_REST
 
 
 class Objects:
@@ -69,7 +52,7 @@ class Objects:
 
     def place(self, ref: AttemptRef) -> tuple[JobKind | None, str]:
         """Kind and namespace of an attempt, as far as ``ref`` tells."""
-        native: Mapping[str, Any] = ref.rendered if isinstance(ref.rendered, Mapping) else {}
+        native: Mapping[str, Any] = ref.rendered or {}
         framework = ref.submission.framework if ref.submission else native.get("framework", "")
         namespace = ref.namespace or str(native.get("namespace") or "")
         if not namespace and ref.submission:
@@ -84,11 +67,6 @@ class Objects:
         found = self.found(ref)
         return None if found is None else found[0]
 
-    def bare_job(self, ref: AttemptRef) -> Job | None:
-        """The same, see `jobs.bare`."""
-        found = self._raw(ref)
-        return None if found is None else jobs.bare(*found)
-
     def found(self, ref: AttemptRef) -> tuple[Job, Raw] | None:
         """The job, with the object as the cluster sent it."""
         found = self._raw(ref)
@@ -97,8 +75,8 @@ class Objects:
     def raw_job(self, kind: JobKind, namespace: str, name: str) -> Raw | None:
         """The object with this name as it is; None when there is none for certain."""
         answer = self.client.get(kind.resource, namespace, name)
-        if answer.ok and isinstance(answer.body, dict):
-            return answer.body
+        if answer.ok:
+            return dict(answer.body)
         if answer.status == 404 and answer.reason == "NotFound":
             return None
         if answer.status == 403:
@@ -110,8 +88,8 @@ class Objects:
         raise Doubt(errors.reading(answer), answer)
 
     def search(self, ref: AttemptRef) -> Iterator[Job]:
-        """Every object that bears the labels of the attempt, in any namespace; see `jobs.bare`."""
-        return (jobs.bare(*found) for found in self._labelled(ref))
+        """Every object that bears the labels of the attempt, in any namespace."""
+        return (jobs.read(*found) for found in self._labelled(ref))
 
     def pods(self, ref: AttemptRef, namespace: str = "") -> list[Pod]:
         """The attempt's pods, whatever became of the job that they were made for."""
@@ -133,7 +111,7 @@ class Objects:
         try:
             yield from self.every(resource, "", wanted)
         except Doubt as why:
-            if not why.is_forbidden:
+            if why.status != 403:
                 raise
             for namespace in self.namespaces(install):
                 yield from self.every(resource, namespace, wanted)
@@ -148,7 +126,7 @@ class Objects:
         if wanted:
             query["labelSelector"] = wanted
         for page in paging.pages(self.client, resource.path(namespace), query):
-            if not paging.is_page(page):
+            if not page.ok:
                 raise Doubt(errors.reading(page), page)
             yield from paging.items(page)
 
@@ -165,7 +143,7 @@ class Objects:
                 for raw in self.everywhere(kind.resource, ref.install, selector(ref)):
                     yield raw, kind
             except Doubt as why:
-                if why.is_missing:
+                if why.status == 404:
                     with self._lock:
                         self._served = None  # the kind was removed meanwhile, most likely
                 raise

@@ -8,7 +8,7 @@ from gangline.drivers.base import Done, NotYet, OwnedObject, Refused, Result, Un
 from . import errors, jobs, labels, quantities
 from .client import Client
 from .kinds import KINDS, JobKind
-from .objects import ODD, Objects
+from .objects import Objects
 
 
 class Owned:
@@ -22,11 +22,11 @@ class Owned:
 
         Everything else that Gangline makes is owned by a job, and goes with it.
         """
-        found = []
-        for kind in self.objects.served():
-            for raw in self.objects.everywhere(kind.resource, install, labels.selector(install)):
-                found.append(_owned(raw, jobs.bare(raw, kind), kind))
-        return found
+        return [
+            _owned(raw, jobs.read(raw, kind), kind)
+            for kind in self.objects.served()
+            for raw in self.objects.everywhere(kind.resource, install, labels.selector(install))
+        ]
 
     def delete(self, owned: OwnedObject) -> Result:
         """By its uid, after a look whether it is still ours."""
@@ -35,7 +35,7 @@ class Owned:
             return Refused(f"Gangline knows no objects of kind {owned.kind}.")
         ref = owned.ref
         raw = self.objects.raw_job(kind, ref.namespace, ref.name)
-        job = None if raw is None else jobs.bare(raw, kind)
+        job = None if raw is None else jobs.read(raw, kind)
         if job is None or job.uid != ref.ext_uid:
             return Done()
         if job.install != ref.install:
@@ -50,15 +50,11 @@ class Owned:
 
 def _owned(raw: Mapping[str, Any], job: jobs.Job, kind: JobKind) -> OwnedObject:
     marks = raw["metadata"].get("labels") or {}
-    try:
-        gpus = _gpus(raw, kind)
-    except ODD:
-        gpus = 0  # nonsense in one object must not hide it, nor all the others
     return OwnedObject(
         ref=jobs.ref_of(job),
         kind=kind.resource.kind,
         labels={str(key): str(text) for key, text in marks.items()},
-        gpus=gpus,
+        gpus=_gpus(raw, kind),
         created_at=job.created_at,
         is_going=job.is_deleting,
     )

@@ -4,7 +4,6 @@ Its scheduler's adapter puts it into words; what a scheduler does not know, even
 """
 
 import itertools
-import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,16 +13,14 @@ from typing import Any, TypeVar
 from gangline.drivers.base import POD_MISSING, POD_REFUSED, AttemptRef
 
 from . import deadlines
-from .client import NotUnderstood, Unreachable
+from .client import Doubt, NotUnderstood, Unreachable, understood
 from .jobs import Job
-from .objects import ODD, Doubt, Objects, Raw, selector
+from .objects import Objects, Raw, selector
 from .pods import Pod
 from .resources import EVENTS, NODES, PODS, Resource
 from .schedulers import Room, SchedulerAdapter, Waiting, lacking
 from .schedulers.room import counted
 from .wording import sentence
-
-log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -162,7 +159,7 @@ class Pending:
         began = time.monotonic()
         try:
             room = self._count()
-        except (Doubt, Unreachable):
+        except Doubt:
             room = None
         took = time.monotonic() - began
         self._room = (began + max(ROOM_SECONDS, took / MOST_OF_THE_TIME), room)
@@ -183,15 +180,14 @@ def _told(ask: Callable[[], T], otherwise: T) -> T:
     """What ``ask`` gives; ``otherwise`` where the cluster does not tell that, or not in time: a
     look is worth more than its reason."""
     try:
-        return ask()
+        with understood("why something waits"):
+            return ask()
+    except NotUnderstood:
+        return otherwise
     except Doubt as why:
-        if why.retry_after is not None:
+        is_away = isinstance(why, Unreachable) and not deadlines.is_short()
+        if is_away or why.retry_after is not None:
             raise
-    except Unreachable as why:
-        if not isinstance(why, NotUnderstood) and not deadlines.is_short():
-            raise
-    except ODD as error:
-        log.warning("why something waits could not be understood: %r", error)
     return otherwise
 
 

@@ -3,10 +3,13 @@
 https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#NodeAffinity
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gangline.spec.affinity import REQUIRED, label_values
+from gangline.spec.gpus import MEMORY, PORTION
+from gangline.spec.types import quantity_bytes
 
 NODE_TYPE = "node.kubernetes.io/instance-type"
 """https://kubernetes.io/docs/reference/labels-annotations-taints/"""
@@ -62,3 +65,28 @@ def among(template: Mapping[str, Any], marks: Mapping[str, str]) -> None:
     terms = template["spec"].get("affinity", {}).get("podAffinity", {})
     for each in (term for listed in terms.values() for term in listed):
         each.get("podAffinityTerm", each)["labelSelector"] = {"matchLabels": dict(marks)}
+
+
+SHARE_FIELDS = frozenset(
+    f"compute.{name}" for name in ("gpuRequestType", "gpuPortionRequest", "gpuMemoryRequest")
+)
+
+
+def whole_only(title: str) -> dict[str, str]:
+    """The reason for each of the fields under a scheduler that gives out whole GPUs."""
+    return dict.fromkeys(
+        SHARE_FIELDS, f"{title} gives out whole GPUs; KAI Scheduler can share them."
+    )
+
+
+def share_annotations(native: Mapping[str, Any]) -> dict[str, str]:
+    """What KAI reads of a pod; empty for whole devices. The pod then has no GPU as a resource."""
+    share, devices = native.get("share") or {}, int(native.get("gpus") or 0)
+    match share.get("type"):
+        case kind if kind == PORTION and devices:
+            more = {"gpu-fraction-num-devices": str(devices)} if devices > 1 else {}
+            return {"gpu-fraction": f"{share['portion']:g}", **more}
+        case kind if kind == MEMORY and devices:
+            return {"gpu-memory": str(math.ceil(quantity_bytes(share["memory"]) / 2**20))}
+        case _:
+            return {}

@@ -343,10 +343,8 @@ def _first_time(*texts: Any) -> datetime | None:
 
 
 def _map(holder: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = holder.get(key)
-    return found if isinstance(found, Mapping) else {}
+    return holder.get(key) or {}
 
 
 def _list(holder: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
-    found = holder.get(key)
-    return [item for item in found if isinstance(item, Mapping)] if isinstance(found, list) else []
+    return holder.get(key) or []

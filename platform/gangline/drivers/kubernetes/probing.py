@@ -16,8 +16,8 @@ from typing import Any
 from gangline.drivers.checks import State, Step, Tell, tell_nobody
 from gangline.drivers.facts import Capacity, Facts, FrameworkOffer, Health, NodeFact
 
-from . import addresses, connecting, offers, permissions, placing, queues, schedulers
-from .client import Answer, Client, NotUnderstood, Unreachable
+from . import addresses, connecting, offers, paging, permissions, placing, queues, schedulers
+from .client import Answer, Client, Doubt, NotUnderstood, Unreachable, understood
 from .resources import (
     ACCESS_REVIEWS,
     NAMESPACES,
@@ -35,8 +35,6 @@ BUDGET = 25.0
 ONE_ANSWER = 8.0
 PAGE, MOST_BYTES = 500, 32 << 20
 AT_ONCE = 6
-ODD = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What comes of an answer that has the wrong shape where no rule for shapes looks."""
 LASTING = (403, 404)
 """Answers that are facts themselves: a right is missing, or there is nothing of the kind. What any
 other refusal would have told is not known, and may well be as it was."""
@@ -73,22 +71,20 @@ def probe(
 def capacity(client: Client) -> Capacity | None:
     """What the cluster has in total; None when that cannot be told now."""
     try:
-        return offers.capacity(_listed(client, NODES, time.monotonic() + BUDGET))
+        with understood("nodes"):
+            return offers.capacity(_listed(client, NODES, time.monotonic() + BUDGET))
     except _Denied as why:
         return offers.capacity(()) if why.is_lasting else None
-    except Unreachable:
-        return None
-    except ODD:
-        log.warning("the nodes of %s are not understood", client.access.server, exc_info=True)
+    except Doubt:
         return None
 
 
-class _Denied(Exception):
+class _Denied(Doubt):
     """The server did not give what was asked for, in words."""
 
-    def __init__(self, why: str, *, is_lasting: bool) -> None:
-        super().__init__(why)
-        self.is_lasting = is_lasting
+    @property
+    def is_lasting(self) -> bool:
+        return self.status in LASTING
 
 
 class _Look:
@@ -174,20 +170,19 @@ class _Look:
         """What tells this cluster from every other one, whatever its address: nothing in Kubernetes
         names a cluster, and the namespace kube-system is never made anew."""
         body = self._told(step, NAMESPACES.path(name="kube-system"), "metadata")
-        meta = body.get("metadata") if isinstance(body, dict) else None
-        return str(meta.get("uid", "")) if isinstance(meta, dict) else ""
+        return str((body.get("metadata") or {}).get("uid", ""))
 
     def _served(self, step: StepName) -> offers.Served:
         """API groups and versions, which every signed-in client may read."""
-        groups = _items(self._told(step, "/apis", "groups"), "groups")
+        groups = self._told(step, "/apis", "groups").get("groups") or ()
         versions = {
-            str(group.get("name")): tuple(str(v.get("version")) for v in _items(group, "versions"))
+            str(group["name"]): tuple(str(v["version"]) for v in group["versions"])
             for group in groups
         }
         jobs = {}
         for version in versions.get("kubeflow.org", ()):
             body = self._told(step, f"/apis/kubeflow.org/{version}", "resources")
-            jobs[version] = frozenset(str(one.get("name")) for one in _items(body, "resources"))
+            jobs[version] = frozenset(str(one["name"]) for one in body.get("resources") or ())
         return offers.Served(versions, jobs)
 
     def _permissions(self, served: offers.Served) -> None:
@@ -240,18 +235,12 @@ class _Look:
             self.tell(Step(name, State.SKIPPED, "The cluster answers too slowly; check again."))
             return
         try:
-            step()
-        except ODD:
-            self.is_half |= makes_half
-            log.warning("%s of %s", name, self.client.access.server, exc_info=True)
-            says = "What the cluster told could not be understood."
-            self.tell(Step(name, State.FAILED, says, "The log says where."))
-        except _Denied as why:
-            self.is_half |= makes_half and not why.is_lasting
-            self.tell(Step(name, State.FAILED, str(why)))
-        except Unreachable as why:
-            self.is_half |= makes_half
-            self.tell(Step(name, State.FAILED, str(why), "Check again."))
+            with understood(name):
+                step()
+        except Doubt as why:
+            self.is_half |= makes_half and not (isinstance(why, _Denied) and why.is_lasting)
+            fix = "" if isinstance(why, _Denied) else "Check again."
+            self.tell(Step(name, State.FAILED, str(why), fix))
 
     def _ask(
         self, step: StepName, method: str, path: str, body: Mapping[str, Any] | None = None
@@ -265,23 +254,21 @@ class _Look:
             self.tell(Step(step, State.FAILED, str(why), "Check again."))
             raise _Stop from why
 
-    def _told(self, step: StepName, path: str, key: str) -> Any:
+    def _told(self, step: StepName, path: str, key: str) -> Mapping[str, Any]:
         """A body that facts are taken from. Without its ``key`` the look is half a one."""
         answer = self._ask(step, "GET", path)
-        is_told = answer.ok and isinstance(answer.body, dict) and key in answer.body
+        is_told = answer.ok and key in answer.json
         self.is_half |= not is_told and answer.status not in LASTING
-        return answer.body
+        return answer.json
 
     def _allowed(self, questions: Sequence[permissions.Question]) -> Sequence[bool]:
         def ask(question: permissions.Question) -> bool:
             review = question.as_review()
             path = ACCESS_REVIEWS.path()
             answer = _request(self.client, self.until, "POST", path, review)
-            status = answer.body.get("status") if isinstance(answer.body, dict) else None
-            if answer.status != 201 or not isinstance(status, dict):
-                says = "The cluster does not say what Gangline may do."
-                raise _Denied(says, is_lasting=answer.status in LASTING)
-            return status.get("allowed") is True
+            if answer.status != 201:
+                raise _Denied("The cluster does not say what Gangline may do.", answer)
+            return answer.body["status"].get("allowed") is True
 
         with ThreadPoolExecutor(AT_ONCE) as crowd:
             return list(crowd.map(ask, questions))
@@ -289,7 +276,7 @@ class _Look:
     def _project_role(self) -> Mapping[str, Any] | None:
         path = ROLES.path(name=permissions.PROJECT_ROLE)
         answer = _request(self.client, self.until, "GET", path)
-        return answer.body if answer.ok and isinstance(answer.body, dict) else None
+        return answer.body if answer.ok else None
 
 
 def _request(
@@ -319,23 +306,15 @@ def _listed(client: Client, resource: Resource, until: float) -> list[Mapping[st
     query: dict[str, str | int] = {"limit": PAGE}
     while True:
         answer = _request(client, until, "GET", resource.path(), query=query)
-        if not answer.ok or not isinstance(answer.body, dict) or "items" not in answer.body:
-            raise _Denied(
-                f"Gangline may not list {resource.plural}."
-                if answer.status == 403
-                else f"The cluster answered {answer.status} for {resource.plural}.",
-                is_lasting=answer.status in LASTING,
-            )
-        found += _items(answer.body, "items")
+        if not answer.ok:
+            may_not = f"Gangline may not list {resource.plural}."
+            says = f"The cluster answered {answer.status} for {resource.plural}."
+            raise _Denied(may_not if answer.status == 403 else says, answer)
+        found += paging.items(answer)
         more = (answer.body.get("metadata") or {}).get("continue")
         if not more:
             return found
         query["continue"] = str(more)
-
-
-def _items(body: Any, key: str) -> list[Mapping[str, Any]]:
-    listed = body.get(key) if isinstance(body, dict) else None
-    return [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
 
 
 def _of_rights(verdict: permissions.Verdict) -> Step:

@@ -5,7 +5,7 @@ https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
 
 import re
 from collections.abc import Iterable, Mapping
-from decimal import Decimal, Overflow
+from decimal import Decimal
 from typing import Any
 
 from gangline.lib.sizes import bytes_in_words
@@ -15,7 +15,9 @@ MOST = Decimal(2**63 - 1)
 """No quantity of Kubernetes is larger, however it is written."""
 GPU = "nvidia.com/gpu"
 """What most nodes call a GPU."""
-_QUANTITY = re.compile(r"([0-9.]{1,100}(?:[eE][-+]?[0-9]{1,9})?)(m|k|[MGTPE]|[KMGTPE]i)?")
+_QUANTITY = re.compile(
+    r"([0-9]{1,100}(?:\.[0-9]{0,100})?(?:[eE][-+]?[0-9]{1,2})?)(m|k|[MGTPE]|[KMGTPE]i)?"
+)
 _MILLI = Decimal(1) / 1000
 _WORDS = {"cpu": "CPU core", "pods": "pod"}
 _BYTES = {"memory": "memory", "ephemeral-storage": "disk"}
@@ -27,13 +29,7 @@ def amount(quantity: Any) -> Decimal:
     if match is None:
         return Decimal(0)
     unit = match[2] or ""
-    try:
-        number = Decimal(match[1]) * (_MILLI if unit == "m" else QUANTITY_UNITS[unit])
-    except Overflow:
-        return MOST
-    except ArithmeticError:
-        return Decimal(0)
-    return min(number, MOST)
+    return min(Decimal(match[1]) * (_MILLI if unit == "m" else QUANTITY_UNITS[unit]), MOST)
 
 
 def total(parts: Iterable[tuple[int, Mapping[str, Any]]]) -> dict[str, str]:

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from . import discovery, errors, paging
-from .client import SILENCE_SECONDS, Answer, Client, Unreachable, parsed
-from .cutting import Cutter
+from .client import SILENCE_SECONDS, Answer, Client, Cutter, Unreachable, parsed
 from .resources import Resource
 from .wires import Wire
 
@@ -147,7 +146,7 @@ class Reflector:
         path = self.resource.path(self.namespace)
         query = {"labelSelector": self.selector}
         for page in paging.pages(self.client, path, query, self._wire):
-            if not paging.is_page(page):
+            if not page.ok:
                 self._refused(page)
                 return
             version = version or str((page.body.get("metadata") or {}).get("resourceVersion", ""))
@@ -213,9 +212,7 @@ class Reflector:
             raise _ListAgain
 
     def _take(self, event: Raw) -> None:
-        raw, word = event.get("object"), event.get("type")
-        if not isinstance(raw, dict):
-            raise _ListAgain
+        raw, word = event["object"], event.get("type")
         if word == "ERROR":
             log.info("the watch of %s ended: %s", self.resource.plural, raw.get("reason"))
             raise _ListAgain
@@ -260,9 +257,6 @@ def _events(pieces: Iterator[bytes]) -> Iterator[Raw]:
     for piece in pieces:
         for line in cutter.cut(piece):
             if line.strip():
-                event = json.loads(line)
-                if not isinstance(event, dict):
-                    raise _ListAgain
-                yield event
+                yield json.loads(line)
         if len(cutter.rest) > MOST_OF_A_CHANGE:
             raise _ListAgain("The cluster tells of one change without an end.")

@@ -15,15 +15,14 @@ from gangline.drivers.base import AttemptRef, Busy, Rehearsal, Unknown
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.problems import Problem, Role
 
-from . import errors, manifests
-from .client import Answer, Client, Unreachable
+from . import errors, manifests, refusals
+from .client import Answer, Client, Doubt, understood
 from .deadlines import InTime, in_time
 from .effects import DEPENDENTS
-from .field_problems import once, problems_of
 from .kinds import KINDS, JobKind
+from .mapping import Place
 from .namespaces import Namespaces, foreign
-from .objects import Doubt, Objects
-from .places import Place, Places, Render
+from .objects import Objects
 from .resources import NAMESPACES, PODS, Resource
 from .schedulers import adapter
 from .wording import cleaned
@@ -38,8 +37,8 @@ _NOT_YET = re.compile(r'(?:serviceaccount "[^"]*"|[Pp]od[Gg]roup\b.*) not found'
 class Rehearsing:
     """One rehearsal of ``ref``. Never raises for what a cluster does."""
 
-    def __init__(self, client: Client, objects: Objects, ref: AttemptRef, render: Render) -> None:
-        self.client, self.objects, self.ref, self.render = InTime(client), objects, ref, render
+    def __init__(self, client: Client, objects: Objects, ref: AttemptRef) -> None:
+        self.client, self.objects, self.ref = InTime(client), objects, ref
         self.problems: list[Problem] = []
         self.asked: list[str] = []
         self.doubts: list[str] = []
@@ -48,11 +47,14 @@ class Rehearsing:
     def result(self) -> Rehearsal:
         """Ask everything that there is time for."""
         try:
-            self._all()
-        except (Doubt, Unreachable) as why:
+            with understood(f"the dry run of {self.ref.name}"):
+                self._all()
+        except Doubt as why:
             self.doubts.append(f"{str(why).rstrip('.')}; the rest was not checked.")
         return Rehearsal(
-            once(self.problems), tuple(dict.fromkeys(self.asked)), tuple(dict.fromkeys(self.doubts))
+            refusals.once(self.problems),
+            tuple(dict.fromkeys(self.asked)),
+            tuple(dict.fromkeys(self.doubts)),
         )
 
     def _all(self) -> None:
@@ -60,7 +62,6 @@ class Rehearsing:
         if kind is None or ref.submission is None:
             self.doubts.append("Gangline knows no object for this framework.")
             return
-        self.places = Places(ref.submission, self.render)
         if not self._namespace():
             return
         body = manifests.job(ref)
@@ -114,7 +115,8 @@ class Rehearsing:
         if errors.missing_right(answer):
             self.doubts.append(f"{_clause(errors.words(answer))}; {words} was not checked.")
             return
-        self._judge(answer, self.places.template(role), words, None)
+        within = ("job", "spec", kind.replicas, role, "template")
+        self._judge(answer, within, words, None)
 
     def _dependents(self, uid: str) -> None:
         for index, body in enumerate(manifests.dependents(self.ref, uid)):
@@ -143,10 +145,10 @@ class Rehearsing:
         elif job is not None and errors.missing_right(answer):
             self._without_right(answer, what)
         else:
-            self.problems += problems_of(self.places, within, answer)
+            self.problems += refusals.problems(self.ref, within, answer)
 
     def _taken(self, kind: JobKind) -> None:
-        job = self.objects.bare_job(self.ref)
+        job = self.objects.job(self.ref)
         if job is None or job.install == self.ref.install:
             return  # what Gangline made itself is waited for
         message = f"is used on the cluster by a {kind.resource.kind} that Gangline did not make"
@@ -169,7 +171,7 @@ class Rehearsing:
                 f"{self.ref.namespace}: it takes it with the next workload; {what} was not checked."
             )
         else:
-            self.problems += problems_of(self.places, (), answer)
+            self.problems += refusals.problems(self.ref, (), answer)
 
     def _try(self, resource: Resource, body: Mapping[str, Any]) -> Answer:
         return self.client.create(

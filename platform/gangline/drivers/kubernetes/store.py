@@ -10,13 +10,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 
 from gangline.drivers.base import ObservedState
 
 from . import jobs, pods
+from .client import readable
 from .jobs import Job
 from .kinds import JobKind
-from .objects import ODD
 from .pods import Pod
 from .reflector import Raw
 from .resources import PODS, Resource
@@ -120,12 +121,11 @@ class Store:
         return min(found, key=lambda job: job.created_at or _NEVER, default=None)
 
     def cut(self, resource: Resource, raw: Raw) -> Job | Pod | None:
-        try:
-            kind = self.kinds.get(resource)
-            return pods.read(raw) if kind is None else jobs.read(raw, kind)
-        except ODD as why:
-            log.warning("an object of %s is left out: %r", resource.plural, why)
-            return None
+        return next(readable(partial(self._read, resource), [raw], resource.plural), None)
+
+    def _read(self, resource: Resource, raw: Raw) -> Job | Pod:
+        kind = self.kinds.get(resource)
+        return pods.read(raw) if kind is None else jobs.read(raw, kind)
 
     def listed(
         self, resource: Resource, kept: list[Job | Pod], read_at: float, namespace: str = ""

@@ -60,6 +60,11 @@ def claim_name(submission: Submission, volume: Volume) -> str:
     return f"{submission.name}-{volume['name']}-{digest}"
 
 
+def mounted(name: str) -> str:
+    """What the spec of a pod calls a volume."""
+    return f"volume-{name}"
+
+
 def definition(volume: Volume) -> Object:
     """What makes two claims of one name the same one; where they are mounted does not matter."""
     shapes = ("claimInfo.", "existingPvc", "ephemeral")
@@ -107,7 +112,7 @@ def mount(submission: Submission, volumes: Sequence[Volume], spec: Object) -> No
     """Add ``volumes`` to the spec of a pod, and to its first container."""
     container = spec["containers"][0]
     for volume in volumes:
-        name = f"volume-{volume['name']}"
+        name = mounted(volume["name"])
         spec.setdefault("volumes", []).append({"name": name, **_source(submission, volume)})
         if volume["claimInfo.volumeMode"] == "Block":
             device = {"name": name, "devicePath": volume["path"]}

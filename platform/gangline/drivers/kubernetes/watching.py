@@ -21,7 +21,7 @@ from gangline.drivers.base import (
 from gangline.drivers.looking import Look, Looker
 
 from . import jobs, observing
-from .client import Client
+from .client import Client, readable
 from .following import Following
 from .kinds import JobKind
 from .pods import Pod
@@ -139,7 +139,9 @@ class Watch:
             yield from self._judged(key, read_at)
 
     def _judged(self, key: Key, read_at: float) -> Iterator[Observation]:
-        if (seen := self._judge(key, read_at)) is not None:
+        """One that is odd is left out: the others must have their news."""
+        judged = readable(lambda key: self._judge(key, read_at), [key], "an attempt")
+        for seen in filter(None, judged):
             yield from self._news(key, seen)
 
     def _looked(self) -> Iterator[Observation]:

@@ -123,7 +123,7 @@ class LocalDriver:
             runtimes=tuple(map(offered, probed)),
             detail=detail,
         )
-        return Health(reachable=True, facts=facts)
+        return Health(reachable=True, facts=facts, nodes=(capacity.node(room),))
 
     def capacity(self) -> Capacity:
         declared = self.options.declared_gpus

@@ -74,11 +74,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='department',
-            constraint=models.UniqueConstraint(fields=('cluster', 'name'), name='department_name_in_cluster', violation_error_code='unique', violation_error_message='The cluster has a department of this name already.'),
+            constraint=models.UniqueConstraint(fields=('name', 'cluster'), name='department_name_in_cluster', violation_error_code='unique', violation_error_message='The cluster has a department of this name already.'),
         ),
         migrations.AddConstraint(
             model_name='project',
-            constraint=models.UniqueConstraint(fields=('cluster', 'name'), name='project_name_in_cluster', violation_error_code='unique', violation_error_message='The cluster has a project of this name already.'),
+            constraint=models.UniqueConstraint(fields=('name', 'cluster'), name='project_name_in_cluster', violation_error_code='unique', violation_error_message='The cluster has a project of this name already.'),
         ),
         migrations.AddConstraint(
             model_name='quota',

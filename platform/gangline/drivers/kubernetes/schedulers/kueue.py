@@ -9,7 +9,7 @@ https://kueue.sigs.k8s.io/docs/concepts/workload/#active
 
 from collections.abc import Mapping
 
-from gangline.drivers.kubernetes import sharing
+from gangline.drivers.kubernetes import placement
 from gangline.drivers.kubernetes.resources import Resource
 from gangline.drivers.kubernetes.wording import sentence
 
@@ -32,7 +32,7 @@ class Kueue(Suspending):
     queues: Resource | None = LOCAL_QUEUES
     default_queue = "default"
     """A LocalQueue of the project's namespace."""
-    unsupported: Mapping[str, str] = sharing.whole_only(title)
+    unsupported: Mapping[str, str] = placement.whole_only(title)
 
     def decorate(self, job: Object, gang: Gang) -> None:
         """Without its queue, for as long as the job is held."""

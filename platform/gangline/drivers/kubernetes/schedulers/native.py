@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gangline.drivers.base import Submission
-from gangline.drivers.kubernetes import sharing
+from gangline.drivers.kubernetes import placement
 from gangline.drivers.kubernetes.resources import Resource
 from gangline.drivers.kubernetes.wording import sentence
 from gangline.spec.affinity import REQUIRED
@@ -41,7 +41,7 @@ class Native(Suspending):
     is_proven = True
     places_alone = frozenset({"MPI"})
     reads: tuple[Resource, ...] = (POD_GROUPS,)
-    unsupported: Mapping[str, str] = sharing.whole_only("Kubernetes itself")
+    unsupported: Mapping[str, str] = placement.whole_only("Kubernetes itself")
 
     def check(self, submission: Submission) -> Iterator[Problem]:
         """A group knows one topology, for all of its pods, that must be."""

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gangline.drivers.kubernetes import quantities, sharing
+from gangline.drivers.kubernetes import placement, quantities
 from gangline.drivers.kubernetes.wording import sentence
 
 from . import lacking
@@ -34,7 +34,7 @@ class Plain(Suspending):
     title = "kube-scheduler"
     api = ""
     is_proven = True
-    unsupported: Mapping[str, str] = sharing.whole_only(title)
+    unsupported: Mapping[str, str] = placement.whole_only(title)
 
     def decorate(self, job: Object, gang: Gang) -> None:
         """It is the default of every pod, and binds none to the others but by their own wish."""

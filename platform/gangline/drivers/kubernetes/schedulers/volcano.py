@@ -8,7 +8,7 @@ https://volcano.sh/en/docs/podgroup/ and https://volcano.sh/en/docs/queue/
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gangline.drivers.kubernetes import quantities, sharing
+from gangline.drivers.kubernetes import placement, quantities
 from gangline.drivers.kubernetes.resources import Resource
 from gangline.drivers.kubernetes.wording import sentence
 from gangline.lib.texts import listed
@@ -43,7 +43,7 @@ class Volcano(Suspending):
     is_proven = True
     reads: tuple[Resource, ...] = (POD_GROUPS, QUEUES)
     unsupported: Mapping[str, str] = {
-        **sharing.whole_only(title),
+        **placement.whole_only(title),
         **dict.fromkeys(
             TOPOLOGY, "Volcano knows topologies by HyperNodes, not by labels of nodes."
         ),

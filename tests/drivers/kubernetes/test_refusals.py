@@ -1,4 +1,4 @@
-"""From a place in a native object back to the field: the inverse of rendering, for every field."""
+"""From the place that a cluster refuses back to the field of the form."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from gangline.drivers.base import Submission
+from gangline.drivers.base import AttemptRef, Submission
 from gangline.drivers.kubernetes import manifests, mapping
 from gangline.drivers.kubernetes.client import Answer
-from gangline.drivers.kubernetes.field_problems import problems_of
 from gangline.drivers.kubernetes.kinds import KINDS
-from gangline.drivers.kubernetes.objections import objections
-from gangline.drivers.kubernetes.places import Owner, Places, keys
+from gangline.drivers.kubernetes.refusals import problems, refusals
+from gangline.drivers.mapping import To
 from gangline.spec.problems import Problem, Role
 
 WORKER: dict[str, Any] = {
@@ -37,42 +36,52 @@ WORKER: dict[str, Any] = {
     "terminationGracePeriodSeconds": 60,
 }
 LEAD = {"labels": [{"name": "lead", "value": "x"}]}
+WORKERS = ("job", "spec", "pytorchReplicaSpecs", "Worker", "template")
 REQUESTS = "spec.containers[0].resources.requests"
 
 
-def places(
+def attempt(
     changes: Mapping[str, Any] = MappingProxyType({}),
     of_master: Mapping[str, Any] = MappingProxyType(LEAD),
     *,
     framework: str = "PyTorch",
     with_master: bool = True,
-) -> Places:
+) -> AttemptRef:
     submission = Submission(
         name="gang",
         project="vision",
         framework=framework,
         configuration="workersAndMaster" if with_master else "workersOnly",
         num_workers=3,
-        worker=_said({**WORKER, **changes}),
-        master=_said({**WORKER, **of_master}) if with_master else None,
+        worker=_given({**WORKER, **changes}),
+        master=_given({**WORKER, **of_master}) if with_master else None,
     )
-    return Places(submission, lambda asked: manifests.render(asked, "plain"))
+    rendered = manifests.render(submission, "plain")
+    return AttemptRef("i", "w", 1, "gang", submission=submission, rendered=rendered)
 
 
-def _said(values: Mapping[str, Any]) -> dict[str, Any]:
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
     return {path: value for path, value in values.items() if value is not None}
 
 
-def owner(found: Places, role: str, path: str, words: str = "") -> Owner:
-    return found.owner(found.template(role), path, words)
+def at(ref: AttemptRef, role: str, path: str, words: str = "no") -> Problem:
+    """The problem of a refusal at ``path`` of a pod of ``role``."""
+    assert ref.submission is not None
+    within = ("job", "spec", KINDS[ref.submission.framework].replicas, role, "template")
+    return one(ref, within, refusal(words, [{"field": path, "message": words}] if path else None))
 
 
-def test_every_field_that_becomes_part_of_a_pod_is_found_again() -> None:
-    """Also those that get their place by more than a table; a new field comes in by itself."""
-    found = places(with_master=False)
-    owned = {owner.path for owner in found._owners.values()}
-    assert set(WORKER) - {"compute.largeShmRequest"} <= owned
-    assert owned - {"numWorkers"} <= mapping.MAPPED
+def one(ref: AttemptRef, within: tuple[str, ...], answer: Answer) -> Problem:
+    (problem,) = problems(ref, within, answer)
+    return problem
+
+
+def test_every_field_that_becomes_part_of_a_pod_has_a_place() -> None:
+    """But for what a scheduler reads in annotations."""
+    placed = {path for paths in mapping._FIELDS.values() for path in paths}
+    by_resource = {"compute.gpuDevicesRequest", "compute.extendedResources"}
+    shares = {p for p in mapping.MAPPED if mapping.ROLE.get(p, To("")).target.startswith("share")}
+    assert placed | by_resource | shares | mapping.SHAPE == mapping.MAPPED
 
 
 @pytest.mark.parametrize(
@@ -97,23 +106,30 @@ def test_every_field_that_becomes_part_of_a_pod_is_found_again() -> None:
     ],
 )
 def test_a_place_in_a_pod_is_the_workers_field(path: str, field: str) -> None:
-    assert owner(places(), "Worker", path) == Owner(Role.WORKER, field)
+    found = at(attempt(), "Worker", path)
+    assert (found.role, found.path) == (Role.WORKER, field)
 
 
 def test_a_variable_is_found_among_those_of_gangline_itself() -> None:
-    found = places()
-    template = found.native["job"]["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]
+    ref = attempt()
+    template = ref.rendered["job"]["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]
     names = [variable["name"] for variable in template["spec"]["containers"][0]["env"]]
-    at = names.index("B")
-    assert names != ["A", "B"]
-    told = owner(found, "Worker", f"spec.containers[0].env[{at}].value")
-    assert (told.path, told.key) == ("environmentVariables.1.value", "B")
+    index = names.index("B")
+    assert index > 1
+    found = at(ref, "Worker", f"spec.containers[0].env[{index}].value")
+    assert (found.path, found.key) == ("environmentVariables.1.value", "B")
+
+
+def test_a_mount_is_found_at_its_volume() -> None:
+    ref = attempt({"storage.pvc": [THERE, DATA]})
+    found = at(ref, "Worker", "spec.containers[0].volumeMounts[2].mountPath")
+    assert (found.path, found.key) == ("storage.pvc.1.name", "data")
 
 
 def test_a_place_in_the_master_is_the_masters_unless_it_exists_once() -> None:
-    assert owner(places(), "Master", "spec.containers[0].image").role is Role.MASTER
-    assert owner(places(), "Master", "metadata.labels[lead]").path == "labels.0.name"
-    assert owner(places(), "Master", "spec.priorityClassName").role is Role.WORKER
+    assert at(attempt(), "Master", "spec.containers[0].image").role is Role.MASTER
+    assert at(attempt(), "Master", "metadata.labels[lead]").path == "labels.0.name"
+    assert at(attempt(), "Master", "spec.priorityClassName").role is Role.WORKER
 
 
 @pytest.mark.parametrize("path", ["compute.cpuMemoryLimit", "priorityClass"])
@@ -123,34 +139,40 @@ def test_a_field_without_a_value_is_found_by_where_it_would_be(path: str) -> Non
         "priorityClass": "spec.priorityClassName",
     }[path]
     without: dict[str, Any] = {path: None, "compute.largeShmRequest": None}
-    found = places(without)
-    assert owner(found, "Worker", native) == Owner(Role.WORKER, path)
+    found = at(attempt(without), "Worker", native)
+    assert (found.role, found.path) == (Role.WORKER, path)
 
 
 @pytest.mark.parametrize("path", ["spec.hostNetwork", "spec.containers", "", "x[", "spec..a", "]"])
 def test_what_belongs_to_no_field_is_about_the_whole(path: str) -> None:
-    assert owner(places(), "Worker", path) == Owner(Role.WORKLOAD, "")
+    found = at(attempt(), "Worker", path)
+    assert (found.role, found.path, found.label) == (Role.WORKLOAD, "", "The cluster")
 
 
-def test_places_in_the_job_itself() -> None:
-    found = places()
-    assert found.owner(("job",), "metadata.name").path == "name"
-    replicas = "spec.pytorchReplicaSpecs[Worker]"
-    assert found.owner(("job",), f"{replicas}.replicas").path == "numWorkers"
-    image = f"{replicas}.template.spec.containers[0].image"
-    assert found.owner(("job",), image) == Owner(Role.WORKER, "image")
+@pytest.mark.parametrize(
+    ("path", "field"),
+    [
+        ("metadata.name", "name"),
+        ("spec.pytorchReplicaSpecs[Worker].replicas", "numWorkers"),
+        ("spec.pytorchReplicaSpecs[Worker].template.spec.containers[0].image", "image"),
+        ("spec.runPolicy.schedulingPolicy", ""),
+    ],
+)
+def test_places_in_the_job_itself(path: str, field: str) -> None:
+    answer = refusal("no", [{"field": path, "message": "no"}])
+    assert one(attempt(), ("job",), answer).path == field
 
 
 def test_an_item_that_only_the_words_quote_is_found() -> None:
-    found = places({"labels": [{"name": "ok", "value": "1"}, {"name": "a b", "value": "2"}]})
+    ref = attempt({"labels": [{"name": "ok", "value": "1"}, {"name": "a b", "value": "2"}]})
     words = 'Invalid value: "a b": name part must consist of alphanumeric characters'
-    assert found.owner(("job",), "metadata.labels", words).path == "labels.1.name"
+    assert at(ref, "Worker", "metadata.labels", words).path == "labels.1.name"
 
 
 @pytest.mark.parametrize("framework", sorted(KINDS))
 def test_every_framework_has_its_places(framework: str) -> None:
-    found = places(framework=framework, with_master=False)
-    assert owner(found, "Worker", "spec.containers[0].image").path == "image"
+    ref = attempt(framework=framework, with_master=False)
+    assert at(ref, "Worker", "spec.containers[0].image").path == "image"
 
 
 @pytest.mark.parametrize(
@@ -175,15 +197,15 @@ def test_a_request_above_its_limit_is_found_by_the_resource_that_the_words_name(
     limits = {"compute.cpuMemoryLimit": None, "compute.cpuCoreLimit": None}
     message = f'Pod "g" is invalid: {REQUESTS}: {words}'
     for causes in ([{"field": REQUESTS, "message": words}], None):
-        told = refused(places(limits), refusal(message, causes, 422))
-        assert (told.path, told.value, told.accepted) == (field, WORKER[field], accepted)
+        found = one(attempt(limits), WORKERS, refusal(message, causes, 422))
+        assert (found.path, found.value, found.accepted) == (field, WORKER[field], accepted)
 
 
 def test_a_request_that_nobody_wrote_is_found_at_the_limit() -> None:
     words = "minimum memory usage per Container is 4Gi, but request is 2Gi"
-    found = places({"compute.cpuMemoryRequest": None})
-    told = refused(found, refusal(f'pods "g" is forbidden: {words}'))
-    assert (told.path, told.value) == ("compute.cpuMemoryLimit", "2Gi")
+    ref = attempt({"compute.cpuMemoryRequest": None})
+    found = one(ref, WORKERS, refusal(f'pods "g" is forbidden: {words}'))
+    assert (found.path, found.value) == ("compute.cpuMemoryLimit", "2Gi")
 
 
 THERE = {"name": "sets", "path": "/sets", "existingPvc": True, "claimName": "imagenet"}
@@ -229,33 +251,18 @@ def test_what_is_said_of_a_claim_is_at_its_volume(
 ) -> None:
     """Also where the roles share it, and where a claim that is there stands before it."""
     values = {"storage.pvc": [THERE, DATA, MORE]}
-    found = places(values, values, with_master=with_master)
-    claim = found.native["dependents"][1]["metadata"]["name"]
+    ref = attempt(values, values, with_master=with_master)
+    claim = ref.rendered["dependents"][1]["metadata"]["name"]
     answer = refusal(f'persistentvolumeclaims "{claim}" is forbidden: {words}')
-    (told,) = problems_of(found, ("dependents", "1"), answer)
+    told = one(ref, ("dependents", "1"), answer)
     assert (told.role, told.path) == (Role.WORKER, f"storage.pvc.2.{attribute}")
     assert (told.key, told.value, told.label) == ("more", value, label)
 
 
 def test_a_claim_of_the_master_alone_is_at_the_masters_volume() -> None:
-    found = places(of_master={"storage.pvc": [DATA]})
-    (told,) = problems_of(found, ("dependents", "0"), refusal(QUOTA.format("count/x=1")))
+    ref = attempt(of_master={"storage.pvc": [DATA]})
+    told = one(ref, ("dependents", "0"), refusal(QUOTA.format("count/x=1")))
     assert (told.role, told.path) == (Role.MASTER, "storage.pvc.0.name")
-
-
-def test_what_an_earlier_rendering_alone_had_beside_the_job_is_of_the_whole() -> None:
-    (told,) = problems_of(places(), ("dependents", "3"), refusal("no such group"))
-    assert (told.role, told.path) == (Role.WORKLOAD, "")
-
-
-def refused(found: Places, answer: Answer) -> Problem:
-    (problem,) = problems_of(found, found.template("Worker"), answer)
-    return problem
-
-
-def test_keys_keep_dots_inside_of_brackets() -> None:
-    path = ".spec.containers[0].resources.limits[nvidia.com/gpu]"
-    assert keys(path) == ("spec", "containers", "0", "resources", "limits", "nvidia.com/gpu")
 
 
 def refusal(message: str, causes: Any = None, status: int = 403) -> Answer:
@@ -306,18 +313,10 @@ def refusal(message: str, causes: Any = None, status: int = 403) -> Answer:
         ("", [("", "")]),
     ],
 )
-def test_objections_of_every_kind_are_told_apart(
-    message: str, found: list[tuple[str, str]]
-) -> None:
-    told = objections(refusal(message))
+def test_refusals_of_every_kind_are_told_apart(message: str, found: list[tuple[str, str]]) -> None:
+    told = refusals(refusal(message))
     assert [(each.place, each.accepted) for each in told] == found
     assert all(each.words for each in told)
-
-
-@pytest.mark.parametrize("causes", ["x", [1], [{"field": None}], {"a": 1}, [{"field": "<nil>"}]])
-def test_causes_in_another_shape_are_left_alone(causes: Any) -> None:
-    (told,) = objections(refusal("no", causes))
-    assert told.words == "no"
 
 
 def test_words_hold_no_inner_address_no_stack_and_no_control_character() -> None:
@@ -326,18 +325,18 @@ def test_words_hold_no_inner_address_no_stack_and_no_control_character() -> None
         "https://checker.kube-system.svc:443/v?a=1 and http://10.0.0.7:8080/x \x1b[31m "
         "goroutine 12 [running]: main.go:12"
     )
-    (told,) = objections(refusal(text))
+    (told,) = refusals(refusal(text))
     assert told.words == (
         "denied: see https://wiki.example.org/rules, asked an address inside of the cluster "
         "and an address inside of the cluster"
     )
     colours = "\x1b[1;31mno\x1b[0m \x9b31mhost\x9b0m \x1b]0;title\x07network\x1b[2J"
-    (told,) = objections(refusal(colours, [{"field": "spec.\x1b[31ma", "message": colours}]))
+    (told,) = refusals(refusal(colours, [{"field": "spec.\x1b[31ma", "message": colours}]))
     assert (told.words, told.place) == ("no host network", "spec.a")
-    (long,) = objections(refusal("x" * 5000))
+    (long,) = refusals(refusal("x" * 5000))
     assert len(long.words) <= 400
 
 
-def test_a_flood_of_objections_is_cut() -> None:
+def test_a_flood_of_refusals_is_cut() -> None:
     causes = [{"field": f"spec.a{i}", "message": "no"} for i in range(1000)]
-    assert len(objections(refusal("no", causes))) == 20
+    assert len(refusals(refusal("no", causes))) == 20
