@@ -22,7 +22,7 @@ from gangline.tables import filters
 from gangline.web import formats
 
 _TAIL = (
-    column("scope", "Scope", cell=lambda row: capfirst(row.scope.title), sort="scope_name"),
+    column("scope", "Scope", cell=lambda row: row.scope.title, sort="scope_name"),
     column("used", "Workloads", "used_count", sort="used_count", right=True, width="s"),
     column("creator", "Created by", "created_by", width="m"),
     time_column("created", "Created", "created_at", sort="created_at"),
@@ -50,7 +50,7 @@ class Assets(Resource[M]):
 
     def choices(self, user: User) -> Any:
         rows = self.visible(user).select_related("scope").order_by("scope__kind", "scope__name")
-        found = {str(row.scope_id): capfirst(row.scope.title) for row in rows}  # type: ignore[attr-defined]
+        found = {str(row.scope_id): row.scope.title for row in rows}  # type: ignore[attr-defined]
         return {"scope": list(found.items())}
 
     def check(self, obj: Any, *, actor: Actor | None, before: Any) -> None:
@@ -60,7 +60,7 @@ class Assets(Resource[M]):
             raise self.kind.refused(found)
 
     def facts_of(self, request: HttpRequest, obj: Any) -> Iterable[tuple[str, Any]]:
-        yield "Scope", capfirst(obj.scope.label)
+        yield "Scope", obj.scope.title
         for path, field in self.kind.fields.items():
             value = obj.values.get(path)
             if field.kind is Kind.ITEMIZED:
