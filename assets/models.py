@@ -1,9 +1,12 @@
-"""Templates: a filled-in form to start from."""
+"""What a workload's form is filled in from: assets for its parts, templates for the whole."""
 
 import uuid
+from typing import Any, ClassVar
 
 from django.conf import settings
 from django.db import models
+
+from gangline.resources.models import ScopedModel
 
 
 class Template(models.Model):
@@ -29,3 +32,66 @@ class Template(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+class OfKind(models.Manager[Any]):
+    """The assets of one kind."""
+
+    def get_queryset(self) -> models.QuerySet[Any]:
+        return super().get_queryset().filter(kind=self.model.own_kind)
+
+
+class Asset(ScopedModel):
+    """Values for a part of the form, held in a scope and used in every project below it.
+
+    Each kind is a proxy of its own; `assets.kinds` says which fields of the spec it holds.
+    """
+
+    class Kind(models.TextChoices):
+        ENVIRONMENT = "environment"
+        COMPUTE = "compute"
+
+    own_kind: ClassVar[str] = ""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    kind = models.CharField(max_length=16, choices=Kind.choices, editable=False)
+    values = models.JSONField(default=dict, blank=True)
+    """Value by path of the spec, such as ``compute.cpuCoreRequest``."""
+    used_count = models.PositiveIntegerField(default=0, editable=False)
+    last_used_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["scope", "kind", "name"],
+                name="asset_name_in_scope",
+                violation_error_code="unique",
+                violation_error_message="This name is taken in this scope.",
+            )
+        ]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not args:
+            kwargs.setdefault("kind", self.own_kind)
+        super().__init__(*args, **kwargs)
+
+
+class Environment(Asset):
+    """What a replica runs: image, command, variables."""
+
+    own_kind: ClassVar[str] = Asset.Kind.ENVIRONMENT
+    objects: ClassVar[OfKind] = OfKind()
+
+    class Meta:
+        proxy = True
+
+
+class Compute(Asset):
+    """What a replica runs on: GPUs, CPU, memory."""
+
+    own_kind: ClassVar[str] = Asset.Kind.COMPUTE
+    objects: ClassVar[OfKind] = OfKind()
+
+    class Meta:
+        proxy = True
+        verbose_name = "compute resource"

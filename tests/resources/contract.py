@@ -79,12 +79,14 @@ class Context:
             return owners
         place = self.resource.place(obj, verb)
         anywhere = verb == "view" and self.resource.seen_from_anywhere
+        below = verb == "view" and self.resource.seen_from_below
         above = {scope.pk for scope in scopes_to(Scope.objects.get(pk=place.pk))}
         permission = self.resource.permission(verb)
         return owners | {
             name
             for name, (role, scope) in self.world.roles.items()
-            if (anywhere or scope.pk in above) and permission in ROLES[role].permissions
+            if (anywhere or scope.pk in above or (below and place in scopes_to(scope)))
+            and permission in ROLES[role].permissions
         }
 
 

@@ -127,6 +127,59 @@ SAMPLES: dict[str, Sample] = {
         left_out={"in_use": "its nodes go to another pool"},
     ),
     "node": Sample(make=_node),
+    "environment": Sample(
+        make=lambda world, name: make(
+            "environment", scope=world.department.scope, name=name, values={"image": "one:1"}
+        ),
+        form=lambda world, name: {
+            "scope": world.department.scope_id,
+            "name": name,
+            "worker.image": "one:1",
+        },
+        body=lambda world, name: {
+            "meta": {"name": name, "scope": "department", "departmentId": world.department.pk},
+            "spec": {"image": "one:1"},
+        },
+        edit={"worker.image": "two:2"},
+        body_edit={"spec": {"image": "two:2"}},
+        bad=(("name", ""), ("worker.image", ""), ("worker.image", "a b"), ("scope", "x")),
+        bad_body=(
+            ("meta", {"name": 7}),
+            ("meta", {"name": "a", "scope": "moon"}),
+            ("spec", {"image": 7}),
+            ("spec", {"imag": "one:1"}),
+            ("spec", {"compute": {}}),
+            ("spec", "one:1"),
+            ("sepc", {}),
+        ),
+        left_out={"in_use": "deleting it leaves workloads alone"},
+    ),
+    "compute": Sample(
+        make=lambda world, name: make(
+            "compute",
+            scope=world.department.scope,
+            name=name,
+            values={"compute.cpuCoreRequest": 2},
+        ),
+        form=lambda world, name: {
+            "scope": world.department.scope_id,
+            "name": name,
+            "worker.compute.cpuCoreRequest": "2",
+        },
+        body=lambda world, name: {
+            "meta": {"name": name, "scope": "department", "departmentId": world.department.pk},
+            "spec": {"cpuCoreRequest": 2},
+        },
+        edit={"worker.compute.cpuCoreRequest": "4"},
+        body_edit={"spec": {"cpuCoreRequest": 4}},
+        bad=(("name", ""), ("worker.compute.cpuCoreRequest", "many"), ("scope", "x")),
+        bad_body=(
+            ("spec", {"cpuCoreRequest": "2"}),
+            ("spec", {"cpuCores": 2}),
+            ("spec", {"image": "one:1"}),
+        ),
+        left_out={"in_use": "deleting it leaves workloads alone"},
+    ),
     "service_account": Sample(
         make=lambda world, name: make("service_account", name=name),
         form=lambda world, name: {"name": name},

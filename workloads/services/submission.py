@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from django.db import IntegrityError, transaction
 from django.db.models import F
 
-from assets.models import Template
+from assets.models import Asset, Template
 from gangline.access.actor import Actor
 from gangline.accounts.models import User
 from gangline.audit import actions
@@ -231,6 +231,9 @@ def _store(
             created_at=now,
         )
         remember(actor.user, key, request_hash, workload, now=now)
+        if chosen := {value.source.id for value in request.assets.values()}:
+            used = Asset.objects.filter(pk__in=chosen)
+            used.update(used_count=F("used_count") + 1, last_used_at=now)
         if workload.template_id is not None:
             Template.objects.filter(pk=workload.template_id).update(
                 used_count=F("used_count") + 1, last_used_at=now
@@ -278,7 +281,7 @@ def _new_workload(
         framework=judged.framework,
         configuration=judged.configuration,
         master="none" if judged.totals.masters == 0 else request.master,
-        given=to_json(request.given),
+        given=to_json(request.everything),
         template_id=request.template_id or None,
         copied_from=request.copied_from,
         desired_by=actor.name,

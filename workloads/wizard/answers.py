@@ -11,9 +11,9 @@ from django.utils.html import format_html
 
 from gangline.forms.fields import FieldView
 from gangline.spec.problems import Problem
+from gangline.spec_forms.gestures import Gesture
 from workloads.wizard import rehearsal
 from workloads.wizard.desk import Desk
-from workloads.wizard.gestures import Gesture
 from workloads.wizard.pages import StepPage, step_url
 from workloads.wizard.review import CLUSTER_CHECK
 from workloads.wizard.steps import Step, after

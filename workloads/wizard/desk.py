@@ -24,6 +24,7 @@ from workloads.models import Draft, Workload
 from workloads.services import submission
 from workloads.services.admission import Standing
 from workloads.wizard.choices import Choices, as_uuid
+from workloads.wizard.galleries import Galleries
 from workloads.wizard.rehearsal import Heard, heard
 from workloads.wizard.state import CONFIGURATION, PROJECT, TEMPLATE, DraftState
 from workloads.wizard.steps import Step, steps_for
@@ -98,6 +99,13 @@ class Desk:
         return available, reason
 
     @cached_property
+    def galleries(self) -> Galleries:
+        choices = self.choices
+        return Galleries(
+            self.actor.user, choices.project, self.policy, choices.framework, self.state.assets
+        )
+
+    @cached_property
     def worker_form(self) -> RoleForm:
         return self._form(Role.WORKER, {})
 
@@ -105,11 +113,16 @@ class Desk:
     def master_form(self) -> RoleForm:
         return self._form(Role.MASTER, self.worker_form.said(self.state.worker).values)
 
+    @cached_property
+    def assets(self) -> Values:
+        """The values of the chosen assets."""
+        return {**self.galleries.values(Role.WORKER), **self.galleries.values(Role.MASTER)}
+
     def form(self, role: Role) -> RoleForm:
         return self.worker_form if role is Role.WORKER else self.master_form
 
     def _form(self, role: Role, given: Values) -> RoleForm:
-        request = Request(framework=self.choices.framework, given=given)
+        request = Request(framework=self.choices.framework, given=given, assets=self.assets)
         driver, facts = self._driver, self.choices.facts
         notes = (
             driver.field_notes(
@@ -129,6 +142,7 @@ class Desk:
             offers=self.offers,
             unsupported={**self._switched_off, **(driver.unsupported if driver else {})},
             notes=notes,
+            galleries=self.galleries.fields(role),
             suggestions=facts.detail.get("suggestions", {}) if facts else {},
         )
 
@@ -187,6 +201,7 @@ class Desk:
             configuration=self.configuration,
             master="differences" if with_master else "same",
             given=values,
+            assets=self.assets,
             template_id=template.pk if template else None,
             copied_from=as_uuid(self.state.copied_from),
             problems=tuple(problems),

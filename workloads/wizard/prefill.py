@@ -1,17 +1,11 @@
 """Filling a draft from a template or an earlier workload: copied in once, then the person's."""
 
-from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from assets.models import Template
-from gangline.spec.catalogue import Kind, SpecField, catalogue
-from gangline.spec.problems import Role
-from gangline.spec.sources import Source, copy_source, template_source
+from gangline.spec.sources import copy_source, template_source
 from gangline.spec.workload import SPEC, SpecModels
-from gangline.spec_forms.item_texts import item_texts
-from gangline.spec_forms.raw import RoleInputs, Row, new_row_id
-from gangline.spec_forms.said import typed_of
+from gangline.spec_forms.said import typed_values
 from workloads.models import Workload
 from workloads.wizard.state import (
     CLUSTER,
@@ -40,7 +34,7 @@ def with_template(
     if template is None:
         return state.with_setup(TEMPLATE, SCRATCH)
     source = template_source(template.pk)
-    worker, master = inputs_of(template.values, source, models)
+    worker, master = typed_values(template.values, source, models)
     state = replace(
         state,
         worker=worker.under(state.worker),
@@ -56,7 +50,7 @@ def copy_of(workload: Workload, *, name: str, models: SpecModels = SPEC) -> Draf
     """A draft that asks for what ``workload`` asked for, under another name."""
     source = copy_source(workload.pk)
     values = {path: given["value"] for path, given in workload.given.items()}
-    worker, master = inputs_of(values, source, models)
+    worker, master = typed_values(values, source, models)
     state = DraftState(
         worker=worker,
         master=master,
@@ -71,31 +65,3 @@ def copy_of(workload: Workload, *, name: str, models: SpecModels = SPEC) -> Draf
     }.items():
         state = state.with_setup(field, text, source)
     return state.with_setup(NAME, name)
-
-
-def inputs_of(
-    values: Mapping[str, Any], source: Source, models: SpecModels = SPEC
-) -> tuple[RoleInputs, RoleInputs]:
-    """Values by qualified path as what a person would have typed. Unknown paths are left out."""
-    halves = {Role.WORKER: RoleInputs(), Role.MASTER: RoleInputs()}
-    known = {Role.WORKER: catalogue(models.worker), Role.MASTER: catalogue(models.master)}
-    for qualified, value in values.items():
-        role_name, _, path = qualified.partition(".")
-        role = Role.MASTER if role_name == Role.MASTER else Role.WORKER
-        spec = known[role].get(path)
-        if spec is None or value is None or path == FRAMEWORK:
-            continue
-        if spec.kind is Kind.ITEMIZED:
-            halves[role] = halves[role].with_rows(path, _rows(spec, value, source))
-        else:
-            halves[role] = halves[role].with_scalar(path, typed_of(spec, value, source))
-    return halves[Role.WORKER], halves[Role.MASTER]
-
-
-def _rows(spec: SpecField, items: Iterable[Mapping[str, Any]], source: Source) -> Iterable[Row]:
-    for item in items:
-        key = str(item.get(spec.item_key, ""))
-        if item.get("exclude"):
-            yield Row(new_row_id(), {}, source, of=key, removed=True)
-        else:
-            yield Row(new_row_id(), item_texts(spec, item), source)

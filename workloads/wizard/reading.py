@@ -4,14 +4,16 @@ from dataclasses import dataclass, field, replace
 
 from django.http import QueryDict
 
+from assets.kinds import KINDS
 from gangline.access.actor import Actor
 from gangline.audit import actions
 from gangline.audit.services import record
 from gangline.spec.problems import Role
+from gangline.spec_forms.gestures import EDITS, Gesture
 from workloads.models import Draft
 from workloads.wizard import gestures, setup_page
 from workloads.wizard.desk import Desk
-from workloads.wizard.gestures import Gesture
+from workloads.wizard.galleries import asset_field
 from workloads.wizard.state import DraftState
 from workloads.wizard.steps import Step
 
@@ -37,7 +39,7 @@ class PostedStep:
         """``stored`` with everything that this post says."""
         desk = self.desk if stored == self.desk.state else replace(self.desk, state=stored)
         state = self._read(desk)
-        if self.gesture.verb in gestures.EDITS:
+        if self.gesture.verb in EDITS:
             edited = gestures.edit(replace(desk, state=state), state, self.gesture)
             state, self.focus = edited.state, edited.focus
         return gestures.without_removed(state) if self.gesture.verb in gestures.LEAVING else state
@@ -47,15 +49,21 @@ class PostedStep:
         if self.step is Step.SETUP:
             return setup_page.read(self.data, state, desk.choices)
         if self.step is Step.WORKERS:
-            reading = desk.worker_form.read(self.data, state.worker)
-            self._ignore(Role.WORKER, reading.ignored)
-            return replace(state, worker=reading.inputs)
+            return self._read_role(desk, Role.WORKER)
         if self.step is Step.MASTER:
-            reading = desk.master_form.read(self.data, state.master)
-            self._ignore(Role.MASTER, reading.ignored)
-            state = replace(state, master=reading.inputs)
+            state = self._read_role(desk, Role.MASTER)
             if DIFFERENT + ASKED in self.data:
                 state = replace(state, different=DIFFERENT in self.data)
+        return state
+
+    def _read_role(self, desk: Desk, role: Role) -> DraftState:
+        reading = desk.form(role).read(self.data, desk.state.inputs(role))
+        self._ignore(role, reading.ignored)
+        state = desk.state.with_inputs(role, reading.inputs)
+        for kind in KINDS:
+            key = f"{role}.{kind.key}"
+            if asset_field(key) in self.data:
+                state = state.with_asset(key, self.data.get(asset_field(key), ""))
         return state
 
     def _ignore(self, role: Role, paths: tuple[str, ...]) -> None:

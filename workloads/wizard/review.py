@@ -261,7 +261,7 @@ class Review:
     def _given(self, role: Role) -> dict[str, Any]:
         """What has to be sent so that the policy's part of the values stays the policy's."""
         request = self.desk.request
-        given: Values = request.given if request else {}
+        given: Values = request.everything if request else {}
         values = {
             path.removeprefix(f"{role}."): value.value
             for path, value in given.items()

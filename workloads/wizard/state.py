@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from gangline.spec.problems import Role
 from gangline.spec.sources import YOU, Source
 from gangline.spec_forms.raw import RoleInputs, Typed
 
@@ -25,6 +26,8 @@ class DraftState:
     different: bool | None = None
     """The master's toggle; None: never touched."""
     copied_from: str = ""
+    assets: Mapping[str, str] = field(default_factory=dict)
+    """Chosen assets: id by ``<role>.<kind>``."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "DraftState":
@@ -38,6 +41,7 @@ class DraftState:
             master=RoleInputs.from_json(data.get("master", {})),
             different=data.get("different"),
             copied_from=str(data.get("copiedFrom", "")),
+            assets={str(k): str(v) for k, v in data.get("assets", {}).items()},
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -49,6 +53,7 @@ class DraftState:
             "master": self.master.to_json(),
             "different": self.different,
             "copiedFrom": self.copied_from,
+            "assets": dict(self.assets),
         }
 
     @property
@@ -61,6 +66,18 @@ class DraftState:
         """Text of a field of Set-up; empty when nothing was typed."""
         typed = self.setup.get(name)
         return typed.text if typed else ""
+
+    def inputs(self, role: Role) -> RoleInputs:
+        return self.master if role is Role.MASTER else self.worker
+
+    def with_inputs(self, role: Role, inputs: RoleInputs) -> "DraftState":
+        is_master = role is Role.MASTER
+        return replace(self, master=inputs) if is_master else replace(self, worker=inputs)
+
+    def with_asset(self, key: str, chosen: str) -> "DraftState":
+        """The same with another asset, or none for the empty text."""
+        rest = {k: v for k, v in self.assets.items() if k != key}
+        return replace(self, assets=rest | ({key: chosen} if chosen else {}))
 
     def with_setup(self, name: str, text: str, source: Source = YOU) -> "DraftState":
         """The same with ``text`` in a field of Set-up; equal text keeps its source."""

@@ -17,6 +17,7 @@ from gangline.access.actor import Actor, actor_of
 from gangline.access.refusals import NotAllowed, NotVisible
 from gangline.lib.texts import whole
 from gangline.spec.problems import InvalidSpec, Problem, Role
+from gangline.spec_forms.gestures import CONTINUE, Gesture
 from gangline.web.confirm import Question, ask
 from gangline.web.errors import Refusal
 from workloads.models import Attempt, Draft
@@ -26,7 +27,6 @@ from workloads.wizard.answers import SeeOther
 from workloads.wizard.choices import as_uuid
 from workloads.wizard.desk import Desk
 from workloads.wizard.drafts import AlreadySubmitted, CannotBeStored, ChangedElsewhere, Page
-from workloads.wizard.gestures import CONTINUE, Gesture
 from workloads.wizard.pages import StepPage, step_url
 from workloads.wizard.reading import PostedStep
 from workloads.wizard.review import CLUSTER_CHECK

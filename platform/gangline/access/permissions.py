@@ -6,6 +6,8 @@ from enum import StrEnum
 ENTITIES = {
     "workload": ("Workloads", "workloads"),
     "template": ("Templates", "templates"),
+    "environment": ("Environments", "environments"),
+    "compute": ("Compute resources", "compute resources"),
     "project": ("Projects", "projects"),
     "department": ("Departments", "departments"),
     "quota": ("Quotas", "quotas"),
@@ -53,6 +55,14 @@ class Permission(StrEnum):
     TEMPLATE_CREATE = "template.create"
     TEMPLATE_EDIT = "template.edit"
     TEMPLATE_DELETE = "template.delete"
+    ENVIRONMENT_VIEW = "environment.view"
+    ENVIRONMENT_CREATE = "environment.create"
+    ENVIRONMENT_EDIT = "environment.edit"
+    ENVIRONMENT_DELETE = "environment.delete"
+    COMPUTE_VIEW = "compute.view"
+    COMPUTE_CREATE = "compute.create"
+    COMPUTE_EDIT = "compute.edit"
+    COMPUTE_DELETE = "compute.delete"
     PROJECT_VIEW = "project.view"
     PROJECT_CREATE = "project.create"
     PROJECT_EDIT = "project.edit"

@@ -32,13 +32,14 @@ def _of(*entities: str) -> frozenset[Permission]:
 
 SYSTEM_ADMINISTRATOR = "system_administrator"
 
-_SEE = frozenset({P.WORKLOAD_VIEW, P.TEMPLATE_VIEW})
+_ASSETS = _of("template", "environment", "compute")
+_SEE = frozenset({P.WORKLOAD_VIEW, P.TEMPLATE_VIEW, P.ENVIRONMENT_VIEW, P.COMPUTE_VIEW})
 _VIEWER = _SEE | {P.PROJECT_VIEW, P.POLICY_VIEW}
 _WATCH = _SEE | {P.WORKLOAD_LOGS}
 _RESEARCHER = _VIEWER | {P.WORKLOAD_CREATE, P.WORKLOAD_LOGS}
 _OWN = frozenset({P.WORKLOAD_STOP, P.WORKLOAD_DELETE, P.WORKLOAD_EXEC})
 _MEMBERS = frozenset({P.MEMBER_MANAGE, P.USER_VIEW, P.GROUP_VIEW, P.ROLE_VIEW, *_of("access_rule")})
-_LEAD = _RESEARCHER | _OWN | _MEMBERS | _of("template") | {P.AUDIT_VIEW}
+_LEAD = _RESEARCHER | _OWN | _MEMBERS | _ASSETS | {P.AUDIT_VIEW}
 _PLACES = frozenset({P.CLUSTER_VIEW, P.NODE_POOL_VIEW, P.NODE_VIEW})
 
 _BUILT_IN = (
@@ -74,15 +75,15 @@ _BUILT_IN = (
         5,
         "research_manager",
         "Research manager",
-        "Manages projects and templates; views workloads and their logs.",
-        _WATCH | _of("project", "template") | {P.POLICY_VIEW},
+        "Manages projects, templates and assets; views workloads and their logs.",
+        _WATCH | _ASSETS | _of("project") | {P.POLICY_VIEW},
     ),
     Role(
         6,
         "researcher",
         "L1 researcher",
-        "Creates workloads and manages templates; stops and deletes only their own workloads.",
-        _RESEARCHER | _of("template"),
+        "Creates workloads, templates and assets; stops and deletes only their own workloads.",
+        _RESEARCHER | _ASSETS,
         _OWN,
     ),
     Role(
@@ -118,16 +119,15 @@ _BUILT_IN = (
         11,
         "environment_administrator",
         "Environment administrator",
-        "Views workloads, logs and templates; will manage environments when a release adds them.",
-        _WATCH,
+        "Manages environments; views workloads, logs and templates.",
+        _WATCH | _of("environment"),
     ),
     Role(
         12,
         "compute_administrator",
         "Compute resource administrator",
-        "Views workloads, logs and templates;"
-        " will manage compute resources when a release adds them.",
-        _WATCH,
+        "Manages compute resources; views workloads, logs and templates.",
+        _WATCH | _of("compute"),
     ),
     Role(
         13,

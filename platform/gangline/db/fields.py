@@ -1,6 +1,7 @@
 """Columns whose value follows from another one."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 from unicodedata import normalize
 
@@ -48,6 +49,23 @@ class Folding(models.Model):
             of = {one.name: one.of for one in self._meta.fields if isinstance(one, FoldedField)}
             found = error.error_dict.items()
             raise ValidationError({of.get(name, name): errors for name, errors in found}) from None
+
+
+@dataclass(frozen=True)
+class Fold:
+    """For ``RunPython``: fills the folded columns of the rows that were there before them."""
+
+    app: str
+    model: str
+
+    def __call__(self, apps: Any, schema_editor: Any) -> None:
+        model = apps.get_model(self.app, self.model)
+        fields = [one for one in model._meta.fields if isinstance(one, FoldedField)]
+        rows = list(model.objects.using(schema_editor.connection.alias))
+        for row in rows:
+            for field in fields:
+                field.pre_save(row, add=False)
+        model.objects.bulk_update(rows, [one.name for one in fields], batch_size=500)
 
 
 def folded(text: str) -> str:

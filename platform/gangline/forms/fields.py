@@ -188,6 +188,8 @@ class FieldView:
     rows: int = 4
     checked: bool = False
     readonly: bool = False
+    applies: bool = False
+    """Other fields depend on it: the page is drawn anew when it changes."""
 
     @property
     def id(self) -> str:

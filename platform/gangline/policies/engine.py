@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
+from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import (
     CONFIGURATIONS,
     FRAMEWORKS,
@@ -21,10 +22,12 @@ from gangline.spec.problems import Problem, Role, shown
 from gangline.spec.sources import Value, Values
 from gangline.spec.values import field_path
 from gangline.spec.words import did_you_mean, one_of
+from gangline.spec.workload import SPEC
 
 from .document import fields_of
 from .effective import EffectivePolicy
 from .half import FRAMEWORK, Half, Notice
+from .lists import overlaid
 
 MASTER_MODES = ("none", "same", "differences", "own")
 
@@ -38,14 +41,26 @@ class Request:
     ``framework`` counts when ``given`` has no ``worker.distributedFramework``; where it and
     ``configuration`` are empty, the policy's default and "Workers & master" hold, as far as they
     can. ``problems`` were found while the values were read; they come back with the rest, in
-    order, once per field.
+    order, once per field. ``assets`` are the values of chosen assets, upon which ``given`` lies.
     """
 
     framework: str = ""
     configuration: str = ""
     master: str = "same"
     given: Values = field(default_factory=dict)
+    assets: Values = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
+
+    @property
+    def everything(self) -> Values:
+        """``given`` upon ``assets``: what has to be given again for the same values."""
+        known = {Role.WORKER: catalogue(SPEC.worker), Role.MASTER: catalogue(SPEC.master)}
+        found = dict(self.given)
+        for qualified, value in self.assets.items():
+            role, _, path = qualified.partition(".")
+            whole = overlaid(known[Role(role)][path], value, self.given.get(qualified))
+            found[qualified] = whole or value
+        return found
 
 
 @dataclass(frozen=True)
@@ -93,7 +108,9 @@ def resolve(request: Request, policy: EffectivePolicy) -> Resolution:
         if mode == "same":
             forced = master.inherit(worker)
         else:
-            master.fill(_given(request, Role.MASTER), worker if mode == "differences" else None)
+            followed = worker if mode == "differences" else None
+            given, under = _given(request, Role.MASTER), _of(request.assets, Role.MASTER)
+            master.fill(given, followed, under)
             master.judge()
     problems = [*_setup_problems(configuration, worker.framework), *_unknown(request, halves)]
     effective: dict[str, Value] = {}
@@ -117,27 +134,31 @@ def inherited_values(request: Request, role: Role, policy: EffectivePolicy) -> V
         return _worker(replace(request, given={}), policy).values
     worker = _worker(request, policy)
     master = Half(role, policy, worker.framework)
-    master.fill({}, worker)
+    master.fill({}, worker, _of(request.assets, role))
     return master.values
 
 
 def _worker(request: Request, policy: EffectivePolicy) -> Half:
     worker = Half(Role.WORKER, policy)
-    worker.fill(_given(request, Role.WORKER))
+    worker.fill(_given(request, Role.WORKER), under=_of(request.assets, Role.WORKER))
     return worker
 
 
 def _given(request: Request, role: Role) -> dict[str, Value]:
     """The given values of one half, by path; null is the same as nothing."""
-    start = f"{role}."
-    given = {
-        path.removeprefix(start): value
-        for path, value in request.given.items()
-        if path.startswith(start) and value.value is not None
-    }
+    given = _of(request.given, role)
     if role is Role.WORKER and request.framework:
         given.setdefault(FRAMEWORK, Value(request.framework))
     return given
+
+
+def _of(values: Values, role: Role) -> dict[str, Value]:
+    start = f"{role}."
+    return {
+        path.removeprefix(start): value
+        for path, value in values.items()
+        if path.startswith(start) and value.value is not None
+    }
 
 
 def _configuration(framework: Any) -> str:

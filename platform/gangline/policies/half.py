@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from gangline.spec.catalogue import Kind, SpecField
@@ -25,7 +26,7 @@ from gangline.spec.words import accepted, in_words, one_of
 from . import gpu_caps
 from .document import fields_of
 from .effective import SYSTEM, EffectivePolicy
-from .lists import item_problem, merge_items
+from .lists import item_problem, merge_items, overlaid
 from .rules import FieldRule, Sourced, breaches
 
 FRAMEWORK = "distributedFramework"
@@ -45,6 +46,9 @@ class Notice:
         return self.message
 
 
+_NOTHING: Mapping[str, Value] = MappingProxyType({})
+
+
 class Half:
     """Worker or master, while it is being resolved."""
 
@@ -59,11 +63,20 @@ class Half:
         self._model = policy.models.master if role is Role.MASTER else policy.models.worker
         self._rules = policy.half(role)
         self._given: Mapping[str, Value] = {}
+        self._under: Mapping[str, Value] = {}
         self._unsound: set[str] = set()
 
-    def fill(self, given: Mapping[str, Value], workers: "Half | None" = None) -> None:
-        """Give every field its value; follow ``workers`` where nothing is given."""
-        self._given = given
+    def fill(
+        self,
+        given: Mapping[str, Value],
+        workers: "Half | None" = None,
+        under: Mapping[str, Value] = _NOTHING,
+    ) -> None:
+        """Give every field its value; follow ``workers`` where nothing is given.
+
+        ``under`` are the values of chosen assets, which ``given`` lies upon.
+        """
+        self._given, self._under = given, under
         for path, spec in self.every_field.items():
             if path in given and path not in self.fields:
                 self._useless(spec, given[path])
@@ -101,7 +114,7 @@ class Half:
         if rule.fixed is not None:
             self._check_fixed(spec, rule.fixed, entry)
             return _sourced(rule.fixed.value, Source(SourceKind.FIXED, name=rule.fixed.source))
-        chosen = entry or _followed(workers, spec.path)
+        chosen = entry or self._under.get(spec.path) or _followed(workers, spec)
         if chosen is not None:
             return Value(spec.canonical(chosen.value), chosen.source)
         default = rule.default
@@ -122,13 +135,17 @@ class Half:
     def _list(
         self, spec: SpecField, rule: FieldRule, entry: Value | None, workers: "Half | None"
     ) -> Value | None:
-        chosen = entry or _followed(workers, spec.path)
+        asset = self._under.get(spec.path)
+        chosen = entry or asset or _followed(workers, spec)
         if chosen is None:
             theirs = workers.values.get(spec.path) if workers and rule.default is None else None
             return _inherited(theirs, rule) if theirs else self._defaults(spec, rule)
         if not isinstance(chosen.value, list):
             return Value(chosen.value, chosen.source)
-        merged = merge_items(self.role, spec, rule, chosen.value, chosen.source)
+        standing = None
+        if asset is not None and chosen is not asset:
+            standing = merge_items(self.role, spec, rule, asset.value, asset.source)
+        merged = merge_items(self.role, spec, rule, chosen.value, chosen.source, standing)
         refused = merged.refused
         if chosen.source == YOU:
             self.problems += refused.values()
@@ -268,9 +285,11 @@ def _is_unsound(spec: SpecField, problem: Problem) -> bool:
     return problem.path == spec.path and (problem.rule == TYPE or unreadable)
 
 
-def _followed(workers: Half | None, path: str) -> Value | None:
+def _followed(workers: Half | None, spec: SpecField) -> Value | None:
     """What was given for the workers, for the master to follow."""
-    entry = workers._given.get(path) if workers else None
+    if workers is None:
+        return None
+    entry = overlaid(spec, workers._under.get(spec.path), workers._given.get(spec.path))
     return None if entry is None else Value(entry.value, WORKERS)
 
 

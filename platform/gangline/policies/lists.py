@@ -1,13 +1,13 @@
 """Merge the items of a list: what a policy gives, and what was given."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gangline.spec.catalogue import SpecField
 from gangline.spec.items import merged
 from gangline.spec.problems import Problem, Role, shown
-from gangline.spec.sources import ItemSource, Source, policy_source
+from gangline.spec.sources import ItemSource, Source, Value, policy_source
 from gangline.spec.values import TYPE, item_label
 
 from .rules import FieldRule
@@ -30,10 +30,18 @@ class MergedList:
 
 
 def merge_items(
-    role: Role, spec: SpecField, rule: FieldRule, given: list[Any], source: Source
+    role: Role,
+    spec: SpecField,
+    rule: FieldRule,
+    given: list[Any],
+    source: Source,
+    standing: MergedList | None = None,
 ) -> MergedList:
-    """Default items first, each changed or removed as ``given``; then the new ones, in order."""
-    merge = _Merge(role, spec, rule, source)
+    """Default items first, each changed or removed as ``given``; then the new ones, in order.
+
+    ``standing``: the items that stand in place of the rule's defaults.
+    """
+    merge = _Merge(role, spec, rule, source, standing)
     for index, item in enumerate(given):
         key = item.get(spec.item_key) if isinstance(item, Mapping) else None
         if isinstance(key, str):
@@ -51,6 +59,17 @@ ITEM_ACCEPTED = {
     "locked": "the entry as the policy has it",
 }
 """What would be accepted instead, by the rule that an item breaks."""
+
+
+def overlaid(spec: SpecField, under: Value | None, over: Value | None) -> Value | None:
+    """``over`` on top of ``under``: as a whole, or of a list item by item."""
+    if under is None or over is None:
+        return over or under
+    if not (isinstance(under.value, list) and isinstance(over.value, list)):
+        return over
+    keys = {item.get(spec.item_key) for item in over.value if isinstance(item, Mapping)}
+    kept = [item for item in under.value if item.get(spec.item_key) not in keys]
+    return Value([*kept, *over.value], over.source)
 
 
 def item_problem(
@@ -75,6 +94,7 @@ class _Merge:
     spec: SpecField
     rule: FieldRule
     source: Source
+    standing: MergedList | None
     defaults: dict[str, tuple[Any, ItemSource]] = field(init=False)
     locked_alike: dict[str, str] = field(init=False)
     given: set[str] = field(default_factory=set)
@@ -92,6 +112,9 @@ class _Merge:
             )
             for key, item in items.items()
         }
+        if self.standing is not None:
+            pairs = zip(self.standing.items, self.standing.sources, strict=True)
+            self.defaults = {s.key: (item, replace(s, sent=None)) for item, s in pairs}
         self.locked_alike = {_alike(key): key for key in rule.locked}
 
     def say(self, index: int, item: Mapping[str, Any], key: str) -> None:

@@ -220,7 +220,7 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
         """Values of the model and parts of a body; raises Refused."""
         serializer: Any = self.get_serializer(data=data, partial=partial or obj is not None)
         if not serializer.is_valid():
-            raise Refused(list(_of_drf(serializer.errors)))
+            raise Refused(list(of_drf(serializer.errors)))
         values = dict(serializer.validated_data)
         fixed = getattr(serializer.Meta, "fixed", ())
         if obj is not None:
@@ -278,15 +278,15 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
         return "name" in self.sorts()
 
 
-def _of_drf(found: Any, path: str = "") -> Iterator[Problem]:
+def of_drf(found: Any, path: str = "") -> Iterator[Problem]:
     """DRF's errors as problems, with paths of the wire."""
     if isinstance(found, Mapping):
         for name, inner in found.items():
-            yield from _of_drf(inner, f"{path}.{name}" if path else str(name))
+            yield from of_drf(inner, f"{path}.{name}" if path else str(name))
     elif isinstance(found, list):
         for number, inner in enumerate(found):
             deeper = isinstance(inner, Mapping | list)
-            yield from _of_drf(inner, f"{path}.{number}" if deeper and path else path)
+            yield from of_drf(inner, f"{path}.{number}" if deeper and path else path)
     else:
         yield Problem(getattr(found, "code", "invalid"), path, {"raw": str(found)})
 

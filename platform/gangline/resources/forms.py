@@ -11,7 +11,7 @@ from django.forms.models import construct_instance
 from gangline.access.actor import Actor
 from gangline.access.grants import holds, visible_scopes
 from gangline.db.versioned import Versioned
-from gangline.forms.bound import field_view, summary
+from gangline.forms.bound import field_view, in_words, summary
 from gangline.forms.fields import SectionView
 from gangline.lib.problems import Problem
 
@@ -25,6 +25,10 @@ class ResourceForm(forms.ModelForm):  # type: ignore[type-arg]
     """Title and fields of each part; empty: all in one."""
     not_edited: ClassVar[frozenset[str]] = frozenset()
     """Fields that are chosen once, when the object is made."""
+    copied: ClassVar[tuple[str, ...]] = ()
+    """What a copy begins with beside the fields of the form."""
+    focus = ""
+    """Id of the control that has the focus when the page is drawn again."""
     version = forms.IntegerField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, *args: Any, resource: Resource[Any], actor: Actor, **kwargs: Any) -> None:
@@ -67,6 +71,10 @@ class ResourceForm(forms.ModelForm):  # type: ignore[type-arg]
         except forms.ValidationError as error:
             self.add_error(None, error)
 
+    def pressed(self, button: str) -> bool:
+        """Carry out a button that changes the form and stores nothing; False: it is none."""
+        return False
+
     def values(self) -> dict[str, Any]:
         """Values of the model's own fields."""
         own = {one.name for one in self._meta.model._meta.concrete_fields}
@@ -79,6 +87,14 @@ class ResourceForm(forms.ModelForm):  # type: ignore[type-arg]
     def parts(self) -> Mapping[str, Any]:
         """Rows that are stored with the object."""
         return {}
+
+    def differences(self, stored: "ResourceForm") -> list[tuple[str, str, str]]:
+        """Label, stored text and posted text of what differs from the form of what is stored."""
+        return [
+            (str(self[name].label), in_words(stored[name]), in_words(self[name]))
+            for name in self.changed_data
+            if name in stored.fields and not self[name].is_hidden
+        ]
 
     def refuse(self, problems: list[Problem]) -> None:
         """Put the problems that the service found beside their fields."""

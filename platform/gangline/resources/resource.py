@@ -19,7 +19,7 @@ from django.utils.text import capfirst
 from rest_framework.serializers import ManyRelatedField
 
 from gangline.access.actor import Actor
-from gangline.access.grants import can, held_anywhere, held_everywhere, holds
+from gangline.access.grants import can, held_anywhere, held_everywhere, holds, holds_below
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.lib.problems import Problem
@@ -127,6 +127,8 @@ class Resource(Generic[M]):
     """From a row to its scope; empty: everything belongs to the tenant."""
     seen_from_anywhere: bool = False
     """Who may view such things in one place sees all of them: people, groups, roles."""
+    seen_from_below: bool = False
+    """Who may view such things in a project sees those of every scope above it too."""
     own_path: str = ""
     """The field that names whose an object is: the owner needs no permission, others do."""
     table: ResourceTable
@@ -257,7 +259,8 @@ class Resource(Generic[M]):
             if self.is_governed("view") and held_everywhere(user, self.permission("view")):
                 return rows
             return rows.filter(**{self.own_path: user}) if self.own_path else rows.none()
-        return rows.filter(holds(user, self.permission("view"), self.scope_path))
+        within = holds_below if self.seen_from_below else holds
+        return rows.filter(within(user, self.permission("view"), self.scope_path))
 
     def rows(self, user: User) -> QuerySet[M]:
         """The same with what the table draws."""

@@ -21,7 +21,6 @@ from gangline.access.refusals import NotAllowed
 from gangline.accounts.views import local_target
 from gangline.audit.services import record_denied
 from gangline.db.versioned import Versioned
-from gangline.forms.bound import in_words
 from gangline.lib.problems import Refused
 from gangline.scopes.models import ScopeKind
 from gangline.scopes.selectors import tenant_scope
@@ -260,6 +259,8 @@ class CreateView(FormView):
     def post(self, request: HttpRequest) -> HttpResponse:
         self._refuse_strangers()
         form = self.form()
+        if form.pressed(request.POST.get("_go", "")):
+            return self.page(form)
         if form.is_valid():
             try:
                 saved = services.create(
@@ -290,6 +291,8 @@ class EditView(FormView):
         obj = self.object(pk)
         self.need("edit", obj)
         form = self.form(obj)
+        if form.pressed(request.POST.get("_go", "")):
+            return self.page(form, object=obj)
         if not form.is_valid():
             return self.page(form, status=422, object=obj)
         try:
@@ -319,11 +322,7 @@ class EditView(FormView):
         stored = self.resource.form_class(
             resource=self.resource, actor=self.actor, instance=current
         )
-        differences = [
-            (form[name].label, in_words(stored[name]), in_words(form[name]))
-            for name in form.changed_data
-            if name in stored.fields and not form[name].is_hidden
-        ]
+        differences = form.differences(stored)
         posted = self.request.POST.copy()
         posted["version"] = str(current.version) if isinstance(current, Versioned) else ""
         form.data = posted
@@ -338,8 +337,9 @@ class CopyView(CreateView):
     def get(self, request: HttpRequest, pk: Any) -> HttpResponse:  # type: ignore[override]
         obj = self.object(pk)
         self._refuse_strangers()
-        fields = self.resource.form_class._meta.fields
-        initial = model_to_dict(obj, fields=fields) | {"name": f"{obj.name}-copy"}
+        form = self.resource.form_class
+        initial = model_to_dict(obj, fields=(*form._meta.fields, *form.copied))
+        initial["name"] = f"{obj.name}-copy"
         return self.page(self.form(initial=initial), copied=obj)
 
     def post(self, request: HttpRequest, pk: Any) -> HttpResponse:  # type: ignore[override]

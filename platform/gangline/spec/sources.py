@@ -12,6 +12,7 @@ class SourceKind(StrEnum):
     YOU = "you"
     TEMPLATE = "template"
     COPY = "copy"
+    ASSET = "asset"
     WORKERS = "workers"
     POLICY = "policy"
     FIXED = "fixed"
@@ -22,8 +23,9 @@ class SourceKind(StrEnum):
 class Source:
     """Where a value comes from.
 
-    ``id`` is that of a template or of a copied workload; ``name`` is that of the policy's scope,
-    such as "project vision". It is stored as it is; words for people are made where they are shown.
+    ``id`` is that of a template, a copied workload or an asset; ``name`` is that of the asset, or
+    of the policy's scope, such as "project vision". It is stored as it is; words for people are
+    made where they are shown.
     """
 
     kind: SourceKind
@@ -33,7 +35,12 @@ class Source:
     @property
     def is_given(self) -> bool:
         """Whether a person, or what a person chose, gave the value."""
-        return self.kind in (SourceKind.YOU, SourceKind.TEMPLATE, SourceKind.COPY)
+        return self.kind in (
+            SourceKind.YOU,
+            SourceKind.TEMPLATE,
+            SourceKind.COPY,
+            SourceKind.ASSET,
+        )
 
     @property
     def is_policy(self) -> bool:
@@ -61,6 +68,10 @@ def template_source(pk: object) -> Source:
 
 def copy_source(pk: object) -> Source:
     return Source(SourceKind.COPY, str(pk))
+
+
+def asset_source(pk: object, name: str) -> Source:
+    return Source(SourceKind.ASSET, str(pk), name)
 
 
 def policy_source(scope: str) -> Source:

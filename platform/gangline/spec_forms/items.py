@@ -90,7 +90,8 @@ def _chip_of(row: Row | None, item: InheritedItem) -> Chip | None:
         return given_chip(row.source)
     if item.source.is_policy:
         return Chip(item.source.name, "policy")
-    return Chip("workers") if item.source.kind is SourceKind.WORKERS else None
+    named = item.source.kind in (SourceKind.WORKERS, SourceKind.ASSET)
+    return Chip(source_in_words(item.source)) if named else None
 
 
 def _by_row(spec: SpecField, sent: Sequence[str], told: Sequence[Told]) -> dict[str, list[Told]]:

@@ -1,17 +1,18 @@
 """From what was typed to what is said: values by qualified path, and what could not be read."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gangline.spec.catalogue import Kind, SpecField
+from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.parse import Unparsable, parse_text, show_text
 from gangline.spec.problems import Problem, Role
 from gangline.spec.sources import WORKERS, YOU, Source, Value
+from gangline.spec.workload import SPEC, SpecModels
 from gangline.spec_forms import units
-from gangline.spec_forms.item_texts import item_of
+from gangline.spec_forms.item_texts import item_of, item_texts
 from gangline.spec_forms.posted import Inherited, InheritedItem, item_row_id
-from gangline.spec_forms.raw import RoleInputs, Row, Typed
+from gangline.spec_forms.raw import RoleInputs, Row, Typed, new_row_id
 
 
 @dataclass(slots=True)
@@ -104,3 +105,31 @@ def typed_of(spec: SpecField, value: Any, source: Source = YOU) -> Typed:
         amount = units.split(spec, value)
         return Typed(amount.text, amount.unit, source)
     return Typed(show_text(spec, value), "", source)
+
+
+def typed_values(
+    values: Mapping[str, Any], source: Source = YOU, models: SpecModels = SPEC
+) -> tuple[RoleInputs, RoleInputs]:
+    """Values by qualified path as what a person would have typed. Unknown paths are left out."""
+    halves = {Role.WORKER: RoleInputs(), Role.MASTER: RoleInputs()}
+    known = {Role.WORKER: catalogue(models.worker), Role.MASTER: catalogue(models.master)}
+    for qualified, value in values.items():
+        role_name, _, path = qualified.partition(".")
+        role = Role.MASTER if role_name == Role.MASTER else Role.WORKER
+        spec = known[role].get(path)
+        if spec is None or value is None or path == "distributedFramework":
+            continue
+        if spec.kind is Kind.ITEMIZED:
+            halves[role] = halves[role].with_rows(path, _rows(spec, value, source))
+        else:
+            halves[role] = halves[role].with_scalar(path, typed_of(spec, value, source))
+    return halves[Role.WORKER], halves[Role.MASTER]
+
+
+def _rows(spec: SpecField, items: Iterable[Mapping[str, Any]], source: Source) -> Iterable[Row]:
+    for item in items:
+        key = str(item.get(spec.item_key, ""))
+        if item.get("exclude"):
+            yield Row(new_row_id(), {}, source, of=key, removed=True)
+        else:
+            yield Row(new_row_id(), item_texts(spec, item), source)

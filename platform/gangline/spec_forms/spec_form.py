@@ -50,6 +50,10 @@ class RoleForm:
     suggestions: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Values that the cluster has, by path; others can be typed all the same."""
     models: SpecModels = SPEC
+    galleries: Mapping[str, FieldView] = field(default_factory=dict)
+    """Assets to choose from, by the section that they begin."""
+    only: frozenset[str] | None = None
+    """Paths of a part of the form; None: all of it."""
 
     @cached_property
     def fields(self) -> tuple[SpecField, ...]:
@@ -59,6 +63,7 @@ class RoleForm:
             spec
             for spec in catalogue(model).values()
             if spec.ui.section != SETUP
+            and (self.only is None or spec.path in self.only)
             and (not spec.only or not self.framework or self.framework in spec.only)
             and (has_gpus(self.framework, self.role) or not is_gpu_field(spec.path))
         )
@@ -90,7 +95,7 @@ class RoleForm:
         known = {spec.path: spec for spec in self.fields}
         for problem in mine:
             by_path.setdefault(field_path(problem.path, {**known, "": None}), []).append(problem)
-        views: dict[str, list[FieldView]] = {}
+        views: dict[str, list[FieldView]] = {s: [view] for s, view in self.galleries.items()}
         told = tuple(a for a in advice if a.role is self.role)
         drawing = _Drawing(self, inputs, self.inherited, self.said(inputs), told)
         for spec in _in_order(self.fields):
@@ -225,6 +230,8 @@ class _Drawing:
             return Chip("workers")
         if source.kind is SourceKind.POLICY:
             return Chip(f"Default of {source.name}", "policy")
+        if source.kind is SourceKind.ASSET:
+            return Chip(source.name)
         return None
 
 

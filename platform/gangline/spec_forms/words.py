@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gangline.spec.catalogue import SpecField
+from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.sources import Source, SourceKind
 from gangline.spec.words import with_unit
 from gangline.spec_forms.item_texts import is_sheet
@@ -21,6 +21,13 @@ def readable(field: SpecField, value: Any, displayed: Mapping[str, str] | None =
     if isinstance(value, bool):
         return _YES_NO[value]
     return with_unit(field, value)
+
+
+def in_words(field: SpecField, value: Any) -> str:
+    """``value`` of any field; the items of a list one after another, each with its key."""
+    if field.kind is not Kind.ITEMIZED:
+        return readable(field, value)
+    return ", ".join(f"{i.get(field.item_key)} {item_in_words(field, i)}" for i in value or ())
 
 
 def item_in_words(spec: SpecField, item: Mapping[str, Any]) -> str:
@@ -48,7 +55,11 @@ def source_in_words(source: Source) -> str:
     """Where a value comes from, for who may not see a template or a copied workload by name."""
     if source.kind is SourceKind.FIXED:
         return f"fixed by {source.name}"
-    words = {SourceKind.POLICY: f"policy {source.name}", SourceKind.COPY: "copied"}
+    words = {
+        SourceKind.POLICY: f"policy {source.name}",
+        SourceKind.COPY: "copied",
+        SourceKind.ASSET: source.name,
+    }
     return words.get(source.kind, str(source.kind))
 
 

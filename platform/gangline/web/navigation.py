@@ -53,12 +53,12 @@ class NavLink:
 
 
 _CURRENT = SafeString(' aria-current="page"')
-GROUPS = ("", "Organisation", "Infrastructure", "Access", "Settings")
+GROUPS = ("", "Assets", "Organisation", "Infrastructure", "Access", "Settings")
 """Headings of the navigation in their order."""
 _places = [
     NavItem("Home", "home", "home"),
     NavItem("Workloads", "workload-list", "list-details", order=1),
-    NavItem("Templates", "template-list", "file-text", order=2),
+    NavItem("Templates", "template-list", "file-text", group="Assets", order=10),
     NavItem("Policies", "policy-list", "shield-check", group="Organisation", order=30),
     NavItem("Clusters", "cluster-list", "server", group="Infrastructure", order=10),
     NavItem(

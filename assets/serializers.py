@@ -1,0 +1,152 @@
+"""How the API writes and reads assets: ``{"meta": {…}, "spec": {…}}``."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from assets.kinds import kind_of
+from assets.models import Asset
+from gangline.access.grants import visible_scopes
+from gangline.access.permissions import Permission
+from gangline.accounts.models import User
+from gangline.lib.problems import Problem, Refused, under
+from gangline.resources.api import IdField, ResourceSerializer, ResourceViewSet, of_drf
+from gangline.scopes.models import Scope, ScopeKind
+from gangline.spec.problems import Role
+from gangline.spec.values import flatten, nest
+from gangline.spec.workload import SPEC
+
+IDS = {
+    ScopeKind.CLUSTER: "clusterId",
+    ScopeKind.DEPARTMENT: "departmentId",
+    ScopeKind.PROJECT: "projectId",
+}
+
+
+class MetaSerializer(ResourceSerializer):
+    """Name and place. ``scope`` is a kind of scope; the id of the same kind says which one."""
+
+    scope = serializers.ChoiceField(choices=ScopeKind.values)
+    cluster_id = serializers.CharField(required=False, max_length=40)
+    department_id = IdField(required=False)
+    project_id = IdField(required=False)
+    workload_supported_types = serializers.DictField(required=False)
+    """Clients of Run:ai send it: all workloads here are distributed."""
+
+    class Meta:
+        model = Asset
+        fields = (
+            "id", "kind", "name", "description", "scope", "cluster_id", "department_id",
+            "project_id", "workload_supported_types", "created_at", "updated_at",
+        )  # fmt: skip
+        read_only_fields = ("id", "kind", "created_at", "updated_at")
+
+    def to_representation(self, obj: Asset) -> dict[str, Any]:
+        scope, kind = obj.scope, ScopeKind(obj.scope.kind)
+        found: dict[str, Any] = {
+            "id": str(obj.pk),
+            "kind": obj.kind,
+            "name": obj.name,
+            "description": obj.description,
+            "scope": kind,
+            "workloadSupportedTypes": {"distributed": True},
+            "createdBy": obj.created_by.username if obj.created_by else "",
+            "createdAt": obj.created_at,
+            "updatedBy": obj.updated_by.username if obj.updated_by else "",
+            "updatedAt": obj.updated_at,
+        }
+        if kind in IDS:
+            found[IDS[kind]] = str(getattr(scope, kind).pk)
+        return found
+
+
+@extend_schema_field(
+    {
+        "type": "object",
+        "additionalProperties": True,
+        "description": "Fields of the kind, named and judged as in the spec of a workload.",
+    }
+)
+class SpecField(serializers.DictField):
+    """Values by the names of the spec."""
+
+
+class AssetSerializer(serializers.Serializer[Any]):
+    meta = MetaSerializer()
+    spec = SpecField(required=False)
+
+    def to_representation(self, obj: Asset) -> dict[str, Any]:
+        kind = kind_of(type(obj))
+        inner = {path.removeprefix(kind.prefix): value for path, value in obj.values.items()}
+        return {"meta": MetaSerializer().to_representation(obj), "spec": nest(inner)}
+
+
+class EnvironmentSerializer(AssetSerializer):
+    """An environment."""
+
+
+class ComputeSerializer(AssetSerializer):
+    """A compute resource."""
+
+
+class AssetViewSet(ResourceViewSet):
+    """Bodies are read here: a scope is named by its kind and id, values by the spec itself."""
+
+    def read(
+        self, data: Any, obj: Any = None, *, partial: bool = False
+    ) -> tuple[dict[str, Any], Mapping[str, Any]]:
+        problems = [
+            Problem("unknown", str(name)[:60], {"raw": "is not a field. There are: meta, spec."})
+            for name in (data if isinstance(data, Mapping) else ())
+            if name not in ("meta", "spec")
+        ]
+        if not isinstance(data, Mapping):
+            problems = [Problem("type", "", {"raw": "must be an object"})]
+        if problems:
+            raise Refused(problems)
+        values = self._meta(data.get("meta"), obj)
+        if obj is None or data.get("spec") is not None:
+            values["values"] = self._values(data.get("spec") or {})
+        return values, {}
+
+    def _meta(self, given: Any, obj: Asset | None) -> dict[str, Any]:
+        serializer = MetaSerializer(
+            data=given if given is not None else {}, partial=obj is not None
+        )
+        try:
+            if not serializer.is_valid():
+                raise Refused(list(of_drf(serializer.errors)))
+        except Refused as refused:
+            raise Refused(list(under("meta", refused.problems))) from None
+        found = dict(serializer.validated_data)
+        values = {name: found[name] for name in ("name", "description") if name in found}
+        if obj is None:
+            values["scope"] = _scope(self.user, self.resource.permission("view"), found)
+        elif "scope" in found and found["scope"] != obj.scope.kind:
+            raise Refused([Problem("fixed", "meta.scope", {"raw": "cannot be changed."})])
+        return values
+
+    def _values(self, given: Any) -> dict[str, Any]:
+        kind = kind_of(self.resource.model)
+        name = kind.prefix.rstrip(".")
+        values, problems = flatten(SPEC.worker, {name: given} if name else given, Role.WORKER)
+        if problems:
+            raise kind.refused(problems)
+        return values
+
+
+def _scope(user: User, permission: Permission, given: Mapping[str, Any]) -> Scope:
+    """The scope that a body names; what one may not see is as unknown as what is not there."""
+    kind = ScopeKind(given["scope"])
+    path = f"meta.{IDS.get(kind, 'scope')}"
+    key = str(given.get(f"{kind}_id", ""))
+    if kind in IDS and not key:
+        raise Refused([Problem("required", path, {"raw": "is required for this scope."})])
+    rows = visible_scopes(user, permission).filter(kind=kind)
+    # Ids of every kind are compared as texts: what is no id is the id of nothing.
+    found = next((s for s in rows if kind not in IDS or str(getattr(s, kind).pk) == key), None)
+    if found is None:
+        raise Refused([Problem("options", path, {"raw": "does not exist, or you may not see it."})])
+    return found

@@ -1,0 +1,88 @@
+"""What a pressed button of a form means (R27): ``<button name="_go" value="verb:what">``."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from gangline.spec.catalogue import Kind
+from gangline.spec_forms.posted import InheritedItem, item_row_id
+from gangline.spec_forms.raw import RoleInputs, Row, new_row_id
+from gangline.spec_forms.spec_form import RoleForm
+
+CONTINUE = "continue"
+EDITS = frozenset({"add", "remove", "restore", "reset"})
+
+
+@dataclass(frozen=True, slots=True)
+class Gesture:
+    """A verb and what it is about."""
+
+    verb: str
+    what: str = ""
+
+    @classmethod
+    def of(cls, text: str) -> "Gesture":
+        verb, _, what = text.partition(":")
+        return cls(verb or CONTINUE, what)
+
+    @property
+    def role(self) -> str:
+        return self.what.partition(".")[0]
+
+
+def edited(form: RoleForm, inputs: RoleInputs, gesture: Gesture) -> tuple[RoleInputs, str]:
+    """``inputs`` after add, remove, restore or reset, and the id of the control to focus.
+
+    A name that the form does not have changes nothing.
+    """
+    path, _, row_id = gesture.what.partition("~")
+    field = path.partition(".")[2]
+    spec = next((one for one in form.fields if one.path == field), None)
+    anchor = "f-" + path.replace(".", "-")
+    if spec is None:
+        return inputs, ""
+    if gesture.verb == "reset":
+        return inputs.with_scalar(field, None), anchor
+    if spec.kind is not Kind.ITEMIZED:
+        return inputs, ""
+    rows = list(inputs.lists.get(field, ()))
+    standing = {item_row_id(i): i for i in form.inherited.items.get(field, ())}
+    if gesture.verb == "add":
+        row = Row(new_row_id())
+        rows.append(row)
+        focus = f"{anchor}-{row.id}-{spec.items[0].path}"
+    elif gesture.verb == "remove":
+        rows, focus = _removed(rows, row_id, standing, anchor)
+    else:
+        rows = [_back(r) if r.id == row_id else r for r in rows if r.id != row_id or not r.of]
+        focus = f"{anchor}-{row_id}-remove"
+    return inputs.with_rows(field, rows), focus
+
+
+def settled(inputs: RoleInputs) -> RoleInputs:
+    """``inputs`` once their page is left: removed rows of the person cannot be brought back."""
+    for path, rows in inputs.lists.items():
+        kept = [row for row in rows if row.of or not row.removed]
+        if len(kept) < len(rows):
+            inputs = inputs.with_rows(path, kept)
+    return inputs
+
+
+def _back(row: Row) -> Row:
+    return replace(row, removed=False)
+
+
+def _removed(
+    rows: list[Row], row_id: str, standing: Mapping[str, InheritedItem], anchor: str
+) -> tuple[list[Row], str]:
+    """A removed row leaves a mark, so that it can be brought back; an empty one just goes."""
+    item = standing.get(row_id)
+    if item is not None:
+        if item.locked_by:
+            return rows, ""
+        rest = [row for row in rows if row.id != row_id]
+        rest.append(Row(row_id, dict(item.texts), of=item.key, removed=True))
+        return rest, f"{anchor}-{row_id}-back"
+    if any(row.id == row_id and row.blank for row in rows):
+        return [row for row in rows if row.id != row_id], f"{anchor}-add"
+    marked = [replace(row, removed=True) if row.id == row_id else row for row in rows]
+    return marked, f"{anchor}-{row_id}-back"

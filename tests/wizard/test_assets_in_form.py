@@ -1,0 +1,97 @@
+"""Environments and compute resources chosen in the form."""
+
+from typing import Any
+
+import pytest
+
+from assets.models import Asset
+from gangline.policies.services import save
+from gangline.resources.services import make
+from tests.support.forms import Filler
+from tests.support.world import IMAGE, World
+from workloads.models import Attempt, Workload
+
+VARIABLES = [{"name": "SEED", "value": "1"}, {"name": "MODE", "value": "fast"}]
+
+
+@pytest.fixture
+def environment(world: World) -> Any:
+    values = {
+        "image": IMAGE,
+        "command": "python train.py",
+        "environmentVariables": VARIABLES,
+    }
+    return make("environment", scope=world.department.scope, name="digits", values=values)
+
+
+@pytest.fixture
+def compute(world: World) -> Any:
+    values = {"compute.cpuCoreRequest": 0.25, "compute.cpuMemoryRequest": "64M"}
+    return make("compute", scope=world.installation.scope, name="tiny", values=values)
+
+
+def test_what_is_chosen_lies_under_what_is_typed(
+    filler: Filler, world: World, environment: Any, compute: Any
+) -> None:
+    filler.post("setup", {"workload.name": "digits"})
+    chosen = {"worker.environment~asset": environment.pk, "worker.compute~asset": compute.pk}
+    filler.post("workers", chosen)
+    page = filler.get("workers").page
+    assert page.value("worker.command") == "python train.py"
+    assert page.value("worker.environment~asset") == str(environment.pk)
+    assert page.value("worker.compute.cpuCoreRequest") == "0.25"
+    filler.post("workers", {"worker.command": "python evaluate.py"})
+    filler.post("review", go="create")
+    workload, attempt = Workload.objects.get(), Attempt.objects.get()
+    assert attempt.value("worker.command") == "python evaluate.py"
+    assert attempt.value("worker.image") == IMAGE
+    assert attempt.value("worker.environmentVariables") == VARIABLES
+    assert attempt.value("master.compute.cpuCoreRequest") == 0.25
+    source = attempt.effective["worker.compute.cpuCoreRequest"]["source"]
+    assert source == {"kind": "asset", "id": str(compute.pk), "name": "tiny"}
+    assert workload.given["worker.environmentVariables"]["value"] == VARIABLES
+    assert set(Asset.objects.values_list("used_count", flat=True)) == {1}
+
+
+def test_items_of_an_asset_are_changed_and_removed_one_by_one(
+    filler: Filler, environment: Any
+) -> None:
+    filler.post("setup", {"workload.name": "digits"})
+    filler.post("workers", {"worker.environment~asset": environment.pk})
+    page = filler.get("workers").page
+    rows = [text for name, text in page.fields() if name == "worker.environmentVariables~rows"]
+    assert len(rows) == 3
+    filler.post(
+        "workers",
+        {f"worker.environmentVariables~{rows[1]}.value": "7"},
+        go=f"remove:worker.environmentVariables~{rows[2]}",
+    )
+    filler.post("review", go="create")
+    attempt = Attempt.objects.get()
+    assert attempt.value("worker.environmentVariables") == [{"name": "SEED", "value": "7"}]
+    assert Workload.objects.get().given["worker.environmentVariables"]["value"] == [
+        {"name": "SEED", "value": "7"},
+        {"name": "MODE", "exclude": True},
+    ]
+
+
+def test_what_the_policy_forbids_cannot_be_chosen_and_says_why(
+    filler: Filler, world: World, compute: Any
+) -> None:
+    text = "rules:\n  worker:\n    compute:\n      cpuCoreRequest:\n        min: 1\n"
+    save(actor=world.actor("administrator"), scope=world.vision.scope, text=text)
+    filler.post("setup", {"workload.name": "digits"})
+    gallery = filler.get("workers").page.one(data_testid="f-worker.compute~asset")
+    assert "project vision" in gallery.text
+
+
+def test_an_asset_of_another_project_is_not_offered_and_not_taken(
+    filler: Filler, world: World
+) -> None:
+    other = make("compute", scope=world.nlp.scope, name="theirs",
+                 values={"compute.cpuCoreRequest": 0.25})  # fmt: skip
+    filler.post("setup", {"workload.name": "digits"})
+    filler.post("workers", {"worker.compute~asset": other.pk})
+    page = filler.get("workers").page
+    assert not page.has(value=str(other.pk))
+    assert page.value("worker.compute.cpuCoreRequest") != "0.25"

@@ -1,0 +1,114 @@
+"""The assets that a part of the form may be filled from, as cards."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from assets.kinds import KINDS, AssetKind
+from assets.models import Asset
+from gangline.access.grants import can
+from gangline.access.permissions import Permission
+from gangline.accounts.models import User
+from gangline.forms.fields import Card, FieldView
+from gangline.organization.models import Project
+from gangline.policies.effective import EffectivePolicy
+from gangline.policies.engine import Request, resolve
+from gangline.scopes.selectors import scopes_to
+from gangline.spec.frameworks import WORKERS_ONLY, has_gpus
+from gangline.spec.gpus import is_gpu_field
+from gangline.spec.problems import Role
+from gangline.spec.sources import Value, Values, asset_source
+from gangline.spec_forms.words import in_words
+
+
+def asset_field(key: str) -> str:
+    """Name of the control for ``<role>.<kind>``."""
+    return f"{key}~asset"
+
+
+@dataclass(frozen=True)
+class Galleries:
+    """What ``user`` may choose in ``project``; ``chosen``: id by ``<role>.<kind>``."""
+
+    user: User
+    project: Project | None
+    policy: EffectivePolicy
+    framework: str
+    chosen: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def assets(self) -> Sequence[Asset]:
+        """Those of the project's scope and of every scope above it, most used first."""
+        if self.project is None:
+            return ()
+        allowed = [
+            kind.key
+            for kind in KINDS
+            if can(self.user, Permission(f"{kind.key}.view"), self.project.scope)
+        ]
+        line = [scope.pk for scope in scopes_to(self.project.scope)]
+        rows = Asset.objects.filter(scope__in=line, kind__in=allowed).select_related("scope")
+        return list(rows.order_by("-used_count", "name"))
+
+    def values(self, role: Role) -> Values:
+        """What the chosen assets give the role, by qualified path."""
+        found: dict[str, Value] = {}
+        for kind in KINDS:
+            asset = self._chosen(role, kind)
+            if asset is None:
+                continue
+            for path, value in asset.values.items():
+                if has_gpus(self.framework, role) or not is_gpu_field(path):
+                    found[f"{role}.{path}"] = Value(value, asset_source(asset.pk, asset.name))
+        return found
+
+    def fields(self, role: Role) -> dict[str, FieldView]:
+        """A gallery by section, where there is anything to choose."""
+        found = {}
+        for kind in KINDS:
+            assets = [asset for asset in self.assets if asset.kind == kind.key]
+            key = f"{role}.{kind.key}"
+            if assets or self.chosen.get(key):
+                found[kind.section] = FieldView(
+                    path=asset_field(key),
+                    label=kind.label,
+                    control="cards",
+                    name=asset_field(key),
+                    cards=tuple(self._cards(role, kind, assets)),
+                    applies=True,
+                )
+        return found
+
+    def _chosen(self, role: Role, kind: AssetKind) -> Asset | None:
+        wanted = self.chosen.get(f"{role}.{kind.key}")
+        return next((a for a in self.assets if str(a.pk) == wanted and a.kind == kind.key), None)
+
+    def _cards(self, role: Role, kind: AssetKind, assets: Sequence[Asset]) -> Iterable[Card]:
+        chosen = self._chosen(role, kind)
+        scratch = "As the workers" if role is Role.MASTER else "Start from scratch"
+        yield Card(value="", title=scratch, checked=chosen is None)
+        for asset in assets:
+            reason = self._reason(kind, asset)
+            yield Card(
+                value=str(asset.pk),
+                title=asset.name,
+                facts=tuple(self._facts(kind, asset)),
+                chip=asset.scope.label,
+                checked=asset is chosen,
+                blocked=bool(reason),
+                reason=reason,
+                by_policy=bool(reason),
+            )
+
+    def _facts(self, kind: AssetKind, asset: Asset) -> Iterable[str]:
+        """The first few of its values."""
+        given = [(f, asset.values[path]) for path, f in kind.fields.items() if path in asset.values]
+        for spec, value in given[:3]:
+            yield f"{spec.label}: {in_words(spec, value)}"
+
+    def _reason(self, kind: AssetKind, asset: Asset) -> str:
+        """The first rule of the policy that its values break."""
+        given = {f"{Role.WORKER}.{path}": Value(value) for path, value in asset.values.items()}
+        request = Request(framework=self.framework, configuration=WORKERS_ONLY, given=given)
+        found = resolve(request, self.policy).problems
+        return next((p.sentence for p in found if p.source and p.path in asset.values), "")
