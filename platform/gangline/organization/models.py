@@ -116,7 +116,7 @@ class Project(TreeNode):
 
     def clean(self) -> None:
         """Two projects of a cluster never share a namespace: each gives rights in its own."""
-        if not self._state.adding or not self.cluster_id or not self.namespace:
+        if not self._state.adding or not self.department_id or not self.namespace:
             return
         others = Project.objects.filter(cluster=self.cluster).select_related("cluster")
         holder = next((one for one in others if one.namespace == self.namespace), None)
