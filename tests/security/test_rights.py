@@ -265,8 +265,8 @@ OTHER_PAGES = {
     "quota-": {"sums"},
 }  # fmt: skip
 """Pages of no resource: each has a test of its own; one that is added wants one."""
-NAMING = {"access_rule:create", "project:create"}
-"""Whose bodies name a subject or a department."""
+NAMING = {"access_rule:create", "compute:create", "environment:create", "project:create"}
+"""Whose bodies name a subject, a department or the scope to make it in."""
 ALSO = {P.CLUSTER_VIEW: {P.PROJECT_VIEW}}
 """A cluster is seen by who sees a project on it (S6a)."""
 
