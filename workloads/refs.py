@@ -7,6 +7,8 @@ from gangline.drivers.base import AttemptRef, ReplicaPlacement, Submission
 from gangline.organization import queues
 from gangline.organization.models import Project
 from gangline.scopes.models import Installation
+from gangline.spec.typed import typed
+from gangline.spec.workload import ReplicaSpec, WorkerSpec
 from workloads.models import Attempt, Desired, Workload
 
 GRACE = "worker.terminationGracePeriodSeconds"
@@ -21,7 +23,6 @@ def submission_of(workload: Workload, values: Mapping[str, Any]) -> Submission:
         project=workload.project,
         framework=workload.framework,
         configuration=workload.configuration,
-        num_workers=workload.num_workers,
         values=values,
     )
 
@@ -33,19 +34,22 @@ def submission(
     project: Project,
     framework: str,
     configuration: str,
-    num_workers: int,
     values: Mapping[str, Any],
 ) -> Submission:
-    """The same of what is not a workload yet: ``uid`` is empty when ``check`` sees it."""
+    """The same of what is not a workload yet: ``uid`` is empty when ``check`` sees it.
+
+    ``values`` that the spec does not accept are left out: drivers compute with all they see.
+    """
+    worker = typed(WorkerSpec, _of_role(values, "worker"))
     has_master = configuration == "workersAndMaster"
     return Submission(
         name=name,
         project=project.name,
         framework=framework,
         configuration=configuration,
-        num_workers=num_workers,
-        worker=_of_role(values, "worker"),
-        master=_of_role(values, "master") if has_master else None,
+        num_workers=worker.num_workers or 1,
+        worker=worker,
+        master=typed(ReplicaSpec, _of_role(values, "master")) if has_master else None,
         identifiers={
             "GANGLINE_WORKLOAD": name,
             "GANGLINE_WORKLOAD_ID": uid,

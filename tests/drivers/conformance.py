@@ -23,6 +23,8 @@ from gangline.drivers.base import (
     Submission,
     Unknown,
 )
+from gangline.spec.typed import typed
+from gangline.spec.workload import WorkerSpec
 from tests.support.waiting import wait_for
 
 INSTALL = "install-a"
@@ -92,7 +94,7 @@ class DriverConformance:
             framework="PyTorch",
             configuration="workersOnly",
             num_workers=replicas,
-            worker=self.values(script),
+            worker=typed(WorkerSpec, self.values(script)),
             master=None,
         )
         slots = tuple(

@@ -214,7 +214,7 @@ class FaultyDriver:
 
     def render(self, submission: Submission) -> dict[str, Any]:
         return {
-            "command": submission.worker.get("command", ""),
+            "command": submission.worker.command or "",
             "replicas": submission.num_workers + (submission.master is not None),
         }
 

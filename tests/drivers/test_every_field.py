@@ -4,7 +4,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
@@ -25,6 +24,7 @@ from gangline.drivers.local.shim.log import Limits
 from gangline.drivers.mapping import OURS, To
 from gangline.spec.base import Ui
 from gangline.spec.catalogue import Kind, SpecField, catalogue
+from gangline.spec.typed import json_at, typed
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
 from workloads.services import freezing, slots
 
@@ -70,6 +70,9 @@ TOLERATION = {"name": "A", "key": "dedicated", "operator": "Equal", "effect": "A
 VOLUME = {"name": "a", "claimInfo": {"size": "1G"}}
 CHOSEN: dict[str, tuple[Any, Any]] = {
     "image": ("local://one", "local://two"),
+    "nodeType": ("small", "large"),
+    "podAffinity.key": ("zone", "rack"),
+    "priorityClass": ("low", "high"),
     "distributedFramework": ("PyTorch", "XGBoost"),
     "compute.extendedResources": (
         [{"resource": "rdma/hca", "quantity": "1"}],
@@ -126,7 +129,15 @@ def _submission(path: str, value: Any) -> Submission:
     count = value if path == "numWorkers" else 2
     # As in production: a master has no value of what exists once per workload.
     master = {p: v for p, v in worker.items() if p in catalogue(ReplicaSpec)}
-    return Submission("gang", "vision", framework, "workersAndMaster", count, worker, master)
+    return Submission(
+        "gang",
+        "vision",
+        framework,
+        "workersAndMaster",
+        count,
+        typed(WorkerSpec, worker),
+        typed(ReplicaSpec, master),
+    )
 
 
 def _planned(path: str, value: Any, folder: Path) -> str:
@@ -137,7 +148,9 @@ def _planned(path: str, value: Any, folder: Path) -> str:
         configuration=submission.configuration,
         num_workers=submission.num_workers,
         values={
-            f"{role}.{p}": v for role in ("worker", "master") for p, v in submission.worker.items()
+            f"{part.role}.{p}": json_at(part.spec, p)
+            for part in submission.parts
+            for p in catalogue(type(part.spec))
         },
     )
     machine = {"cpus": 16, "memory": 10**12, "gpus": [str(n) for n in range(16)]}
@@ -234,9 +247,10 @@ def test_what_holds_for_the_workload_reaches_every_replica(
 def test_a_field_of_the_workload_in_the_table_of_the_roles_is_named(
     kind: str, module: ModuleType, target: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(module, "ROLE", {**module.ROLE, "folder": To(target)})
-    field = replace(FIELDS["workingDir"], path="folder")
-    assert lopsided({"folder": field}, tmp_path, kind) == ["folder"]
+    wrong = To(target, ("", "/usr/bin", "/usr/lib").__getitem__)
+    monkeypatch.setattr(module, "ROLE", {**module.ROLE, "backoffLimit": wrong})
+    fields = {"backoffLimit": FIELDS["backoffLimit"]}
+    assert lopsided(fields, tmp_path, kind) == ["backoffLimit"]
 
 
 def test_every_kind_of_driver_is_known_everywhere() -> None:
@@ -249,9 +263,9 @@ def test_every_kind_of_driver_is_known_everywhere() -> None:
 def test_a_field_that_is_mapped_and_never_read_is_named(
     kind: str, module: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(module, "ROLE", {**module.ROLE, NEW.path: To("spot")})
-    fields = {NEW.path: NEW, "command": FIELDS["command"]}
-    assert ignored(fields, tmp_path, kind) == ["spotInstances"]
+    monkeypatch.setattr(module, "ROLE", {**module.ROLE, "backoffLimit": To("spot")})
+    fields = {path: FIELDS[path] for path in ("backoffLimit", "command")}
+    assert ignored(fields, tmp_path, kind) == ["backoffLimit"]
 
 
 def test_what_gangline_acts_on_itself_reaches_the_workload() -> None:

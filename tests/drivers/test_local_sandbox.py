@@ -75,8 +75,8 @@ def test_the_loader_of_the_sandbox_itself_follows_no_variable_of_a_person(
         subprocess.run([bwrap, "--version"], env=environment, capture_output=True, check=False)
         assert mark.exists(), f"{name} is how the mark is made where nothing prevents it"
         mark.unlink()
-        variables = [{"name": n, "value": v} for n, v in environment.items()]
-        ref = cluster.start(f"printenv {name}", environmentVariables=variables)
+        native = {"variables": list(environment.items())}
+        ref = cluster.start(f"printenv {name}", native=native)
         assert cluster.over(ref).state is ObservedState.SUCCEEDED
         assert value.encode() in cluster.log(ref)
         assert not mark.exists()

@@ -10,6 +10,7 @@ from gangline.lib.problems import Refused
 from gangline.organization.models import Project
 from gangline.resources.registry import get
 from gangline.resources.services import update
+from gangline.spec.workload import WorkerSpec
 from tests.support.world import World
 from workloads import refs
 
@@ -38,10 +39,12 @@ def test_its_workloads_go_there_and_it_is_kept(world: World, client: Client) -> 
     project = Project.objects.select_related("cluster").get(name="speech")
     submission = refs.submission(
         name="a", uid="", project=project, framework="PyTorch", configuration="workersOnly",
-        num_workers=1, values={},
+        values={},
     )  # fmt: skip
     assert names.namespace_of(submission, "lab") == "team-speech"
-    assert names.namespace_of(Submission("a", "nlp", "PyTorch", "workersOnly", 1, {}, None), "lab")
+    assert names.namespace_of(
+        Submission("a", "nlp", "PyTorch", "workersOnly", 1, WorkerSpec(), None), "lab"
+    )
     moved = body(world, "speech", "elsewhere")
     version = {"If-Match": str(project.version)}
     answer = client.put(f"{URL}/{project.pk}", moved, "application/json", headers=version)

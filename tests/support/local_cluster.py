@@ -17,6 +17,8 @@ from gangline.drivers.base import (
     Submission,
 )
 from gangline.drivers.local.driver import LocalDriver
+from gangline.spec.typed import typed, value_at
+from gangline.spec.workload import ReplicaSpec, WorkerSpec
 from tests.support.waiting import wait_for
 
 SYSTEM = {"image": "local://system"}
@@ -41,17 +43,23 @@ class LocalCluster:
         grace: int = 5,
         gpus: tuple[str, ...] = (),
         values: Mapping[str, Any] | None = None,
+        native: Mapping[str, Any] | None = None,
         **worker: Any,
     ) -> AttemptRef:
+        """``native`` is put over the rendered form of the workers, past the spec."""
         roles = ["worker"] * replicas if master is None else ["master"] + ["worker"] * replicas
+        given = SYSTEM | {"command": command} | worker | dict(values or {})
+        said = typed(WorkerSpec, given)
+        lost = [path for path in given if value_at(said, path) is None]
+        assert not lost, f"the spec refuses {lost}: give them as ``native``"
         submission = Submission(
             name="gang",
             project="vision",
             framework=framework,
             configuration="workersOnly" if master is None else "workersAndMaster",
             num_workers=replicas,
-            worker=SYSTEM | {"command": command} | worker | dict(values or {}),
-            master=None if master is None else SYSTEM | dict(master),
+            worker=said,
+            master=None if master is None else typed(ReplicaSpec, SYSTEM | dict(master)),
             identifiers={"GANGLINE_WORKLOAD_NAME": "gang"},
         )
         slots = tuple(
@@ -66,13 +74,15 @@ class LocalCluster:
             )
             for rank, role in enumerate(roles)
         )
+        rendered = json.loads(json.dumps(self.driver.render(submission)))
+        rendered["worker"] |= native or {}
         ref = AttemptRef(
             install="install-a",
             workload=str(uuid.uuid4()),
             attempt=1,
             name="gang",
             submission=submission,
-            rendered=json.loads(json.dumps(self.driver.render(submission))),
+            rendered=rendered,
             placement=slots,
             grace_seconds=grace,
         )

@@ -1,6 +1,5 @@
 """What a cluster cannot do of a submission, told at the fields before anybody asks it."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +12,6 @@ from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.frameworks import configuration_problem as mismatch
 from gangline.spec.problems import Advice, Problem, Role
-from gangline.spec.values import validate
 from gangline.spec.workload import SPEC
 from workloads import refs
 from workloads.services.item_paths import as_sent, field_of
@@ -59,21 +57,14 @@ def with_cluster(
     if framework not in FRAMEWORKS or mismatch(framework, configuration) is not None:
         return known + found, []
     wrong = {(p.role, field_of(p.path)) for p in known}
+    wrong_paths = {f"{role}.{path}" for role, path in wrong}
     submission = refs.submission(
         name=name,
         uid="",
         project=project,
         framework=framework,
         configuration=configuration,
-        num_workers=1,
-        values=resolution.plain,
-    )
-    worker = _sound(submission.worker, Role.WORKER, wrong)
-    submission = replace(
-        submission,
-        num_workers=whole_or(worker.get("numWorkers"), 1),
-        worker=worker,
-        master=None if submission.master is None else _sound(submission.master, Role.MASTER, wrong),
+        values={path: v for path, v in resolution.plain.items() if path not in wrong_paths},
     )
     effective = resolution.effective
     checked = [p.at(path=as_sent(p, effective)) for p in driver.check(submission, facts)]
@@ -96,21 +87,6 @@ def _unconnectable(cluster: Cluster, why: str) -> Problem:
         Role.WORKLOAD, "clusterId", "cluster", f"cannot be used: {as_clause(why)}",
         str(cluster.pk), accepted="a cluster that this installation can reach", label="Cluster",
     )  # fmt: skip
-
-
-def _sound(values: Mapping[str, Any], role: Role, wrong: set[tuple[Role, str]]) -> dict[str, Any]:
-    """What a driver may see of one half: it computes with the values, and checks none of them.
-
-    The spec judges them once more. Of a value that a master has from the workers it is said at
-    theirs alone that it is wrong.
-    """
-    model = SPEC.master if role == Role.MASTER else SPEC.worker
-    broken = {field_of(p.path) for p in validate(model, role, values, is_whole=False)}
-    return {
-        path: value
-        for path, value in values.items()
-        if path not in broken and (role, path) not in wrong
-    }
 
 
 def labelled(problem: Problem) -> Problem:

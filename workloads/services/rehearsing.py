@@ -31,7 +31,6 @@ def rehearse(preview: Preview, request: SubmissionRequest) -> Rehearsal:
         project=project,
         framework=preview.framework,
         configuration=preview.configuration,
-        num_workers=preview.totals.workers,
         values=preview.resolution.plain,
     )
     try:

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from gangline.drivers.facts import Capacity, Facts, FieldNote, Health
 from gangline.lib.problems import Problem as Refusal
 from gangline.spec.frameworks import has_gpus
 from gangline.spec.problems import Advice, Problem, Role
+from gangline.spec.workload import ReplicaSpec, WorkerSpec
 
 GPU_COUNT = "RUNAI_NUM_OF_GPUS"
 """The variable in which programs that were written for Run:ai find how many GPUs they have."""
@@ -64,10 +65,9 @@ class ReplicaState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """All a driver needs to make a workload. ``worker`` and ``master`` are effective values.
+    """All a driver needs to make a workload; values are effective ones.
 
-    ``worker`` and ``master`` map paths of the catalogue (``compute.cpuCoreRequest``) to values;
-    lists are lists of dicts by JSON name. ``master`` is None without a master role.
+    ``worker`` also holds what exists once per workload. ``master`` is None without a master role.
     """
 
     name: str
@@ -75,8 +75,8 @@ class Submission:
     framework: str
     configuration: str
     num_workers: int
-    worker: Mapping[str, Any]
-    master: Mapping[str, Any] | None
+    worker: WorkerSpec
+    master: ReplicaSpec | None
     identifiers: Mapping[str, str] = field(default_factory=dict)
     """Names and ids for GANGLINE_* and RUNAI_* variables and for labels."""
     queue: str = ""
@@ -86,12 +86,24 @@ class Submission:
 
     def gpus_of(self, role: str) -> int:
         """Whole GPUs of each pod of the role."""
-        values = self.worker if role == "worker" else self.master or {}
-        return (
-            int(values.get("compute.gpuDevicesRequest") or 0)
-            if has_gpus(self.framework, role)
-            else 0
-        )
+        spec = self.worker if role == "worker" else self.master
+        if spec is None or not has_gpus(self.framework, role):
+            return 0
+        return spec.compute.gpu_devices_request or 0
+
+    @property
+    def parts(self) -> tuple["Part", ...]:
+        """Every role that it has."""
+        workers = Part(Role.WORKER, self.num_workers, self.worker)
+        return (workers,) if self.master is None else (workers, Part(Role.MASTER, 1, self.master))
+
+
+class Part(NamedTuple):
+    """One role of a gang: how many pods it has, and what each of them is."""
+
+    role: Role
+    pods: int
+    spec: ReplicaSpec
 
 
 @dataclass(frozen=True, slots=True)

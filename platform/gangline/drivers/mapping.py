@@ -1,8 +1,11 @@
 """Tables that say where each spec field goes in a native object."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from gangline.spec.base import SpecModel
+from gangline.spec.typed import value_at
 
 
 def _unchanged(value: Any) -> Any:
@@ -24,11 +27,13 @@ Table = Mapping[str, To]
 """Places by field path of the catalogue (``compute.cpuCoreRequest``)."""
 
 
-def apply(table: Table, values: Mapping[str, Any], into: dict[str, Any]) -> dict[str, Any]:
-    """Write every field of ``values`` that has a value into ``into`` as ``table`` says."""
+def apply(
+    table: Table, spec: SpecModel, into: dict[str, Any], without: Collection[str] = ()
+) -> dict[str, Any]:
+    """Write every field of ``spec`` that has a value into ``into`` as ``table`` says."""
     for path, to in table.items():
-        value = values.get(path)
-        if value is None or value == [] or value == {}:
+        value = None if path in without else value_at(spec, path)
+        if value is None or value == []:
             continue
         group = into
         *names, last = to.target.split("|")

@@ -19,7 +19,8 @@ from gangline.drivers.kubernetes import manifests
 from gangline.drivers.kubernetes.schedulers import ADAPTERS
 from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, WORKERS_ONLY
-from gangline.spec.workload import ReplicaSpec
+from gangline.spec.typed import typed
+from gangline.spec.workload import ReplicaSpec, WorkerSpec
 
 FOLDER = Path(__file__).parent / "golden"
 COMMAND = ".venv/bin/python -m tests.drivers.kubernetes.goldens"
@@ -177,7 +178,15 @@ def submission(
         own |= master or {}
     identifiers = {"GANGLINE_WORKLOAD": "ddp", "GANGLINE_PROJECT": "vision"}
     return Submission(
-        "ddp", "vision", framework, MODES[mode], num_workers, worker, own, identifiers, QUEUE
+        "ddp",
+        "vision",
+        framework,
+        MODES[mode],
+        num_workers,
+        typed(WorkerSpec, worker),
+        None if own is None else typed(ReplicaSpec, own),
+        identifiers,
+        QUEUE,
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import yaml
 
@@ -25,10 +25,22 @@ from gangline.drivers.kubernetes.kinds import KINDS
 from gangline.drivers.kubernetes.namespaces import BINDINGS
 from gangline.drivers.kubernetes.permissions import RBAC
 from gangline.drivers.kubernetes.resources import NAMESPACES, Resource
+from gangline.spec.catalogue import catalogue
+from gangline.spec.typed import json_at, typed
+from gangline.spec.workload import ReplicaSpec, WorkerSpec
 from scripts.build_roles import FOLDER
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.objects import SERVICE_ACCOUNTS
 from tests.support.waiting import wait_for
+
+Spec = TypeVar("Spec", bound=ReplicaSpec)
+
+
+def changed(spec: Spec, values: Mapping[str, Any]) -> Spec:
+    """``spec`` with other values at these paths."""
+    model = type(spec)
+    return typed(model, {**{path: json_at(spec, path) for path in catalogue(model)}, **values})
+
 
 JOBS = KINDS["PyTorch"].resource
 ROLES = Resource(RBAC, "v1", "clusterroles", "ClusterRole", namespaced=False)
@@ -83,7 +95,7 @@ class Ground:
             framework="PyTorch",
             configuration="workersOnly",
             num_workers=workers,
-            worker={"image": "registry.example/training:1", "command": "train"},
+            worker=WorkerSpec(image="registry.example/training:1", command="train"),
             master=None,
         )
         values: dict[str, Any] = {

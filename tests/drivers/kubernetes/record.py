@@ -17,6 +17,8 @@ from gangline.drivers.base import AttemptRef, Submission
 from gangline.drivers.kubernetes.kinds import KINDS
 from gangline.drivers.kubernetes.objects import selector
 from gangline.drivers.kubernetes.resources import PODS
+from gangline.spec.typed import typed
+from gangline.spec.workload import ReplicaSpec, WorkerSpec
 from tests.beds.kubernetes.bed import find
 from tests.drivers.kubernetes.harness import Ground, ground
 from tests.support.kubelet import Kubelet
@@ -56,8 +58,8 @@ def _ref(place: Ground, framework: str, script: str) -> AttemptRef:
         framework=framework,
         configuration="workersAndMaster",
         num_workers=2,
-        worker=values,
-        master=dict(values),
+        worker=typed(WorkerSpec, values),
+        master=typed(ReplicaSpec, values),
     )
     rendered = place.driver.render(submission)
     return replace(place.ref(), submission=submission, rendered=rendered)

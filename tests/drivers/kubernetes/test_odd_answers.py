@@ -21,6 +21,7 @@ from gangline.drivers.kubernetes import effects, errors, jobs
 from gangline.drivers.kubernetes.access import Options
 from gangline.drivers.kubernetes.client import Answer
 from gangline.drivers.kubernetes.driver import KubernetesDriver
+from gangline.spec.workload import WorkerSpec
 from tests.drivers.kubernetes import raw as made
 from tests.drivers.kubernetes.scripted import ScriptedClient, page, status
 
@@ -34,7 +35,7 @@ def attempt(driver: KubernetesDriver, no: int = 1) -> AttemptRef:
         framework="PyTorch",
         configuration="workersOnly",
         num_workers=1,
-        worker={"image": "registry.example/training:1", "command": "train"},
+        worker=WorkerSpec(image="registry.example/training:1", command="train"),
         master=None,
     )
     rendered = driver.render(submission)

@@ -13,6 +13,8 @@ from gangline.drivers.kubernetes.kinds import KINDS
 from gangline.drivers.kubernetes.refusals import problems, refusals
 from gangline.drivers.mapping import To
 from gangline.spec.problems import Problem, Role
+from gangline.spec.typed import typed
+from gangline.spec.workload import ReplicaSpec, WorkerSpec
 
 WORKER: dict[str, Any] = {
     "image": "registry.example/training:1",
@@ -29,7 +31,7 @@ WORKER: dict[str, Any] = {
     "compute.largeShmRequest": True,
     "compute.extendedResources": [{"resource": "example.com/ib", "quantity": "1"}],
     "nodeType": "dgx",
-    "tolerations": [{"key": "gpu", "operator": "Exists", "effect": "NoSchedule"}],
+    "tolerations": [{"name": "gpus", "key": "gpu", "operator": "Exists", "effect": "NoSchedule"}],
     "labels": [{"name": "team", "value": "a"}],
     "annotations": [{"name": "note", "value": "b"}],
     "priorityClass": "high",
@@ -53,15 +55,11 @@ def attempt(
         framework=framework,
         configuration="workersAndMaster" if with_master else "workersOnly",
         num_workers=3,
-        worker=_given({**WORKER, **changes}),
-        master=_given({**WORKER, **of_master}) if with_master else None,
+        worker=typed(WorkerSpec, {**WORKER, **changes}),
+        master=typed(ReplicaSpec, {**WORKER, **of_master}) if with_master else None,
     )
     rendered = manifests.render(submission, "plain")
     return AttemptRef("i", "w", 1, "gang", submission=submission, rendered=rendered)
-
-
-def _given(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {path: value for path, value in values.items() if value is not None}
 
 
 def at(ref: AttemptRef, role: str, path: str, words: str = "no") -> Problem:
@@ -164,8 +162,8 @@ def test_places_in_the_job_itself(path: str, field: str) -> None:
 
 
 def test_an_item_that_only_the_words_quote_is_found() -> None:
-    ref = attempt({"labels": [{"name": "ok", "value": "1"}, {"name": "a b", "value": "2"}]})
-    words = 'Invalid value: "a b": name part must consist of alphanumeric characters'
+    ref = attempt({"labels": [{"name": "ok", "value": "1"}, {"name": "beta", "value": "2"}]})
+    words = 'Invalid value: "beta": name part must consist of alphanumeric characters'
     assert at(ref, "Worker", "metadata.labels", words).path == "labels.1.name"
 
 

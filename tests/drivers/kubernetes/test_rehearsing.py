@@ -18,9 +18,10 @@ from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.namespaces import BINDINGS, Namespaces
 from gangline.drivers.kubernetes.resources import NAMESPACES, PODS, Resource
 from gangline.spec.problems import Problem, Role
+from gangline.spec.workload import ReplicaSpec
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.objects import must
-from tests.drivers.kubernetes.harness import JOBS, Ground, ground, stranger
+from tests.drivers.kubernetes.harness import JOBS, Ground, changed, ground, stranger
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.needs_kubernetes
@@ -47,11 +48,12 @@ def asked(place: Ground, *, master: dict[str, Any] | None = None, **worker: Any)
     base = place.ref()
     assert base.submission is not None
     common = base.submission.worker
+    own = ReplicaSpec(image=common.image, command=common.command)
     named = {path.replace("__", "."): value for path, value in worker.items()}
     submission = replace(
         base.submission,
-        worker={**common, **named},
-        master=None if master is None else {**common, **master},
+        worker=changed(common, named),
+        master=None if master is None else changed(own, master),
         configuration="workersOnly" if master is None else "workersAndMaster",
     )
     return replace(base, submission=submission, rendered=place.driver.render(submission))

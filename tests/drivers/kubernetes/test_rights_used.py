@@ -21,7 +21,7 @@ from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.permissions import CLUSTER, PROJECT, Rule
 from gangline.drivers.kubernetes.resources import NAMESPACES, Resource
 from tests.beds.kubernetes.bed import Bed
-from tests.drivers.kubernetes.harness import Ground, LossyClient
+from tests.drivers.kubernetes.harness import Ground, LossyClient, changed
 from tests.support.fault_proxy import Request, fault_proxy
 from tests.support.waiting import wait_for
 
@@ -109,7 +109,7 @@ def _one_with_volumes(ground: Ground) -> None:
     ]
     plain = ground.ref("waits").submission
     assert plain is not None
-    submission = replace(plain, worker={**plain.worker, volumes.PATH: wanted})
+    submission = replace(plain, worker=changed(plain.worker, {volumes.PATH: wanted}))
     first = ground.ref(
         "waits", submission=submission, rendered=driver.render(submission), goes_on=True
     )

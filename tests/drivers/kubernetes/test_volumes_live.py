@@ -26,6 +26,8 @@ from gangline.drivers.kubernetes.resources import (
     STORAGE_CLASSES,
     Resource,
 )
+from gangline.spec.typed import typed
+from gangline.spec.workload import WorkerSpec
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.objects import SECRETS, SERVICES
 from tests.drivers.kubernetes.harness import JOBS, Ground, ground
@@ -112,11 +114,14 @@ def attempt(place: Ground, *items: Item, workers: int = 2, attempt: int = 1) -> 
         framework="PyTorch",
         configuration="workersOnly",
         num_workers=workers,
-        worker={
-            "image": "registry.example/training:1",
-            "command": "train",
-            volumes.PATH: list(items),
-        },
+        worker=typed(
+            WorkerSpec,
+            {
+                "image": "registry.example/training:1",
+                "command": "train",
+                volumes.PATH: list(items),
+            },
+        ),
         master=None,
     )
     rendered = json.loads(json.dumps(place.driver.render(submission)))

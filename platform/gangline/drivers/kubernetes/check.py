@@ -13,6 +13,7 @@ from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_proble
 from gangline.spec.launching import LAUNCH_EXAMPLE, launch_problem
 from gangline.spec.problems import Problem, Role
 from gangline.spec.types import quantity_bytes
+from gangline.spec.workload import ReplicaSpec
 
 from . import environment, names, volume_checks
 from .guidance import runs
@@ -38,22 +39,19 @@ def _problems(submission: Submission, facts: Facts) -> Iterator[Problem]:
             Role.WORKLOAD, "name", "cluster", message, value=submission.name, label="Name"
         )
     yield from _priority(submission, facts)
-    halves = {Role.WORKER: submission.worker}
-    if submission.master is not None:
-        halves[Role.MASTER] = submission.master
-    for role, values in halves.items():
-        yield from _image(role, values)
+    for role, _, spec in submission.parts:
+        yield from _image(role, spec)
         if runs(framework.name, role, has_own_master=submission.master is not None):
-            yield from _command(role, values, framework)
-        yield from _variables(role, values, framework)
+            yield from _command(role, spec, framework)
+        yield from _variables(role, spec, framework)
         is_launcher = role is Role.MASTER and not framework.master_trains
-        yield from _size(role, values, facts, with_gpus=not is_launcher)
+        yield from _size(role, spec, facts, with_gpus=not is_launcher)
     yield from volume_checks.check(submission, facts)
 
 
 def _priority(submission: Submission, facts: Facts) -> Iterator[Problem]:
     """A class that does not exist keeps every pod from being made, and the job waits for ever."""
-    name, known = submission.worker.get("priorityClass"), facts.detail.get("priorityClasses")
+    name, known = submission.worker.priority_class, facts.detail.get("priorityClasses")
     if not name or known is None or name in known:
         return
     offered = [one for one in known if not one.startswith(SYSTEM_CLASSES)]
@@ -62,8 +60,8 @@ def _priority(submission: Submission, facts: Facts) -> Iterator[Problem]:
     yield _problem(Role.WORKER, "priorityClass", "cluster", message, value=name, accepted=accepted)
 
 
-def _image(role: Role, values: Mapping[str, Any]) -> Iterator[Problem]:
-    image = str(values.get("image") or "")
+def _image(role: Role, spec: ReplicaSpec) -> Iterator[Problem]:
+    image = spec.image or ""
     accepted = "a container image that the nodes can pull, such as registry.local/ddp:1.4"
     if not image:
         yield _problem(role, "image", "required", "is required", accepted=accepted)
@@ -72,21 +70,20 @@ def _image(role: Role, values: Mapping[str, Any]) -> Iterator[Problem]:
         yield _problem(role, "image", "container", message, value=image, accepted=accepted)
 
 
-def _command(role: Role, values: Mapping[str, Any], framework: Framework) -> Iterator[Problem]:
+def _command(role: Role, spec: ReplicaSpec, framework: Framework) -> Iterator[Problem]:
     """Most images bring a command of their own; a launcher must say what it launches."""
     if framework.master_trains:
         return
-    said = str(values.get("command") or "")
+    said = spec.command or ""
     if not said.strip():
         message, accepted = "is required: it starts the ranks", f"such as {LAUNCH_EXAMPLE}"
         yield _problem(role, "command", "required", message, accepted=accepted)
-    elif problem := launch_problem(role, framework, said, str(values.get("args") or "")):
+    elif problem := launch_problem(role, framework, said, spec.args or ""):
         yield problem
 
 
-def _variables(role: Role, values: Mapping[str, Any], framework: Framework) -> Iterator[Problem]:
-    for item in values.get("environmentVariables") or ():
-        name = str(item.get("name") or "")
+def _variables(role: Role, spec: ReplicaSpec, framework: Framework) -> Iterator[Problem]:
+    for name in [item.name for item in spec.environment_variables or ()]:
         if reason := environment.reserved(framework.name, name):
             message = f"must not set {name}: {reason}"
             yield _problem(
@@ -94,15 +91,13 @@ def _variables(role: Role, values: Mapping[str, Any], framework: Framework) -> I
             )
 
 
-def _size(
-    role: Role, values: Mapping[str, Any], facts: Facts, *, with_gpus: bool
-) -> Iterator[Problem]:
+def _size(role: Role, spec: ReplicaSpec, facts: Facts, *, with_gpus: bool) -> Iterator[Problem]:
     """Only what can never be: one pod that no node of the cluster could hold, were it empty.
 
     What a probe has not counted is taken on trust.
     """
     largest: Mapping[str, Any] = (facts.detail.get("nodes") or {}).get("largest") or {}
-    gpus, cpus = values.get("compute.gpuDevicesRequest"), values.get("compute.cpuCoreRequest")
+    gpus, cpus = spec.compute.gpu_devices_request, spec.compute.cpu_core_request
     if with_gpus and (most := largest.get("gpus")) is not None and gpus and gpus > most:
         message = f"must be at most {most}: no node of the cluster has more GPUs"
         if not most:
@@ -125,7 +120,7 @@ def _size(
             value=cpus,
             accepted=f"up to {most:g}",
         )
-    memory = str(values.get("compute.cpuMemoryRequest") or "0")
+    memory = spec.compute.cpu_memory_request or "0"
     if (most := largest.get("memory")) is not None and quantity_bytes(memory) > most:
         words = bytes_in_words(most)
         message = f"must be at most {words}: no node of the cluster has more memory for pods"

@@ -5,11 +5,12 @@ they use is therefore refused to people, by `gangline.spec.reserved` or by `rese
 https://www.kubeflow.org/docs/components/trainer/legacy-v1/reference/distributed-training/
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from gangline.drivers.base import GPU_COUNT, Submission
+from gangline.spec.environment import EnvironmentVariable
 from gangline.spec.frameworks import WORKERS_ONLY
 
 from . import labels
@@ -31,29 +32,27 @@ _OPERATOR_SETS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-_KEYS = {"secret": "secretKeyRef", "configMap": "configMapKeyRef"}
-
-
 def reserved(framework: str, name: str) -> str | None:
     """Why people may not set this variable for this framework on a cluster, or None."""
     return _OPERATOR_SETS.get(framework, {}).get(name)
 
 
-def own(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def own(items: Sequence[EnvironmentVariable]) -> list[dict[str, Any]]:
     """People's variables, each with its value or with the reference to where the value is.
 
     What a reference leads to must be there: without it the pod waits, and says so.
     """
-    return [{"name": str(item["name"]), **_source(item)} for item in items]
+    return [{"name": item.name, **_source(item)} for item in items]
 
 
-def _source(item: Mapping[str, Any]) -> dict[str, Any]:
-    for name, kind in _KEYS.items():
-        if (said := item.get(name)) is not None:
-            return {"valueFrom": {kind: {"name": said["name"], "key": said["key"]}}}
-    if (field := item.get("podFieldRef")) is not None:
-        return {"valueFrom": {"fieldRef": {"fieldPath": field["path"]}}}
-    return {"value": str(item.get("value") or "")}
+def _source(item: EnvironmentVariable) -> dict[str, Any]:
+    if item.secret is not None:
+        return {"valueFrom": {"secretKeyRef": item.secret.model_dump()}}
+    if item.config_map is not None:
+        return {"valueFrom": {"configMapKeyRef": item.config_map.model_dump()}}
+    if item.pod_field_ref is not None:
+        return {"valueFrom": {"fieldRef": {"fieldPath": item.pod_field_ref.path}}}
+    return {"value": item.value or ""}
 
 
 @dataclass(frozen=True, slots=True)

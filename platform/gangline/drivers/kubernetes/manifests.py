@@ -11,10 +11,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gangline.drivers.base import AttemptRef, Submission
+from gangline.drivers.base import AttemptRef, Part, Submission
 from gangline.drivers.mapping import apply
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
 from gangline.spec.types import split_command
+from gangline.spec.workload import ReplicaSpec
 
 from . import (
     environment,
@@ -68,20 +69,13 @@ class Wishes:
 
 def of_roles(submission: Submission, unsupported: Collection[str]) -> dict[str, Wishes]:
     """By role. What the scheduler does not know counts as not said: a policy may hold elsewhere."""
-    halves = {WORKER: submission.worker, MASTER: submission.master}
-    return {
-        role: _wishes_of(
-            submission, role, {p: v for p, v in values.items() if p not in unsupported}
-        )
-        for role, values in halves.items()
-        if values is not None
-    }
+    return {part.role.value: _wishes_of(submission, part, unsupported) for part in submission.parts}
 
 
-def _wishes_of(submission: Submission, role: str, values: Mapping[str, Any]) -> Wishes:
-    native = apply(mapping.ROLE, values, {})
+def _wishes_of(submission: Submission, part: Part, unsupported: Collection[str]) -> Wishes:
+    native = apply(mapping.ROLE, part.spec, {}, unsupported)
     # A launcher trains nothing.
-    trains = role == WORKER or FRAMEWORKS[submission.framework].master_trains
+    trains = part.role == WORKER or FRAMEWORKS[submission.framework].master_trains
     share = placement.share_annotations(native) if trains else {}
     return Wishes(placement.topology_of(native), share)
 
@@ -205,22 +199,18 @@ def _pods(
     submission: Submission, kind: JobKind, gpu: str, asked: Mapping[str, Wishes]
 ) -> dict[str, Object]:
     """The pod template of each role; the master's first, as the operators count ranks."""
-    halves = {WORKER: submission.worker}
-    if submission.master is not None:
-        halves = {MASTER: submission.master, **halves}
     return {
         # A part of a GPU is no resource of the pod.
-        role: _pod(submission, kind, role, values, "" if asked[role].share else gpu)
-        for role, values in halves.items()
+        role.value: _pod(submission, kind, role.value, spec, "" if asked[role].share else gpu)
+        for role, _, spec in reversed(submission.parts)
     }
 
 
-def _pod(
-    submission: Submission, kind: JobKind, role: str, values: Mapping[str, Any], gpu: str
-) -> Object:
+def _pod(submission: Submission, kind: JobKind, role: str, spec: ReplicaSpec, gpu: str) -> Object:
     native: Object = {"container": {"name": kind.container}}
     launches = not FRAMEWORKS[submission.framework].master_trains
-    apply(mapping.ROLE, _without_command(values) if launches and role == WORKER else values, native)
+    is_reached = launches and role == WORKER and not _starts_server(spec)
+    apply(mapping.ROLE, spec, native, ("command", "args") if is_reached else ())
     # What exists once per workload is among the workers' values.
     apply(mapping.GANG, submission.worker, native)
     container = native["container"]
@@ -228,14 +218,14 @@ def _pod(
         submission,
         kind,
         role,
-        cores=float(values.get("compute.cpuCoreRequest") or 1),
+        cores=spec.compute.cpu_core_request or 1,
         own=container.get("env", []),
     )
     # A launcher trains nothing, and its operator hides the GPUs from it.
     gpus = 0 if not gpu or (launches and role == MASTER) else native.get("gpus", 0)
     if more := {**({gpu: str(gpus)} if gpus else {}), **native.get("extended", {})}:
         container.setdefault("resources", {}).setdefault("limits", {}).update(more)
-    spec: Object = {
+    pod: Object = {
         # Programs get no credential of the cluster, nor a variable for each Service in it.
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
@@ -243,15 +233,15 @@ def _pod(
         "containers": [container],
     }
     if affinity := placement.affinity(native.get("nodes", {})):
-        spec["affinity"] = affinity
+        pod["affinity"] = affinity
     if native.get("large_shm"):
-        _add_shared_memory(spec, container)
-    volumes.mount(submission, native.get("volumes", ()), spec)
+        _add_shared_memory(pod, container)
+    volumes.mount(submission, native.get("volumes", ()), pod)
     if launches and role == MASTER:
         first = waits_for_workers(container, submission.name, submission.num_workers)
-        spec["initContainers"] = [first]
+        pod["initContainers"] = [first]
     marks = {key: native[key] for key in ("labels", "annotations") if key in native}
-    return {"metadata": marks, "spec": spec}
+    return {"metadata": marks, "spec": pod}
 
 
 def _add_shared_memory(spec: Object, container: Object) -> None:
@@ -262,12 +252,10 @@ def _add_shared_memory(spec: Object, container: Object) -> None:
     container["volumeMounts"] = [{"name": mapping.SHARED_MEMORY, "mountPath": "/dev/shm"}]  # noqa: S108
 
 
-def _without_command(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Workers that a launcher reaches by SSH: their command counts only if it starts the server."""
-    words = split_command(f"{values.get('command') or ''} {values.get('args') or ''}")
-    if any(word.rpartition("/")[2] == SSH_SERVER for word in words):
-        return dict(values)
-    return {path: value for path, value in values.items() if path not in ("command", "args")}
+def _starts_server(spec: ReplicaSpec) -> bool:
+    """Of workers that a launcher reaches by SSH: only then does their command count."""
+    words = split_command(f"{spec.command or ''} {spec.args or ''}")
+    return any(word.rpartition("/")[2] == SSH_SERVER for word in words)
 
 
 def _of_kind(
@@ -308,7 +296,7 @@ def _gang(submission: Submission, pods: Mapping[str, Object], asked: Mapping[str
             for container in template["spec"]["containers"]
         ),
         queue=submission.queue,
-        priority=str(submission.worker.get("priorityClass") or ""),
+        priority=submission.worker.priority_class or "",
         topologies={role: w.topology for role, w in asked.items() if w.topology},
         topology=asked[KINDS[submission.framework].worker].topology,
         shares={role: w.share for role, w in asked.items() if w.share},

@@ -6,13 +6,15 @@ pod's spec, ``labels`` and ``annotations`` its metadata; ``gpus``, ``share``, ``
 https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gangline.drivers.mapping import Table, To, paths
+from gangline.spec.placement import ExtendedResource, Toleration
 from gangline.spec.types import split_command
+from gangline.spec.workload import Annotation, Label
 
-from . import environment, placement, quantities, volumes
+from . import environment, placement, quantities
 
 EXTENDED = "compute.extendedResources"
 SHARED_MEMORY = "shared-memory"
@@ -20,26 +22,26 @@ Place = tuple[str, ...]
 """Keys from the top of an object on; an element of a list by its name, or by its index."""
 
 
-def _pairs(items: list[dict[str, Any]]) -> dict[str, str]:
-    return {str(item["name"]): str(item.get("value") or "") for item in items}
+def _pairs(items: Sequence[Label | Annotation]) -> dict[str, str]:
+    return {item.name: item.value for item in items}
 
 
-def _resources(items: list[dict[str, Any]]) -> dict[str, str]:
-    return {str(item["resource"]): str(item["quantity"]) for item in items}
+def _resources(items: Sequence[ExtendedResource]) -> dict[str, str]:
+    return {item.resource: item.quantity for item in items}
 
 
-def _tolerations(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _tolerations(items: Sequence[Toleration]) -> list[dict[str, Any]]:
     return [_toleration(item) for item in items]
 
 
-def _toleration(item: Mapping[str, Any]) -> dict[str, Any]:
-    made: dict[str, Any] = {"key": item["key"], "operator": item["operator"]}
-    if item["operator"] == "Equal":
-        made["value"] = item.get("value") or ""
-    if item["effect"] != "Any":  # no effect at all tolerates every one
-        made["effect"] = item["effect"]
-    if item.get("seconds") is not None:
-        made["tolerationSeconds"] = item["seconds"]
+def _toleration(item: Toleration) -> dict[str, Any]:
+    made: dict[str, Any] = {"key": item.key, "operator": item.operator}
+    if item.operator == "Equal":
+        made["value"] = item.value or ""
+    if item.effect != "Any":  # no effect at all tolerates every one
+        made["effect"] = item.effect
+    if item.seconds is not None:
+        made["tolerationSeconds"] = item.seconds
     return made
 
 
@@ -73,7 +75,7 @@ ROLE: Table = {
     "podAffinity.key": To("topology|key"),
     "podAffinity.type": To("topology|type"),
     "tolerations": To("pod|tolerations", _tolerations),
-    "storage.pvc": To("volumes", volumes.complete),
+    "storage.pvc": To("volumes"),
     "labels": To("labels", _pairs),
     "annotations": To("annotations", _pairs),
 }

@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gangline.spec.affinity import REQUIRED, label_values
+from gangline.spec.affinity import REQUIRED, NodeRequirement, label_values
 from gangline.spec.gpus import MEMORY, PORTION
 from gangline.spec.types import quantity_bytes
 
@@ -21,13 +21,13 @@ def node_type(name: str) -> list[dict[str, Any]]:
     return [{"key": NODE_TYPE, "operator": "In", "values": [name]}]
 
 
-def requirements(items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def requirements(items: Sequence[NodeRequirement]) -> list[dict[str, Any]]:
     """Requirements of nodes as a pod has them."""
     return [
         {
-            "key": item["key"],
-            "operator": item["operator"],
-            **({"values": values} if (values := label_values(item.get("values") or "")) else {}),
+            "key": item.key,
+            "operator": item.operator,
+            **({"values": values} if (values := label_values(item.values or "")) else {}),
         }
         for item in items
     ]

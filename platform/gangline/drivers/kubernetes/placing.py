@@ -5,7 +5,7 @@ from typing import Any
 
 from gangline.drivers.base import Submission
 from gangline.drivers.facts import Facts
-from gangline.spec.problems import Problem, Role
+from gangline.spec.problems import Problem
 
 from .placement import NODE_TYPE
 
@@ -32,9 +32,8 @@ def check(submission: Submission, facts: Facts) -> Iterator[Problem]:
     known = (facts.detail.get("nodes") or {}).get("labels") or []
     if not known or len(known) >= MOST_KEYS:
         return
-    halves = {Role.WORKER: submission.worker, Role.MASTER: submission.master or {}}
-    for role, values in halves.items():
-        key = values.get(TOPOLOGY)
+    for role, _, spec in submission.parts:
+        key = spec.pod_affinity.key
         if key and key not in known:
             fit = [each for each in known if _is_topology(each)] or known
             message = "must be a label that nodes of the cluster have"

@@ -14,9 +14,10 @@ from gangline.drivers.base import AttemptRef, Submission
 from gangline.lib import sentences
 from gangline.spec.catalogue import catalogue
 from gangline.spec.problems import Problem, Role, shown
+from gangline.spec.typed import json_at
 from gangline.spec.values import item_label
 from gangline.spec.words import lowered
-from gangline.spec.workload import SPEC
+from gangline.spec.workload import SPEC, ReplicaSpec
 
 from . import errors, mapping, quantities, volumes, wording
 from .client import Answer
@@ -106,7 +107,7 @@ def _at(ref: AttemptRef, place: Place, words: str) -> Problem | None:
 def _of_pod(submission: Submission, role: Role, place: Place, words: str) -> Problem | None:
     """The field at a place of a pod template; the first that has a value, of several."""
     known = [(path, _role(path, role)) for path in mapping.fields_at(place)]
-    values = [(path, at, _values(submission, at).get(path)) for path, at in known]
+    values = [(path, at, json_at(_spec(submission, at), path)) for path, at in known]
     given = [(path, at, value) for path, at, value in values if value not in (None, [], {})]
     for path, at, value in given or values:
         if isinstance(value, list):
@@ -135,10 +136,11 @@ def _of_claim(submission: Submission, claim: Mapping[str, Any], place: list[str]
         return None
     attribute = _CLAIM_FIELDS.get(place[1], "") if place[:1] == ["spec"] and place[1:] else ""
     for role in (Role.WORKER, Role.MASTER):
-        items = _values(submission, role).get(volumes.PATH) or []
-        for index, volume in enumerate(volumes.complete(items)):
+        spec = _spec(submission, role)
+        for index, volume in enumerate(volumes.of(spec) if spec else ()):
             name = volumes.claim_name(submission, volume)
-            if name == claim["metadata"]["name"] and not volume["existingPvc"]:
+            if name == claim["metadata"]["name"] and not volume.existing_pvc:
+                items = json_at(spec, volumes.PATH)
                 return _one(role, volumes.PATH, items, index, attribute or "name")
     return None
 
@@ -164,8 +166,8 @@ def _role(path: str, role: Role) -> Role:
     return Role.WORKER if path in mapping.GANG else role
 
 
-def _values(submission: Submission, role: Role) -> Mapping[str, Any]:
-    return (submission.master if role is Role.MASTER else submission.worker) or {}
+def _spec(submission: Submission, role: Role) -> ReplicaSpec | None:
+    return submission.master if role is Role.MASTER else submission.worker
 
 
 def _step(value: Any, place: Iterable[str]) -> Any:

@@ -6,10 +6,12 @@ from typing import Any
 from gangline.drivers.base import Submission
 from gangline.drivers.facts import Choice, Facts
 from gangline.spec.problems import Advice, Problem, Role
-from gangline.spec.storage import without_slash
+from gangline.spec.storage import Volume, without_slash
+from gangline.spec.typed import value_at
+from gangline.spec.workload import ReplicaSpec
 
 from . import volumes
-from .volumes import ONE_NODE, PATH, Volume
+from .volumes import ONE_NODE, PATH
 
 SHARED_MEMORY = "/dev/shm"  # noqa: S108
 MPI_PLACES = {"/etc/mpi": "the list of hosts", "/root/.ssh": "the keys of its SSH server"}
@@ -18,11 +20,11 @@ MPI_PLACES = {"/etc/mpi": "the list of hosts", "/root/.ssh": "the keys of its SS
 def check(submission: Submission, facts: Facts) -> Iterator[Problem]:
     """Refusals, at the attribute that is to be changed."""
     seen: dict[str, Mapping[str, Any]] = {}
-    for role, values in _roles(submission):
-        for index, volume in enumerate(volumes.of(values)):
+    for role, _, spec in submission.parts:
+        for index, volume in enumerate(volumes.of(spec)):
             told = _Told(role, index, volume)
             yield from _storage_class(told, facts)
-            yield from _place(told, submission.framework, values)
+            yield from _place(told, submission.framework, spec)
             name = volumes.claim_name(submission, volume)
             if seen.setdefault(name, volumes.definition(volume)) != volumes.definition(volume):
                 message = "stands for another claim already, which is described differently"
@@ -31,11 +33,11 @@ def check(submission: Submission, facts: Facts) -> Iterator[Problem]:
 
 def advise(submission: Submission, facts: Facts) -> Iterator[Advice]:
     """Whole sentences about volumes that can be had and may not do what is hoped for."""
-    for role, values in _roles(submission):
-        for index, volume in enumerate(volumes.of(values)):
-            if volume["existingPvc"]:
+    for role, _, spec in submission.parts:
+        for index, volume in enumerate(volumes.of(spec)):
+            if volume.existing_pvc:
                 continue
-            path, name = f"{PATH}.{index}", volume["name"]
+            path, name = f"{PATH}.{index}", volume.name
             count = volumes.pods(submission, volume)
             if volumes.is_of_each_pod(submission, volume):
                 sentence = f"Volume {name}: each of the {count} pods gets one of its own."
@@ -47,7 +49,7 @@ def advise(submission: Submission, facts: Facts) -> Iterator[Advice]:
                     "that each pod gets one of its own."
                 )
                 yield Advice(role, path, sentence)
-            if not volume["claimInfo.storageClass"] and _has_no_default(facts):
+            if not volumes.storage_class(volume) and _has_no_default(facts):
                 sentence = (
                     f"Volume {name}: the cluster has no default storage class, so it waits until "
                     "somebody makes a fitting volume by hand."
@@ -72,13 +74,13 @@ class _Told:
         self.role, self.index, self.volume = role, index, volume
 
     def problem(self, attribute: str, rule: str, message: str, accepted: str) -> Problem:
-        name, declared = str(self.volume["name"]), volumes.field().attribute(attribute)
+        name, declared = self.volume.name, volumes.field().attribute(attribute)
         return Problem(
             self.role,
             f"{PATH}.{self.index}.{attribute}",
             rule,
             message,
-            self.volume[attribute],
+            value_at(self.volume, attribute),
             accepted,
             key=name,
             label=f"{declared.label if declared else attribute} of volume {name}",
@@ -86,7 +88,7 @@ class _Told:
 
 
 def _storage_class(told: _Told, facts: Facts) -> Iterator[Problem]:
-    wanted, found = told.volume["claimInfo.storageClass"], _classes(facts)
+    wanted, found = volumes.storage_class(told.volume), _classes(facts)
     if not wanted or found is None or wanted in found:
         return
     accepted = ", ".join(found) or "no class: the cluster has none"
@@ -94,14 +96,14 @@ def _storage_class(told: _Told, facts: Facts) -> Iterator[Problem]:
     yield told.problem("claimInfo.storageClass", "cluster", message, accepted)
 
 
-def _place(told: _Told, framework: str, values: Mapping[str, Any]) -> Iterator[Problem]:
+def _place(told: _Told, framework: str, spec: ReplicaSpec) -> Iterator[Problem]:
     """Places where something else is mounted already."""
     taken: dict[str, str] = {}
-    if values.get("compute.largeShmRequest"):
+    if spec.compute.large_shm_request:
         taken[SHARED_MEMORY] = "the large shared memory"
     if framework == "MPI":
         taken |= MPI_PLACES
-    path = without_slash(str(told.volume["path"]))
+    path = without_slash(told.volume.path)
     for place, what in taken.items():
         if path == place or path.startswith(f"{place}/"):
             message = f"must not be in {place}: that is where {what} is"
@@ -119,9 +121,3 @@ def _classes(facts: Facts) -> dict[str, bool] | None:
 def _has_no_default(facts: Facts) -> bool:
     found = _classes(facts)
     return found is not None and not any(found.values())
-
-
-def _roles(submission: Submission) -> Iterator[tuple[Role, Mapping[str, Any]]]:
-    yield Role.WORKER, submission.worker
-    if submission.master is not None:
-        yield Role.MASTER, submission.master

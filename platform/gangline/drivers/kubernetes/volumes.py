@@ -7,28 +7,22 @@ https://kubernetes.io/docs/concepts/storage/ephemeral-volumes/#generic-ephemeral
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gangline.drivers.base import Submission
 from gangline.spec.catalogue import SpecField, catalogue
+from gangline.spec.storage import AccessModes, ClaimInfo, Volume
 from gangline.spec.workload import ReplicaSpec
 
 PATH = "storage.pvc"
 PERSISTENCY, PERSISTENT, EPHEMERAL = "gangline.dev/persistency", "persistent", "ephemeral"
 """Label of a claim: what Gangline empties at a stop, and what it keeps for the next attempt."""
 VOLUME = "gangline.dev/volume"
-MODES = {
-    "claimInfo.accessModes.readWriteOnce": "ReadWriteOnce",
-    "claimInfo.accessModes.readOnlyMany": "ReadOnlyMany",
-    "claimInfo.accessModes.readWriteMany": "ReadWriteMany",
-}
 ONE_NODE = ["ReadWriteOnce"]
 _DIGITS = 6
 
 Object = dict[str, Any]
-Volume = Mapping[str, Any]
-"""One item of the list by attribute, with the defaults: ``claimInfo.size`` and the like."""
 
 
 def field() -> SpecField:
@@ -36,28 +30,39 @@ def field() -> SpecField:
     return catalogue(ReplicaSpec)[PATH]
 
 
-def of(values: Mapping[str, Any]) -> list[Volume]:
+def of(spec: ReplicaSpec) -> Sequence[Volume]:
     """The volumes of one role."""
-    return complete(values.get(PATH) or ())
-
-
-def complete(items: Sequence[Mapping[str, Any]]) -> list[Volume]:
-    return [field().complete(item) for item in items]
+    return spec.storage.pvc or ()
 
 
 def access_modes(volume: Volume) -> list[str]:
     """In Kubernetes' words."""
-    return [mode for path, mode in MODES.items() if volume[path]]
+    modes = (volume.claim_info or ClaimInfo()).access_modes or AccessModes()
+    known = {
+        "ReadWriteOnce": modes.read_write_once,
+        "ReadOnlyMany": modes.read_only_many,
+        "ReadWriteMany": modes.read_write_many,
+    }
+    return [mode for mode, is_chosen in known.items() if is_chosen]
+
+
+def storage_class(volume: Volume) -> str:
+    """Empty: the default one of the cluster."""
+    return (volume.claim_info and volume.claim_info.storage_class) or ""
+
+
+def _is_block(volume: Volume) -> bool:
+    return volume.claim_info is not None and volume.claim_info.volume_mode == "Block"
 
 
 def claim_name(submission: Submission, volume: Volume) -> str:
     """The same on every call, and for every role that describes the claim alike."""
-    if volume["claimName"]:
-        return str(volume["claimName"])
+    if volume.claim_name:
+        return volume.claim_name
     workload = submission.identifiers.get("GANGLINE_WORKLOAD_ID") or submission.name
-    told = json.dumps([workload, volume["name"], definition(volume)], sort_keys=True)
+    told = json.dumps([workload, volume.name, definition(volume)], sort_keys=True)
     digest = hashlib.sha256(told.encode()).hexdigest()[:_DIGITS]
-    return f"{submission.name}-{volume['name']}-{digest}"
+    return f"{submission.name}-{volume.name}-{digest}"
 
 
 def mounted(name: str) -> str:
@@ -68,7 +73,8 @@ def mounted(name: str) -> str:
 def definition(volume: Volume) -> Object:
     """What makes two claims of one name the same one; where they are mounted does not matter."""
     shapes = ("claimInfo.", "existingPvc", "ephemeral")
-    return {path: value for path, value in volume.items() if path.startswith(shapes)}
+    described = field().complete(volume.model_dump(by_alias=True))
+    return {path: value for path, value in described.items() if path.startswith(shapes)}
 
 
 def pods(submission: Submission, volume: Volume) -> int:
@@ -76,32 +82,32 @@ def pods(submission: Submission, volume: Volume) -> int:
     name = claim_name(submission, volume)
     return sum(
         count
-        for count, values in _roles(submission)
-        if any(claim_name(submission, other) == name for other in of(values))
+        for _, count, spec in submission.parts
+        if any(claim_name(submission, other) == name for other in of(spec))
     )
 
 
 def is_of_each_pod(submission: Submission, volume: Volume) -> bool:
     """Whether every pod gets a volume of its own, as no two of them could share one."""
-    alone = access_modes(volume) == ONE_NODE and not volume["existingPvc"]
-    return bool(alone and volume["ephemeral"]) and pods(submission, volume) > 1
+    alone = access_modes(volume) == ONE_NODE and not volume.existing_pvc
+    return bool(alone and volume.ephemeral) and pods(submission, volume) > 1
 
 
 def claims(submission: Submission) -> list[Object]:
     """The claims that must exist before the pods do, without namespace and owner."""
     made: dict[str, Object] = {}
-    for _, values in _roles(submission):
-        for volume in of(values):
-            if volume["existingPvc"] or is_of_each_pod(submission, volume):
+    for _, _, spec in submission.parts:
+        for volume in of(spec):
+            if volume.existing_pvc or is_of_each_pod(submission, volume):
                 continue
             name = claim_name(submission, volume)
-            persistency = EPHEMERAL if volume["ephemeral"] else PERSISTENT
+            persistency = EPHEMERAL if volume.ephemeral else PERSISTENT
             made[name] = {
                 "apiVersion": "v1",
                 "kind": "PersistentVolumeClaim",
                 "metadata": {
                     "name": name,
-                    "labels": {VOLUME: volume["name"], PERSISTENCY: persistency},
+                    "labels": {VOLUME: volume.name, PERSISTENCY: persistency},
                 },
                 "spec": claim_spec(volume),
             }
@@ -112,13 +118,13 @@ def mount(submission: Submission, volumes: Sequence[Volume], spec: Object) -> No
     """Add ``volumes`` to the spec of a pod, and to its first container."""
     container = spec["containers"][0]
     for volume in volumes:
-        name = mounted(volume["name"])
+        name = mounted(volume.name)
         spec.setdefault("volumes", []).append({"name": name, **_source(submission, volume)})
-        if volume["claimInfo.volumeMode"] == "Block":
-            device = {"name": name, "devicePath": volume["path"]}
+        if _is_block(volume):
+            device = {"name": name, "devicePath": volume.path}
             container.setdefault("volumeDevices", []).append(device)
         else:
-            place = {"name": name, "mountPath": volume["path"], **_read_only(volume)}
+            place = {"name": name, "mountPath": volume.path, **_read_only(volume)}
             container.setdefault("volumeMounts", []).append(place)
 
 
@@ -131,7 +137,7 @@ def mark(spec: Object, marks: Mapping[str, str]) -> None:
 
 def _source(submission: Submission, volume: Volume) -> Object:
     if is_of_each_pod(submission, volume):
-        marks = {VOLUME: volume["name"]}
+        marks = {VOLUME: volume.name}
         template = {"metadata": {"labels": marks}, "spec": claim_spec(volume)}
         return {"ephemeral": {"volumeClaimTemplate": template}}
     claim = {"claimName": claim_name(submission, volume), **_read_only(volume)}
@@ -145,20 +151,13 @@ def claim_spec(volume: Volume) -> Object:
     """
     spec: Object = {
         "accessModes": access_modes(volume),
-        "volumeMode": volume["claimInfo.volumeMode"],
-        "resources": {"requests": {"storage": volume["claimInfo.size"]}},
+        "volumeMode": "Block" if _is_block(volume) else "Filesystem",
+        "resources": {"requests": {"storage": volume.claim_info and volume.claim_info.size}},
     }
-    if volume["claimInfo.storageClass"]:  # left out, the cluster takes its default
-        spec["storageClassName"] = volume["claimInfo.storageClass"]
+    if name := storage_class(volume):  # left out, the cluster takes its default
+        spec["storageClassName"] = name
     return spec
 
 
 def _read_only(volume: Volume) -> Object:
-    return {"readOnly": True} if volume["readOnly"] else {}
-
-
-def _roles(submission: Submission) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Pods and values of each role."""
-    yield submission.num_workers, submission.worker
-    if submission.master is not None:
-        yield 1, submission.master
+    return {"readOnly": True} if volume.read_only else {}

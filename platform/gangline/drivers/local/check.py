@@ -1,7 +1,7 @@
 """What this machine refuses, by value and in words, before anything is submitted."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from gangline.drivers.facts import Facts
 from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem
 from gangline.spec.launching import LAUNCH_EXAMPLE, launch_problem
 from gangline.spec.problems import Problem, Role
+from gangline.spec.workload import ReplicaSpec
 
 from .guidance import OWN_TMP, folders
 from .rendering import SCHEME
@@ -71,34 +72,29 @@ def _problems(submission: Submission, facts: Facts, places: Places) -> Iterator[
     framework = FRAMEWORKS.get(submission.framework)
     if framework is None or configuration_problem(framework.name, submission.configuration):
         return  # the spec itself refuses these
-    halves = {Role.WORKER: submission.worker}
-    if submission.master is not None:
-        halves[Role.MASTER] = submission.master
-    for role, values in halves.items():
+    for role, _, spec in submission.parts:
         # Under MPI only the launcher runs a command; the workers are its children.
         if framework.master_trains or role is Role.MASTER or submission.master is None:
-            yield from _command(role, values, framework)
-        yield from _image(role, values, framework, facts)
-        yield from _working_directory(role, values, places)
+            yield from _command(role, spec, framework)
+        yield from _image(role, spec, framework, facts)
+        yield from _working_directory(role, spec, places)
 
 
-def _command(role: Role, values: Mapping[str, Any], framework: Framework) -> Iterator[Problem]:
-    said = str(values.get("command") or "")
+def _command(role: Role, spec: ReplicaSpec, framework: Framework) -> Iterator[Problem]:
+    said = spec.command or ""
     launches = not framework.master_trains
     example = LAUNCH_EXAMPLE if launches else "python train.py"
     if not said.strip():
         accepted = f"a program and its arguments, such as {example}"
         yield _problem(role, "command", "required", "is required", accepted=accepted)
         return
-    args = str(values.get("args") or "")
+    args = spec.args or ""
     if launches and (problem := launch_problem(role, framework, said, args)):
         yield problem
 
 
-def _image(
-    role: Role, values: Mapping[str, Any], framework: Framework, facts: Facts
-) -> Iterator[Problem]:
-    image = values.get("image")
+def _image(role: Role, spec: ReplicaSpec, framework: Framework, facts: Facts) -> Iterator[Problem]:
+    image = spec.image
     fit = [r.reference for r in facts.runtimes if r.available and framework.name in r.frameworks]
     accepted = " or ".join(fit) or "nothing yet: no runtime of this machine has the framework"
     if not image:
@@ -123,9 +119,9 @@ def _image(
     yield _problem(role, "image", "runtime", message, value=image, accepted=accepted)
 
 
-def _working_directory(role: Role, values: Mapping[str, Any], places: Places) -> Iterator[Problem]:
-    given = values.get("workingDir")
-    if not given or "\0" in given:  # the spec itself refuses the latter
+def _working_directory(role: Role, spec: ReplicaSpec, places: Places) -> Iterator[Problem]:
+    given = spec.working_dir
+    if not given:
         return
     try:
         working_directory(given, places)

@@ -1,19 +1,21 @@
 """Native form of a workload on this machine: what each role runs, before slots are given (R7)."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gangline.drivers.base import Submission
 from gangline.drivers.mapping import Table, To, apply, paths
+from gangline.spec.environment import EnvironmentVariable
 from gangline.spec.types import quantity_bytes, split_command
+from gangline.spec.workload import Annotation, Label
 
 FORM = "gangline.dev/local/v1"
 SCHEME = "local://"
 
 
-def _pairs(items: list[dict[str, Any]]) -> list[list[str]]:
-    return [[str(item["name"]), str(item.get("value") or "")] for item in items]
+def _pairs(items: Sequence[EnvironmentVariable | Label | Annotation]) -> list[list[str]]:
+    return [[item.name, item.value or ""] for item in items]
 
 
 def _runtime(image: str) -> str:
@@ -32,8 +34,7 @@ ROLE: Table = {
     "labels": To("labels", _pairs),
     "annotations": To("annotations", _pairs),
 }
-# Once for the workload; into the native form itself.
-GANG: Table = {"distributedFramework": To("framework")}
+SHAPE = frozenset({"distributedFramework"})
 LATE: Mapping[str, str] = {
     "numWorkers": "placement",
     "compute.gpuDevicesRequest": "placement",
@@ -42,7 +43,7 @@ LATE: Mapping[str, str] = {
     "terminationGracePeriodSeconds": "grace_seconds",
 }
 """Fields that arrive as this part of the ``AttemptRef``, once slots were given out (R7)."""
-MAPPED = paths(ROLE, GANG) | LATE.keys()
+MAPPED = paths(ROLE) | SHAPE | LATE.keys()
 UNSUPPORTED: Mapping[str, str] = {
     "compute.largeShmRequest": "Shared memory may take half of this machine’s memory anyway.",
     "compute.extendedResources": "This machine gives out CPUs, memory and GPUs only.",
@@ -66,11 +67,10 @@ UNSUPPORTED: Mapping[str, str] = {
 
 def render(submission: Submission) -> dict[str, Any]:
     """What ``create`` joins with the placement. JSON data only."""
-    native: dict[str, Any] = {"form": FORM, "configuration": submission.configuration}
-    # What exists once per workload is among the workers' values.
-    apply(GANG, {**submission.worker, "distributedFramework": submission.framework}, native)
-    native["identifiers"] = dict(submission.identifiers)
-    native["worker"] = apply(ROLE, submission.worker, {})
-    if submission.master is not None:
-        native["master"] = apply(ROLE, submission.master, {})
-    return native
+    return {
+        "form": FORM,
+        "framework": submission.framework,
+        "configuration": submission.configuration,
+        "identifiers": dict(submission.identifiers),
+        **{part.role.value: apply(ROLE, part.spec, {}) for part in submission.parts},
+    }

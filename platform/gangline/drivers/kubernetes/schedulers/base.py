@@ -13,6 +13,7 @@ from gangline.drivers.base import Submission
 from gangline.drivers.kubernetes import placement
 from gangline.drivers.kubernetes.resources import Resource
 from gangline.spec.problems import Problem, Role
+from gangline.spec.typed import value_at
 
 from .room import Room
 
@@ -173,7 +174,7 @@ def keep_pods_together(job: Mapping[str, Any], gang: Gang) -> None:
 def of_the_whole_gang(submission: Submission, title: str) -> Iterator[Problem]:
     """Refuses a master whose topology differs from the workers'."""
     for path in TOPOLOGY if submission.master is not None else ():
-        workers, own = submission.worker.get(path), (submission.master or {}).get(path)
+        workers, own = value_at(submission.worker, path), value_at(submission.master, path)
         if own == workers:
             continue
         message = f"must be as the workers have it: {title} keeps the whole gang together"

@@ -47,7 +47,7 @@ class Native(Suspending):
         """A group knows one topology, for all of its pods, that must be."""
         if submission.framework in self.places_alone:
             return
-        kind = submission.worker.get("podAffinity.type")
+        kind = submission.worker.pod_affinity.type
         if kind not in (None, REQUIRED):
             message = f"must be {REQUIRED}: gang scheduling of Kubernetes knows no {kind} topology"
             yield Problem(Role.WORKER, "podAffinity.type", "scheduler", message, kind, REQUIRED)
