@@ -93,13 +93,15 @@ def test_under_mpi_only_the_launcher_needs_a_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "command",
     ["mpirun python a.py", "/opt/mpi/bin/mpiexec -n 2 ./a.out", "env A=1 mpirun ./a.out",
-     "bash launch.sh", "./launch.sh --fast"],
+     "bash launch.sh", "./launch --fast"],
 )  # fmt: skip
 def test_an_mpi_command_that_can_start_ranks_fits(tmp_path: Path, command: str) -> None:
     assert check(tmp_path, "MPI", {"image": "local://system", "command": command}) == []
 
 
-@pytest.mark.parametrize("command", ["python train.py", "./a.out", "/opt/mpi/mpirun.old x"])
+@pytest.mark.parametrize(
+    "command", ["python train.py", "/usr/bin/python3.11 -m train", "torchrun train.py"]
+)
 def test_an_mpi_command_without_mpirun_is_refused_with_the_fix(
     tmp_path: Path, command: str
 ) -> None:

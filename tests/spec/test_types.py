@@ -161,6 +161,11 @@ def test_reserved_variables_are_refused_with_the_reason(name: str) -> None:
     assert found == [f"is reserved: {reason}"]
 
 
+def test_variables_of_programs_for_run_ai_are_people_s() -> None:
+    """The quick start sets this one."""
+    assert problems("environmentVariables", [{"name": "RUNAI_SLEEP_SECS", "value": "60"}]) == []
+
+
 @pytest.mark.parametrize("name", ["A=B", "1A", "A B", "A\nB", "", "Ａ", "A\0", "A-B", "A" * 257])
 def test_bad_variable_names(name: str) -> None:
     assert len(problems("environmentVariables", [{"name": name, "value": ""}])) == 1

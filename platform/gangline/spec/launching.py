@@ -1,19 +1,24 @@
 """Commands of a role that only launches: under MPI, mpirun starts the ranks."""
 
-from collections.abc import Sequence
+import re
 
 from .frameworks import Framework
 from .problems import Problem, Role
 from .types import split_command
 
 LAUNCHERS = frozenset({"mpirun", "mpiexec", "orterun", "prterun", "horovodrun"})
-SHELLS = frozenset({"sh", "bash", "dash", "ksh", "zsh"})
+_INTERPRETER = re.compile(r"python[0-9.]*|torchrun")
 LAUNCH_EXAMPLE = "mpirun python train.py"
 
 
 def launch_problem(role: Role, framework: Framework, command: str, args: str) -> Problem | None:
-    """What is wrong with a launcher's command that is there: it starts no ranks."""
-    if _starts_ranks(_words(f"{command} {args}")):
+    """What is wrong with a launcher's command that is there: it starts no ranks.
+
+    Any program may start them; an interpreter with a script of its own is a single process.
+    """
+    words = _words(f"{command} {args}")
+    names = [word.rpartition("/")[2] for word in words]
+    if not names or not _INTERPRETER.fullmatch(names[0]) or LAUNCHERS.intersection(names):
         return None
     return Problem(
         role,
@@ -21,7 +26,7 @@ def launch_problem(role: Role, framework: Framework, command: str, args: str) ->
         "launcher",
         f"starts no {framework.label} ranks: put mpirun in front, as in “mpirun {command}”",
         command,
-        "a command with mpirun, or a shell script that calls it",
+        "a command with mpirun, or a script that calls it",
     )
 
 
@@ -30,11 +35,3 @@ def _words(line: str) -> list[str]:
         return split_command(line)
     except ValueError:  # the spec itself refuses it
         return line.split()
-
-
-def _starts_ranks(words: Sequence[str]) -> bool:
-    """By a program for it, or by a shell's script."""
-    names = [word.rpartition("/")[2] for word in words]
-    if any(name in LAUNCHERS for name in names):
-        return True
-    return bool(names) and (names[0] in SHELLS or names[0].endswith(".sh"))

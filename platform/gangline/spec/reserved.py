@@ -21,7 +21,6 @@ _CONTROLLER_KEYS = frozenset(
 
 _ENV_PREFIXES = {
     "GANGLINE_": "Gangline tells every process about its run with such names",
-    "RUNAI_": "Gangline sets such names for programs written for Run:ai",
     "SLURM_": "Slurm sets such names",
     "SBATCH_": "Slurm reads such names as options",
     "PET_": "Gangline sets such names for torchrun",
@@ -33,6 +32,11 @@ _ENV_NAMES = {
         ("MASTER_ADDR", "MASTER_PORT", "WORLD_SIZE", "RANK", "LOCAL_RANK", "NODE_RANK",
          "GROUP_RANK"),
         "Gangline sets it so that the processes find each other",
+    ),
+    **dict.fromkeys(
+        ("RUNAI_JOB_NAME", "RUNAI_JOB_UUID", "RUNAI_PROJECT", "RUNAI_NUM_OF_GPUS",
+         "RUNAI_MPI_NUM_WORKERS"),
+        "Gangline sets it for programs written for Run:ai",
     ),
     "TF_CONFIG": "Gangline sets it for TensorFlow",
     **dict.fromkeys(

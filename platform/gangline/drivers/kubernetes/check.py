@@ -10,7 +10,7 @@ from gangline.drivers.base import Submission
 from gangline.drivers.facts import Facts
 from gangline.lib.sizes import bytes_in_words
 from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem
-from gangline.spec.launching import LAUNCH_EXAMPLE, launch_problem
+from gangline.spec.launching import launch_problem
 from gangline.spec.problems import Problem, Role
 from gangline.spec.types import quantity_bytes
 from gangline.spec.workload import ReplicaSpec
@@ -71,14 +71,11 @@ def _image(role: Role, spec: ReplicaSpec) -> Iterator[Problem]:
 
 
 def _command(role: Role, spec: ReplicaSpec, framework: Framework) -> Iterator[Problem]:
-    """Most images bring a command of their own; a launcher must say what it launches."""
-    if framework.master_trains:
+    """Without one the image's own runs, which then starts the ranks."""
+    command = spec.command or ""
+    if framework.master_trains or not command.strip():
         return
-    said = spec.command or ""
-    if not said.strip():
-        message, accepted = "is required: it starts the ranks", f"such as {LAUNCH_EXAMPLE}"
-        yield _problem(role, "command", "required", message, accepted=accepted)
-    elif problem := launch_problem(role, framework, said, spec.args or ""):
+    if problem := launch_problem(role, framework, command, spec.args or ""):
         yield problem
 
 

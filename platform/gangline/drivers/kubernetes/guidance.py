@@ -10,6 +10,7 @@ from gangline.spec.problems import Role
 
 from . import volume_checks
 
+_COMMAND = "Runs directly, without a shell: no pipes, && or wildcards. Empty: the image’s own."
 _SSH_WORKERS = (
     "Workers run an SSH server, through which the launcher starts the ranks. Only a command that "
     "starts sshd itself replaces it."
@@ -32,9 +33,8 @@ def field_notes(
     notes = {
         "image": FieldNote(help=image, is_required=role is Role.WORKER),
         "command": FieldNote(
-            help=_SSH_WORKERS if launches and not runs_here else _command_help(launches),
+            help=_SSH_WORKERS if launches and not runs_here else _COMMAND,
             placeholder=LAUNCH_EXAMPLE if launches and runs_here else "",
-            is_required=launches and runs_here,
         ),
         "workingDir": FieldNote(help="Where the command starts. Empty: as the image has it."),
         "storage.pvc": FieldNote(choices=volume_checks.choices(facts)),
@@ -42,11 +42,6 @@ def field_notes(
     if launches:
         notes["environmentVariables"] = FieldNote(help=_BY_MPIRUN)
     return notes
-
-
-def _command_help(launches: bool) -> str:
-    words = "Runs directly, without a shell: no pipes, && or wildcards."
-    return words if launches else f"{words} Empty: the image’s own."
 
 
 def runs(framework: str, role: Role, *, has_own_master: bool) -> bool:
