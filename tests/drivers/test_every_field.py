@@ -152,6 +152,7 @@ def _planned(path: str, value: Any, folder: Path) -> str:
             for part in submission.parts
             for p in catalogue(type(part.spec))
         },
+        gpu_memory=10**9,
     )
     machine = {"cpus": 16, "memory": 10**12, "gpus": [str(n) for n in range(16)]}
     ref = AttemptRef(

@@ -118,6 +118,8 @@ def test_a_working_directory_that_vanished_is_named(cluster: LocalCluster) -> No
 def test_gpus_of_the_placement_are_the_only_ones_seen(cluster: LocalCluster) -> None:
     assert environment(cluster, gpus=("GPU-1", "GPU-2"))["CUDA_VISIBLE_DEVICES"] == "GPU-1,GPU-2"
     assert environment(cluster, gpus=("GPU-1", "GPU-2"))["RUNAI_NUM_OF_GPUS"] == "2"
+    shared = environment(cluster, gpus=("GPU-1",), gpu_share=0.1)
+    assert (shared["CUDA_VISIBLE_DEVICES"], shared["GANGLINE_GPU_PORTION"]) == ("GPU-1", "0.1")
     assert environment(cluster)["CUDA_VISIBLE_DEVICES"] == ""
     assert environment(cluster)["RUNAI_NUM_OF_GPUS"] == "0"
 

@@ -116,7 +116,7 @@ def test_a_topology_and_a_part_of_a_gpu_are_kept(
     page.locator("[name='worker.podAffinity.type']").select_option("Required")
     page.locator("[name='worker.compute.gpuDevicesRequest']").fill("1")
     page.locator("[name='worker.compute.gpuRequestType']").select_option("portion")
-    page.locator("[name='worker.compute.gpuPortionRequest']").fill("0.5")
+    page.locator("[name='worker.compute.gpuPortionRequest']").fill("50")
     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert wide <= 0
     assert violations(page) == []
@@ -124,7 +124,7 @@ def test_a_topology_and_a_part_of_a_gpu_are_kept(
     page.reload()
     expect(key).to_have_value("topology.kubernetes.io/zone")
     expect(page.locator("[name='worker.podAffinity.type']")).to_have_value("Required")
-    expect(page.locator("[name='worker.compute.gpuPortionRequest']")).to_have_value("0.5")
+    expect(page.locator("[name='worker.compute.gpuPortionRequest']")).to_have_value("50")
 
 
 @pytest.mark.parametrize("width", [390, pytest.param(1440, marks=pytest.mark.thorough)])

@@ -163,9 +163,9 @@ def test_a_moved_number_stands_on_the_steps() -> None:
 
 
 def test_a_size_is_moved_too() -> None:
-    limit = document(rules={"worker": {"compute": {"cpuMemoryRequest": {"max": "100M"}}}})
+    limit = document(rules={"worker": {"compute": {"cpuMemoryRequest": {"max": "50M"}}}})
     assert policy(limit).worker["compute.cpuMemoryRequest"].default == Sourced(
-        "100M", "tenant", "256 MB (system), limited to 100 MB by tenant"
+        "50M", "tenant", "100 MB (system), limited to 50 MB by tenant"
     )
 
 
@@ -302,7 +302,7 @@ def test_a_new_field_is_merged_at_once() -> None:
 def test_a_step_may_be_a_fraction() -> None:
     limits = {"compute": {"cpuCoreRequest": {"min": 0.1, "max": 1.0, "step": 0.1}}}
     merged = policy(document(rules={"worker": limits})).worker["compute.cpuCoreRequest"]
-    assert merged.default == Sourced(0.5, "system")
+    assert merged.default == Sourced(0.1, "system")
 
 
 SHARE = fields_of(SAMPLE, Role.WORKER)["share"]

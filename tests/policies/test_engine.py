@@ -29,7 +29,7 @@ def test_nothing_said_gives_the_products_defaults() -> None:
     resolution = resolve(Request(), effective_policy([]))
     assert resolution.problems == []
     assert resolution.effective["worker.distributedFramework"] == Value("PyTorch", DEFAULT)
-    assert resolution.effective["worker.compute.cpuMemoryRequest"] == Value("256M", DEFAULT)
+    assert resolution.effective["worker.compute.cpuMemoryRequest"] == Value("100M", DEFAULT)
     assert "worker.image" not in resolution.effective
     assert resolution.values("worker")["numWorkers"] == 1
 

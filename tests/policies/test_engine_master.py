@@ -49,7 +49,7 @@ def test_a_differing_master_follows_what_the_workers_say() -> None:
     assert origins[f"master.{GPUS}"] == (0, TENANT)
     assert origins["master.image"] == ("w", WORKERS)
     assert origins["master.compute.cpuCoreRequest"] == (4, WORKERS)
-    assert origins["master.compute.cpuMemoryRequest"] == ("256M", DEFAULT)
+    assert origins["master.compute.cpuMemoryRequest"] == ("100M", DEFAULT)
 
 
 def test_a_master_of_its_own_takes_its_own_defaults_only() -> None:
@@ -59,7 +59,7 @@ def test_a_master_of_its_own_takes_its_own_defaults_only() -> None:
     master = resolution.values("master")
     assert master["command"] == "launch"
     assert master[GPUS] == 0
-    assert master["compute.cpuCoreRequest"] == 0.5
+    assert master["compute.cpuCoreRequest"] == 0.1
     assert "args" not in master
 
 

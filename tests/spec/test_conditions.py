@@ -58,7 +58,7 @@ def test_what_goes_together_is_taken(values: dict[str, Any]) -> None:
         ),
         (
             {TYPE: "portion", PORTION: 0, DEVICES: 1}, PORTION, "min",
-            "must be more than 0 and at most 1", "a number above 0 to 1",
+            "must be above 0 and at most 1, which is 100 %", "a number above 0 to 1",
         ),
         (
             {TYPE: "half", PORTION: 0.5}, TYPE, "options",

@@ -42,6 +42,7 @@ class LocalCluster:
         framework: str = "PyTorch",
         grace: int = 5,
         gpus: tuple[str, ...] = (),
+        gpu_share: float = 1.0,
         values: Mapping[str, Any] | None = None,
         native: Mapping[str, Any] | None = None,
         **worker: Any,
@@ -71,6 +72,7 @@ class LocalCluster:
                 10_000_000,
                 gpus,
                 (16_200,) if rank == 0 else (),
+                gpu_share,
             )
             for rank, role in enumerate(roles)
         )

@@ -35,7 +35,7 @@ def test_echoes_come_with_the_save(filler: Filler) -> None:
     filler.fill()
     data = autosave(filler, "workers", {"worker.args": "--a 'b c'"}).json()
     assert data["echoes"]["worker.args"] == ("2 words: <code>--a</code> · <code>b c</code>")
-    assert data["echoes"]["worker.compute.cpuMemoryRequest"].startswith("= 256")
+    assert data["echoes"]["worker.compute.cpuMemoryRequest"].startswith("= 100")
 
 
 def test_the_same_tab_never_conflicts(filler: Filler) -> None:

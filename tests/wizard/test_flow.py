@@ -136,7 +136,7 @@ def test_turning_the_master_off_and_on_brings_its_values_back(filler: Filler) ->
     filler.post("master", {"master.different": "on", "master.compute.cpuCoreRequest": "-5"})
     off = filler.post("master", {"master.different": None})
     assert off.status == 303
-    assert filler.get("review").page.one(data_testid="summary-cpu").text == "1 core"
+    assert filler.get("review").page.one(data_testid="summary-cpu").text == "0.2 cores"
     assert filler.get("master").page.value("master.compute.cpuCoreRequest") == "-5"
 
 

@@ -77,11 +77,11 @@ def test_parts_of_gpus_are_added_up(ready: Filler, everywhere: None) -> None:
             "worker.numWorkers": "3",
             "worker.compute.gpuDevicesRequest": "1",
             "worker.compute.gpuRequestType": "portion",
-            "worker.compute.gpuPortionRequest": "0.5",
+            "worker.compute.gpuPortionRequest": "50",
         },
     )
     html = ready.get("review").page.html
-    assert "GPUs, 0.5 of each" in html
+    assert "GPUs, 50 % of each" in html
 
 
 @pytest.mark.parametrize(

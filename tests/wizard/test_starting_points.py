@@ -124,7 +124,7 @@ def test_copy_and_edit_opens_review_under_a_free_name(filler: Filler, world: Wor
     differing = [e.text for e in page.elements if "data-differs" in e.attributes]
     assert len(differing) == 1
     assert "Memory request" in differing[0]
-    assert "was 256 MB" in differing[0]
+    assert "was 100 MB" in differing[0]
     assert copy.post("review", go="create").status == 303
     made = Workload.objects.get(name="digits-2")
     assert made.copied_from == original.pk

@@ -79,7 +79,7 @@ def test_every_control_keeps_its_text_when_one_is_wrong(filler: Filler) -> None:
         "worker.args": "--x 'y z'",
         "worker.numWorkers": "2",
         "worker.compute.cpuCoreRequest": "0.75",
-        "worker.compute.cpuCoreLimit": "0.5",
+        "worker.compute.cpuCoreLimit": "0.05",
         "worker.compute.cpuMemoryRequest": "1.5",
         "worker.compute.cpuMemoryRequest~unit": "Gi",
         "worker.terminationGracePeriodSeconds": "2",

@@ -84,6 +84,41 @@ def test_what_can_never_start_is_said_and_holds_nobody_up(
     assert behind.placement is not None
 
 
+SEED = {"compute.gpuDevicesRequest": 1, "compute.gpuRequestType": "portion"}
+
+
+def _of_parts(**compute: object) -> Need:
+    said = {**SEED, **{f"compute.{name}": value for name, value in compute.items()}}
+    return need_of(
+        framework="PyTorch", configuration="workersAndMaster", num_workers=2,
+        values={f"{role}.{p}": v for role in ("worker", "master") for p, v in said.items()},
+        gpu_memory=10 * GB,
+    )  # fmt: skip
+
+
+def test_parts_share_a_device_as_long_as_they_fit() -> None:
+    held = _held(gpus=("a",)) | {"gpu_share": 0.75}
+    tenths, rest = _of_parts(gpuPortionRequest=0.1), _of_parts(gpuPortionRequest=0.25)
+    assert tenths.total("gpus") == pytest.approx(0.3)
+    room = _room(held, gpus=["a", "b"])
+    parts, more = _walk(tenths, rest, room=room)
+    assert parts.placement is not None
+    assert more.placement is not None
+    # What is left of the first device is used up before the second is begun.
+    assert [(p.gpus, p.gpu_share) for p in parts.placement] == [(("a",), 0.1), (("a",), 0.1),
+                                                                (("b",), 0.1)]  # fmt: skip
+    assert [p.gpus for p in more.placement] == [("b",)] * 3
+    by_memory = _of_parts(gpuRequestType="memory", gpuMemoryRequest="4G")
+    assert [role.gpu_share for role in by_memory.roles] == [0.4, 0.4]
+
+
+def test_parts_that_no_device_can_hold_wait_though_their_sum_is_free() -> None:
+    large = _of_parts(gpuPortionRequest=0.6)
+    waits, never = _room(_held(gpus=("a",)), gpus=["a", "b", "c"]), _room(gpus=["a", "b"])
+    assert (waits.lacks(large), waits.never(large)) == (("gpus",), ())
+    assert never.never(large) == ("gpus",)
+
+
 def test_a_later_gang_passes_when_it_asks_nothing_of_what_the_earlier_lacks() -> None:
     room = _room(_held(gpus=("a", "b", "c")))
     waits, passes = _walk(_need(cpus=1, gpus=2), _need(cpus=1), room=room)

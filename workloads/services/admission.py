@@ -85,7 +85,7 @@ class Standing:
         rows = Attempt.objects.filter(
             wants | Q(placement__isnull=False), workload__cluster=self.cluster, outcome=""
         )
-        return list(rows.select_related("workload").defer("rendered", "effective"))
+        return list(rows.select_related("workload__cluster").defer("rendered", "effective"))
 
 
 def preview(standing: Standing, *, project: Project, need: slots.Need) -> walk.Verdict:
@@ -242,6 +242,7 @@ def need_of(attempt: Attempt) -> slots.Need:
         configuration=workload.configuration,
         num_workers=workload.num_workers,
         values=attempt.values,
+        gpu_memory=workload.cluster.capacity.get("gpu_memory") or 0,
     )
 
 

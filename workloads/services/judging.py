@@ -118,7 +118,7 @@ def judge(
     totals = totals_of(resolution)
     verdict = NO_FORECAST
     if with_forecast and not is_to_store:
-        need = _need(totals, resolution)
+        need = _need(totals, resolution, place.cluster)
         standing = standing or (Standing(place.cluster) if place.cluster else None)
         verdict = forecast(standing, place.project, totals, need)
         if place.project is not None and need is not None and standing is not None:
@@ -200,7 +200,7 @@ def find_template(user: User, template_id: str | UUID | None, project: Project) 
     return Template.objects.filter(pk=key, scope_id__in=line).first()
 
 
-def _need(totals: Totals, resolution: Resolution) -> slots.Need | None:
+def _need(totals: Totals, resolution: Resolution, cluster: Cluster | None) -> slots.Need | None:
     """What admission is asked for; None while a value that counts is wrong."""
     wrong = any(field_of(p.path) in COUNTED for p in resolution.problems)
     if wrong or resolution.framework not in FRAMEWORKS:
@@ -210,6 +210,7 @@ def _need(totals: Totals, resolution: Resolution) -> slots.Need | None:
         configuration=resolution.configuration,
         num_workers=totals.workers,
         values=resolution.plain,
+        gpu_memory=(cluster.capacity.get("gpu_memory") or 0) if cluster else 0,
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gangline.spec.gpus import MEMORY, PORTION
-from gangline.spec.types import size_in_words
+from gangline.spec.types import quantity_bytes, size_in_words
 from gangline.spec.words import plain_number
 
 _TYPE, _PORTION, _MEMORY = (
@@ -14,9 +14,12 @@ _TYPE, _PORTION, _MEMORY = (
 _EXACT = 9
 
 
-def portion(values: Mapping[str, Any]) -> float:
-    """How much of each device a pod takes. By memory it is one device, of a size nobody knows."""
+def portion(values: Mapping[str, Any], device: int = 0) -> float:
+    """How much of each device a pod takes. ``device``: bytes of one; 0: nobody knows."""
     said = values.get(_PORTION) if values.get(_TYPE) == PORTION else None
+    memory = values.get(_MEMORY) if values.get(_TYPE) == MEMORY else None
+    if device and isinstance(memory, str):
+        said = quantity_bytes(memory) / device
     is_number = isinstance(said, int | float) and not isinstance(said, bool)
     return min(max(float(said), 0.0), 1.0) if is_number and said is not None else 1.0
 
@@ -37,6 +40,6 @@ def in_words(devices: float, roles: Iterable[Mapping[str, Any]]) -> str:
 
 def _part(values: Mapping[str, Any]) -> str:
     if values.get(_TYPE) == PORTION and portion(values) < 1:
-        return plain_number(portion(values))
+        return f"{plain_number(round(portion(values) * 100, 6))} %"
     memory = values.get(_MEMORY) if values.get(_TYPE) == MEMORY else None
     return size_in_words(memory) if isinstance(memory, str) else ""

@@ -4,13 +4,14 @@ Nothing here knows rows: `admission` feeds it and stores what it decides.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import chain
 from typing import Any
 
 from gangline.drivers.base import ReplicaPlacement
 from gangline.spec.frameworks import FRAMEWORKS, has_gpus
 from gangline.spec.types import quantity_bytes
+from workloads.services import shares
 from workloads.wording import CPUS, GPUS, MEMORY
 
 RESOURCES = (GPUS, CPUS, MEMORY)
@@ -29,6 +30,8 @@ class RoleNeed:
     memory: int
     gpus: int
     first_rank: int
+    gpu_share: float = 1.0
+    """Of each device, by request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +41,10 @@ class Need:
     roles: tuple[RoleNeed, ...]
 
     def total(self, resource: str) -> float:
-        return float(sum(role.count * getattr(role, resource) for role in self.roles))
+        return float(sum(role.count * _of_one(role, resource) for role in self.roles))
 
     def as_json(self) -> list[list[Any]]:
-        return [[r.role, r.count, r.cpus, r.memory, r.gpus, r.first_rank] for r in self.roles]
+        return [list(astuple(role)) for role in self.roles]
 
 
 @dataclass(slots=True)
@@ -50,25 +53,34 @@ class Room:
 
     totals: Mapping[str, float]
     free: dict[str, float]
-    gpu_ids: list[str]
+    devices: dict[str, float]
+    """Free part of each GPU."""
     ports: Iterator[int]
     """Free ports, in order; endless as far as a gang is concerned."""
 
     def lacks(self, need: Need) -> tuple[str, ...]:
-        """Resources that ``need`` asks more of than is free."""
-        return tuple(r for r in RESOURCES if need.total(r) > self.free[r] + TINY)
+        """Resources of which less is free than ``need`` asks for."""
+        return tuple(r for r in RESOURCES if not self._fits(need, r, self.free, self.devices))
 
     def never(self, need: Need) -> tuple[str, ...]:
-        """Resources that ``need`` asks more of than the cluster has."""
-        return tuple(r for r in RESOURCES if need.total(r) > self.totals[r] + TINY)
+        """Resources of which the cluster has less than ``need`` asks for."""
+        whole = dict.fromkeys(self.devices, 1.0)
+        return tuple(r for r in RESOURCES if not self._fits(need, r, self.totals, whole))
+
+    def _fits(
+        self, need: Need, resource: str, of: Mapping[str, float], devices: Mapping[str, float]
+    ) -> bool:
+        if need.total(resource) > of[resource] + TINY:
+            return False
+        return resource != GPUS or spread(need, dict(devices)) is not None
 
     def take(self, need: Need) -> tuple[ReplicaPlacement, ...]:
         """The whole gang's slots; the caller knows that it lacks nothing."""
         placed = []
+        given = spread(need, self.devices) or {}
         for role in need.roles:
             for index in range(role.count):
-                gpus = tuple(self.gpu_ids[: role.gpus])
-                del self.gpu_ids[: role.gpus]
+                gpus = given.get((role.role, index), ())
                 placed.append(
                     ReplicaPlacement(
                         role=role.role,
@@ -77,6 +89,7 @@ class Room:
                         cpus=role.cpus,
                         memory=role.memory,
                         gpus=gpus,
+                        gpu_share=role.gpu_share,
                         ports=(next(self.ports),),
                     )
                 )
@@ -85,15 +98,44 @@ class Room:
         return tuple(placed)
 
 
+def spread(need: Need, devices: dict[str, float]) -> dict[tuple[str, int], tuple[str, ...]] | None:
+    """Devices for each replica by role and index, taken from the free parts; None: no room.
+
+    The largest parts first, each where it leaves the least over.
+    """
+    given = {}
+    for role in sorted(need.roles, key=lambda role: -role.gpu_share):
+        for index in range(role.count):
+            fit = [one for one, free in devices.items() if free + TINY >= role.gpu_share]
+            if len(fit) < role.gpus:
+                return None
+            given[role.role, index] = tuple(sorted(fit, key=devices.__getitem__)[: role.gpus])
+            for one in given[role.role, index]:
+                devices[one] -= role.gpu_share
+    return given
+
+
 def need_of(
-    *, framework: str, configuration: str, num_workers: int, values: Mapping[str, Any]
+    *,
+    framework: str,
+    configuration: str,
+    num_workers: int,
+    values: Mapping[str, Any],
+    gpu_memory: int = 0,
 ) -> Need:
-    """The slots of a gang by its effective values; requests count, not limits."""
+    """The slots of a gang by its effective values; requests count, not limits.
+
+    ``gpu_memory``: bytes of one GPU of the cluster, 0 where nobody knows.
+    """
     has_master = configuration == "workersAndMaster"
     trains = FRAMEWORKS[framework].master_trains if framework in FRAMEWORKS else True
-    roles = [_role_need(framework, "master", 1, 0, values)] if has_master else []
+
+    def role(name: str, count: int, first: int) -> RoleNeed:
+        return _role_need(framework, name, count, first, values, gpu_memory)
+
     first = 1 if has_master and trains else 0
-    return Need((*roles, _role_need(framework, "worker", num_workers, first, values)))
+    masters = [role("master", 1, 0)] if has_master else []
+    return Need((*masters, role("worker", num_workers, first)))
 
 
 def need_from(stored: Iterable[Sequence[Any]]) -> Need:
@@ -117,23 +159,32 @@ def room_of(
         MEMORY: float(capacity["memory"]),
         GPUS: float(len(capacity["gpus"])),
     }
-    held = {gpu for replica in replicas for gpu in replica["gpus"]}
+    devices = dict.fromkeys(capacity["gpus"], 1.0)
+    for replica in replicas:
+        for gpu in replica["gpus"]:
+            devices[gpu] = devices.get(gpu, 1.0) - replica.get("gpu_share", 1.0)
+    # Of a device that is gone since nothing is left.
+    devices = {gpu: max(0.0, devices[gpu]) for gpu in capacity["gpus"]}
     used_ports = {port for replica in replicas for port in replica["ports"]}
-    gpu_ids = [gpu for gpu in capacity["gpus"] if gpu not in held]
     free = {
         CPUS: totals[CPUS] - sum(replica["cpus"] for replica in replicas),
         MEMORY: totals[MEMORY] - sum(replica["memory"] for replica in replicas),
-        GPUS: float(len(gpu_ids)),
+        GPUS: sum(devices.values()),
     }
     first, last = capacity.get("ports", PORTS)
     begin = first if first_port is None else min(max(first_port, first), last)
     ring = chain(range(begin, last), range(first, begin))
     ports = (p for p in ring if p not in used_ports and is_port_free(p))
-    return Room(totals=totals, free=free, gpu_ids=gpu_ids, ports=ports)
+    return Room(totals=totals, free=free, devices=devices, ports=ports)
 
 
 def _role_need(
-    framework: str, role: str, count: int, first_rank: int, values: Mapping[str, Any]
+    framework: str,
+    role: str,
+    count: int,
+    first_rank: int,
+    values: Mapping[str, Any],
+    gpu_memory: int,
 ) -> RoleNeed:
     def value(path: str) -> Any:
         return values.get(f"{role}.compute.{path}")
@@ -146,4 +197,12 @@ def _role_need(
         memory=quantity_bytes(memory) if memory else 0,
         gpus=int(value("gpuDevicesRequest") or 0) if has_gpus(framework, role) else 0,
         first_rank=first_rank,
+        gpu_share=shares.portion(
+            {path.removeprefix(f"{role}."): said for path, said in values.items()}, gpu_memory
+        ),
     )
+
+
+def _of_one(role: RoleNeed, resource: str) -> float:
+    amount: float = getattr(role, resource)
+    return amount * role.gpu_share if resource == GPUS else amount

@@ -21,7 +21,7 @@ from workloads.models import (
     Workload,
     sortable_duration,
 )
-from workloads.services import events, reasons
+from workloads.services import events, reasons, shares
 from workloads.services.phases import Situation, derive_phase
 from workloads.statuses import ENDED, STATUSES, status_of
 
@@ -188,7 +188,8 @@ def _gpus_in_use(attempt: Attempt, replicas: Sequence[Replica]) -> int:
     if attempt.outcome:
         return 0
     if attempt.placement is not None:
-        return sum(len(replica["gpus"]) for replica in attempt.placement)
+        taken = (len(r["gpus"]) * r.get("gpu_share", 1.0) for r in attempt.placement)
+        return shares.whole(sum(taken))
     return sum(r.gpus for r in replicas if r.state in ("Starting", "Running"))
 
 

@@ -117,6 +117,8 @@ class ReplicaPlacement:
     memory: int
     gpus: tuple[str, ...] = ()
     ports: tuple[int, ...] = ()
+    gpu_share: float = 1.0
+    """Of each of ``gpus``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,4 +102,6 @@ class Capacity:
     gpu_count: int = 0
     """How many there are in all, where they have no ids here."""
     gpus_declared: bool = False
+    gpu_memory: int = 0
+    """Bytes of the smallest of ``gpus``; 0: not known."""
     ports: tuple[int, int] = (16000, 32000)

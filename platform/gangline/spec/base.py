@@ -70,6 +70,8 @@ class Ui:
     """CLI flag without dashes; empty: made from the field name."""
     item: str = ""
     """Of a list: what one item is called, such as "environment variable"."""
+    advanced: bool = False
+    """Few people need it: the form folds it away."""
 
     def __get_pydantic_json_schema__(
         self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -78,6 +80,11 @@ class Ui:
         about = " ".join(filter(None, (self.help, f"Unit: {self.unit}." if self.unit else "")))
         schema: Mapping[str, Any] = handler(core_schema)
         return {**schema, "title": self.label, **({"description": about} if about else {})}
+
+
+@dataclass(frozen=True, slots=True)
+class Percent:
+    """People read and type the number, a part of 1, in percent."""
 
 
 @dataclass(frozen=True, slots=True)

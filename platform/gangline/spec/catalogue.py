@@ -21,6 +21,7 @@ from .base import (
     ItemKey,
     Limits,
     Only,
+    Percent,
     Synonyms,
     Ui,
     Unique,
@@ -89,6 +90,8 @@ class SpecField:
     """Units of a quantity that a form offers."""
     group: str = ""
     """Of an attribute inside of another one: what that one is called."""
+    is_percent: bool = False
+    """A number from 0 to 1 that people read and type in percent."""
     unique: Callable[[str], str] | None = None
     """Of an attribute that must differ from item to item: gives what is compared."""
 
@@ -222,6 +225,7 @@ def _field(path: str, annotation: Any, notes: _Notes, *, required: bool) -> Spec
         "only": notes.take(Only, lambda note: note.frameworks, ()),
         "guarded": notes.get(Guarded) is not None,
         "alternative": notes.take(Alternative, lambda note: note.label, ""),
+        "is_percent": notes.get(Percent) is not None,
         "unique": notes.take(Unique, lambda note: note.alike),
         "at_least": notes.take(AtLeast, lambda note: f"{group}{note.name}", ""),
         "conditions": (

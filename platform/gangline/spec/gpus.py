@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 from pydantic.alias_generators import to_camel
 
-from .base import Default, Limits, SpecModel, Ui, When
+from .base import AtLeast, Default, Limits, Percent, SpecModel, Ui, When
 from .types import Quantity, SizeRange
 
 PORTION, MEMORY = "portion", "memory"
@@ -38,11 +38,27 @@ class Gpus(SpecModel):
         Field(gt=0, le=1),
         Ui(
             "GPU portion",
-            help="Of each device, above 0 and up to 1. Programs are not kept from using more.",
+            help="Of each device. Programs are not kept from using more.",
             section="compute",
-            placeholder="0.5",
+            unit="%",
+            placeholder="50",
         ),
+        Percent(),
         When("gpuRequestType", (PORTION,), is_required=True),
+    ] = None
+    gpu_portion_limit: Annotated[
+        float | None,
+        Field(gt=0, le=1),
+        Ui(
+            "GPU portion limit",
+            help="What programs may use of each device.",
+            section="compute",
+            unit="%",
+            advanced=True,
+        ),
+        Percent(),
+        When("gpuRequestType", (PORTION,)),
+        AtLeast("gpuPortionRequest"),
     ] = None
     gpu_memory_request: Annotated[
         Quantity | None,
@@ -54,6 +70,18 @@ class Gpus(SpecModel):
             placeholder="8G",
         ),
         When("gpuRequestType", (MEMORY,), is_required=True),
+    ] = None
+    gpu_memory_limit: Annotated[
+        Quantity | None,
+        SizeRange("1M", "1P"),
+        Ui(
+            "GPU memory limit",
+            help="What programs may use of the device.",
+            section="compute",
+            advanced=True,
+        ),
+        When("gpuRequestType", (MEMORY,)),
+        AtLeast("gpuMemoryRequest"),
     ] = None
 
 

@@ -284,6 +284,8 @@ def _quantity_bound(field: SpecField, value: str) -> str:
 
 
 def _outside(field: SpecField) -> str:
+    if field.is_percent:
+        return "must be above 0 and at most 1, which is 100 %"
     if field.exclusive_minimum is not None:
         return f"must be more than {field.exclusive_minimum} and at most {field.maximum}"
     return span(field, field.minimum, field.maximum)

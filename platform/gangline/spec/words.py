@@ -35,6 +35,8 @@ def in_words(field: SpecField, value: Any) -> str:
         return size_in_words(str(value))
     if field.kind is Kind.BOOLEAN:
         return "true" if value else "false"
+    if field.is_percent:
+        return plain_number(round(value * 100, 6))
     if field.kind in (Kind.INTEGER, Kind.NUMBER):
         return plain_number(value)
     return str(value)

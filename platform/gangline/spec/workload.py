@@ -76,9 +76,9 @@ class Compute(Gpus):
             help="Cores kept free for each pod.",
             section="compute",
             unit="cores",
-            placeholder="0.5",
+            placeholder="0.1",
         ),
-        Default(0.5),
+        Default(0.1),
     ] = None
     cpu_core_limit: Annotated[
         float | None,
@@ -99,9 +99,9 @@ class Compute(Gpus):
             "Memory request",
             help="Memory kept free for each pod; using more is allowed.",
             section="compute",
-            placeholder="256M",
+            placeholder="100M",
         ),
-        Default("256M"),
+        Default("100M"),
     ] = None
     cpu_memory_limit: Annotated[
         Quantity | None,

@@ -8,6 +8,7 @@ from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.parse import Unparsable, parse_text, show_text
 from gangline.spec.problems import Problem, Role
 from gangline.spec.sources import WORKERS, YOU, Source, Value
+from gangline.spec.words import in_words
 from gangline.spec.workload import SPEC, SpecModels
 from gangline.spec_forms import units
 from gangline.spec_forms.item_texts import item_of, item_texts
@@ -37,7 +38,7 @@ def said(role: Role, fields: Iterable[SpecField], inputs: RoleInputs, inherited:
 
 
 def _scalar(found: Said, role: Role, spec: SpecField, typed: Typed) -> None:
-    text = units.joined(spec, typed) if units.has_unit(spec) else typed.text
+    text = units.joined(spec, typed)
     try:
         value = parse_text(spec, text)
     except Unparsable as error:
@@ -104,7 +105,8 @@ def typed_of(spec: SpecField, value: Any, source: Source = YOU) -> Typed:
     if units.has_unit(spec):
         amount = units.split(spec, value)
         return Typed(amount.text, amount.unit, source)
-    return Typed(show_text(spec, value), "", source)
+    text = in_words(spec, value) if spec.is_percent else show_text(spec, value)
+    return Typed(text, "", source)
 
 
 def typed_values(

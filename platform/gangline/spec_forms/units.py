@@ -55,6 +55,11 @@ def shown(field: SpecField, typed: Typed) -> Typed:
 def joined(field: SpecField, typed: Typed) -> str:
     """The one text that the spec reads: ``256`` and ``M`` are ``256M``, 2 minutes are ``120``."""
     text = typed.text.strip()
+    if field.is_percent:
+        percent = text.removesuffix("%").strip()
+        return f"{Decimal(percent) / 100:f}" if _AMOUNT.fullmatch(percent) else text
+    if not has_unit(field):
+        return typed.text
     if field.kind is Kind.QUANTITY:
         parts = split_quantity(text)
         return text if parts and parts[1] else f"{text}{typed.unit}"

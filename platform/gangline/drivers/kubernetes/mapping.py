@@ -125,4 +125,8 @@ def fields_at(place: Place) -> list[str]:
 
 
 MAPPED = paths(ROLE, GANG) | SHAPE
-UNSUPPORTED: Mapping[str, str] = {}
+_NO_GPU_LIMIT = "No scheduler that Gangline knows holds programs to a part of a GPU."
+UNSUPPORTED: Mapping[str, str] = {
+    "compute.gpuPortionLimit": _NO_GPU_LIMIT,
+    "compute.gpuMemoryLimit": _NO_GPU_LIMIT,
+}

@@ -43,6 +43,24 @@ def gpus() -> tuple[str, ...]:
         pynvml.nvmlShutdown()
 
 
+def gpu_memory() -> int:
+    """Bytes of the smallest NVIDIA device, 0 without any."""
+    import pynvml
+
+    try:
+        pynvml.nvmlInit()
+    except pynvml.NVMLError:
+        return 0
+    try:
+        handles = map(pynvml.nvmlDeviceGetHandleByIndex, range(pynvml.nvmlDeviceGetCount()))
+        sizes = [int(pynvml.nvmlDeviceGetMemoryInfo(handle).total) for handle in handles]
+    except pynvml.NVMLError:
+        return 0
+    finally:
+        pynvml.nvmlShutdown()
+    return min(sizes, default=0)
+
+
 def node(room: Capacity) -> NodeFact:
     """This machine as the one node of its cluster."""
     labels = {"kubernetes.io/hostname": platform.node(), "kubernetes.io/arch": platform.machine()}

@@ -7,9 +7,12 @@ from typing import Any
 
 from gangline.drivers.base import Submission
 from gangline.drivers.facts import Facts
+from gangline.lib.sizes import bytes_in_words
 from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem
+from gangline.spec.gpus import MEMORY, PORTION
 from gangline.spec.launching import LAUNCH_EXAMPLE, launch_problem
 from gangline.spec.problems import Problem, Role
+from gangline.spec.types import quantity_bytes
 from gangline.spec.workload import ReplicaSpec
 
 from .guidance import OWN_TMP, folders
@@ -78,6 +81,7 @@ def _problems(submission: Submission, facts: Facts, places: Places) -> Iterator[
             yield from _command(role, spec, framework)
         yield from _image(role, spec, framework, facts)
         yield from _working_directory(role, spec, places)
+        yield from _gpu_memory(role, spec, facts)
 
 
 def _command(role: Role, spec: ReplicaSpec, framework: Framework) -> Iterator[Problem]:
@@ -117,6 +121,26 @@ def _image(role: Role, spec: ReplicaSpec, framework: Framework, facts: Facts) ->
     else:
         return
     yield _problem(role, "image", "runtime", message, value=image, accepted=accepted)
+
+
+def _gpu_memory(role: Role, spec: ReplicaSpec, facts: Facts) -> Iterator[Problem]:
+    """A part by memory can be counted only of devices whose memory is known."""
+    wanted = spec.compute.gpu_memory_request
+    if spec.compute.gpu_request_type != MEMORY or wanted is None:
+        return
+    device = facts.detail.get("gpuMemory")
+    if device and quantity_bytes(wanted) > device:
+        words = bytes_in_words(device)
+        message = f"must be at most {words}: no GPU of this machine has more memory"
+        yield _problem(
+            role, "compute.gpuMemoryRequest", "cluster", message, value=wanted,
+            accepted=f"up to {device // 10**6}M",
+        )  # fmt: skip
+    elif device == 0:
+        message = f"must not be {MEMORY}: the memory of this machine’s GPUs is not known"
+        yield _problem(
+            role, "compute.gpuRequestType", "cluster", message, value=MEMORY, accepted=PORTION
+        )
 
 
 def _working_directory(role: Role, spec: ReplicaSpec, places: Places) -> Iterator[Problem]:

@@ -115,6 +115,7 @@ class LocalDriver:
             "memory": room.memory,
             "gpus": list(room.gpus),
             "gpusDeclared": room.gpus_declared,
+            "gpuMemory": room.gpu_memory,
             "moreRuntimes": advice,
         }
         facts = Facts(
@@ -134,6 +135,7 @@ class LocalDriver:
             memory=capacity.memory(),
             gpus=found,
             gpus_declared=declared > 0,
+            gpu_memory=0 if declared else capacity.gpu_memory(),
             ports=capacity.PORTS,
         )
 

@@ -212,6 +212,8 @@ class _Gang:
     ) -> dict[str, str]:
         shares = self.slots if self.uses_launcher else [slot]
         ranks = self.workers if self.uses_launcher else self.slots
+        # Ranks of one launcher may share a device.
+        gpus = list(dict.fromkeys(gpu for share in shares for gpu in share.gpus))
         scratch = sandbox.PRIVATE if self.site.places.sandboxed else str(work.parent / "tmp")
         inherited = {name: os.environ[name] for name in INHERITED if name in os.environ}
         contract = replica_environment(
@@ -235,9 +237,11 @@ class _Gang:
             "TMPDIR": scratch,
             "GANGLINE_ATTEMPT": str(self.ref.attempt),
             "GANGLINE_RUN_DIR": str(work),
-            "CUDA_VISIBLE_DEVICES": ",".join(gpu for share in shares for gpu in share.gpus),
-            GPU_COUNT: str(sum(len(share.gpus) for share in shares)),
+            "CUDA_VISIBLE_DEVICES": ",".join(gpus),
+            GPU_COUNT: str(len(gpus)),
         }
+        if (part := (self.workers if self.uses_launcher else [slot])[0].gpu_share) < 1:
+            own["GANGLINE_GPU_PORTION"] = f"{part:g}"
         if self.site.places.examples_dir is not None:
             own["GANGLINE_EXAMPLES"] = str(self.site.places.examples_dir)
         if (runtimes := self.site.data_dir / RUNTIMES).is_dir():
@@ -283,4 +287,5 @@ def _placement(slot: ReplicaPlacement) -> dict[str, Any]:
         "memory": slot.memory,
         "gpus": list(slot.gpus),
         "ports": list(slot.ports),
+        "gpu_share": slot.gpu_share,
     }

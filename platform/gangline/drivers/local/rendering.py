@@ -38,11 +38,15 @@ SHAPE = frozenset({"distributedFramework"})
 LATE: Mapping[str, str] = {
     "numWorkers": "placement",
     "compute.gpuDevicesRequest": "placement",
+    "compute.gpuRequestType": "placement",
+    "compute.gpuPortionRequest": "placement",
+    "compute.gpuMemoryRequest": "placement",
     "compute.cpuCoreRequest": "placement",
     "compute.cpuMemoryRequest": "placement",
     "terminationGracePeriodSeconds": "grace_seconds",
 }
 """Fields that arrive as this part of the ``AttemptRef``, once slots were given out (R7)."""
+_NO_GPU_LIMIT = "Programs on this machine are not kept to their part of a GPU."
 MAPPED = paths(ROLE) | SHAPE | LATE.keys()
 UNSUPPORTED: Mapping[str, str] = {
     "compute.largeShmRequest": "Shared memory may take half of this machine’s memory anyway.",
@@ -51,9 +55,8 @@ UNSUPPORTED: Mapping[str, str] = {
     "nodeAffinityRequired": "This machine is the only node.",
     "podAffinity.key": "This machine is the only node.",
     "podAffinity.type": "This machine is the only node.",
-    "compute.gpuRequestType": "This machine gives out whole GPUs.",
-    "compute.gpuPortionRequest": "This machine gives out whole GPUs.",
-    "compute.gpuMemoryRequest": "This machine gives out whole GPUs.",
+    "compute.gpuPortionLimit": _NO_GPU_LIMIT,
+    "compute.gpuMemoryLimit": _NO_GPU_LIMIT,
     "priorityClass": "This machine starts workloads in the order of their creation.",
     "tolerations": "This machine has no other nodes, and none of them is tainted.",
     "environmentVariables.secret": "This machine has no Secrets.",
