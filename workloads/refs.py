@@ -94,6 +94,7 @@ def placement_from(item: Mapping[str, Any]) -> ReplicaPlacement:
         memory=item["memory"],
         gpus=tuple(item["gpus"]),
         ports=tuple(item["ports"]),
+        gpu_share=item.get("gpu_share", 1.0),
     )
 
 
