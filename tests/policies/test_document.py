@@ -1,6 +1,7 @@
 """What an administrator may write, and what the rest is answered, with its line."""
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -94,10 +95,15 @@ def test_rules_follow_from_the_kind_of_the_field() -> None:
     assert set(RULES_BY_KIND) == set(Kind)
     worker, master = fields_of(SPEC, Role.WORKER), fields_of(SPEC, Role.MASTER)
     assert RULES_BY_KIND[worker["compute.gpuDevicesRequest"].kind] == (
-        "required", "canEdit", "min", "max", "step",
+        "required", "canEdit", "blocked", "min", "max", "step", "defaultFrom",
     )  # fmt: skip
-    assert RULES_BY_KIND[worker["environmentVariables"].kind] == ("canAdd", "locked")
-    assert RULES_BY_KIND[worker["image"].kind] == ("required", "canEdit", "options")
+    assert RULES_BY_KIND[worker["environmentVariables"].kind] == ("canAdd", "locked", "required")
+    assert RULES_BY_KIND[worker["image"].kind] == (
+        "required",
+        "canEdit",
+        "blocked",
+        "options",
+    )
     assert worker.keys() == catalogue(WorkerSpec).keys()
     assert master.keys() == catalogue(ReplicaSpec).keys()
     assert "numWorkers" not in master
@@ -105,9 +111,12 @@ def test_rules_follow_from_the_kind_of_the_field() -> None:
 
 @pytest.mark.parametrize("role", [Role.WORKER, Role.MASTER])
 def test_every_field_takes_every_rule_of_its_kind(role: Role) -> None:
+    fields = fields_of(SPEC, Role.WORKER)
     for field, known in fields_of(SPEC, role).items():
         path = f"{field}.instances" if known.kind is Kind.ITEMIZED else field
         for kind in RULES_BY_KIND[known.kind]:
+            if kind == "defaultFrom" and not _computable(known, fields):
+                continue
             text = yaml.safe_dump(
                 {"rules": {role.value: _nested(path, {kind: _sample(field, kind)})}}
             )
@@ -118,11 +127,26 @@ def _sample(path: str, kind: str) -> Any:
     field = catalogue(WorkerSpec)[path]
     if kind in ("min", "max"):
         return field.maximum
+    if kind == "defaultFrom":
+        return {"field": _computable(field, catalogue(WorkerSpec))[0], "factor": 0.5}
     if kind == "options":
         taken = [text for text in field.choices or ("a", "/a", "1") if _takes(field, text)]
         assert taken, f"give here a text that the grammar of {path} takes"
         return taken[:1]
     return {"step": 1, "locked": ["A"]}.get(kind, False)
+
+
+def _computable(field: SpecField, fields: Mapping[str, SpecField]) -> list[str]:
+    """Numbers of its section that a default may follow from."""
+    section, is_size = field.path.rpartition(".")[0], field.kind is Kind.QUANTITY
+    return [
+        path
+        for path, other in fields.items()
+        if other.kind.is_numeric
+        and path != field.path
+        and path.rpartition(".")[0] == section
+        and (other.kind is Kind.QUANTITY) == is_size
+    ]
 
 
 def _takes(field: SpecField, text: str) -> bool:
@@ -162,15 +186,21 @@ def test_a_new_field_takes_rules_at_once() -> None:
          [(1, "rules.master.backoffLimit", "has one value for the whole workload")]),
         ("rules: {image: {max: 3}}", [(1, "rules.image.max", "does not apply to this field")]),
         ("rules: {image: {Required: true}}", [(1, "rules.image.Required", "is not known")]),
-        ("rules: {numWorkers: {defaultFrom: {field: x}}}",
-         [(1, "rules.numWorkers.defaultFrom", "is not supported yet")]),
-        ("rules: {numWorkers: {blocked: true}}",
-         [(1, "rules.numWorkers.blocked", "is not supported yet")]),
-        ("rules: {labels: {attributes: {}}}",
-         [(1, "rules.labels.attributes", "is not supported yet")]),
+        ("rules: {compute: {cpuCoreRequest: {defaultFrom: {field: compute.cpuMemoryLimit}}}}",
+         [(1, "rules.compute.cpuCoreRequest.defaultFrom.field",
+           "must be compute.gpuDevicesRequest, compute.gpuPortionRequest or "
+           "compute.cpuCoreLimit, not compute.cpuMemoryLimit")]),
+        ("rules: {compute: {cpuCoreRequest: {defaultFrom: {field: compute.cpuCoreLimit, "
+         "factor: 0, of: 1}}}}",
+         [(1, "rules.compute.cpuCoreRequest.defaultFrom.of", "is not known"),
+          (1, "rules.compute.cpuCoreRequest.defaultFrom.factor",
+           "must be a number above 0, not 0")]),
+        ("rules: {numWorkers: {blocked: 1}}",
+         [(1, "rules.numWorkers.blocked", "must be true or false, not 1")]),
+        ("rules: {labels: {attributes: {size: {required: true}, value: {max: 3}}}}",
+         [(1, "rules.labels.attributes.size", "is not known"),
+          (1, "rules.labels.attributes.value.max", "does not apply to this field")]),
         ("rules: {labels: {canAdd: false}}", [(1, "rules.labels.canAdd", "is not known")]),
-        ("rules: {labels: {instances: {required: true}}}",
-         [(1, "rules.labels.instances.required", "does not apply to this field")]),
         ("rules: {labels: {instances: {canAdd: 1, locked: team}}}",
          [(1, "rules.labels.instances.canAdd", "must be true or false, not 1"),
           (1, "rules.labels.instances.locked", "must be a list of names")]),
@@ -218,8 +248,8 @@ def test_a_new_field_takes_rules_at_once() -> None:
          [(1, "defaults.numWorkers", "must be between 1 and 9999, not 0")]),
         ("defaults: {labels: [{name: a, value: b}]}",
          [(1, "defaults.labels", "must be an object")]),
-        ("defaults: {labels: {instances: 5, attributes: {}}}",
-         [(1, "defaults.labels.attributes", "is not supported yet"),
+        ("defaults: {labels: {instances: 5, attributes: {value: 7}}}",
+         [(1, "defaults.labels.attributes.value", "must be text, not 7"),
           (1, "defaults.labels.instances", "must be a list, not 5")]),
         ("defaults:\n  labels:\n    instances:\n      - {name: a, value: b}\n"
          "      - {name: a, value: c}\n"
@@ -238,7 +268,8 @@ def test_what_is_refused(text: str, problems: list[tuple[int, str, str]]) -> Non
     ("text", "sentence"),
     [
         ("rules: {tty: {max: 3}}",
-         "Line 1: rules.tty.max does not apply to this field. It takes required or canEdit."),
+         "Line 1: rules.tty.max does not apply to this field. "
+         "It takes required, canEdit or blocked."),
         ("rules: {numWorkers: {Step: 3}}",
          "Line 1: rules.numWorkers.Step is not known. Did you mean “step”?"),
         ("a: &x 1", "Line 1: anchors are not allowed. Remove “&x”."),

@@ -25,6 +25,10 @@ DEVICES = document(
     },
     rules={"worker": {"extendedResources": {"instances": {"locked": ["a"]}}}},
 )
+QUANTITIES = document(
+    defaults={"worker": {"extendedResources": {"attributes": {"quantity": "3"}}}},
+    rules={"worker": {"extendedResources": {"attributes": {"quantity": {"required": True}}}}},
+)
 
 
 def test_t1_a_fixed_value_cannot_be_changed() -> None:
@@ -46,10 +50,10 @@ def test_t2_a_fixed_value_may_be_repeated_or_left_out(said: dict[str, Any]) -> N
 def test_t3_items_are_added_removed_and_changed() -> None:
     said = [
         {"resource": "b", "exclude": True},
-        {"resource": "c", "quantity": "3"},
+        {"resource": "c"},
         {"resource": "d", "quantity": "5M"},
     ]
-    resolution = say(policy(DEVICES), worker__extendedResources=said)
+    resolution = say(policy(DEVICES, QUANTITIES), worker__extendedResources=said)
     assert resolution.problems == []
     assert resolution.values("worker")["extendedResources"] == [
         {"resource": "a", "quantity": "5"},
@@ -188,6 +192,77 @@ def test_e3_only_approved_images_with_readable_labels() -> None:
     assert rule.options is not None
     assert [option.label for option in rule.options.value] == ["DDP 1.4", "DDP 1.5"]
     assert rule.required == Sourced(True, "tenant")
+
+
+def test_e4_attributes_have_rules_of_their_own() -> None:
+    names = ["A", "B"]
+    rules = document(
+        rules={"worker": {"labels": {"attributes": {"value": {"options": names}}}}},
+    )
+    said = [{"name": "team", "value": "A"}, {"name": "stage", "value": "C"}]
+    resolution = say(policy(rules), worker__labels=said)
+    assert messages(resolution) == [("worker.labels.1.value", "must be one of A or B", "tenant")]
+    assert resolution.problems[0].label == "Value of label stage"
+    same = say(policy(document(rules={"master": {"labels": {"attributes": {
+        "value": {"options": names}}}}})), worker__labels=said)  # fmt: skip
+    assert [p.field_id for p in same.master_forced] == ["master.labels.1.value"]
+
+
+def test_an_attribute_may_be_fixed_for_every_item() -> None:
+    rules = document(
+        defaults={"worker": {"labels": {"attributes": {"value": "A"}}}},
+        rules={"worker": {"labels": {"attributes": {"value": {"canEdit": False}}}}},
+    )
+    said = [{"name": "one"}, {"name": "two", "value": "B"}]
+    resolution = say(policy(rules), worker__labels=said)
+    assert resolution.values("worker")["labels"][0] == {"name": "one", "value": "A"}
+    assert [(p.field_id, p.rule) for p in resolution.problems] == [
+        ("worker.labels.1.value", "canEdit")
+    ]
+
+
+def test_a_list_may_be_required_and_a_field_blocked() -> None:
+    rules = document(
+        defaults={"worker": {"backoffLimit": 3}},
+        rules={
+            "worker": {
+                "labels": {"instances": {"required": True}},
+                "backoffLimit": {"blocked": True},
+            }
+        },
+    )
+    resolution = say(policy(rules), worker__backoffLimit=2)
+    assert [(p.field_id, p.rule) for p in resolution.problems] == [
+        ("worker.backoffLimit", "blocked"),
+        ("worker.labels", "required"),
+    ]
+    assert "backoffLimit" not in say(policy(rules)).values("worker")
+
+
+def test_e5_a_default_follows_from_another_field() -> None:
+    rules = document(
+        defaults={"worker": {"compute": {"cpuCoreLimit": 16}}},
+        rules={
+            "worker": {
+                "compute": {
+                    "cpuCoreRequest": {
+                        "defaultFrom": {"field": "compute.cpuCoreLimit", "factor": 0.5},
+                        "min": 1,
+                    },
+                    "cpuMemoryRequest": {"defaultFrom": {"field": "compute.cpuMemoryLimit"}},
+                }
+            }
+        },
+    )
+
+    def cores(**said: Any) -> Any:
+        return say(policy(rules), **said).values("worker")["compute.cpuCoreRequest"]
+
+    assert (cores(), cores(**{"worker.compute.cpuCoreLimit": 8})) == (8, 4)
+    assert cores(**{"worker.compute.cpuCoreLimit": 1}) == 1
+    assert cores(**{"worker.compute.cpuCoreLimit": 8, "worker.compute.cpuCoreRequest": 6}) == 6
+    memory = say(policy(rules), **{"worker.compute.cpuMemoryLimit": "8G"})
+    assert memory.values("worker")["compute.cpuMemoryRequest"] == "8000M"
 
 
 def test_e6_every_scope_holds_and_each_kind_names_its_own() -> None:

@@ -1,31 +1,33 @@
 """The policy document: what an administrator may write, and where in the text it stands (R23)."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gangline.lib.yaml_text import LONGEST, Path, UnreadableYaml, YamlDocument, read
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.problems import Role, shown
 from gangline.spec.types import quantity_bytes
-from gangline.spec.values import size, validate
+from gangline.spec.values import nest, size, validate
 from gangline.spec.words import accepted, did_you_mean, must_be, one_of
 from gangline.spec.workload import SPEC, SpecModels
 
-_ANY = ("required", "canEdit")
+_ANY = ("required", "canEdit", "blocked")
+_NUMERIC = (*_ANY, "min", "max", "step", "defaultFrom")
 RULES_BY_KIND: Mapping[Kind, tuple[str, ...]] = {
     Kind.BOOLEAN: _ANY,
     Kind.CHOICE: (*_ANY, "options"),
-    Kind.INTEGER: (*_ANY, "min", "max", "step"),
-    Kind.NUMBER: (*_ANY, "min", "max", "step"),
-    Kind.DURATION: (*_ANY, "min", "max", "step"),
-    Kind.QUANTITY: (*_ANY, "min", "max"),
+    Kind.INTEGER: _NUMERIC,
+    Kind.NUMBER: _NUMERIC,
+    Kind.DURATION: _NUMERIC,
+    Kind.QUANTITY: (*_ANY, "min", "max", "defaultFrom"),
     Kind.STRING: (*_ANY, "options"),
     Kind.COMMAND: (*_ANY, "options"),
-    Kind.ITEMIZED: ("canAdd", "locked"),
+    Kind.ITEMIZED: ("canAdd", "locked", "required"),
 }
 _ALL_RULES = frozenset(rule for rules in RULES_BY_KIND.values() for rule in rules)
-_NOT_YET = frozenset({"defaultFrom", "blocked", "attributes", "imposedAssets"})
+_NOT_YET = frozenset({"imposedAssets"})
+_OF_A_LIST = ("instances", "attributes")
 _HALVES = (Role.WORKER, Role.MASTER)
 
 
@@ -65,21 +67,40 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
+class Computed:
+    """A default that is another field's value times ``factor``."""
+
+    field: str
+    factor: float = 1
+
+    def __str__(self) -> str:
+        return f"{self.factor:g} × {self.field}"
+
+
+@dataclass(frozen=True, slots=True)
 class GivenDefault:
-    """A default as written. Of a list: its items, and ``item_lines`` says where each stands."""
+    """A default as written. Of a list: its items, and ``item_lines`` says where each stands.
+
+    ``attributes`` are defaults of every item, by attribute.
+    """
 
     value: Any
     line: int = 0
     item_lines: tuple[int, ...] = ()
+    attributes: Mapping[str, "GivenDefault"] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """The rules one document states for one field, by kind, and the line of each."""
+    """The rules one document states for one field, by kind, and the line of each.
+
+    Of a list, ``attributes`` are the rules of every item, by attribute.
+    """
 
     kinds: Mapping[str, Any]
     lines: Mapping[str, int]
     overridable: bool = False
+    attributes: Mapping[str, "RuleSet"] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,18 +218,63 @@ class _Reader:
             said = field.canonical(value)
             good = self._valid(at, field, said)
             return GivenDefault(said, self._document.line(at)) if good else None
-        for name in self._object(at, value):
-            if name != "instances":
-                self._unknown((*at, name), ("instances",))
-        here = (*at, "instances")
-        items = value.get("instances") if isinstance(value, dict) else None
-        if items is None or not self._valid(here, field, items):
+        stated, here = self._of_a_list(at, value), (*at, "instances")
+        items = stated.get("instances")
+        attributes: dict[str, GivenDefault] = {}
+        for inside, attribute, one in self._attributes(at, field, stated):
+            if self._fits(inside, field, attribute, one):
+                attributes[attribute.path] = GivenDefault(one, self._document.line(inside))
+        if items is not None and not self._valid(here, field, items):
             return None
-        lines = tuple(self._document.line((*here, index)) for index in range(len(items)))
-        return GivenDefault(items, self._document.line(at), lines)
+        if items is None and not attributes:
+            return None
+        lines = tuple(self._document.line((*here, index)) for index in range(len(items or ())))
+        return GivenDefault(items or [], self._document.line(at), lines, attributes)
 
-    def _valid(self, at: Path, field: SpecField, value: Any) -> bool:
-        """Whether the spec takes ``value``; says why not."""
+    def _of_a_list(self, at: Path, value: Any) -> dict[str, Any]:
+        stated = self._object(at, value)
+        for name in stated:
+            if name not in _OF_A_LIST:
+                self._unknown((*at, name), _OF_A_LIST)
+        return stated
+
+    def _attributes(
+        self, at: Path, field: SpecField, stated: Mapping[str, Any]
+    ) -> Iterator[tuple[Path, SpecField, Any]]:
+        """What is said of the attributes of a list, each with its place."""
+        known = {attribute.path: attribute for attribute in field.items}
+
+        def inside(at: Path, section: Mapping[str, Any], prefix: str) -> Iterator[Any]:
+            for name, value in section.items():
+                path, here = f"{prefix}{name}", (*at, name)
+                if path in known and "." not in name:
+                    if value is not None:
+                        yield here, known[path], value
+                elif any(one.startswith(f"{path}.") for one in known):
+                    yield from inside(here, self._object(here, value), f"{path}.")
+                else:
+                    self._unknown(here, _names(known, prefix))
+
+        place = (*at, "attributes")
+        yield from inside(place, self._object(place, stated.get("attributes")), "")
+
+    def _fits(self, at: Path, field: SpecField, attribute: SpecField, value: Any) -> bool:
+        """Whether the spec takes ``value`` for an attribute; says why not.
+
+        What an item lacks beside it is not the matter here.
+        """
+        item = nest({attribute.path: value})
+        values, place = {field.path: [item]}, f"{field.path}.0.{attribute.path}"
+        found = validate(self._models.worker, Role.WORKER, values, is_whole=False)
+        wrong = [problem for problem in found if problem.path == place]
+        for problem in wrong:
+            self._wrong(at, f"{problem.message}, not {shown(value)}")
+        return not wrong
+
+    def _valid(self, at: Path, field: SpecField, value: Any, of: SpecField | None = None) -> bool:
+        """Whether the spec takes ``value``; says why not. ``of``: the list of an attribute."""
+        if of is not None:
+            return self._fits(at, of, field, value)
         problems = validate(self._models.worker, Role.WORKER, {field.path: value}, is_whole=False)
         for problem in problems:
             inside = problem.path[len(field.path) + 1 :].split(".")
@@ -225,14 +291,31 @@ class _Reader:
         return not problems
 
     def _rule_set(self, at: Path, field: SpecField, value: Any) -> RuleSet | None:
-        stated = self._object(at, value)
-        if field.kind is Kind.ITEMIZED:
-            for name in stated:
-                if name != "instances":
-                    self._unknown((*at, name), ("instances",))
-            at = (*at, "instances")
-            stated = self._object(at, stated.get("instances"))
-        kinds = dict(self._kinds(at, field, stated))
+        if field.kind is not Kind.ITEMIZED:
+            siblings = fields_of(self._models, Role.WORKER)
+            return self._rules_of(at, field, self._object(at, value), siblings)
+        stated, here = self._of_a_list(at, value), (*at, "instances")
+        siblings = {attribute.path: attribute for attribute in field.items}
+        attributes = {
+            attribute.path: rules
+            for inside, attribute, one in self._attributes(at, field, stated)
+            if (rules := self._rules_of(inside, attribute, self._object(inside, one), siblings,
+                                        of=field)) is not None
+        }  # fmt: skip
+        own = self._rules_of(here, field, self._object(here, stated.get("instances")), {})
+        if own is None and not attributes:
+            return None
+        return replace(own or RuleSet({}, {}), attributes=attributes)
+
+    def _rules_of(
+        self,
+        at: Path,
+        field: SpecField,
+        stated: Mapping[str, Any],
+        siblings: Mapping[str, SpecField],
+        of: SpecField | None = None,
+    ) -> RuleSet | None:
+        kinds = dict(self._kinds(at, field, stated, siblings, of))
         overridable = kinds.pop("overridable", False)
         if overridable and field.guarded:
             self._wrong((*at, "overridable"), "is not allowed for this field", "Remove it.")
@@ -241,7 +324,12 @@ class _Reader:
         return RuleSet(kinds, lines, overridable) if kinds else None
 
     def _kinds(
-        self, at: Path, field: SpecField, stated: Mapping[str, Any]
+        self,
+        at: Path,
+        field: SpecField,
+        stated: Mapping[str, Any],
+        siblings: Mapping[str, SpecField],
+        of: SpecField | None,
     ) -> Iterator[tuple[str, Any]]:
         known = (*RULES_BY_KIND[field.kind], "overridable")
         for kind, value in stated.items():
@@ -253,16 +341,51 @@ class _Reader:
                 else:
                     self._unknown(here, known)
             elif value is not None:
-                read_value = self._rule_value(here, field, kind, value)
+                read_value = (
+                    self._computed(here, field, value, siblings)
+                    if kind == "defaultFrom"
+                    else self._rule_value(here, field, kind, value, of)
+                )
                 if read_value is not None:
                     yield kind, read_value
 
-    def _rule_value(self, at: Path, field: SpecField, kind: str, value: Any) -> Any:
+    def _computed(
+        self, at: Path, field: SpecField, value: Any, siblings: Mapping[str, SpecField]
+    ) -> Computed | None:
+        """Another number of the same section, so that nothing is computed from itself."""
+        stated = self._object(at, value)
+        for name in stated:
+            if name not in ("field", "factor"):
+                self._unknown((*at, name), ("field", "factor"))
+        path, factor = stated.get("field"), stated.get("factor", 1)
+        other = siblings.get(path) if isinstance(path, str) else None
+        is_size = field.kind is Kind.QUANTITY
+        if (
+            other is None
+            or other is field
+            or not other.kind.is_numeric
+            or (other.kind is Kind.QUANTITY) != is_size
+            or _section_of(other) != _section_of(field)
+        ):
+            fit = [p for p, s in siblings.items() if s is not field and s.kind.is_numeric
+                   and (s.kind is Kind.QUANTITY) == is_size
+                   and _section_of(s) == _section_of(field)]  # fmt: skip
+            said = f", not {shown(path)}" if path is not None else ""
+            self._wrong((*at, "field"), f"must be {one_of(fit) or 'another number'}{said}")
+            return None
+        if isinstance(factor, bool) or not isinstance(factor, int | float) or factor <= 0:
+            self._wrong((*at, "factor"), f"must be a number above 0, not {shown(factor)}")
+            return None
+        return Computed(other.path, factor)
+
+    def _rule_value(
+        self, at: Path, field: SpecField, kind: str, value: Any, of: SpecField | None
+    ) -> Any:
         """The value of one rule, or None when it is of the wrong type."""
         if kind in ("min", "max", "step"):
             return self._bound(at, field, kind, value)
         if kind == "options":
-            return self._options(at, field, value)
+            return self._options(at, field, value, of)
         if kind == "locked":
             good = isinstance(value, list) and all(isinstance(key, str) for key in value)
             if not good:
@@ -290,20 +413,24 @@ class _Reader:
             return None
         return value
 
-    def _options(self, at: Path, field: SpecField, value: Any) -> tuple[Option, ...] | None:
+    def _options(
+        self, at: Path, field: SpecField, value: Any, of: SpecField | None
+    ) -> tuple[Option, ...] | None:
         if not isinstance(value, list) or not value:
             self._wrong(at, "must be a list with at least one value")
             return None
         found: dict[str, Option] = {}
         for index, entry in enumerate(value):
-            option = self._option((*at, index), field, entry)
+            option = self._option((*at, index), field, entry, of)
             if option is not None and option.value in found:
                 self._wrong((*at, index), f"names {shown(option.value)} twice")
             elif option is not None:
                 found[option.value] = option
         return tuple(found.values()) or None
 
-    def _option(self, at: Path, field: SpecField, entry: Any) -> Option | None:
+    def _option(
+        self, at: Path, field: SpecField, entry: Any, of: SpecField | None
+    ) -> Option | None:
         stated = entry if isinstance(entry, dict) else {"value": entry}
         for name in stated:
             if name not in ("value", "displayed"):
@@ -314,7 +441,7 @@ class _Reader:
         if value is None:
             self._wrong(at, "needs a value")
             return None
-        good = self._valid(at, field, value)
+        good = self._valid(at, field, value, of)
         return Option(value, displayed if isinstance(displayed, str) else "") if good else None
 
     def _check_bounds(self, at: Path, field: SpecField, kinds: Mapping[str, Any]) -> None:
@@ -328,11 +455,18 @@ class _Reader:
 
 def _reachable(field: SpecField, name: str, bound: Any) -> bool:
     """Whether a bound leaves any value that the field itself takes."""
+    if field.maximum is None or (field.minimum is None and field.exclusive_minimum is None):
+        return True
     if name == "min":
         return bool(size(field, bound) <= size(field, field.maximum))
     if field.exclusive_minimum is not None:
         return bool(bound > field.exclusive_minimum)
     return bool(size(field, bound) >= size(field, field.minimum))
+
+
+def _section_of(field: SpecField) -> str:
+    """The object that it stands in, such as ``compute``."""
+    return field.path.rpartition(".")[0]
 
 
 def _names(fields: Mapping[str, SpecField], prefix: str) -> list[str]:

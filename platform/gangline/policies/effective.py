@@ -146,12 +146,17 @@ def _merged(spec: SpecField, statements: list[_Statement]) -> FieldRule:
         required=_said(claims.first("required", True)),
     )
     rule = replace(rule, conflict=conflict(spec, rule))
+    if blocking := claims.first("blocked", True):
+        nothing = Sourced(None, blocking.source)
+        rule = replace(rule, fixed=nothing, is_blocked=True)
+        return replace(rule, trace=tuple(_trace(rule, statements, claims, [])))
     fixing = claims.first("canEdit", False)
-    limit = fixing.level if fixing else len(statements) + max(s.level for s in statements)
-    given = [s for s in statements if s.default is not None and s.level <= limit]
+    counting = [s for s in statements if fixing is None or s.level <= fixing.level]
+    given = [s for s in counting if s.default is not None]
     default = _fitted(spec, rule, given[-1]) if given else None
     fixed = Sourced(default.value if default else None, fixing.source) if fixing else None
-    rule = replace(rule, default=default, fixed=fixed)
+    computed = None if fixing else _said(next(reversed(claims.of("defaultFrom")), None))
+    rule = replace(rule, default=default, fixed=fixed, computed=computed)
     return replace(rule, trace=tuple(_trace(rule, statements, claims, given[-1:])))
 
 
@@ -220,10 +225,28 @@ def _list_rule(spec: SpecField, statements: list[_Statement], claims: _Claims) -
     return FieldRule(
         default=Sourced(list(items.values()), counted[-1].source) if items else None,
         can_add=_said(adding),
+        required=_said(claims.first("required", True)),
+        attributes=MappingProxyType(dict(_attributes(spec, statements))),
         locked=MappingProxyType({key: claim.source for key, claim in locked.items()}),
         trace=tuple(_trace(FieldRule(can_add=_said(adding)), statements, claims, counted)),
         item_sources=MappingProxyType(sources),
     )
+
+
+def _attributes(spec: SpecField, statements: list[_Statement]) -> Iterator[tuple[str, FieldRule]]:
+    """What the layers say of the attributes of a list, merged as any field is."""
+    for attribute in spec.items:
+        said = [
+            _Statement(
+                each.level,
+                each.source,
+                each.default.attributes.get(attribute.path) if each.default else None,
+                each.rules.attributes.get(attribute.path) if each.rules else None,
+            )
+            for each in statements
+        ]
+        if any(each.default or each.rules for each in said):
+            yield attribute.path, _merged(attribute, said)
 
 
 def _trace(
@@ -237,10 +260,11 @@ def _trace(
             standing = any(c.level == statement.level for c in claims.of(kind))
             shown = {"min": rule.minimum, "max": rule.maximum}.get(kind)
             wins = standing and (shown is None or shown.source == statement.source)
-            neutral = (kind, value) in (("canEdit", True), ("canAdd", True), ("required", False))
+            neutral = (kind, value) in _NEUTRAL
             yield TraceRow(statement.source, kind, value, wins and not neutral)
 
 
+_NEUTRAL = (("canEdit", True), ("canAdd", True), ("required", False), ("blocked", False))
 THIS = "this policy"
 
 
@@ -253,9 +277,10 @@ def check_document(
     found: list[PolicyProblem] = []
     for role in (Role.WORKER, Role.MASTER):
         half = document.half(role)
+        computed = frozenset(p for p, rule in after.half(role).items() if rule.computed)
         for path, spec in fields_of(models, role).items():
             default, rules = half.defaults.get(path), half.rules.get(path)
-            one = _Check(role, spec, before.rule(role, path), after.rule(role, path))
+            one = _Check(role, spec, before.rule(role, path), after.rule(role, path), computed)
             if rules is not None:
                 found.extend(one.rules(rules))
             if default is not None:
@@ -274,6 +299,8 @@ class _Check:
     spec: SpecField
     before: FieldRule
     after: FieldRule
+    computed: frozenset[str] = frozenset()
+    """Fields of the half whose default follows from another one."""
 
     def _problem(self, line: int, part: str, message: str, suggestion: str = "") -> PolicyProblem:
         return PolicyProblem(line, f"{part}.{self.role}.{self.spec.path}", message, suggestion)
@@ -290,6 +317,8 @@ class _Check:
                 yield self._problem(given.line, "defaults", message)
 
     def _default_items(self, given: GivenDefault) -> Iterator[PolicyProblem]:
+        for path, default in given.attributes.items():
+            yield from self._inside(path).default(default)
         closed = self.after.can_add
         for item, line in zip(given.value, given.item_lines, strict=True):
             key = item[self.spec.item_key]
@@ -307,14 +336,20 @@ class _Check:
         for kind, value in stated.kinds.items():
             if (message := self._without_effect(kind, value)) is not None:
                 yield self._problem(stated.lines[kind], "rules", message, "Remove it.")
+        for path, rules in stated.attributes.items():
+            yield from self._inside(path).rules(rules)
         for key in stated.kinds.get("locked", ()):
             if key not in self.after.item_sources:
                 message = f"locks {key}, which is not one of the default items"
                 yield self._problem(stated.lines["locked"], "rules", message)
         fixed = self.after.fixed
-        if fixed and self.after.required and fixed.value is None:
+        if fixed and self.after.required and fixed.value is None and stated.lines:
             message = "must have a value, and nobody can give one: canEdit is false, no default"
             yield self._problem(min(stated.lines.values()), "rules", message, "Add a default.")
+        computed = self.after.computed
+        if computed and computed.value.field in self.computed:
+            message = f"cannot follow {computed.value.field}, which is itself computed"
+            yield self._problem(stated.lines.get("defaultFrom", 0), "rules", message)
 
     def _without_effect(self, kind: str, value: Any) -> str | None:
         """Why a rule looser than one above does not count; nothing below may loosen (R22)."""
@@ -332,12 +367,24 @@ class _Check:
             ("canEdit", True): after.fixed,
             ("canAdd", True): after.can_add,
             ("required", False): after.required,
+            ("blocked", False): after.fixed if after.is_blocked else None,
         }
         upper = loosened.get((kind, value)) if isinstance(value, bool) else None
         if upper is not None and upper.source != THIS:
             word = str(value).lower()
             return f"{kind}: {word} does not count: {upper.source} says the opposite"
         return None
+
+    def _inside(self, path: str) -> "_Check":
+        """The same for an attribute of the list."""
+        attribute = next(one for one in self.spec.items if one.path == path)
+        nothing = FieldRule()
+        return _Check(
+            self.role,
+            replace(attribute, path=f"{self.spec.path}.attributes.{path}"),
+            self.before.attributes.get(path, nothing),
+            self.after.attributes.get(path, nothing),
+        )
 
     def _less(self, one: Any, other: Any) -> bool:
         return bool(size(self.spec, one) < size(self.spec, other))

@@ -130,9 +130,9 @@ def resolve(request: Request, policy: EffectivePolicy) -> Resolution:
 
 def inherited_values(request: Request, role: Role, policy: EffectivePolicy) -> Values:
     """By path of its half, what ``role`` has where nothing is given for it; not judged."""
-    if role is Role.WORKER:
-        return _worker(replace(request, given={}), policy).values
     worker = _worker(request, policy)
+    if role is Role.WORKER:
+        return worker.without_given(_worker(replace(request, given={}), policy))
     master = Half(role, policy, worker.framework)
     master.fill({}, worker, _of(request.assets, role))
     return master.values

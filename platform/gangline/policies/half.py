@@ -1,5 +1,6 @@
 """One half of a workload: its values with their sources, and what is wrong with them."""
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -19,15 +20,15 @@ from gangline.spec.sources import (
     Value,
     policy_source,
 )
-from gangline.spec.types import split_quantity
-from gangline.spec.values import TYPE, field_path, size, validate
-from gangline.spec.words import accepted, in_words, one_of
+from gangline.spec.types import quantity_bytes, split_quantity
+from gangline.spec.values import TYPE, field_path, item_label, size, validate
+from gangline.spec.words import accepted, in_words, lowered, one_of
 
 from . import gpu_caps
 from .document import fields_of
 from .effective import SYSTEM, EffectivePolicy
 from .lists import item_problem, merge_items, overlaid
-from .rules import FieldRule, Sourced, breaches
+from .rules import Breach, FieldRule, Sourced, breaches, nearest_allowed
 
 FRAMEWORK = "distributedFramework"
 
@@ -92,6 +93,28 @@ class Half:
                 self.values[path] = value
             if path == FRAMEWORK:
                 self.framework = value.value if value else None
+        self._compute()
+
+    def _compute(self) -> None:
+        """Defaults that follow from other fields, now that these have their values."""
+        for path, rule in self._rules.items():
+            entry = self.values.get(path)
+            is_default = entry is None or entry.source == DEFAULT or entry.source.is_policy
+            if rule.computed and path in self.fields and is_default:
+                value = following(self.fields[path], rule, self.values)
+                if value is not None:
+                    self.values[path] = Value(value, policy_source(rule.computed.source))
+
+    def without_given(self, bare: "Half") -> dict[str, Value]:
+        """The values of ``bare``, the same half without given ones; what follows from another
+        field follows from what this half has there."""
+        found = dict(bare.values)
+        for path, rule in self._rules.items():
+            if rule.computed and path in self.fields:
+                value = following(self.fields[path], rule, self.values)
+                if value is not None:
+                    found[path] = Value(value, policy_source(rule.computed.source))
+        return found
 
     def _may_have(self, path: str) -> bool:
         known = self.framework if isinstance(self.framework, str) else ""
@@ -181,6 +204,8 @@ class Half:
                 # A policy is at least as tight as the spec, so its word replaces the spec's.
                 self.problems += [p for p in schema if not ruled or p.rule not in _REPLACED]
                 self.problems += ruled
+                broken = {problem.path for problem in schema}
+                self.problems += [p for p in self._attribute_breaches(spec) if p.path not in broken]
         self.problems += self._gpu_breaches()
 
     def _breaches(self, spec: SpecField, value: Any) -> Iterator[Problem]:
@@ -189,7 +214,7 @@ class Half:
         if rule.conflict:
             yield draft.at(rule="conflict", message=rule.conflict,
                            accepted="nothing, until the policies agree")  # fmt: skip
-        elif value is not None:
+        elif value not in (None, []):
             for breach in breaches(spec, rule, value):
                 yield draft.at(rule=breach.rule, message=breach.message, accepted=breach.accepted,
                                source=breach.source)  # fmt: skip
@@ -213,6 +238,7 @@ class Half:
             self.problems += self._breaches(spec, value)
             if spec.kind is Kind.ITEMIZED:
                 self.problems += self._item_breaches(spec, rule, theirs)
+                self.problems += self._attribute_breaches(spec)
             elif rule.fixed is not None and not _same(spec, value, rule.fixed.value):
                 self._unchangeable(spec, rule.fixed, value)
         self.problems += self._gpu_breaches()
@@ -236,6 +262,24 @@ class Half:
                 message = "cannot be added to the master"
                 yield item_problem(self.role, spec, sent, key, "canAdd", message, source)
 
+    def _attribute_breaches(self, spec: SpecField) -> Iterator[Problem]:
+        """What the items of a list break of the rules for their attributes."""
+        value, rules = self.values.get(spec.path), self._rules[spec.path].attributes
+        if not rules or value is None or not isinstance(value.value, list):
+            return
+        for item, origin in zip(value.value, value.items, strict=True):
+            flat = spec.flat(item) if isinstance(item, Mapping) else {}
+            for attribute in (spec.attribute(path) for path in rules):
+                if attribute is None or _is_absent(attribute, item):
+                    continue
+                index = "" if origin.sent is None else f".{origin.sent}.{attribute.path}"
+                label = f"{attribute.label} of {lowered(item_label(spec, 0, shown(origin.key)))}"
+                said = flat.get(attribute.path)
+                draft = Problem(self.role, f"{spec.path}{index}", "", "", said, key=origin.key)
+                for breach in _broken(attribute, rules[attribute.path], said):
+                    yield draft.at(rule=breach.rule, message=breach.message, label=label,
+                                   accepted=breach.accepted, source=breach.source)  # fmt: skip
+
     def _gpu_breaches(self) -> Iterator[Problem]:
         """A limit on GPU devices is not got round by another name for them."""
         rule, extended = self._rules.get(gpu_caps.DEVICES), self.values.get(gpu_caps.EXTENDED)
@@ -251,12 +295,8 @@ class Half:
         )
 
     def _unchangeable(self, spec: SpecField, fixed: Sourced, value: Any) -> None:
-        if fixed.value is None:
-            message, accepted = "cannot be set; it is fixed to have no value", "no value"
-        else:
-            accepted = in_words(spec, fixed.value)
-            message = f"cannot be changed; it is fixed to {accepted}"
-        self._problem(spec, "canEdit", message, value, fixed.source, accepted=accepted)
+        found = unchangeable(spec, self._rules[spec.path])
+        self._problem(spec, found.rule, found.message, value, fixed.source, accepted=found.accepted)
 
     def _problem(
         self,
@@ -274,6 +314,62 @@ class Half:
     def _notice(self, spec: SpecField, what: str, source: str) -> None:
         message = f"Removed by policy: {what} (set by {source})."
         self.notices.append(Notice(self.role, spec.path, spec.label, message, source))
+
+
+def following(spec: SpecField, rule: FieldRule, values: Mapping[str, Value]) -> Any:
+    """The default that a computed rule gives beside ``values``, as near as its limits let it."""
+    computed = rule.computed.value if rule.computed else None
+    base = values.get(computed.field) if computed else None
+    if computed is None or base is None or isinstance(base.value, bool) or rule.conflict:
+        return None
+    if spec.kind is Kind.QUANTITY:
+        if not isinstance(base.value, str) or split_quantity(base.value) is None:
+            return None
+        found: Any = f"{math.ceil(quantity_bytes(base.value) * computed.factor / 10**6)}M"
+    elif not isinstance(base.value, int | float):
+        return None
+    else:
+        product = base.value * computed.factor
+        found = round(product, 3) if spec.kind is Kind.NUMBER else round(product)
+    return nearest_allowed(spec, rule, found)
+
+
+def _is_absent(attribute: SpecField, item: Any) -> bool:
+    """Whether the item has another one of the alternatives, so that nothing is asked of this."""
+    name = attribute.path.partition(".")[0]
+    return bool(attribute.alternative) and (not isinstance(item, Mapping) or item.get(name) is None)
+
+
+def _broken(spec: SpecField, rule: FieldRule, value: Any) -> Iterator[Breach]:
+    """What the value of an attribute breaks of its rule."""
+    fixed = rule.fixed
+    if fixed is not None and not _same(spec, value, fixed.value):
+        yield unchangeable(spec, rule)
+    elif value is None:
+        if rule.required is not None:
+            yield Breach("required", "is required", rule.required.source, accepted(spec))
+    elif _is_comparable(spec, value):
+        yield from breaches(spec, rule, value)
+
+
+def _is_comparable(spec: SpecField, value: Any) -> bool:
+    if spec.kind is Kind.QUANTITY:
+        return isinstance(value, str) and split_quantity(value) is not None
+    numeric = isinstance(value, int | float) and not isinstance(value, bool)
+    return numeric or not spec.kind.is_numeric
+
+
+def unchangeable(spec: SpecField, rule: FieldRule) -> Breach:
+    """What is told of a value that differs from the fixed one."""
+    fixed = rule.fixed or Sourced(None, "")
+    if rule.is_blocked:
+        return Breach("blocked", "must not be set", fixed.source, "no value")
+    if fixed.value is None:
+        return Breach(
+            "canEdit", "cannot be set; it is fixed to have no value", fixed.source, "no value"
+        )
+    words = in_words(spec, fixed.value)
+    return Breach("canEdit", f"cannot be changed; it is fixed to {words}", fixed.source, words)
 
 
 _REPLACED = ("min", "max", "options", "format")

@@ -8,7 +8,7 @@ from gangline.spec.catalogue import SpecField
 from gangline.spec.items import merged
 from gangline.spec.problems import Problem, Role, shown
 from gangline.spec.sources import ItemSource, Source, Value, policy_source
-from gangline.spec.values import TYPE, item_label
+from gangline.spec.values import TYPE, item_label, nest
 
 from .rules import FieldRule
 
@@ -48,9 +48,38 @@ def merge_items(
             merge.say(index, item, key)
         else:
             merge.new.append((item, ItemSource("", source, sent=index)))
-    pairs = [*merge.defaults.values(), *merge.new]
+    pairs = [(filled(spec, rule, item), at) for item, at in (*merge.defaults.values(), *merge.new)]
     sources = tuple(source for _, source in pairs)
     return MergedList([item for item, _ in pairs], sources, merge.problems, merge.refused)
+
+
+def filled(spec: SpecField, rule: FieldRule, item: Any) -> Any:
+    """``item`` with the policy's defaults of the attributes that it does not have."""
+    if not rule.attributes or not isinstance(item, Mapping):
+        return item
+    flat = spec.flat(item)
+    missing = {
+        path: (of.fixed or of.default).value  # type: ignore[union-attr]  # one of them is there
+        for path, of in rule.attributes.items()
+        if flat.get(path) is None and (of.fixed or of.default)
+    }
+    more = {
+        path: value
+        for path, value in missing.items()
+        if value is not None and not _is_elsewhere(spec, item, path)
+    }
+    return merged(spec, nest(more), item) if more else item
+
+
+def _is_elsewhere(spec: SpecField, item: Mapping[str, Any], path: str) -> bool:
+    """Whether the attribute belongs to an alternative that the item does not have.
+
+    A claim that is there already is described by nobody.
+    """
+    group = path.partition(".")[0]
+    attribute = spec.attribute(path)
+    other = attribute is not None and attribute.alternative and item.get(group) is None
+    return bool(other) or (group == "claimInfo" and item.get("existingPvc") is True)
 
 
 ITEM_ACCEPTED = {

@@ -56,6 +56,12 @@ class FieldRule:
     options: Sourced | None = None
     required: Sourced | None = None
     fixed: Sourced | None = None
+    is_blocked: bool = False
+    """It is fixed because it must not be set at all."""
+    computed: Sourced | None = None
+    """The default follows from another field: a `Computed`."""
+    attributes: Mapping[str, "FieldRule"] = field(default_factory=dict)
+    """Of a list: what holds for every item, by attribute."""
     can_add: Sourced | None = None
     locked: Mapping[str, str] = field(default_factory=dict)
     trace: tuple[TraceRow, ...] = ()

@@ -1,6 +1,6 @@
 """The pages where administrators write policies."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -195,9 +195,17 @@ def writable_fields() -> tuple[WritableField, ...]:
     """Every field of the spec, as a policy names it."""
     masters = catalogue(SPEC.master)
     return tuple(
-        WritableField(path, field.ui.label, RULES_BY_KIND[field.kind], path not in masters)
-        for path, field in catalogue(SPEC.worker).items()
+        WritableField(path, field.ui.label, RULES_BY_KIND[field.kind], list_of not in masters)
+        for list_of, path, field in _rulable()
     )
+
+
+def _rulable() -> Iterator[tuple[str, str, SpecField]]:
+    """Every field with its path, twice; each list before the attributes of its items."""
+    for path, field in catalogue(SPEC.worker).items():
+        yield path, path, field
+        for attribute in field.items:
+            yield path, f"{path}.attributes.{attribute.path}", attribute
 
 
 def _effective_rows(holding: list[Layer]) -> list[EffectiveRow]:
@@ -213,27 +221,37 @@ def _effective_rows(holding: list[Layer]) -> list[EffectiveRow]:
     return found
 
 
-def _words(field: SpecField, rule: FieldRule) -> list[tuple[str, str]]:
+def _words(field: SpecField, rule: FieldRule) -> Iterator[tuple[str, str]]:
     """Each rule that an administrator set, in words. The system's own defaults are not repeated."""
-    found: list[tuple[str, str]] = []
-    if rule.fixed:
-        found.append((f"fixed to {_value(field, rule.fixed.value)}", rule.fixed.source))
-    elif rule.default and rule.default.source != "system":
-        found.append((f"default {_value(field, rule.default.value)}", rule.default.source))
+    yield from _default_words(field, rule)
     if rule.minimum:
-        found.append((f"at least {with_unit(field, rule.minimum.value)}", rule.minimum.source))
+        yield f"at least {with_unit(field, rule.minimum.value)}", rule.minimum.source
     if rule.maximum:
-        found.append((f"at most {with_unit(field, rule.maximum.value)}", rule.maximum.source))
-    found += [(f"in steps of {with_unit(field, step.value)}", step.source) for step in rule.steps]
+        yield f"at most {with_unit(field, rule.maximum.value)}", rule.maximum.source
+    for step in rule.steps:
+        yield f"in steps of {with_unit(field, step.value)}", step.source
     if rule.options:
         labels = ", ".join(option.label for option in rule.options.value)
-        found.append((f"one of {labels}", rule.options.source))
+        yield f"one of {labels}", rule.options.source
     if rule.required:
-        found.append(("required", rule.required.source))
+        yield "required", rule.required.source
     if rule.can_add:
-        found.append(("nothing can be added", rule.can_add.source))
-    found += [(f"{key} is locked", source) for key, source in rule.locked.items()]
-    return found
+        yield "nothing can be added", rule.can_add.source
+    yield from ((f"{key} is locked", source) for key, source in rule.locked.items())
+    for attribute in field.items:
+        if inside := rule.attributes.get(attribute.path):
+            for words, source in _words(attribute, inside):
+                yield f"{attribute.label}: {words}", source
+
+
+def _default_words(field: SpecField, rule: FieldRule) -> Iterator[tuple[str, str]]:
+    if rule.fixed:
+        words = "blocked" if rule.is_blocked else f"fixed to {_value(field, rule.fixed.value)}"
+        yield words, rule.fixed.source
+    elif rule.computed:
+        yield f"default {rule.computed.value}", rule.computed.source
+    elif rule.default and rule.default.source != "system":
+        yield f"default {_value(field, rule.default.value)}", rule.default.source
 
 
 def _value(field: SpecField, value: Any) -> str:

@@ -40,6 +40,8 @@ _RULE_WORDS = {
     "canAdd": "may be added to",
     "locked": "locked",
     "required": "required",
+    "blocked": "blocked",
+    "defaultFrom": "default from",
 }
 
 
@@ -47,7 +49,7 @@ def is_limited(rule: FieldRule) -> bool:
     """Whether a policy narrows what may be said, so that "Why" has an answer."""
     return any(
         (rule.fixed, rule.minimum, rule.maximum, rule.steps, rule.options, rule.required)
-    ) or (rule.can_add is not None or bool(rule.locked))
+    ) or (rule.can_add is not None or bool(rule.locked) or bool(rule.attributes))
 
 
 def displayed(rule: FieldRule) -> Mapping[str, str]:
@@ -64,7 +66,21 @@ def hint_parts(field: SpecField, rule: FieldRule) -> list[Part]:
         parts.append(Part(f"only {one_of(displayed(rule).values())}", rule.options.source))
     if rule.can_add is not None:
         parts.append(Part("nothing can be added", rule.can_add.source))
+    for attribute in field.items:
+        if inside := rule.attributes.get(attribute.path):
+            label = attribute.label
+            parts += [Part(f"{label} {p.text}", p.source) for p in _of_attribute(attribute, inside)]
     return _merged(parts)
+
+
+def _of_attribute(attribute: SpecField, rule: FieldRule) -> Iterator[Part]:
+    if rule.fixed:
+        words = readable(attribute, rule.fixed.value) if rule.fixed.value is not None else "empty"
+        yield Part(f"always {words}", rule.fixed.source)
+        return
+    if rule.required:
+        yield Part("required", rule.required.source)
+    yield from (part for part in hint_parts(attribute, rule) if part.source)
 
 
 def _range(field: SpecField, rule: FieldRule) -> Iterator[Part]:
@@ -112,8 +128,7 @@ def explain(field: SpecField, rule: FieldRule, role: Role) -> Explanation:
 
 def _sentences(field: SpecField, rule: FieldRule) -> Iterator[str]:
     if rule.fixed:
-        fixed = readable(field, rule.fixed.value)
-        yield f"{capital(rule.fixed.source)} sets the value to {fixed}; it cannot be changed here."
+        yield _fixed(field, rule, rule.fixed)
     yield from _bounds(field, rule)
     if rule.options:
         yield f"{capital(rule.options.source)} allows only {one_of(displayed(rule).values())}."
@@ -121,12 +136,28 @@ def _sentences(field: SpecField, rule: FieldRule) -> Iterator[str]:
         yield f"{capital(rule.required.source)} requires a value."
     if rule.conflict:
         yield f"No value is allowed: the value {rule.conflict}."
+    yield from _of_items(field, rule)
+    if rule.computed:
+        yield f"{capital(rule.computed.source)} sets the default to {rule.computed.value}."
+    elif rule.default and not rule.fixed:
+        yield f"Default: {_default(field, rule.default)}."
+
+
+def _fixed(field: SpecField, rule: FieldRule, fixed: Sourced) -> str:
+    scope = capital(fixed.source)
+    if rule.is_blocked:
+        return f"{scope} does not allow a value."
+    return f"{scope} sets the value to {readable(field, fixed.value)}; it cannot be changed here."
+
+
+def _of_items(field: SpecField, rule: FieldRule) -> Iterator[str]:
     if rule.can_add:
         yield f"{capital(rule.can_add.source)} allows nothing to be added."
     for key, source in rule.locked.items():
         yield f"{capital(source)} has locked {key}."
-    if rule.default and not rule.fixed:
-        yield f"Default: {_default(field, rule.default)}."
+    for attribute in field.items:
+        if inside := rule.attributes.get(attribute.path):
+            yield from (f"{attribute.label}: {one}" for one in _sentences(attribute, inside))
 
 
 def _bounds(field: SpecField, rule: FieldRule) -> Iterator[str]:
