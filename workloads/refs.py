@@ -59,6 +59,7 @@ def submission(
             "RUNAI_PROJECT": project.name,
         },
         queue=queues.queue_of(project),
+        node_pools=_node_pools(project) if any(map(_names_pools, values)) else {},
         namespace=project.own_namespace,
     )
 
@@ -105,6 +106,15 @@ def _of_role(values: Mapping[str, Any], role: str) -> dict[str, Any]:
         for path, value in values.items()
         if path.startswith(prefix) and value is not None
     }
+
+
+def _names_pools(path: str) -> bool:
+    return path.endswith(".nodePools")
+
+
+def _node_pools(project: Project) -> dict[str, tuple[str, str]]:
+    rows = project.cluster.pools.values_list("name", "label_key", "label_value")
+    return {name: (key, value) for name, key, value in rows}
 
 
 def _grace(attempt: Attempt) -> int:

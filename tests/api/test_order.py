@@ -59,12 +59,12 @@ def test_a_policy_for_clusters_of_several_kinds_is_no_obstacle(
     ("policy", "message"),
     [
         (
-            "defaults:\n  worker:\n    priorityClass: high\n"
-            "rules:\n  worker:\n    priorityClass:\n      canEdit: false\n",
+            "defaults:\n  worker:\n    nodeType: large\n"
+            "rules:\n  worker:\n    nodeType:\n      canEdit: false\n",
             "is fixed, and cluster this-machine does not have it: ",
         ),
         (
-            "rules:\n  worker:\n    priorityClass:\n      required: true\n",
+            "rules:\n  worker:\n    nodeType:\n      required: true\n",
             "is required, and cluster this-machine does not have it: ",
         ),
     ],
@@ -76,9 +76,9 @@ def test_a_rule_that_the_cluster_cannot_keep_is_an_obstacle(
     save(actor=None, scope=world.vision.scope, text=policy)
     answer = researcher.post("workloads/distributed", world.spec_body())
     assert answer.status_code == 400, answer.content
-    (problem,) = [p for p in answer.json()["problems"] if p["path"] == "priorityClass"]
+    (problem,) = [p for p in answer.json()["problems"] if p["path"] == "nodeType"]
     assert problem["message"].startswith(message)
-    assert "order of their creation" in problem["message"]
+    assert "the only node" in problem["message"]
     assert problem["source"] == "project vision"
     assert problem["accepted"].startswith("another cluster, or a policy that ")
 

@@ -188,8 +188,8 @@ def test_a_new_field_takes_rules_at_once() -> None:
         ("rules: {image: {Required: true}}", [(1, "rules.image.Required", "is not known")]),
         ("rules: {compute: {cpuCoreRequest: {defaultFrom: {field: compute.cpuMemoryLimit}}}}",
          [(1, "rules.compute.cpuCoreRequest.defaultFrom.field",
-           "must be compute.gpuDevicesRequest, compute.gpuPortionRequest or "
-           "compute.cpuCoreLimit, not compute.cpuMemoryLimit")]),
+           "must be compute.gpuDevicesRequest, compute.gpuPortionRequest, "
+           "compute.gpuPortionLimit or compute.cpuCoreLimit, not compute.cpuMemoryLimit")]),
         ("rules: {compute: {cpuCoreRequest: {defaultFrom: {field: compute.cpuCoreLimit, "
          "factor: 0, of: 1}}}}",
          [(1, "rules.compute.cpuCoreRequest.defaultFrom.of", "is not known"),

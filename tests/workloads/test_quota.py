@@ -13,6 +13,7 @@ from workloads.models import Attempt, Workload
 from workloads.services import admission, intents
 from workloads.services.reconcile import reconcile
 from workloads.services.retries import tries_since_intent
+from workloads.wording import QUOTA_WAIT
 
 CAPACITY = {
     "admission": "ours",
@@ -42,8 +43,17 @@ def project(engine: Engine, name: str, **quota: Any) -> Project:
     return made
 
 
-def submit(engine: Engine, where: Project, name: str, gpus: int = 1, **columns: Any) -> Workload:
+def submit(
+    engine: Engine,
+    where: Project,
+    name: str,
+    gpus: int = 1,
+    *,
+    terminates: bool = False,
+    **columns: Any,
+) -> Workload:
     values = {
+        "terminateAfterPreemption": terminates,
         "command": "behave sleep",
         "compute.cpuCoreRequest": 0.1,
         "compute.gpuDevicesRequest": gpus,
@@ -164,6 +174,34 @@ def test_the_lowest_priority_then_the_latest_and_no_more_than_needed(ours: Engin
     last = submit(ours, vision, "last")
     submit(ours, nlp, "claim", gpus=2)
     assert [is_claimed(x) for x in (old, urgent, middle, last)] == [True, False, False, True]
+
+
+def test_what_is_not_preemptible_starts_within_quota_alone_and_is_not_claimed(ours: Engine) -> None:
+    vision, nlp = project(ours, "vision-2", gpus=2), project(ours, "nlp-2", gpus=4)
+    guest = submit(ours, vision, "guest", gpus=2)
+    large = submit(ours, vision, "large", gpus=3, is_preemptible=False)
+    waits = submit(ours, vision, "waits", gpus=1, is_preemptible=False)
+    assert (is_placed(large), current_attempt(large).impossible) == (False, True)
+    assert (is_placed(waits), current_attempt(waits).wait_code) == (False, QUOTA_WAIT)
+    intents.stop(workload_id=guest.pk, by="researcher")
+    run(guest)
+    admit(ours)
+    assert is_placed(waits)
+    # Placed after it, and the first all the same to which the quota is counted.
+    give(vision, gpus=1)
+    submit(ours, nlp, "claim", gpus=4)
+    assert (is_over(waits), is_claimed(waits)) == (False, False)
+
+
+def test_a_workload_that_ends_after_preemption_does_not_wait_again(ours: Engine) -> None:
+    vision, nlp = project(ours, "vision-2"), project(ours, "nlp-2", gpus=4)
+    guest = submit(ours, vision, "guest", gpus=1, terminates=True)
+    run(guest)
+    submit(ours, nlp, "claim", gpus=4)
+    for _ in range(3):
+        run(guest)
+    guest.refresh_from_db()
+    assert (guest.status, guest.attempt_no) == ("Stopped", 1)
 
 
 def test_spare_capacity_goes_by_rank_then_use_over_weight(ours: Engine) -> None:

@@ -5,8 +5,11 @@ from datetime import datetime
 from typing import Any
 
 from gangline.drivers.base import Rehearsal
+from gangline.spec.catalogue import catalogue
+from gangline.spec.placement import PRIORITIES
 from gangline.spec.problems import Role
 from gangline.spec.values import nest
+from gangline.spec.workload import SPEC
 from workloads.models import Attempt, Event, Replica, Workload
 from workloads.selectors.details import rank_of
 from workloads.services.asking import Preview
@@ -14,18 +17,11 @@ from workloads.statuses import DELETE, RESUME, STATUSES, STOP
 
 TENANT_ID = 1
 TYPE, CATEGORY = "Distributed", "Train"
-PRIORITY_CLASSES = (
-    (150, "very-high"),
-    (125, "high"),
-    (90, "medium-high"),
-    (80, "medium"),
-    (65, "medium-low"),
-    (40, "low"),
-)
 OWN = ("differences", "own")
 
 LIST_COLUMNS = (
-    "id", "name", "framework", "configuration", "owner_name", "priority", "cluster_id",
+    "id", "name", "framework", "configuration", "owner_name", "priority", "priority_class",
+    "cluster_id",
     "project_id", "project_name", "created_at", "deleted_at", "ended_at", "started_at", "phase",
     "status", "reason", "reason_code", "next_reason", "phase_since", "pods_ready", "pods_total",
     "gpus", "gpus_in_use", "desired", "channel", "seq", "contact_lost_at",
@@ -39,8 +35,9 @@ Places = Mapping[int, tuple[int, str, str]]
 def listed(row: tuple[Any, ...], places: Places) -> dict[str, Any]:
     """One row of the list. ``row`` holds LIST_COLUMNS."""
     (
-        pk, name, framework, configuration, owner, priority, cluster_id, project, project_name,
-        created, deleted, ended, started, phase, status, reason, code, next_reason, since, ready,
+        pk, name, framework, configuration, owner, priority, priority_name, cluster_id,
+        project, project_name, created, deleted, ended, started,
+        phase, status, reason, code, next_reason, since, ready,
         pods, gpus, in_use, desired, channel, seq, lost,
     ) = row  # fmt: skip
     department, department_name, namespace = places[project]
@@ -56,7 +53,7 @@ def listed(row: tuple[Any, ...], places: Places) -> dict[str, Any]:
         "source": _SOURCES.get(channel, "Control-plane"),
         "submittedBy": owner,
         "priority": priority,
-        "priorityClassName": priority_class(priority),
+        "priorityClassName": priority_name or priority_class(priority),
         "category": CATEGORY,
         "clusterId": cluster_id,
         "projectId": str(project),
@@ -95,7 +92,8 @@ def listed(row: tuple[Any, ...], places: Places) -> dict[str, Any]:
 
 def priority_class(priority: int) -> str:
     """The word for a priority: that of the highest class it reaches."""
-    return next((word for least, word in PRIORITY_CLASSES if priority >= least), "very-low")
+    reached = [word for word, least in PRIORITIES.items() if priority >= least]
+    return reached[-1] if reached else next(iter(PRIORITIES))
 
 
 def distributed(workload: Workload, attempt: Attempt) -> dict[str, Any]:
@@ -212,7 +210,7 @@ def pod(replica: Replica, attempt: Attempt, workload: Workload) -> dict[str, Any
         "projectId": str(workload.project_id),
         "projectName": workload.project_name,
         "tenantId": TENANT_ID,
-        "priorityClassName": priority_class(workload.priority),
+        "priorityClassName": workload.priority_class or priority_class(workload.priority),
         "nodeName": replica.node,
         "createdAt": started,
         "completedAt": replica.ended_at,
@@ -269,7 +267,15 @@ def history(row: Event, workload: Workload) -> dict[str, Any]:
 
 
 def _half(values: Mapping[str, Any], role: Role) -> dict[str, Any]:
-    return nest(dict(_of_role(values, role)))
+    fields = catalogue(SPEC.master if role is Role.MASTER else SPEC.worker)
+    return nest(
+        {
+            path: reads.show(value)
+            if path in fields and (reads := fields[path].reads) and reads.show and value
+            else value
+            for path, value in _of_role(values, role)
+        }
+    )
 
 
 def _of_role(values: Mapping[str, Any], role: Role) -> Iterator[tuple[str, Any]]:

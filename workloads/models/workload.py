@@ -79,6 +79,9 @@ class Workload(models.Model):
     template = models.ForeignKey("assets.Template", models.SET_NULL, null=True)
     copied_from = models.UUIDField(null=True)
     priority = models.PositiveSmallIntegerField(default=40)
+    priority_class = models.CharField(max_length=63, blank=True)
+    """The class that was chosen: the product's, which ``priority`` is of, or the cluster's."""
+    is_preemptible = models.BooleanField(default=True)
     num_workers = models.PositiveIntegerField()
     pods_total = models.PositiveIntegerField()
     gpus = models.PositiveIntegerField(default=0)

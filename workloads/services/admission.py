@@ -88,10 +88,15 @@ class Standing:
         return list(rows.select_related("workload__cluster").defer("rendered", "effective"))
 
 
-def preview(standing: Standing, *, project: Project, need: slots.Need) -> walk.Verdict:
+def preview(
+    standing: Standing, *, project: Project, need: slots.Need, is_preemptible: bool = True
+) -> walk.Verdict:
     """What admission would say now about a gang at the end of the queue; no lock, no change."""
     held, shares = standing.holding, standing.shares
-    queue = [*_gangs(shares, standing.waiting), shares.gang(project.pk, need)]
+    queue = [
+        *_gangs(shares, standing.waiting),
+        shares.gang(project.pk, need, is_preemptible=is_preemptible),
+    ]
     return _walk(standing.cluster, queue, held, _gangs(shares, held)).verdicts[-1]
 
 
@@ -212,7 +217,12 @@ def _gangs(shares: quota.Shares, attempts: Sequence[Attempt]) -> list[walk.Gang]
     found = []
     for attempt in attempts:
         workload = attempt.workload
-        gang = shares.gang(workload.project_id, need_of(attempt), workload.priority)
+        gang = shares.gang(
+            workload.project_id,
+            need_of(attempt),
+            workload.priority,
+            is_preemptible=workload.is_preemptible,
+        )
         gang.is_leaving = attempt.reclaimed_at is not None or workload.desired != Desired.RUNNING
         found.append(gang)
     return found

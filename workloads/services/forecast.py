@@ -16,6 +16,8 @@ def forecast(
     project: Project | None,
     totals: Totals,
     need: slots.Need | None,
+    *,
+    is_preemptible: bool = True,
 ) -> Verdict:
     """What admission would say now; ``need`` None: the values are not good enough to tell."""
     if standing is None or project is None or need is None or not standing.cluster.capacity:
@@ -29,7 +31,7 @@ def forecast(
         )
     if not admission.hands_out_slots(cluster):
         return _by_another(cluster, totals)
-    verdict = admission.preview(standing, project=project, need=need)
+    verdict = admission.preview(standing, project=project, need=need, is_preemptible=is_preemptible)
     if verdict.impossible:
         return Verdict("cannot", verdict.reason.sentence)
     if verdict.placement is None:

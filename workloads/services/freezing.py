@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gangline.clusters.connections import driver_for
+from gangline.spec.placement import DEFAULT_PRIORITY, PRIORITIES, is_preemptible
 from gangline.spec.problems import Role
 from gangline.spec.sources import to_json
 from workloads import refs
@@ -26,7 +27,12 @@ class Frozen:
 def columns_of(judged: Preview) -> dict[str, Any]:
     """Columns of a workload that follow from its specification."""
     worker = judged.resolution.values(Role.WORKER)
+    name = worker.get("priorityClass") or ""
+    priority = PRIORITIES.get(name, DEFAULT_PRIORITY)
     return {
+        "priority": priority,
+        "priority_class": name,
+        "is_preemptible": is_preemptible(worker.get("preemptibility"), priority),
         "num_workers": judged.totals.workers,
         "pods_total": judged.totals.pods,
         "gpus": judged.totals.gpus,

@@ -17,6 +17,7 @@ from gangline.policies.effective import EffectivePolicy, effective_policy
 from gangline.policies.engine import Resolution, resolve
 from gangline.policies.selectors import effective_for
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, has_gpus
+from gangline.spec.placement import DEFAULT_PRIORITY, PRIORITIES, is_preemptible
 from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.types import quantity_bytes
 from workloads.services import shares, slots, usage
@@ -120,7 +121,13 @@ def judge(
     if with_forecast and not is_to_store:
         need = _need(totals, resolution, place.cluster)
         standing = standing or (Standing(place.cluster) if place.cluster else None)
-        verdict = forecast(standing, place.project, totals, need)
+        verdict = forecast(
+            standing,
+            place.project,
+            totals,
+            need,
+            is_preemptible=_is_preemptible(resolution.values(Role.WORKER)),
+        )
         if place.project is not None and need is not None and standing is not None:
             quota, over = usage.sentence(place.project, totals, standing)
             verdict = replace(verdict, quota=quota, over_quota=over)
@@ -198,6 +205,11 @@ def find_template(user: User, template_id: str | UUID | None, project: Project) 
         line.append(scope.pk)
         scope = scope.parent  # type: ignore[assignment]  # the loop ends at the tenant
     return Template.objects.filter(pk=key, scope_id__in=line).first()
+
+
+def _is_preemptible(worker: Mapping[str, Any]) -> bool:
+    priority = PRIORITIES.get(str(worker.get("priorityClass")), DEFAULT_PRIORITY)
+    return is_preemptible(worker.get("preemptibility"), priority)
 
 
 def _need(totals: Totals, resolution: Resolution, cluster: Cluster | None) -> slots.Need | None:

@@ -24,12 +24,14 @@ class Shares:
         self._projects: dict[int, tuple[Share, Share]] = {}
         self._departments: dict[int, Share] = {}
 
-    def gang(self, project_id: int, need: Need, priority: int = 0) -> Gang:
+    def gang(
+        self, project_id: int, need: Need, priority: int = 0, *, is_preemptible: bool = True
+    ) -> Gang:
         if not self._projects:
             for row in self._cluster.projects.select_related("department"):
                 self._projects[row.pk] = self._of(row), self._department(row.department)
         project, department = self._projects[project_id]
-        return Gang(need, project, department, priority=priority)
+        return Gang(need, project, department, priority=priority, is_preemptible=is_preemptible)
 
     def _department(self, row: Department) -> Share:
         if row.pk not in self._departments:

@@ -13,6 +13,7 @@ from workloads.models.attempt import MOVED, NO_TRIES, PREEMPTED, USER_CAUSES
 from workloads.services import admission, events
 from workloads.services.reasons import failure
 
+TERMINATES = "worker.terminateAfterPreemption"
 FIRST_PAUSE = 10.0
 LONGEST_PAUSE = 300.0
 
@@ -46,7 +47,8 @@ def conclude(
         free_slots_later(workload)
     workload.fail_count = 0
     workload.rung_until = None
-    if is_moved and outcome == Outcome.FAILED and workload.desired == Desired.RUNNING:
+    may_move = workload.desired == Desired.RUNNING and not attempt.value(TERMINATES)
+    if is_moved and outcome == Outcome.FAILED and may_move:
         workload.due_at = _move(workload, attempt, now)
     else:
         workload.due_at = _follow_up(workload, attempt, outcome, now, may_retry)
@@ -139,6 +141,10 @@ def _follow_up(
     if workload.desired == Desired.STOPPED:
         return late_look(attempt, now)
     if attempt.reclaimed_at and outcome in (Outcome.STOPPED, Outcome.FAILED):
+        if attempt.value(TERMINATES):
+            workload.desired, workload.stop_cause = Desired.STOPPED, "preempted"
+            workload.save(update_fields=["desired", "stop_cause"])
+            return late_look(attempt, now)
         return _wait_again(workload, attempt, now)
     if outcome == Outcome.STOPPED:
         again(workload=workload, attempt=attempt, cause="resume", now=now)

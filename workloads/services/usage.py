@@ -36,7 +36,14 @@ class Source:
     def over_quota(self, node: Project | Department, quotas: Iterable[Quota]) -> set[str]:
         shares = Shares(node.cluster, quotas)
         attempts = list(_holding(Q(workload__cluster=node.cluster)))
-        gangs = [shares.gang(a.workload.project_id, admission.need_of(a)) for a in attempts]
+        gangs = [
+            shares.gang(
+                a.workload.project_id,
+                admission.need_of(a),
+                is_preemptible=a.workload.is_preemptible,
+            )
+            for a in attempts
+        ]
         cover(gangs)
         own = (
             {node.pk}

@@ -56,10 +56,18 @@ class Share:
 
     def passes(self, totals: Amounts, used: Amounts) -> str:
         """The first resource of which it would have more than it may."""
-        for one, value in totals.items():
-            if value and used[one] + value > self.ceiling[one] + TINY:
-                return one
-        return ""
+        return _passes(totals, used, self.ceiling)
+
+    def least(self) -> Amounts:
+        """The quota, or the ceiling where that is lower."""
+        return {one: min(self.quota[one], self.ceiling[one]) for one in RESOURCES}
+
+
+def _passes(totals: Amounts, used: Amounts, most: Amounts) -> str:
+    for one, value in totals.items():
+        if value and used[one] + value > most[one] + TINY:
+            return one
+    return ""
 
 
 @dataclass(slots=True, eq=False)
@@ -71,6 +79,8 @@ class Gang:
     department: Share = field(default_factory=Share)
     key: int = 0
     priority: int = 0
+    is_preemptible: bool = True
+    """Others may claim its slots; if not, it starts only within the quotas."""
     is_leaving: bool = False
     """It was claimed already and has not ended yet."""
     over_quota: bool = False
@@ -85,15 +95,17 @@ class Gang:
 
     def is_covered(self) -> bool:
         """Whether the quotas cover it beside what is held already."""
+        return self.uncovered() is None
+
+    def uncovered(self) -> "tuple[Share, str, float] | None":
+        """The first quota that does not, its resource, and how much of it is taken."""
         for one, value in self.totals.items():
             own = self.project.used[one] + self.project.promised[one]
             all_ = self.department.covered[one] + self.department.promised[one]
-            if value and (
-                own + value > self.project.quota[one] + TINY
-                or all_ + value > self.department.quota[one] + TINY
-            ):
-                return False
-        return True
+            for share, taken in zip(self.shares, (own, all_), strict=True):
+                if value and taken + value > share.quota[one] + TINY:
+                    return share, one, taken
+        return None
 
     def hold(self) -> None:
         """Count it as holding its slots, within quota or over it."""
@@ -150,8 +162,14 @@ class Walk:
             self._verdicts[number] = Verdict(impossible=True, reason=reason)
             return True
         gang.over_quota = not gang.is_covered()
-        if gang.over_quota:
+        if gang.over_quota and gang.is_preemptible:
             return False
+        if lacking := gang.uncovered():
+            share, one, taken = lacking
+            amounts = [one, gang.totals[one], taken, share.quota[one]]
+            reason = Reason(QUOTA_WAIT, {"of": share.name, "lacking": [amounts]})
+            self._verdicts[number] = Verdict(reason=reason)
+            return True
         self._judge(number)
         return True
 
@@ -200,7 +218,9 @@ class Walk:
         """Claim the slots of as few gangs over quota as it takes; none where all do not suffice."""
         victims: list[Gang] = []
         latest = reversed(self.held)
-        candidates = [one for one in latest if one.over_quota and not one.is_leaving]
+        candidates = [
+            one for one in latest if one.over_quota and one.is_preemptible and not one.is_leaving
+        ]
         # The lowest priority, of these the one that was placed last.
         queue = sorted(candidates, key=lambda one: one.priority)
         while not self._fits_later(gang, victims):
@@ -238,8 +258,9 @@ class Walk:
             lacking = [[r, gang.totals[r], self.room.totals[r]] for r in never]
             return Reason(SLOTS_NEVER, {"cluster": self.cluster, "lacking": lacking})
         for share in gang.shares:
-            if one := share.passes(gang.totals, _none()):
-                lacking = [[one, gang.totals[one], share.ceiling[one]]]
+            most = share.ceiling if gang.is_preemptible else share.least()
+            if one := _passes(gang.totals, _none(), most):
+                lacking = [[one, gang.totals[one], most[one]]]
                 return Reason(QUOTA_NEVER, {"of": share.name, "lacking": lacking})
         return NO_REASON
 
@@ -258,8 +279,11 @@ class Walk:
 
 
 def cover(held: Sequence[Gang]) -> None:
-    """Count what is held, in the order of placement: within quota as long as it lasts."""
-    for gang in held:
+    """Count what is held, in the order of placement: within quota as long as it lasts.
+
+    What nobody may claim comes first.
+    """
+    for gang in sorted(held, key=lambda gang: gang.is_preemptible):
         gang.over_quota = not gang.is_covered()
         gang.hold()
 

@@ -81,6 +81,8 @@ class Submission:
     """Names and ids for GANGLINE_* and RUNAI_* variables and for labels."""
     queue: str = ""
     """Queue of the cluster's scheduler that the project names; empty: the scheduler's default."""
+    node_pools: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Those of the cluster: label and value of the nodes of each. The default one has no label."""
     namespace: str = ""
     """Namespace that the project names; empty: the one that the cluster makes for it."""
 

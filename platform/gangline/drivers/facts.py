@@ -45,7 +45,8 @@ class FieldNote:
     is_required: bool = False
     """The form marks it; ``check`` is what refuses."""
     choices: Mapping[str, Sequence[Choice]] = field(default_factory=dict)
-    """What the cluster offers for an attribute of a list's items (``claimInfo.storageClass``)."""
+    """What the cluster offers for an attribute of a list's items (``claimInfo.storageClass``), or
+    under the empty name for the field itself."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,9 @@ class To:
     convert: Callable[[Any], Any] = _unchanged
 
 
-OURS = frozenset({"backoffLimit", "autoDeletionTimeAfterCompletionSeconds"})
+OURS = frozenset(
+    {"backoffLimit", "autoDeletionTimeAfterCompletionSeconds", "terminateAfterPreemption"}
+)
 """Fields that Gangline acts on by itself, alike on every kind of cluster: no driver maps them."""
 
 Table = Mapping[str, To]

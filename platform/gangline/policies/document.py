@@ -219,7 +219,7 @@ class _Reader:
             good = self._valid(at, field, said)
             return GivenDefault(said, self._document.line(at)) if good else None
         stated, here = self._of_a_list(at, value), (*at, "instances")
-        items = stated.get("instances")
+        items = field.canonical(stated.get("instances"))
         attributes: dict[str, GivenDefault] = {}
         for inside, attribute, one in self._attributes(at, field, stated):
             if self._fits(inside, field, attribute, one):

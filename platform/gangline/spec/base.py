@@ -70,6 +70,8 @@ class Ui:
     """CLI flag without dashes; empty: made from the field name."""
     item: str = ""
     """Of a list: what one item is called, such as "environment variable"."""
+    words: Mapping[str, str] = field(default_factory=dict, hash=False)
+    """What people read in place of a choice."""
     advanced: bool = False
     """Few people need it: the form folds it away."""
 
@@ -161,6 +163,24 @@ class Limits:
 @dataclass(frozen=True, slots=True)
 class Guarded:
     """No policy may let a narrower scope override its rule for this field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """Other JSON that is taken for the field: ``read`` gives what the spec declares.
+
+    It lets pass what it does not know. ``show`` gives the JSON that answers of the API have.
+    """
+
+    read: Callable[[Any], Any]
+    show: Callable[[Any], Any] | None = None
+    schema: Mapping[str, Any] | None = field(default=None, hash=False)
+    """JSON Schema of what ``show`` gives."""
+
+    def __get_pydantic_json_schema__(
+        self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {**handler(core_schema), **(self.schema or {})}
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from .base import (
     Limits,
     Only,
     Percent,
+    Reads,
     Synonyms,
     Ui,
     Unique,
@@ -90,6 +91,8 @@ class SpecField:
     """Units of a quantity that a form offers."""
     group: str = ""
     """Of an attribute inside of another one: what that one is called."""
+    reads: Reads | None = None
+    """What else is taken for a value of it."""
     is_percent: bool = False
     """A number from 0 to 1 that people read and type in percent."""
     unique: Callable[[str], str] | None = None
@@ -106,7 +109,9 @@ class SpecField:
         return self.ui.flag or "".join(f"-{c.lower()}" if c.isupper() else c for c in name)
 
     def canonical(self, value: Any) -> Any:
-        """``value`` with another spelling of a choice replaced by the choice."""
+        """``value`` with other spellings replaced by what the spec declares."""
+        if self.reads is not None:
+            return self.reads.read(value)
         return dict(self.synonyms).get(value, value) if isinstance(value, str) else value
 
     def attribute(self, name: str) -> "SpecField | None":
@@ -225,6 +230,7 @@ def _field(path: str, annotation: Any, notes: _Notes, *, required: bool) -> Spec
         "only": notes.take(Only, lambda note: note.frameworks, ()),
         "guarded": notes.get(Guarded) is not None,
         "alternative": notes.take(Alternative, lambda note: note.label, ""),
+        "reads": notes.get(Reads),
         "is_percent": notes.get(Percent) is not None,
         "unique": notes.take(Unique, lambda note: note.alike),
         "at_least": notes.take(AtLeast, lambda note: f"{group}{note.name}", ""),

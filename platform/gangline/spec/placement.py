@@ -1,12 +1,15 @@
 """Where a pod may run on a cluster, and what it asks of a node beyond CPUs, memory and GPUs."""
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator
 
 from .base import SpecModel, Ui, refused
 from .reserved import LabelValue
+from .shapes import name_may_be_left_out
 from .types import Format
 
 LONGEST_SECONDS = 7 * 24 * 60 * 60
@@ -63,6 +66,45 @@ def _node_type_problem(text: str) -> str | None:
     return "must have 1 to 63 letters, digits, “-”, “_” or “.”, with a letter or digit at both ends"
 
 
+def _pool_problem(text: str) -> str | None:
+    if re.fullmatch(r"[a-z](?:[-a-z0-9]{0,61}[a-z0-9])?", text):
+        return None
+    return "must be the name of a node pool: lowercase letters, digits and “-”"
+
+
+class NodePoolName(SpecModel):
+    """One of the node pools that pods may run in."""
+
+    name: Annotated[
+        str,
+        Field(max_length=63),
+        Format("node-pool", "the name of a node pool of the cluster", _pool_problem),
+        Ui("Node pool", placeholder="Node pool, such as h100"),
+    ]
+
+
+PRIORITIES: Mapping[str, int] = MappingProxyType(
+    {
+        "very-low": 25,
+        "low": 40,
+        "medium-low": 65,
+        "medium": 80,
+        "medium-high": 90,
+        "high": 125,
+        "very-high": 150,
+    }
+)
+"""The product's own priority classes."""
+DEFAULT_PRIORITY = PRIORITIES["low"]
+NON_PREEMPTIBLE = "non-preemptible"
+_LEAST_NON_PREEMPTIBLE = 100
+
+
+def is_preemptible(said: object, priority: int) -> bool:
+    """Whether others may claim its slots: as was said, or by its priority."""
+    return said != NON_PREEMPTIBLE if said else priority < _LEAST_NON_PREEMPTIBLE
+
+
 NodeType = Annotated[
     str, Field(max_length=63), Format("node-type", "a type such as p5.48xlarge", _node_type_problem)
 ]
@@ -76,9 +118,11 @@ PriorityClassName = Annotated[
 class Toleration(SpecModel):
     """https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/"""
 
-    name: Annotated[ItemName, Ui("Name", placeholder="Name, such as gpu nodes")]
+    model_config = ConfigDict(json_schema_extra=name_may_be_left_out)
+
+    name: Annotated[ItemName, Ui("Name", placeholder="Name: made from the key")]
     key: Annotated[QualifiedKey, Ui("Key", placeholder="Key, such as dedicated")]
-    operator: Annotated[Literal["Equal", "Exists"], Ui("Operator")]
+    operator: Annotated[Literal["Equal", "Exists"], Ui("Operator", words={"Equal": "Equals"})]
     value: Annotated[LabelValue | None, Ui("Value", placeholder="Value")] = None
     effect: Annotated[Literal["NoSchedule", "NoExecute", "PreferNoSchedule", "Any"], Ui("Effect")]
     seconds: Annotated[

@@ -6,10 +6,11 @@ https://kubernetes.io/docs/concepts/storage/persistent-volumes/
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticKnownError
 
-from .base import Default, ItemKey, SpecModel, Ui, Unique, misplaced, refused
+from .base import Default, ItemKey, Reads, SpecModel, Ui, Unique, misplaced, refused
+from .shapes import name_may_be_left_out, named_volumes
 from .types import Format, SizeRange, absolute_path_problem
 
 SIZE_UNITS = ("G", "Gi", "T", "Ti", "M", "Mi")
@@ -102,11 +103,13 @@ class ClaimInfo(SpecModel):
 class Volume(SpecModel):
     """A claim that is made with the workload, or one that is there, and where pods find it."""
 
+    model_config = ConfigDict(json_schema_extra=name_may_be_left_out)
+
     name: Annotated[
         str,
         Field(max_length=40),
         Format("volume-name", "a name of up to 40 characters such as data", _name_problem),
-        Ui("Name", placeholder="checkpoints"),
+        Ui("Name", placeholder="Empty: made from the path"),
     ]
     path: Annotated[
         str,
@@ -191,5 +194,6 @@ class Storage(SpecModel):
             flag="new-pvc",
             item="volume",
         ),
+        Reads(named_volumes),
         ItemKey("name"),
     ] = None

@@ -33,6 +33,8 @@ def in_words(field: SpecField, value: Any) -> str:
         return f"{number} {_DURATION_WORDS[unit]}{'' if number == 1 else 's'}"
     if field.kind is Kind.QUANTITY:
         return size_in_words(str(value))
+    if field.kind is Kind.CHOICE:
+        return field.ui.words.get(value, str(value))
     if field.kind is Kind.BOOLEAN:
         return "true" if value else "false"
     if field.is_percent:

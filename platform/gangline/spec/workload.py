@@ -5,8 +5,9 @@ default holds. ``master`` is a ReplicaSpec, ``worker`` a WorkerSpec; what only W
 once per workload.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -16,6 +17,8 @@ from .base import (
     Default,
     Guarded,
     ItemKey,
+    Only,
+    Reads,
     SpecModel,
     Synonyms,
     Ui,
@@ -24,8 +27,15 @@ from .base import (
 )
 from .environment import EnvironmentVariable
 from .gpus import Gpus
-from .placement import ExtendedResource, NodeType, PriorityClassName, Toleration
+from .placement import (
+    ExtendedResource,
+    NodePoolName,
+    NodeType,
+    PriorityClassName,
+    Toleration,
+)
 from .reserved import AnnotationValue, LabelValue, MetadataKey
+from .shapes import named_pools, named_tolerations, node_requirements, pool_names
 from .storage import Storage
 from .types import (
     AbsolutePath,
@@ -136,6 +146,11 @@ class Compute(Gpus):
     ] = None
 
 
+_NAMES: Mapping[str, Any] = {
+    "anyOf": [{"type": "array", "items": {"type": "string"}, "maxItems": 16}, {"type": "null"}]
+}
+
+
 class ReplicaSpec(SpecModel):
     """What a worker and a master may each have."""
 
@@ -197,6 +212,19 @@ class ReplicaSpec(SpecModel):
         ItemKey("name"),
     ] = None
     compute: Compute = Field(default_factory=Compute)
+    node_pools: Annotated[
+        list[NodePoolName] | None,
+        Field(max_length=16),
+        Ui(
+            "Node pools",
+            help="Pods run in one of these; the first that has room is preferred.",
+            section="compute",
+            flag="node-pools",
+            item="node pool",
+        ),
+        ItemKey("name"),
+        Reads(named_pools, pool_names, _NAMES),
+    ] = None
     node_type: Annotated[
         NodeType | None,
         Ui(
@@ -217,6 +245,7 @@ class ReplicaSpec(SpecModel):
             item="requirement",
         ),
         ItemKey("key"),
+        Reads(node_requirements),
     ] = None
     pod_affinity: PodAffinity = Field(default_factory=PodAffinity)
     tolerations: Annotated[
@@ -229,6 +258,7 @@ class ReplicaSpec(SpecModel):
             flag="toleration",
             item="toleration",
         ),
+        Reads(named_tolerations),
         ItemKey("name"),
     ] = None
     storage: Storage = Field(default_factory=Storage)
@@ -274,7 +304,37 @@ class WorkerSpec(ReplicaSpec):
         int | None,
         Field(ge=1, le=9999),
         Ui("Number of workers", section="compute", unit="pods", flag="workers"),
+        AtLeast("minReplicas"),
         Default(1),
+        WorkloadLevel(),
+    ] = None
+    min_replicas: Annotated[
+        int | None,
+        Field(ge=1, le=9999),
+        Ui(
+            "Fewest workers",
+            help="An elastic workload goes on with so many.",
+            section="compute",
+            unit="pods",
+            flag="min-replicas",
+            advanced=True,
+        ),
+        Only(("PyTorch",)),
+        WorkloadLevel(),
+    ] = None
+    max_replicas: Annotated[
+        int | None,
+        Field(ge=1, le=9999),
+        Ui(
+            "Most workers",
+            help="An elastic workload may grow to so many.",
+            section="compute",
+            unit="pods",
+            flag="max-replicas",
+            advanced=True,
+        ),
+        AtLeast("numWorkers"),
+        Only(("PyTorch",)),
         WorkloadLevel(),
     ] = None
     priority_class: Annotated[
@@ -285,6 +345,79 @@ class WorkerSpec(ReplicaSpec):
             section="general",
             placeholder="high",
         ),
+        WorkloadLevel(),
+    ] = None
+    preemptibility: Annotated[
+        Literal["preemptible", "non-preemptible"] | None,
+        Ui(
+            "Preemptibility",
+            help="Preemptible: may use what others leave free, and gives way when they claim it. "
+            "Empty: by its priority.",
+            section="general",
+            words={"preemptible": "Preemptible", "non-preemptible": "Non-preemptible"},
+            advanced=True,
+        ),
+        WorkloadLevel(),
+    ] = None
+    terminate_after_preemption: Annotated[
+        bool | None,
+        Ui(
+            "End after preemption",
+            help="It does not wait for a new place when others claim the one it has.",
+            section="general",
+            advanced=True,
+        ),
+        WorkloadLevel(),
+    ] = None
+    clean_pod_policy: Annotated[
+        Literal["Running", "All", "None"] | None,
+        Ui(
+            "Pods to delete after the end",
+            help="Empty: those that still run.",
+            section="general",
+            words={"Running": "Those that still run", "All": "All", "None": "None"},
+            advanced=True,
+        ),
+        WorkloadLevel(),
+    ] = None
+    slots_per_worker: Annotated[
+        int | None,
+        Field(ge=1, le=1024),
+        Ui(
+            "Slots per worker",
+            help="Ranks that mpirun may start in each worker. Empty: 1.",
+            section="general",
+            unit="slots",
+            advanced=True,
+        ),
+        Only(("MPI",)),
+        WorkloadLevel(),
+    ] = None
+    ssh_auth_mount_path: Annotated[
+        AbsolutePath | None,
+        Ui(
+            "Folder of the SSH keys",
+            help="Where the pods of the image look for them.",
+            section="general",
+            placeholder="/root/.ssh",
+            advanced=True,
+        ),
+        Only(("MPI",)),
+        WorkloadLevel(),
+    ] = None
+    mpi_launcher_creation_policy: Annotated[
+        Literal["AtStartup", "WaitForWorkersReady"] | None,
+        Ui(
+            "Start of the launcher",
+            help="Empty: with the workers.",
+            section="general",
+            words={
+                "AtStartup": "With the workers",
+                "WaitForWorkersReady": "When the workers are ready",
+            },
+            advanced=True,
+        ),
+        Only(("MPI",)),
         WorkloadLevel(),
     ] = None
     termination_grace_period_seconds: Annotated[

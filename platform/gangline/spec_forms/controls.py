@@ -2,34 +2,45 @@
 
 from collections.abc import Sequence
 
+from gangline.drivers.facts import Choice
 from gangline.forms.fields import Offer, Option
 from gangline.policies.rules import FieldRule
 from gangline.spec.catalogue import Kind, SpecField
+from gangline.spec.words import in_words
 from gangline.spec_forms import units
 from gangline.spec_forms.limits import displayed
 
 _YES_NO = {"true": "Yes", "false": "No"}
 
 
-def control_of(spec: SpecField, rule: FieldRule, offers: Sequence[Offer]) -> str:
+def control_of(
+    spec: SpecField, rule: FieldRule, offers: Sequence[Offer], choices: Sequence[Choice] = ()
+) -> str:
     """Name of the template in `forms/controls/` that draws the field."""
     if offers:
         return "cards"
     if units.has_unit(spec):
         return "amount"
-    if rule.options or spec.kind in (Kind.CHOICE, Kind.BOOLEAN):
+    if choices or rule.options or spec.kind in (Kind.CHOICE, Kind.BOOLEAN):
         return "select"
     return "text"
 
 
 def options_of(
-    spec: SpecField, rule: FieldRule, text: str, standing: str, follows: bool
+    spec: SpecField,
+    rule: FieldRule,
+    text: str,
+    standing: str,
+    follows: bool,
+    offered: Sequence[Choice] = (),
 ) -> tuple[Option, ...]:
     """The choices of a select. What is typed but not on offer stays, marked, so nothing is lost."""
-    if units.has_unit(spec) or not (rule.options or spec.kind in (Kind.CHOICE, Kind.BOOLEAN)):
+    is_choice = bool(rule.options or offered) or spec.kind in (Kind.CHOICE, Kind.BOOLEAN)
+    if units.has_unit(spec) or not is_choice:
         return ()
     words = displayed(rule) if rule.options else {}
-    every = _YES_NO if spec.kind is Kind.BOOLEAN else dict.fromkeys(spec.choices)
+    every = _YES_NO if spec.kind is Kind.BOOLEAN else {c: in_words(spec, c) for c in spec.choices}
+    every = every | {choice.value: choice.word for choice in offered}
     choices = {**{value: word or value for value, word in every.items()}, **words}
     allowed = set(words) if rule.options else set(choices)
     options = [

@@ -72,7 +72,7 @@ def _list(
         sent.append(row.id)
     sources = {row.source for row in told}
     source = sources.pop() if len(sources) == 1 else YOU
-    found.values[f"{role}.{spec.path}"] = Value(items, source)
+    found.values[f"{role}.{spec.path}"] = Value(spec.canonical(items), source)
     found.sent[spec.path] = sent
 
 

@@ -198,13 +198,16 @@ class _Drawing:
         if units.has_unit(spec):
             typed = units.shown(spec, typed)
         offers = self.form.offers.get(spec.path, ())
+        choices = self.form.notes.get(spec.path, _NO_NOTE).choices.get("", ())
         return replace(
             common,
-            control=control_of(spec, rule, offers),
+            control=control_of(spec, rule, offers, choices),
             text=typed.text,
             unit="" if units.has_unit(spec) else spec.ui.unit,
             units=_unit_options(spec, typed),
-            options=options_of(spec, rule, typed.text, standing.text if standing else "", follows),
+            options=options_of(
+                spec, rule, typed.text, standing.text if standing else "", follows, choices
+            ),
             cards=_cards(offers, rule, typed, standing if follows else None, common.path),
             placeholder=(standing.text if follows and standing else "")
             or self.form.notes.get(spec.path, _NO_NOTE).placeholder

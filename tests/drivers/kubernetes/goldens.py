@@ -71,6 +71,16 @@ WORKER: Mapping[str, Any] = {
     "annotations": [{"name": "user.gangline.dev/purpose", "value": "ablation of\nthe warm-up"}],
     "terminationGracePeriodSeconds": 45,
     "priorityClass": "high",
+    "nodePools": [{"name": "h100"}, {"name": "default"}],
+    "cleanPodPolicy": "None",
+}
+OWN_OF_FRAMEWORK: Mapping[str, Mapping[str, Any]] = {
+    "PyTorch": {"minReplicas": 2, "maxReplicas": 4},
+    "MPI": {
+        "slotsPerWorker": 2,
+        "sshAuthMountPath": "/home/mpi/.ssh",
+        "mpiLauncherCreationPolicy": "WaitForWorkersReady",
+    },
 }
 SHARED: Mapping[str, Any] = {
     "compute__gpuRequestType": "portion",
@@ -145,6 +155,8 @@ class Case:
         """With a value for every field that this scheduler knows."""
         shared = BY_MEMORY if self.mode == NONE else SHARED
         more = dict(shared) if self.scheduler == "kai" else {}
+        if self.scheduler in ("kai", "volcano"):
+            more["preemptibility"] = "non-preemptible"
         more |= {"storage__pvc": VOLUMES} if self.volumes else {}
         return submission(self.framework, self.mode, **more)
 
@@ -167,7 +179,7 @@ def submission(
 ) -> Submission:
     """A submission with every field; ``changes`` by path, a dot written as two underscores."""
     said = {path.replace("__", "."): value for path, value in changes.items()}
-    worker = dict(WORKER) | said
+    worker = dict(WORKER) | dict(OWN_OF_FRAMEWORK.get(framework, {})) | said
     if framework == "MPI" and "command" not in said:
         worker["command"] = "mpirun -np $(GANGLINE_NUM_WORKERS) python train.py"
     own: dict[str, Any] | None = None
@@ -187,6 +199,7 @@ def submission(
         None if own is None else typed(ReplicaSpec, own),
         identifiers,
         QUEUE,
+        node_pools={"h100": ("pool", "h100"), "default": ("", "")},
     )
 
 

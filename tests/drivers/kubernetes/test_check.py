@@ -10,6 +10,8 @@ from gangline.drivers.kubernetes.check import check
 from gangline.drivers.kubernetes.guidance import field_notes
 from gangline.spec.problems import Problem, Role
 from gangline.spec.reserved import metadata_key_problem, variable_name_problem
+from gangline.spec.values import flatten, validate
+from gangline.spec.workload import WorkerSpec
 from tests.drivers.kubernetes.goldens import DIFFERENCES, NONE, SAME, submission
 
 LARGEST = {"gpus": 8, "cpus": 64.0, "memory": 512 * 2**30}
@@ -174,3 +176,53 @@ def test_a_priority_class_must_be_one_of_the_cluster() -> None:
     assert problems(priorityClass="urgent") == []  # nobody has looked which there are
     none = Facts("", detail={"priorityClasses": ["system-node-critical"]})
     assert "has no priority classes" in problems(facts=none, priorityClass="urgent")[0].accepted
+
+
+PRINTED: dict[str, Any] = {
+    "distributedFramework": "PyTorch", "numWorkers": 3, "cleanPodPolicy": "None",
+    "image": "registry.local/ddp:1.4", "imagePullPolicy": "IfNotPresent",
+    "command": "torchrun", "args": "train.py --epochs=10",
+    "environmentVariables": [
+        {"name": "NCCL_DEBUG", "value": "INFO"},
+        {"name": "HF_TOKEN", "secret": {"name": "hf", "key": "token"}},
+    ],
+    "compute": {
+        "gpuDevicesRequest": 8, "cpuCoreRequest": 16, "cpuMemoryRequest": "128G",
+        "largeShmRequest": True,
+    },
+    "nodePools": ["h100", "default"], "nodeType": "dgx-h100",
+    "tolerations": [{"name": "t1", "key": "gpu", "operator": "Exists", "effect": "NoSchedule"}],
+    "podAffinity": {"type": "Preferred", "key": "topology.kubernetes.io/zone"},
+    "storage": {"pvc": [{
+        "path": "/ckpt", "existingPvc": False, "ephemeral": False,
+        "claimInfo": {"size": "500G", "storageClass": "fast",
+                      "accessModes": {"readWriteMany": True}, "volumeMode": "Filesystem"},
+    }]},
+    "terminationGracePeriodSeconds": 120, "backoffLimit": 6,
+    "autoDeletionTimeAfterCompletionSeconds": 86400,
+    "annotations": [{"name": "team", "value": "nlp"}],
+    "labels": [{"name": "stage", "value": "dev"}],
+}  # fmt: skip
+"""The body that the documentation of the form prints."""
+IN_OTHER_WORDS: dict[str, Any] = {
+    "tolerations": [{"key": "nvidia.com/gpu", "operator": "Equals", "value": "a", "effect": "Any"}],
+    "nodeAffinityRequired": {"nodeSelectorTerms": [{"matchExpressions": [
+        {"key": "rack", "operator": "In", "values": ["a", "b"]},
+        {"key": "old", "operator": "DoesNotExist"},
+    ]}]},
+}  # fmt: skip
+
+
+def test_the_printed_body_and_the_contracts_shapes_are_taken() -> None:
+    values, unknown = flatten(WorkerSpec, PRINTED | IN_OTHER_WORDS, Role.WORKER)
+    assert unknown == []
+    assert validate(WorkerSpec, Role.WORKER, values) == []
+    assert [item["name"] for item in values["storage.pvc"]] == ["ckpt"]
+    assert values["tolerations"][0]["name"] == "nvidia.com-gpu"
+    assert values["nodeAffinityRequired"][0] == {"key": "rack", "operator": "In", "values": "a, b"}
+    printed = {path: value for path, value in values.items() if path != "distributedFramework"}
+    assert problems(**{path.replace(".", "__"): value for path, value in printed.items()}) == []
+    pools = {"nodePools": [{"name": "a100"}]}
+    assert [(p.path, p.value) for p in problems(mode=NONE, **pools)] == [
+        ("nodePools.0.name", "a100")
+    ]

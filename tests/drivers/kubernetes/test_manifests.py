@@ -77,7 +77,7 @@ def test_every_job_is_ours_suspended_and_tried_once(case: Case) -> None:
     assert (job["apiVersion"], job["kind"]) == (kind.resource.api_version, kind.resource.kind)
     policy = job["spec"]["runPolicy"]
     assert (policy["suspend"], policy["backoffLimit"]) == (True, 0)
-    assert policy["cleanPodPolicy"] == "Running"
+    assert policy["cleanPodPolicy"] == "None"
     assert "ttlSecondsAfterFinished" not in policy
     replicas = job["spec"][kind.replicas]
     expected = {"Worker": 3} | ({} if case.mode == NONE else {kind.master: 1})
@@ -226,7 +226,7 @@ class TestMpi:
 
     def test_launcher_and_workers_are_placed_together(self) -> None:
         job, group = Case("MPI", SAME, "volcano").objects()
-        assert job["spec"]["slotsPerWorker"] == 1
+        assert job["spec"]["slotsPerWorker"] == 2
         assert group["spec"]["minMember"] == 4
         assert job["spec"]["runPolicy"]["schedulingPolicy"]["minAvailable"] == 4
 
@@ -319,7 +319,7 @@ class TestPlacement:
         assert "volumeMounts" not in container(replica)
 
     def test_a_node_type_is_required_of_the_node(self) -> None:
-        found = roles("PyTorch", DIFFERENCES, nodeAffinityRequired=[])
+        found = roles("PyTorch", DIFFERENCES, nodeAffinityRequired=[], nodePools=[])
         for role, wanted in (("Worker", "p5.48xlarge"), ("Master", "c7i.xlarge")):
             affinity = found[role]["template"]["spec"]["affinity"]["nodeAffinity"]
             (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"][

@@ -79,7 +79,7 @@ def test_every_field_that_becomes_part_of_a_pod_has_a_place() -> None:
     placed = {path for paths in mapping._FIELDS.values() for path in paths}
     by_resource = {"compute.gpuDevicesRequest", "compute.extendedResources"}
     shares = {p for p in mapping.MAPPED if mapping.ROLE.get(p, To("")).target.startswith("share")}
-    assert placed | by_resource | shares | mapping.SHAPE == mapping.MAPPED
+    assert placed | by_resource | shares | mapping.SHAPE | mapping.JOB.keys() == mapping.MAPPED
 
 
 @pytest.mark.parametrize(

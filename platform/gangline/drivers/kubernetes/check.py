@@ -16,12 +16,10 @@ from gangline.spec.types import quantity_bytes
 from gangline.spec.workload import ReplicaSpec
 
 from . import environment, names, volume_checks
-from .guidance import runs
+from .guidance import SYSTEM_CLASSES, runs
 from .kinds import KINDS
 
 LOCAL_SCHEME = "local://"
-SYSTEM_CLASSES = "system-"
-"""Beginning of the classes that every cluster has for its own parts."""
 
 
 def check(submission: Submission, facts: Facts) -> list[Problem]:
@@ -40,6 +38,7 @@ def _problems(submission: Submission, facts: Facts) -> Iterator[Problem]:
         )
     yield from _priority(submission, facts)
     for role, _, spec in submission.parts:
+        yield from _node_pools(role, spec, submission)
         yield from _image(role, spec)
         if runs(framework.name, role, has_own_master=submission.master is not None):
             yield from _command(role, spec, framework)
@@ -58,6 +57,16 @@ def _priority(submission: Submission, facts: Facts) -> Iterator[Problem]:
     message = "does not exist on the cluster"
     accepted = ", ".join(offered) or "no value: the cluster has no priority classes for workloads"
     yield _problem(Role.WORKER, "priorityClass", "cluster", message, value=name, accepted=accepted)
+
+
+def _node_pools(role: Role, spec: ReplicaSpec, submission: Submission) -> Iterator[Problem]:
+    for index, pool in enumerate(spec.node_pools or ()):
+        if pool.name not in submission.node_pools:
+            message = "is no node pool of the cluster"
+            yield _problem(
+                role, f"nodePools.{index}.name", "cluster", message, value=pool.name,
+                key=pool.name, accepted=", ".join(sorted(submission.node_pools)) or "no value",
+            )  # fmt: skip
 
 
 def _image(role: Role, spec: ReplicaSpec) -> Iterator[Problem]:

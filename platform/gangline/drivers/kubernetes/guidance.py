@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 
 from gangline.drivers.base import NO_FACTS
-from gangline.drivers.facts import Facts, FieldNote
+from gangline.drivers.facts import Choice, Facts, FieldNote
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.launching import LAUNCH_EXAMPLE
 from gangline.spec.problems import Role
 
 from . import volume_checks
+
+SYSTEM_CLASSES = "system-"
+"""Beginning of the priority classes that every cluster has for its own parts."""
 
 _COMMAND = "Runs directly, without a shell: no pipes, && or wildcards. Empty: the image’s own."
 _SSH_WORKERS = (
@@ -37,11 +40,17 @@ def field_notes(
             placeholder=LAUNCH_EXAMPLE if launches and runs_here else "",
         ),
         "workingDir": FieldNote(help="Where the command starts. Empty: as the image has it."),
+        "priorityClass": FieldNote(choices={"": _priorities(facts)}),
         "storage.pvc": FieldNote(choices=volume_checks.choices(facts)),
     }
     if launches:
         notes["environmentVariables"] = FieldNote(help=_BY_MPIRUN)
     return notes
+
+
+def _priorities(facts: Facts) -> list[Choice]:
+    known = facts.detail.get("priorityClasses") or ()
+    return [Choice(name) for name in known if not name.startswith(SYSTEM_CLASSES)]
 
 
 def runs(framework: str, role: Role, *, has_own_master: bool) -> bool:

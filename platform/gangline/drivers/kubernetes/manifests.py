@@ -112,6 +112,7 @@ def render(submission: Submission, scheduler: str, *, gpu: str = GPU) -> dict[st
             },
         },
     }
+    apply(mapping.JOB, submission.worker, job["spec"])
     gang = _gang(submission, pods, {_role_name(kind, r): w for r, w in asked.items()})
     adapter.decorate(job, gang)
     return {
@@ -232,7 +233,9 @@ def _pod(submission: Submission, kind: JobKind, role: str, spec: ReplicaSpec, gp
         **native.get("pod", {}),
         "containers": [container],
     }
-    if affinity := placement.affinity(native.get("nodes", {})):
+    if affinity := placement.affinity(
+        native.get("nodes", {}), native.get("pools", ()), submission.node_pools
+    ):
         pod["affinity"] = affinity
     if native.get("large_shm"):
         _add_shared_memory(pod, container)
@@ -297,6 +300,7 @@ def _gang(submission: Submission, pods: Mapping[str, Object], asked: Mapping[str
         ),
         queue=submission.queue,
         priority=submission.worker.priority_class or "",
+        preemptibility=submission.worker.preemptibility or "",
         topologies={role: w.topology for role, w in asked.items() if w.topology},
         topology=asked[KINDS[submission.framework].worker].topology,
         shares={role: w.share for role, w in asked.items() if w.share},

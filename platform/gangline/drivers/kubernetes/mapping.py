@@ -2,7 +2,7 @@
 
 `manifests` makes the pods from what these tables write: ``container`` and ``pod`` are parts of a
 pod's spec, ``labels`` and ``annotations`` its metadata; ``gpus``, ``share``, ``extended``,
-``nodes``, ``topology``, ``large_shm`` and ``volumes`` are put in their places there.
+``pools``, ``nodes``, ``topology``, ``large_shm`` and ``volumes`` are put in their places there.
 https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gangline.drivers.mapping import Table, To, paths
-from gangline.spec.placement import ExtendedResource, Toleration
+from gangline.spec.placement import ExtendedResource, NodePoolName, Toleration
 from gangline.spec.types import split_command
 from gangline.spec.workload import Annotation, Label
 
@@ -24,6 +24,10 @@ Place = tuple[str, ...]
 
 def _pairs(items: Sequence[Label | Annotation]) -> dict[str, str]:
     return {item.name: item.value for item in items}
+
+
+def _names(items: Sequence[NodePoolName]) -> list[str]:
+    return [item.name for item in items]
 
 
 def _resources(items: Sequence[ExtendedResource]) -> dict[str, str]:
@@ -70,6 +74,7 @@ ROLE: Table = {
     "compute.cpuMemoryLimit": To("container|resources|limits|memory"),
     "compute.largeShmRequest": To("large_shm"),
     EXTENDED: To("extended", _resources),
+    "nodePools": To("pools", _names),
     "nodeType": To("nodes|type", placement.node_type),
     "nodeAffinityRequired": To("nodes|labels", placement.requirements),
     "podAffinity.key": To("topology|key"),
@@ -84,7 +89,16 @@ GANG: Table = {
     "terminationGracePeriodSeconds": To("pod|terminationGracePeriodSeconds"),
     "priorityClass": To("pod|priorityClassName"),
 }
-SHAPE = frozenset({"distributedFramework", "numWorkers"})
+# Once for the workload; into the spec of its job.
+JOB: Table = {
+    "minReplicas": To("elasticPolicy|minReplicas"),
+    "maxReplicas": To("elasticPolicy|maxReplicas"),
+    "cleanPodPolicy": To("runPolicy|cleanPodPolicy"),
+    "slotsPerWorker": To("slotsPerWorker"),
+    "sshAuthMountPath": To("sshAuthMountPath"),
+    "mpiLauncherCreationPolicy": To("launcherCreationPolicy"),
+}
+SHAPE = frozenset({"distributedFramework", "numWorkers", "preemptibility"})
 """What kind of object it becomes and how many replicas of a role there are."""
 _MAIN: Place = ("spec", "containers", "")
 _PLACES: Mapping[str, Place] = {
@@ -92,6 +106,7 @@ _PLACES: Mapping[str, Place] = {
     "pod": ("spec",),
     "labels": ("metadata", "labels"),
     "annotations": ("metadata", "annotations"),
+    "pools": ("spec", "affinity", "nodeAffinity"),
     "nodes": ("spec", "affinity", "nodeAffinity"),
     "topology": ("spec", "affinity", "podAffinity"),
     "large_shm": ("spec", "volumes", SHARED_MEMORY),
@@ -124,7 +139,7 @@ def fields_at(place: Place) -> list[str]:
     return found or ["compute.gpuDevicesRequest" if quantities.is_gpu(place[-1]) else EXTENDED]
 
 
-MAPPED = paths(ROLE, GANG) | SHAPE
+MAPPED = paths(ROLE, GANG, JOB) | SHAPE
 _NO_GPU_LIMIT = "No scheduler that Gangline knows holds programs to a part of a GPU."
 UNSUPPORTED: Mapping[str, str] = {
     "compute.gpuPortionLimit": _NO_GPU_LIMIT,

@@ -5,6 +5,8 @@ https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/#N
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from types import MappingProxyType
 from typing import Any
 
 from gangline.spec.affinity import REQUIRED, NodeRequirement, label_values
@@ -33,13 +35,40 @@ def requirements(items: Sequence[NodeRequirement]) -> list[dict[str, Any]]:
     ]
 
 
-def affinity(nodes: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
-    """Affinity of a pod: one term, so that all of it holds. Empty where nothing is asked for."""
+def affinity(
+    nodes: Mapping[str, Sequence[Mapping[str, Any]]],
+    pools: Sequence[str] = (),
+    known: Mapping[str, tuple[str, str]] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """Affinity of a pod: a term for each node pool, in which all of it holds; empty for none.
+
+    ``known``: label and value of each pool. Of several pools the first is preferred.
+    """
     wanted = [each for requirements in nodes.values() for each in requirements]
-    if not wanted:
+    of_pools = [_of_pool(name, known) for name in pools] or [[]]
+    terms = [{"matchExpressions": deepcopy([*wanted, *one])} for one in of_pools if wanted or one]
+    if len(terms) < len(of_pools):  # one of them asks for nothing
         return {}
-    terms = {"nodeSelectorTerms": [{"matchExpressions": wanted}]}
-    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+    required = {"nodeSelectorTerms": terms}
+    made: dict[str, Any] = {"requiredDuringSchedulingIgnoredDuringExecution": required}
+    if len(of_pools) > 1:
+        made["preferredDuringSchedulingIgnoredDuringExecution"] = [
+            {"weight": MOST_WEIGHT - number, "preference": {"matchExpressions": one}}
+            for number, one in enumerate(of_pools[:-1])
+        ]
+    return {"nodeAffinity": made}
+
+
+def _of_pool(name: str, known: Mapping[str, tuple[str, str]]) -> list[dict[str, Any]]:
+    """What its nodes have. The default pool has every node that no other one takes."""
+    key, value = known.get(name, ("", ""))
+    if key:
+        return [{"key": key, "operator": "In", "values": [value]}]
+    taken: dict[str, list[str]] = {}
+    for other, its in known.values():
+        if other:
+            taken.setdefault(other, []).append(its)
+    return [{"key": k, "operator": "NotIn", "values": sorted(v)} for k, v in sorted(taken.items())]
 
 
 def topology_of(native: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -77,6 +106,11 @@ def whole_only(title: str) -> dict[str, str]:
     return dict.fromkeys(
         SHARE_FIELDS, f"{title} gives out whole GPUs; KAI Scheduler can share them."
     )
+
+
+def by_priority_only(title: str) -> dict[str, str]:
+    """The reason of a scheduler that knows no preemptibility."""
+    return {"preemptibility": f"{title} preempts by priority alone."}
 
 
 def share_annotations(native: Mapping[str, Any]) -> dict[str, str]:

@@ -11,8 +11,10 @@ from gangline.lib.sizes import bytes_in_words
 from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem
 from gangline.spec.gpus import MEMORY, PORTION
 from gangline.spec.launching import LAUNCH_EXAMPLE, launch_problem
+from gangline.spec.placement import PRIORITIES
 from gangline.spec.problems import Problem, Role
 from gangline.spec.types import quantity_bytes
+from gangline.spec.words import one_of
 from gangline.spec.workload import ReplicaSpec
 
 from .guidance import OWN_TMP, folders
@@ -75,6 +77,12 @@ def _problems(submission: Submission, facts: Facts, places: Places) -> Iterator[
     framework = FRAMEWORKS.get(submission.framework)
     if framework is None or configuration_problem(framework.name, submission.configuration):
         return  # the spec itself refuses these
+    if (name := submission.worker.priority_class) and name not in PRIORITIES:
+        message = "must be a priority class of this machine"
+        accepted = one_of(PRIORITIES)
+        yield _problem(
+            Role.WORKER, "priorityClass", "cluster", message, value=name, accepted=accepted
+        )
     for role, _, spec in submission.parts:
         # Under MPI only the launcher runs a command; the workers are its children.
         if framework.master_trains or role is Role.MASTER or submission.master is None:

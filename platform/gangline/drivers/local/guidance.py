@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gangline.drivers.facts import FieldNote
+from gangline.drivers.facts import Choice, FieldNote
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.launching import LAUNCH_EXAMPLE
+from gangline.spec.placement import PRIORITIES
 from gangline.spec.problems import Role
 from gangline.spec.words import one_of
 
@@ -38,6 +39,10 @@ def field_notes(
         "command": FieldNote(
             placeholder="" if _trains(framework) else LAUNCH_EXAMPLE,
             is_required=runs(framework, role, has_own_master=has_own_master),
+        ),
+        "priorityClass": FieldNote(
+            help="Workloads of a higher class start first.",
+            choices={"": [Choice(name) for name in PRIORITIES]},
         ),
         "workingDir": FieldNote(help=start, placeholder=str(roots[0]) if roots else ""),
     }

@@ -47,17 +47,25 @@ LATE: Mapping[str, str] = {
 }
 """Fields that arrive as this part of the ``AttemptRef``, once slots were given out (R7)."""
 _NO_GPU_LIMIT = "Programs on this machine are not kept to their part of a GPU."
-MAPPED = paths(ROLE) | SHAPE | LATE.keys()
+ADMISSION = frozenset({"priorityClass", "preemptibility"})
+"""Fields by which Gangline gives out the slots of this machine; what runs is the same."""
+MAPPED = paths(ROLE) | SHAPE | LATE.keys() | ADMISSION
 UNSUPPORTED: Mapping[str, str] = {
     "compute.largeShmRequest": "Shared memory may take half of this machine’s memory anyway.",
     "compute.extendedResources": "This machine gives out CPUs, memory and GPUs only.",
+    "nodePools": "This machine is the only node.",
+    "minReplicas": "A workload of this machine has all of its workers from beginning to end.",
+    "maxReplicas": "A workload of this machine has all of its workers from beginning to end.",
+    "cleanPodPolicy": "Processes of this machine leave nothing behind but their logs.",
+    "slotsPerWorker": "Each worker of this machine is one rank.",
+    "sshAuthMountPath": "Ranks of this machine need no SSH.",
+    "mpiLauncherCreationPolicy": "Ranks of this machine are started by the launcher.",
     "nodeType": "This machine is the only node.",
     "nodeAffinityRequired": "This machine is the only node.",
     "podAffinity.key": "This machine is the only node.",
     "podAffinity.type": "This machine is the only node.",
     "compute.gpuPortionLimit": _NO_GPU_LIMIT,
     "compute.gpuMemoryLimit": _NO_GPU_LIMIT,
-    "priorityClass": "This machine starts workloads in the order of their creation.",
     "tolerations": "This machine has no other nodes, and none of them is tainted.",
     "environmentVariables.secret": "This machine has no Secrets.",
     "environmentVariables.configMap": "This machine has no ConfigMaps.",

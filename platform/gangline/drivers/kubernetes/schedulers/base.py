@@ -36,6 +36,8 @@ class Gang:
     """Queue of the scheduler that the project names; empty: the adapter's own default."""
     priority: str = ""
     """Name of a PriorityClass; every pod has it already."""
+    preemptibility: str = ""
+    """``preemptible`` or ``non-preemptible``; empty: as the scheduler does it."""
     topologies: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Label and ``Required`` or ``Preferred``, by role as the job names it."""
     topology: tuple[str, str] | None = None

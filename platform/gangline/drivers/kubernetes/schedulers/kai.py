@@ -54,6 +54,8 @@ class Kai(Suspending):
     def decorate(self, job: Object, gang: Gang) -> None:
         schedule_with(job, "kai-scheduler")
         mark(job, "labels", **{"kai.scheduler/queue": gang.queue or self.default_queue})
+        if gang.preemptibility:
+            mark(job, "labels", **{"kai.scheduler/preemptibility": gang.preemptibility})
         for role, template in by_role(job):
             if share := gang.shares.get(role):
                 mark(template, "annotations", **share)

@@ -32,7 +32,10 @@ class Kueue(Suspending):
     queues: Resource | None = LOCAL_QUEUES
     default_queue = "default"
     """A LocalQueue of the project's namespace."""
-    unsupported: Mapping[str, str] = placement.whole_only(title)
+    unsupported: Mapping[str, str] = {
+        **placement.whole_only(title),
+        **placement.by_priority_only(title),
+    }
 
     def decorate(self, job: Object, gang: Gang) -> None:
         """Without its queue, for as long as the job is held."""

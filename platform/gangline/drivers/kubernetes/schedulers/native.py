@@ -41,7 +41,10 @@ class Native(Suspending):
     is_proven = True
     places_alone = frozenset({"MPI"})
     reads: tuple[Resource, ...] = (POD_GROUPS,)
-    unsupported: Mapping[str, str] = placement.whole_only("Kubernetes itself")
+    unsupported: Mapping[str, str] = {
+        **placement.whole_only("Kubernetes itself"),
+        **placement.by_priority_only("Kubernetes itself"),
+    }
 
     def check(self, submission: Submission) -> Iterator[Problem]:
         """A group knows one topology, for all of its pods, that must be."""

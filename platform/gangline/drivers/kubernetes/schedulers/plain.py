@@ -34,7 +34,10 @@ class Plain(Suspending):
     title = "kube-scheduler"
     api = ""
     is_proven = True
-    unsupported: Mapping[str, str] = placement.whole_only(title)
+    unsupported: Mapping[str, str] = {
+        **placement.whole_only(title),
+        **placement.by_priority_only(title),
+    }
 
     def decorate(self, job: Object, gang: Gang) -> None:
         """It is the default of every pod, and binds none to the others but by their own wish."""

@@ -61,6 +61,9 @@ class Volcano(Suspending):
         schedule_with(job, "volcano")
         for template in templates(job):
             mark(template, "annotations", **{"scheduling.k8s.io/group-name": gang.name})
+            if gang.preemptibility:
+                may = "true" if gang.preemptibility == "preemptible" else "false"
+                mark(template, "annotations", **{"volcano.sh/preemptable": may})
         policy = {"minAvailable": gang.pods, **_wanted(gang)}
         if gang.priority:
             policy["priorityClass"] = gang.priority

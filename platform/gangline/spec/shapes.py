@@ -1,0 +1,90 @@
+"""Other JSON than the spec declares that is taken for a field, such as Kubernetes' own.
+
+Each function lets pass what it does not know: the spec then says what is wrong with it.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+
+def named_tolerations(value: Any) -> Any:
+    """A toleration without a name takes one from its key; Equals is another word for Equal."""
+    items = _named(value, "key", lambda key: re.sub(r"[^-._A-Za-z0-9]", "-", key)[:60])
+    if not isinstance(items, list):
+        return items
+    return [
+        {**item, "operator": "Equal"}
+        if isinstance(item, dict) and item.get("operator") == "Equals"
+        else item
+        for item in items
+    ]
+
+
+def named_volumes(value: Any) -> Any:
+    """A volume without a name takes one from its path."""
+    return _named(value, "path", _name_of_path)
+
+
+def named_pools(value: Any) -> Any:
+    """``["h100", "default"]`` as items."""
+    if not isinstance(value, list):
+        return value
+    return [{"name": one} if isinstance(one, str) else one for one in value]
+
+
+def pool_names(value: Any) -> Any:
+    """The opposite of `named_pools`."""
+    return [one["name"] for one in value]
+
+
+def node_requirements(value: Any) -> Any:
+    """Kubernetes' own shape as requirements, where it has one term: of several, one would do."""
+    terms = value.get("nodeSelectorTerms") if isinstance(value, dict) else None
+    if not isinstance(terms, list) or len(terms) != 1 or not isinstance(terms[0], dict):
+        return value
+    listed = terms[0].get("matchExpressions")
+    if terms[0].keys() != {"matchExpressions"} or not isinstance(listed, list):
+        return value
+    return [_requirement(one) if isinstance(one, dict) else one for one in listed]
+
+
+def name_may_be_left_out(schema: dict[str, Any]) -> None:
+    """In the JSON Schema of an item that is named where it has no name."""
+    schema["required"] = [one for one in schema.get("required", ()) if one != "name"]
+
+
+def _name_of_path(path: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", path.lower()).strip("-")[:36].strip("-")
+
+
+def _named(value: Any, source: str, name_of: Callable[[str], str]) -> Any:
+    """``value`` with a name of its own for each item that has none."""
+    if not isinstance(value, list):
+        return value
+    taken = {item["name"] for item in value if isinstance(item, dict) and _text(item, "name")}
+    return [_item(item, source, name_of, taken) for item in value]
+
+
+def _item(item: Any, source: str, name_of: Callable[[str], str], taken: set[str]) -> Any:
+    if not isinstance(item, dict) or item.get("name") or not _text(item, source):
+        return item
+    base = name = name_of(item[source])
+    number = 1
+    while name in taken:
+        number += 1
+        name = f"{base}-{number}"
+    taken.add(name)
+    return {**item, "name": name} if name else item
+
+
+def _text(item: dict[str, Any], name: str) -> bool:
+    return isinstance(item.get(name), str) and bool(item[name])
+
+
+def _requirement(one: dict[str, Any]) -> dict[str, Any]:
+    values = one.get("values")
+    if not isinstance(values, list) or not all(isinstance(each, str) for each in values):
+        return one
+    rest = {name: said for name, said in one.items() if name != "values"}
+    return {**rest, "values": ", ".join(values)} if values else rest
