@@ -15,6 +15,7 @@ SECTIONS: Mapping[str, str] = MappingProxyType(
         "environment": "Environment",
         "compute": "Compute",
         "volumes": "Volumes",
+        "data": "Data sources",
         "general": "General settings",
     }
 )
@@ -70,6 +71,8 @@ class Ui:
     """CLI flag without dashes; empty: made from the field name."""
     item: str = ""
     """Of a list: what one item is called, such as "environment variable"."""
+    advanced: bool = False
+    """Few people need it: forms fold it away while it has no value."""
 
     def __get_pydantic_json_schema__(
         self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -139,7 +142,7 @@ class When:
     """
 
     name: str
-    values: tuple[str, ...] = ()
+    values: tuple[str | bool, ...] = ()
     is_required: bool = False
 
 
@@ -154,6 +157,11 @@ class Limits:
 @dataclass(frozen=True, slots=True)
 class Guarded:
     """No policy may let a narrower scope override its rule for this field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restricted:
+    """It reaches beyond its pod: nobody may set it, unless a policy says that they may."""
 
 
 @dataclass(frozen=True, slots=True)

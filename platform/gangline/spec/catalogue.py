@@ -21,6 +21,7 @@ from .base import (
     ItemKey,
     Limits,
     Only,
+    Restricted,
     Synonyms,
     Ui,
     Unique,
@@ -78,6 +79,8 @@ class SpecField:
     at_least: str = ""
     """Path of the field whose value this one must not be smaller than."""
     guarded: bool = False
+    restricted: bool = False
+    """Only a policy can allow it: `Restricted`."""
     format: Format | None = None
     synonyms: tuple[tuple[str, str], ...] = ()
     """Other spellings of choices, each with the choice it stands for."""
@@ -221,6 +224,7 @@ def _field(path: str, annotation: Any, notes: _Notes, *, required: bool) -> Spec
         "workload_level": notes.get(WorkloadLevel) is not None,
         "only": notes.take(Only, lambda note: note.frameworks, ()),
         "guarded": notes.get(Guarded) is not None,
+        "restricted": notes.get(Restricted) is not None,
         "alternative": notes.take(Alternative, lambda note: note.label, ""),
         "unique": notes.take(Unique, lambda note: note.alike),
         "at_least": notes.take(AtLeast, lambda note: f"{group}{note.name}", ""),

@@ -19,14 +19,17 @@ from .base import (
     SpecModel,
     Synonyms,
     Ui,
+    When,
     WorkloadLevel,
     refused,
 )
 from .environment import EnvironmentVariable
 from .gpus import Gpus
+from .mounts import Storage
 from .placement import ExtendedResource, NodeType, PriorityClassName, Toleration
+from .probes import Probes
 from .reserved import AnnotationValue, LabelValue, MetadataKey
-from .storage import Storage
+from .security import Security
 from .types import (
     AbsolutePath,
     Arguments,
@@ -196,6 +199,27 @@ class ReplicaSpec(SpecModel):
         ),
         ItemKey("name"),
     ] = None
+    stdin: Annotated[
+        bool | None,
+        Ui(
+            "Standard input",
+            help="Keeps it open, so that a person can attach.",
+            section="environment",
+            advanced=True,
+        ),
+    ] = None
+    tty: Annotated[
+        bool | None,
+        Ui(
+            "Terminal",
+            help="Gives the command a terminal. Needs standard input.",
+            section="environment",
+            advanced=True,
+        ),
+        When("stdin", (True,)),
+    ] = None
+    security: Security = Field(default_factory=Security)
+    probes: Probes = Field(default_factory=Probes)
     compute: Compute = Field(default_factory=Compute)
     node_type: Annotated[
         NodeType | None,
