@@ -53,6 +53,7 @@ SAMPLES: dict[Kind, tuple[Any, Any]] = {
     Kind.COMMAND: ("one", "two"),
     Kind.ITEMIZED: ([{"name": "A", "value": "1"}], [{"name": "A", "value": "2"}]),
 }
+HTTP_GET = "probes.readiness.handler.httpGet"
 GPU_TYPE, TOPOLOGY = "compute.gpuRequestType", "podAffinity"
 BESIDE: dict[str, dict[str, Any]] = {
     GPU_TYPE: {
@@ -62,6 +63,12 @@ BESIDE: dict[str, dict[str, Any]] = {
     },
     "compute.gpuPortionRequest": {GPU_TYPE: "portion", "compute.gpuDevicesRequest": 1},
     "compute.gpuMemoryRequest": {GPU_TYPE: "memory", "compute.gpuDevicesRequest": 1},
+    "tty": {"stdin": True},
+    "security.uidGidSource": {"security.runAsUid": 1},
+    **{
+        f"security.{name}": {"security.uidGidSource": "custom"}
+        for name in ("runAsUid", "runAsGid", "supplementalGroups")
+    },
     f"{TOPOLOGY}.key": {f"{TOPOLOGY}.type": "Required"},
     f"{TOPOLOGY}.type": {f"{TOPOLOGY}.key": "zone"},
 }
@@ -85,6 +92,22 @@ CHOSEN: dict[str, tuple[Any, Any]] = {
         [{"key": "rack", "operator": "Gt", "values": "1"}],
         [{"key": "rack", "operator": "Gt", "values": "2"}],
     ),
+    "storage.emptyDirVolume": ([{"name": "a", "path": "/1"}], [{"name": "a", "path": "/2"}]),
+    **{
+        f"storage.{kind}": (
+            [{"name": "a", **about, place: "/1"}],
+            [{"name": "a", **about, place: "/2"}],
+        )
+        for kind, place, about in (
+            ("nfs", "mountPath", {"server": "lab", "path": "/sets"}),
+            ("git", "path", {"repository": "https://git.example/code"}),
+            ("configMapVolume", "mountPath", {"configMap": "nccl"}),
+            ("secretVolume", "mountPath", {"secret": "keys"}),
+            ("hostPath", "mountPath", {"path": "/mnt"}),
+        )
+    },
+    "security.supplementalGroups": ("1", "2"),
+    f"{HTTP_GET}.host": ("one", "two"),
     "tolerations": ([{**TOLERATION, "value": "1"}], [{**TOLERATION, "value": "2"}]),
     "storage.pvc": ([{**VOLUME, "path": "/1"}], [{**VOLUME, "path": "/2"}]),
 }

@@ -42,7 +42,11 @@ def paths(made: RoleForm) -> list[str]:
 @pytest.mark.parametrize("role", [Role.WORKER, Role.MASTER])
 def test_every_field_of_the_spec_is_in_the_form(role: Role) -> None:
     model = SPEC.worker if role is Role.WORKER else SPEC.master
-    wanted = [f"{role}.{p}" for p, f in catalogue(model).items() if f.ui.section != "setup"]
+    wanted = [
+        f"{role}.{path}"
+        for path, field in catalogue(model).items()
+        if field.ui.section != "setup" and not field.restricted
+    ]
     assert sorted(paths(form(role))) == sorted(wanted)
 
 
@@ -67,7 +71,13 @@ def test_one_more_field_in_the_spec_is_one_more_field_in_the_form(role: Role) ->
 
 def test_sections_come_in_the_order_of_the_spec_and_workload_fields_first() -> None:
     sections = form().sections(RoleInputs())
-    assert [s.title for s in sections] == ["Environment", "Compute", "Volumes", "General"]
+    assert [s.title for s in sections] == [
+        "Environment",
+        "Compute",
+        "Volumes",
+        "Data sources",
+        "General settings",
+    ]
     assert sections[1].fields[0].path == "worker.numWorkers"
 
 

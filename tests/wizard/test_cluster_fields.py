@@ -11,7 +11,11 @@ from tests.support.settings import turn
 from workloads.models import Workload
 
 LIST = "worker.tolerations"
-ONLY_ELSEWHERE = sorted(catalogue(WorkerSpec).keys() & LocalDriver.unsupported.keys())
+ONLY_ELSEWHERE = sorted(
+    path
+    for path, field in catalogue(WorkerSpec).items()
+    if path in LocalDriver.unsupported and not field.restricted
+)
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """What the templates draw: one field, one item of a list, one section."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -188,6 +188,10 @@ class FieldView:
     rows: int = 4
     checked: bool = False
     readonly: bool = False
+    is_advanced: bool = False
+    """Folded away in its section."""
+    is_set: bool = False
+    """Of an advanced one: it has a value."""
     applies: bool = False
     """Other fields depend on it: the page is drawn anew when it changes."""
 
@@ -230,20 +234,42 @@ class SectionView:
 
     @property
     def rows(self) -> list[list[FieldView]]:
-        """The fields line by line: small ones side by side, wide ones alone."""
-        lines: list[list[FieldView]] = []
-        for field in self.fields:
-            last = lines[-1] if lines else []
-            joins = bool(last) and not field.wide and not last[0].wide
-            if joins and field.roomy == last[0].roomy and not (field.roomy and len(last) == 2):
-                last.append(field)
-            else:
-                lines.append([field])
-        return lines
+        """The fields line by line, without the advanced ones."""
+        return _lines(field for field in self.fields if not field.is_advanced)
+
+    @property
+    def advanced_rows(self) -> list[list[FieldView]]:
+        return _lines(self._advanced)
+
+    @property
+    def number_set(self) -> int:
+        """How many of the advanced fields have a value."""
+        return sum(field.is_set for field in self._advanced)
+
+    @property
+    def is_unfolded(self) -> bool:
+        return any(field.errors or any(i.errors for i in field.items) for field in self._advanced)
+
+    @property
+    def _advanced(self) -> list[FieldView]:
+        return [field for field in self.fields if field.is_advanced]
 
     @property
     def problems(self) -> int:
         return sum(len(f.errors) + sum(len(i.errors) for i in f.items) for f in self.fields)
+
+
+def _lines(fields: Iterable[FieldView]) -> list[list[FieldView]]:
+    """Small fields side by side, wide ones alone."""
+    lines: list[list[FieldView]] = []
+    for field in fields:
+        last = lines[-1] if lines else []
+        joins = bool(last) and not field.wide and not last[0].wide
+        if joins and field.roomy == last[0].roomy and not (field.roomy and len(last) == 2):
+            last.append(field)
+        else:
+            lines.append([field])
+    return lines
 
 
 def dom_id(path: str) -> str:

@@ -85,7 +85,9 @@ class _Statement:
 
 def _statements(spec: SpecField, role: Role, layers: Sequence[Layer]) -> list[_Statement]:
     built_in = GivenDefault(spec.default) if spec.default is not None else None
-    found = [_Statement(0, SYSTEM, built_in, None)]
+    kind = "canAdd" if spec.kind is Kind.ITEMIZED else "canEdit"
+    closed = RuleSet({kind: False}, {}, overridable=True) if spec.restricted else None
+    found = [_Statement(0, SYSTEM, built_in, closed)]
     for level, layer in enumerate(layers, start=1):
         half = layer.document.half(role)
         default, rules = half.defaults.get(spec.path), half.rules.get(spec.path)

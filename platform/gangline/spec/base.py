@@ -15,6 +15,7 @@ SECTIONS: Mapping[str, str] = MappingProxyType(
         "environment": "Environment",
         "compute": "Compute",
         "volumes": "Volumes",
+        "data": "Data sources",
         "general": "General settings",
     }
 )
@@ -73,7 +74,7 @@ class Ui:
     words: Mapping[str, str] = field(default_factory=dict, hash=False)
     """What people read in place of a choice."""
     advanced: bool = False
-    """Few people need it: the form folds it away."""
+    """Few people need it: forms fold it away while it has no value."""
 
     def __get_pydantic_json_schema__(
         self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -148,7 +149,7 @@ class When:
     """
 
     name: str
-    values: tuple[str, ...] = ()
+    values: tuple[str | bool, ...] = ()
     is_required: bool = False
 
 
@@ -181,6 +182,11 @@ class Reads:
         self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
         return {**handler(core_schema), **(self.schema or {})}
+
+
+@dataclass(frozen=True, slots=True)
+class Restricted:
+    """It reaches beyond its pod: nobody may set it, unless a policy says that they may."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from .base import (
     Only,
     Percent,
     Reads,
+    Restricted,
     Synonyms,
     Ui,
     Unique,
@@ -80,6 +81,8 @@ class SpecField:
     at_least: str = ""
     """Path of the field whose value this one must not be smaller than."""
     guarded: bool = False
+    restricted: bool = False
+    """Only a policy can allow it: `Restricted`."""
     format: Format | None = None
     synonyms: tuple[tuple[str, str], ...] = ()
     """Other spellings of choices, each with the choice it stands for."""
@@ -229,6 +232,7 @@ def _field(path: str, annotation: Any, notes: _Notes, *, required: bool) -> Spec
         "workload_level": notes.get(WorkloadLevel) is not None,
         "only": notes.take(Only, lambda note: note.frameworks, ()),
         "guarded": notes.get(Guarded) is not None,
+        "restricted": notes.get(Restricted) is not None,
         "alternative": notes.take(Alternative, lambda note: note.label, ""),
         "reads": notes.get(Reads),
         "is_percent": notes.get(Percent) is not None,

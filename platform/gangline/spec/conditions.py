@@ -42,7 +42,7 @@ def _when(
         words = accepted(other)
         yield Problem(role, other.path, "required", message, accepted=words, label=other.label)
     elif not is_fit:
-        wanted = one_of(rule.values)
+        wanted = one_of("true" if each is True else str(each) for each in rule.values)
         message = f"must be left out unless {lowered(other.label)} is {wanted}"
         words = f"no value, or {wanted} as {other.path}"
         yield Problem(role, field.path, "when", message, value, words, label=field.label)

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticKnownError
 
-from .base import Default, ItemKey, Reads, SpecModel, Ui, Unique, misplaced, refused
-from .shapes import name_may_be_left_out, named_volumes
+from .base import Default, SpecModel, Ui, Unique, misplaced, refused
+from .shapes import name_may_be_left_out
 from .types import Format, SizeRange, absolute_path_problem
 
 SIZE_UNITS = ("G", "Gi", "T", "Ti", "M", "Mi")
@@ -70,6 +70,18 @@ ClaimName = Annotated[
 ]
 
 
+VolumeName = Annotated[
+    str,
+    Field(max_length=40),
+    Format("volume-name", "a name of up to 40 characters such as data", _name_problem),
+]
+ContainerPath = Annotated[
+    str,
+    Field(max_length=1024),
+    Format("container-path", "a path such as /data", _container_path_problem),
+]
+
+
 class AccessModes(SpecModel):
     """https://kubernetes.io/docs/concepts/storage/persistent-volumes/#access-modes"""
 
@@ -105,19 +117,8 @@ class Volume(SpecModel):
 
     model_config = ConfigDict(json_schema_extra=name_may_be_left_out)
 
-    name: Annotated[
-        str,
-        Field(max_length=40),
-        Format("volume-name", "a name of up to 40 characters such as data", _name_problem),
-        Ui("Name", placeholder="Empty: made from the path"),
-    ]
-    path: Annotated[
-        str,
-        Field(max_length=1024),
-        Format("container-path", "a path such as /data", _container_path_problem),
-        Unique(without_slash),
-        Ui("Container path", placeholder="/data"),
-    ]
+    name: Annotated[VolumeName, Ui("Name", placeholder="Empty: made from the path")]
+    path: Annotated[ContainerPath, Unique(without_slash), Ui("Container path", placeholder="/data")]
     existing_pvc: Annotated[
         bool | None,
         Ui("Existing claim", help="Mounts one of the project in place of a new one."),
@@ -178,22 +179,3 @@ class Volume(SpecModel):
         if value and claim is not None and claim.volume_mode == "Block":
             raise refused("must be off: a block device is not mounted", "false")
         return value
-
-
-class Storage(SpecModel):
-    """What the pods of one role mount."""
-
-    pvc: Annotated[
-        list[Volume] | None,
-        Field(max_length=16),
-        Ui(
-            "Volumes",
-            help="Storage that every pod mounts, made with the workload and deleted with it. "
-            "Unless it is ephemeral, it outlives stops and retries.",
-            section="volumes",
-            flag="new-pvc",
-            item="volume",
-        ),
-        Reads(named_volumes),
-        ItemKey("name"),
-    ] = None

@@ -22,11 +22,13 @@ from .base import (
     SpecModel,
     Synonyms,
     Ui,
+    When,
     WorkloadLevel,
     refused,
 )
 from .environment import EnvironmentVariable
 from .gpus import Gpus
+from .mounts import Storage
 from .placement import (
     ExtendedResource,
     NodePoolName,
@@ -34,9 +36,10 @@ from .placement import (
     PriorityClassName,
     Toleration,
 )
+from .probes import Probes
 from .reserved import AnnotationValue, LabelValue, MetadataKey
+from .security import Security
 from .shapes import named_pools, named_tolerations, node_requirements, pool_names
-from .storage import Storage
 from .types import (
     AbsolutePath,
     Arguments,
@@ -211,6 +214,27 @@ class ReplicaSpec(SpecModel):
         ),
         ItemKey("name"),
     ] = None
+    stdin: Annotated[
+        bool | None,
+        Ui(
+            "Standard input",
+            help="Keeps it open, so that a person can attach.",
+            section="environment",
+            advanced=True,
+        ),
+    ] = None
+    tty: Annotated[
+        bool | None,
+        Ui(
+            "Terminal",
+            help="Gives the command a terminal. Needs standard input.",
+            section="environment",
+            advanced=True,
+        ),
+        When("stdin", (True,)),
+    ] = None
+    security: Security = Field(default_factory=Security)
+    probes: Probes = Field(default_factory=Probes)
     compute: Compute = Field(default_factory=Compute)
     node_pools: Annotated[
         list[NodePoolName] | None,

@@ -12,8 +12,9 @@ from django.http import QueryDict
 
 from gangline.drivers.facts import FieldNote
 from gangline.forms.fields import Card, Chip, FieldView, Offer, Option, SectionView
-from gangline.policies.effective import EffectivePolicy
+from gangline.policies.effective import SYSTEM, EffectivePolicy
 from gangline.policies.rules import FieldRule
+from gangline.spec.base import SECTIONS
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.frameworks import has_gpus
 from gangline.spec.gpus import is_gpu_field
@@ -99,14 +100,24 @@ class RoleForm:
         told = tuple(a for a in advice if a.role is self.role)
         drawing = _Drawing(self, inputs, self.inherited, self.said(inputs), told)
         for spec in _in_order(self.fields):
-            if spec.path in self.unsupported and not self._is_told(spec, inputs, by_path):
+            hidden = spec.path in self.unsupported or self._is_closed(spec)
+            if hidden and not self._is_told(spec, inputs, by_path):
                 continue
             view = drawing.field(spec, by_path.get(spec.path, []))
+            if spec.ui.advanced:
+                is_set = bool(view.text) or bool(view.items)
+                view = replace(view, is_advanced=True, is_set=is_set)
             views.setdefault(spec.ui.section, []).append(view)
         return tuple(
-            SectionView(f"{self.role}-{name}", limits.capital(name), fields)
+            SectionView(f"{self.role}-{name}", SECTIONS[name], fields)
             for name, fields in views.items()
         )
+
+    def _is_closed(self, spec: SpecField) -> bool:
+        """Whether nobody may give it a value, and no administrator has said so."""
+        rule = self.rule(spec.path)
+        closing = rule.can_add if spec.kind is Kind.ITEMIZED else rule.fixed
+        return spec.restricted and closing is not None and closing.source == SYSTEM
 
     def _is_told(
         self, spec: SpecField, inputs: RoleInputs, problems: Mapping[str, Sequence[Problem]]

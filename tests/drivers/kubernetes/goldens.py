@@ -133,6 +133,62 @@ VOLUMES: list[dict[str, Any]] = [
 """Persistent, of each pod, ephemeral and shared, a device, and a claim that is there."""
 
 
+MORE: Mapping[str, Any] = {
+    "stdin": True,
+    "tty": True,
+    "security__uidGidSource": "custom",
+    "security__runAsUid": 1000,
+    "security__runAsGid": 1001,
+    "security__supplementalGroups": "2, 3",
+    "security__runAsNonRoot": True,
+    "security__seccompProfileType": "RuntimeDefault",
+    "security__readOnlyRootFilesystem": True,
+    "security__allowPrivilegeEscalation": False,
+    "security__hostIpc": True,
+    "security__hostNetwork": True,
+    "probes__readiness__initialDelaySeconds": 5,
+    "probes__readiness__periodSeconds": 10,
+    "probes__readiness__timeoutSeconds": 2,
+    "probes__readiness__successThreshold": 1,
+    "probes__readiness__failureThreshold": 3,
+    "probes__readiness__handler__httpGet__port": 8080,
+    "probes__readiness__handler__httpGet__path": "/ready",
+    "probes__readiness__handler__httpGet__host": "localhost",
+    "probes__readiness__handler__httpGet__scheme": "HTTP",
+    "storage__emptyDirVolume": [
+        {"name": "cache", "path": "/cache", "medium": "Memory", "sizeLimit": "1G"}
+    ],
+    "storage__nfs": [
+        {"name": "sets", "server": "nfs.lab", "path": "/exports/sets", "mountPath": "/sets"}
+    ],
+    "storage__git": [
+        {
+            "name": "code",
+            "repository": "https://git.example/team/code",
+            "branch": "main",
+            "revision": "v1.2",
+            "path": "/code",
+            "passwordSecret": "git",
+        }
+    ],
+    "storage__configMapVolume": [
+        {"name": "nccl", "configMap": "nccl", "mountPath": "/etc/nccl.conf", "subPath": "nccl.conf"}
+    ],
+    "storage__secretVolume": [
+        {"name": "keys", "secret": "keys", "mountPath": "/keys", "defaultMode": "0400"}
+    ],
+    "storage__hostPath": [
+        {
+            "name": "disk",
+            "path": "/mnt/disk",
+            "mountPath": "/disk",
+            "readOnly": False,
+            "mountPropagation": "HostToContainer",
+        }
+    ],
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """One golden file."""
@@ -157,7 +213,7 @@ class Case:
         more = dict(shared) if self.scheduler == "kai" else {}
         if self.scheduler in ("kai", "volcano"):
             more["preemptibility"] = "non-preemptible"
-        more |= {"storage__pvc": VOLUMES} if self.volumes else {}
+        more |= {"storage__pvc": VOLUMES, **MORE} if self.volumes else {}
         return submission(self.framework, self.mode, **more)
 
     def objects(self) -> list[dict[str, Any]]:

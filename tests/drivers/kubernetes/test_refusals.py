@@ -141,7 +141,7 @@ def test_a_field_without_a_value_is_found_by_where_it_would_be(path: str) -> Non
     assert (found.role, found.path) == (Role.WORKER, path)
 
 
-@pytest.mark.parametrize("path", ["spec.hostNetwork", "spec.containers", "", "x[", "spec..a", "]"])
+@pytest.mark.parametrize("path", ["spec.hostPID", "spec.containers", "", "x[", "spec..a", "]"])
 def test_what_belongs_to_no_field_is_about_the_whole(path: str) -> None:
     found = at(attempt(), "Worker", path)
     assert (found.role, found.path, found.label) == (Role.WORKLOAD, "", "The cluster")

@@ -14,6 +14,7 @@ from typing import Any
 from gangline.drivers.base import AttemptRef, Part, Submission
 from gangline.drivers.mapping import apply
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
+from gangline.spec.security import FROM_IMAGE
 from gangline.spec.types import split_command
 from gangline.spec.workload import ReplicaSpec
 
@@ -21,6 +22,7 @@ from . import (
     environment,
     labels,
     mapping,
+    mounts,
     placement,
     quantities,
     schedulers,
@@ -233,6 +235,11 @@ def _pod(submission: Submission, kind: JobKind, role: str, spec: ReplicaSpec, gp
         **native.get("pod", {}),
         "containers": [container],
     }
+    if native.get("identity") == FROM_IMAGE:
+        for key in ("runAsUser", "runAsGroup", "supplementalGroups"):
+            pod.get("securityContext", {}).pop(key, None)
+    if pod.get("hostNetwork"):  # else the pod would not find its peers by name
+        pod["dnsPolicy"] = "ClusterFirstWithHostNet"
     if affinity := placement.affinity(
         native.get("nodes", {}), native.get("pools", ()), submission.node_pools
     ):
@@ -240,9 +247,10 @@ def _pod(submission: Submission, kind: JobKind, role: str, spec: ReplicaSpec, gp
     if native.get("large_shm"):
         _add_shared_memory(pod, container)
     volumes.mount(submission, native.get("volumes", ()), pod)
+    mounts.add(native.get("mounts", {}), pod)
     if launches and role == MASTER:
         first = waits_for_workers(container, submission.name, submission.num_workers)
-        pod["initContainers"] = [first]
+        pod["initContainers"] = [first, *pod.get("initContainers", ())]
     marks = {key: native[key] for key in ("labels", "annotations") if key in native}
     return {"metadata": marks, "spec": pod}
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from gangline.drivers.mapping import Table, To, paths
 from gangline.spec.placement import ExtendedResource, NodePoolName, Toleration
+from gangline.spec.security import group_ids
 from gangline.spec.types import split_command
 from gangline.spec.workload import Annotation, Label
 
@@ -64,6 +65,32 @@ ROLE: Table = {
     "args": To("container|args", split_command),
     "workingDir": To("container|workingDir"),
     "environmentVariables": To("container|env", environment.own),
+    "stdin": To("container|stdin"),
+    "tty": To("container|tty"),
+    "security.uidGidSource": To("identity"),
+    "security.runAsUid": To("pod|securityContext|runAsUser"),
+    "security.runAsGid": To("pod|securityContext|runAsGroup"),
+    "security.supplementalGroups": To("pod|securityContext|supplementalGroups", group_ids),
+    "security.runAsNonRoot": To("pod|securityContext|runAsNonRoot"),
+    "security.seccompProfileType": To("pod|securityContext|seccompProfile|type"),
+    "security.readOnlyRootFilesystem": To("container|securityContext|readOnlyRootFilesystem"),
+    "security.allowPrivilegeEscalation": To("container|securityContext|allowPrivilegeEscalation"),
+    "security.hostIpc": To("pod|hostIPC"),
+    "security.hostNetwork": To("pod|hostNetwork"),
+    **{
+        f"probes.readiness.{name}": To(f"container|readinessProbe|{name}")
+        for name in (
+            "initialDelaySeconds",
+            "periodSeconds",
+            "timeoutSeconds",
+            "successThreshold",
+            "failureThreshold",
+        )
+    },
+    **{
+        f"probes.readiness.handler.httpGet.{name}": To(f"container|readinessProbe|httpGet|{name}")
+        for name in ("port", "path", "host", "scheme")
+    },
     "compute.gpuDevicesRequest": To("gpus"),
     "compute.gpuRequestType": To("share|type"),
     "compute.gpuPortionRequest": To("share|portion"),
@@ -81,6 +108,12 @@ ROLE: Table = {
     "podAffinity.type": To("topology|type"),
     "tolerations": To("pod|tolerations", _tolerations),
     "storage.pvc": To("volumes"),
+    "storage.emptyDirVolume": To("mounts|emptyDir"),
+    "storage.nfs": To("mounts|nfs"),
+    "storage.git": To("mounts|git"),
+    "storage.configMapVolume": To("mounts|configMap"),
+    "storage.secretVolume": To("mounts|secret"),
+    "storage.hostPath": To("mounts|hostPath"),
     "labels": To("labels", _pairs),
     "annotations": To("annotations", _pairs),
 }
@@ -111,6 +144,8 @@ _PLACES: Mapping[str, Place] = {
     "topology": ("spec", "affinity", "podAffinity"),
     "large_shm": ("spec", "volumes", SHARED_MEMORY),
     "volumes": ("spec", "volumes"),
+    "mounts": ("spec", "volumes"),
+    "identity": ("spec", "securityContext"),
 }
 """Where in a pod template `manifests` puts each group of these tables."""
 _FIELDS: dict[Place, list[str]] = {(*_MAIN, "volumeMounts"): ["storage.pvc"]}

@@ -109,25 +109,31 @@ def _of_pod(submission: Submission, role: Role, place: Place, words: str) -> Pro
     known = [(path, _role(path, role)) for path in mapping.fields_at(place)]
     values = [(path, at, json_at(_spec(submission, at), path)) for path, at in known]
     given = [(path, at, value) for path, at, value in values if value not in (None, [], {})]
+    lists: list[Problem] = []
     for path, at, value in given or values:
-        if isinstance(value, list):
-            return _item(at, path, value, place, words)
-        return Problem(at, path, "", "", value if isinstance(value, str | int | float) else None)
-    return None
+        if not isinstance(value, list):
+            simple = isinstance(value, str | int | float)
+            return lists[0] if lists else Problem(at, path, "", "", value if simple else None)
+        if found := _item(at, path, value, place, words):
+            return found
+        if path != mapping.EXTENDED or place[-1] in ("limits", "requests"):
+            lists.append(Problem(at, path, "", ""))
+    return lists[0] if lists else None
 
 
 def _item(
     role: Role, path: str, items: list[Mapping[str, Any]], place: Place, words: str
 ) -> Problem | None:
-    """The item that the place or the words name; else the whole list."""
+    """The item that the place or the words name."""
     spec = catalogue(SPEC.master if role is Role.MASTER else SPEC.worker)[path]
     for index, item in enumerate(items):
         key = str(item.get(spec.item_key, ""))
         is_quoted = any(f'"{value}"' in words for value in item.values())
-        if is_quoted or {key, str(index), volumes.mounted(key)} & set(place):
+        is_placed = any(part == key or part.endswith(f"-{key}") for part in place)
+        if is_quoted or is_placed or str(index) in place:
             attribute = place[-1] if spec.attribute(place[-1]) else spec.item_key
             return _one(role, path, items, index, attribute)
-    return None if path == mapping.EXTENDED else Problem(role, path, "", "")
+    return None
 
 
 def _of_claim(submission: Submission, claim: Mapping[str, Any], place: list[str]) -> Problem | None:

@@ -6,9 +6,10 @@ from typing import Any
 
 from gangline.drivers.base import Submission
 from gangline.drivers.mapping import Table, To, apply, paths
+from gangline.spec.catalogue import catalogue
 from gangline.spec.environment import EnvironmentVariable
 from gangline.spec.types import quantity_bytes, split_command
-from gangline.spec.workload import Annotation, Label
+from gangline.spec.workload import Annotation, Label, ReplicaSpec
 
 FORM = "gangline.dev/local/v1"
 SCHEME = "local://"
@@ -70,7 +71,20 @@ UNSUPPORTED: Mapping[str, str] = {
     "environmentVariables.secret": "This machine has no Secrets.",
     "environmentVariables.configMap": "This machine has no ConfigMaps.",
     "environmentVariables.podFieldRef": "Processes of this machine run in no pod.",
-    "storage.pvc": "Processes of this machine work in its own folders: nothing is mounted.",
+    **dict.fromkeys(
+        (path for path in catalogue(ReplicaSpec) if path.startswith("storage.")),
+        "Processes of this machine work in its own folders: nothing is mounted.",
+    ),
+    "stdin": "Processes of this machine read no input.",
+    "tty": "Processes of this machine have no terminal.",
+    **dict.fromkeys(
+        (path for path in catalogue(ReplicaSpec) if path.startswith("security.")),
+        "Processes of this machine run in a sandbox of Gangline, as its own account.",
+    ),
+    **dict.fromkeys(
+        (path for path in catalogue(ReplicaSpec) if path.startswith("probes.")),
+        "A process of this machine is ready as soon as it runs.",
+    ),
     "imagePullPolicy": "A runtime of this machine is there already: nothing is pulled.",
 }
 """The reason for each field that means nothing to processes of this machine."""

@@ -1,0 +1,161 @@
+"""Data that is there already, and where the pods of a role find it.
+
+https://kubernetes.io/docs/concepts/storage/volumes/
+"""
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from .base import Default, SpecModel, Ui, Unique
+from .environment import ObjectName
+from .storage import ContainerPath, VolumeName, without_slash
+from .types import Format, Quantity, SizeRange
+
+_SERVER = re.compile(r"[A-Za-z0-9](?:[-.:A-Za-z0-9]{0,251}[A-Za-z0-9])?")
+_REPOSITORY = re.compile(
+    r"(?:https?://[A-Za-z0-9][-.A-Za-z0-9]*(?::[0-9]{1,5})?/[-._~/A-Za-z0-9]+"
+    r"|ssh://[A-Za-z0-9][-._A-Za-z0-9]*@[A-Za-z0-9][-.A-Za-z0-9]*(?::[0-9]{1,5})?/[-._~/A-Za-z0-9]+"
+    r"|[A-Za-z0-9][-._A-Za-z0-9]*@[A-Za-z0-9][-.A-Za-z0-9]*:[-._~A-Za-z0-9][-._~/A-Za-z0-9]*)"
+)
+_REFERENCE = re.compile(r"[A-Za-z0-9][-._/A-Za-z0-9]*")
+_MODE = re.compile(r"0?[0-7]{3}")
+
+
+def _server_problem(text: str) -> str | None:
+    return None if _SERVER.fullmatch(text) else "must be a host name or an address"
+
+
+def _folder_problem(text: str) -> str | None:
+    if not text.startswith("/") or not text.isprintable():
+        return "must be a path that begins with “/”"
+    return "must not contain “..”" if ".." in text.split("/") else None
+
+
+def _repository_problem(text: str) -> str | None:
+    if _REPOSITORY.fullmatch(text):
+        return None
+    return "must be the address of a repository, without user and password"
+
+
+def _reference_problem(text: str) -> str | None:
+    if _REFERENCE.fullmatch(text) and ".." not in text:
+        return None
+    return "must be the name of a branch, a tag or a commit"
+
+
+def _mode_problem(text: str) -> str | None:
+    return None if _MODE.fullmatch(text) else "must be three octal digits, such as 0644"
+
+
+def _inside_problem(text: str) -> str | None:
+    if text.startswith("/") or ".." in text.split("/") or not text.isprintable() or not text:
+        return "must be a path inside, such as settings/train.yaml"
+    return None
+
+
+Name = Annotated[VolumeName, Ui("Name", placeholder="datasets")]
+MountPath = Annotated[
+    ContainerPath, Unique(without_slash), Ui("Container path", placeholder="/data")
+]
+Folder = Annotated[
+    str, Field(max_length=1024), Format("folder", "a path such as /exports/data", _folder_problem)
+]
+Mode = Annotated[
+    str, Field(max_length=4), Format("file-mode", "octal digits such as 0644", _mode_problem)
+]
+Inside = Annotated[
+    str,
+    Field(max_length=1024),
+    Format("inner-path", "a path inside, such as settings/train.yaml", _inside_problem),
+]
+Reference = Annotated[
+    str,
+    Field(max_length=250),
+    Format("git-reference", "a branch, a tag or a commit", _reference_problem),
+]
+ReadOnly = Annotated[bool | None, Ui("Read-only"), Default(True)]
+FileMode = Annotated[Mode | None, Ui("File mode", placeholder="0644")]
+
+
+class Nfs(SpecModel):
+    """A folder of an NFS server. ``path`` is the server's, ``mountPath`` the pods'."""
+
+    name: Name
+    server: Annotated[
+        str,
+        Field(max_length=253),
+        Format("server", "a host name or an address", _server_problem),
+        Ui("Server", placeholder="nfs.lab.example"),
+    ]
+    path: Annotated[Folder, Ui("Folder of the server", placeholder="/exports/datasets")]
+    mount_path: MountPath
+    read_only: ReadOnly = None
+
+
+class HostPath(SpecModel):
+    """A folder of the node that a pod runs on."""
+
+    name: Name
+    path: Annotated[Folder, Ui("Folder of the node", placeholder="/mnt/datasets")]
+    mount_path: MountPath
+    read_only: ReadOnly = None
+    mount_propagation: Annotated[
+        Literal["None", "HostToContainer"] | None,
+        Ui("Mount propagation", help="HostToContainer: what the node mounts later appears too."),
+    ] = None
+
+
+class Git(SpecModel):
+    """A repository, fetched before the command starts. ``revision`` goes before ``branch``."""
+
+    name: Name
+    repository: Annotated[
+        str,
+        Field(max_length=1024),
+        Format(
+            "repository",
+            "an address such as https://git.example/team/code",
+            _repository_problem,
+        ),
+        Ui("Repository", placeholder="https://git.example/team/code"),
+    ]
+    branch: Annotated[Reference | None, Ui("Branch", placeholder="Its default")] = None
+    revision: Annotated[Reference | None, Ui("Revision", placeholder="The newest")] = None
+    path: MountPath
+    password_secret: Annotated[
+        ObjectName | None, Ui("Secret with user and password", placeholder="None: public")
+    ] = None
+
+
+class ConfigMapVolume(SpecModel):
+    """Every key of a ConfigMap as a file, or one of them."""
+
+    name: Name
+    config_map: Annotated[ObjectName, Ui("ConfigMap", placeholder="nccl")]
+    mount_path: MountPath
+    sub_path: Annotated[Inside | None, Ui("One key only", placeholder="All of them")] = None
+    default_mode: FileMode = None
+
+
+class SecretVolume(SpecModel):
+    """Every key of a Secret as a file."""
+
+    name: Name
+    secret: Annotated[ObjectName, Ui("Secret", placeholder="certificates")]
+    mount_path: MountPath
+    default_mode: FileMode = None
+
+
+class EmptyDir(SpecModel):
+    """A folder that begins empty with the pod and goes with it."""
+
+    name: Name
+    path: MountPath
+    medium: Annotated[
+        Literal["Memory"] | None, Ui("Medium", help="Memory counts as memory of the pod.")
+    ] = None
+    size_limit: Annotated[
+        Quantity | None, SizeRange("1M", "1P"), Ui("Size limit", placeholder="10G")
+    ] = None

@@ -1,0 +1,108 @@
+"""What the pods of one role mount."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from .base import ItemKey, Reads, Restricted, SpecModel, Ui
+from .data import ConfigMapVolume, EmptyDir, Git, HostPath, Nfs, SecretVolume
+from .shapes import named_volumes
+from .storage import Volume
+
+
+class Storage(SpecModel):
+    """What the pods of one role mount."""
+
+    pvc: Annotated[
+        list[Volume] | None,
+        Field(max_length=16),
+        Ui(
+            "Volumes",
+            help="Storage that every pod mounts, made with the workload and deleted with it. "
+            "Unless it is ephemeral, it outlives stops and retries.",
+            section="volumes",
+            flag="new-pvc",
+            item="volume",
+        ),
+        ItemKey("name"),
+        Reads(named_volumes),
+    ] = None
+    empty_dir_volume: Annotated[
+        list[EmptyDir] | None,
+        Field(max_length=16),
+        Ui(
+            "Temporary folders",
+            help="Begin empty with each pod and go with it.",
+            section="volumes",
+            flag="empty-dir",
+            item="temporary folder",
+        ),
+        ItemKey("name"),
+        Reads(named_volumes),
+    ] = None
+    nfs: Annotated[
+        list[Nfs] | None,
+        Field(max_length=16),
+        Ui(
+            "NFS",
+            help="Folders of NFS servers that the nodes can reach.",
+            section="data",
+            flag="nfs",
+            item="NFS folder",
+        ),
+        ItemKey("name"),
+        Reads(named_volumes),
+    ] = None
+    git: Annotated[
+        list[Git] | None,
+        Field(max_length=16),
+        Ui(
+            "Git",
+            help="Repositories, fetched before the command starts.",
+            section="data",
+            flag="git",
+            item="repository",
+        ),
+        ItemKey("name"),
+        Reads(named_volumes),
+    ] = None
+    config_map_volume: Annotated[
+        list[ConfigMapVolume] | None,
+        Field(max_length=16),
+        Ui(
+            "ConfigMaps",
+            help="ConfigMaps of the project’s namespace, as files.",
+            section="data",
+            flag="config-map-volume",
+            item="ConfigMap",
+        ),
+        ItemKey("name"),
+        Reads(named_volumes),
+    ] = None
+    secret_volume: Annotated[
+        list[SecretVolume] | None,
+        Field(max_length=16),
+        Ui(
+            "Secrets",
+            help="Secrets of the project’s namespace, as files.",
+            section="data",
+            flag="secret-volume",
+            item="Secret",
+        ),
+        ItemKey("name"),
+        Reads(named_volumes),
+    ] = None
+    host_path: Annotated[
+        list[HostPath] | None,
+        Field(max_length=16),
+        Ui(
+            "Host paths",
+            help="Folders of the nodes.",
+            section="data",
+            flag="host-path",
+            item="host path",
+        ),
+        ItemKey("name"),
+        Reads(named_volumes),
+        Restricted(),
+    ] = None

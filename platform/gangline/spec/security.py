@@ -1,0 +1,92 @@
+"""As whom the processes of a pod run, and what the kernel lets them do.
+
+https://kubernetes.io/docs/tasks/configure-pod-container/security-context/
+"""
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from .base import Restricted, SpecModel, Ui, When
+from .types import Format
+
+CUSTOM, FROM_IMAGE = "custom", "fromTheImage"
+_LARGEST_ID = 2**31 - 1
+_GROUPS = re.compile(r"\s*[0-9]{1,10}(?:\s*,\s*[0-9]{1,10})*\s*")
+
+
+def group_ids(text: str) -> list[int]:
+    """``2, 3,5`` as numbers."""
+    return [int(part) for part in text.split(",") if part.strip()]
+
+
+def _groups_problem(text: str) -> str | None:
+    if not _GROUPS.fullmatch(text):
+        return "must be whole numbers with commas between"
+    return None if max(group_ids(text)) <= _LARGEST_ID else f"must be numbers up to {_LARGEST_ID}"
+
+
+GroupIds = Annotated[
+    str,
+    Field(max_length=400),
+    Format("group-ids", "group numbers with commas between, such as 2, 3, 5", _groups_problem),
+]
+
+
+def _ui(label: str, help_text: str = "") -> Ui:
+    return Ui(label, help=help_text, section="environment", advanced=True)
+
+
+class Security(SpecModel):
+    """Empty everywhere: as the image and the namespace have it."""
+
+    uid_gid_source: Annotated[
+        Literal["fromTheImage", "custom"] | None,
+        _ui("User and groups", "Custom: the numbers below. Empty: the image’s own."),
+    ] = None
+    run_as_uid: Annotated[
+        int | None,
+        Field(ge=0, le=_LARGEST_ID),
+        _ui("User ID"),
+        When("uidGidSource", (CUSTOM,)),
+    ] = None
+    run_as_gid: Annotated[
+        int | None,
+        Field(ge=0, le=_LARGEST_ID),
+        _ui("Group ID"),
+        When("uidGidSource", (CUSTOM,)),
+    ] = None
+    supplemental_groups: Annotated[
+        GroupIds | None,
+        Ui(
+            "Supplementary groups",
+            help="Group numbers with commas between.",
+            section="environment",
+            placeholder="2, 3, 5",
+            advanced=True,
+        ),
+        When("uidGidSource", (CUSTOM,)),
+    ] = None
+    run_as_non_root: Annotated[
+        bool | None, _ui("Never as root", "The pod does not start if it would run as root.")
+    ] = None
+    read_only_root_filesystem: Annotated[
+        bool | None, _ui("Read-only file system", "Only volumes can be written to.")
+    ] = None
+    allow_privilege_escalation: Annotated[
+        bool | None,
+        _ui("Privilege escalation", "Off: setuid programs such as sudo do nothing."),
+    ] = None
+    seccomp_profile_type: Annotated[
+        Literal["RuntimeDefault", "Unconfined"] | None,
+        _ui("Seccomp profile", "Which system calls are possible. Empty: the cluster’s own."),
+    ] = None
+    host_ipc: Annotated[
+        bool | None, _ui("IPC of the node", "Shares memory segments with the node."), Restricted()
+    ] = None
+    host_network: Annotated[
+        bool | None,
+        _ui("Network of the node", "Uses the node’s addresses and interfaces."),
+        Restricted(),
+    ] = None
