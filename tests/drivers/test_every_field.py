@@ -107,6 +107,8 @@ CHOSEN: dict[str, tuple[Any, Any]] = {
         )
     },
     "security.supplementalGroups": ("1", "2"),
+    "security.capabilities": ([{"name": "KILL"}], [{"name": "CHOWN"}]),
+    "imagePullSecrets": ([{"name": "one"}], [{"name": "two"}]),
     f"{HTTP_GET}.host": ("one", "two"),
     "tolerations": ([{**TOLERATION, "value": "1"}], [{**TOLERATION, "value": "2"}]),
     "storage.pvc": ([{**VOLUME, "path": "/1"}], [{**VOLUME, "path": "/2"}]),

@@ -6,10 +6,11 @@ https://kubernetes.io/docs/concepts/storage/volumes/
 import re
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from .base import Default, SpecModel, Ui, Unique
 from .environment import ObjectName
+from .shapes import name_may_be_left_out
 from .storage import ContainerPath, VolumeName, without_slash
 from .types import Format, Quantity, SizeRange
 
@@ -55,7 +56,7 @@ def _inside_problem(text: str) -> str | None:
     return None
 
 
-Name = Annotated[VolumeName, Ui("Name", placeholder="datasets")]
+Name = Annotated[VolumeName, Ui("Name", placeholder="Empty: made from the path")]
 MountPath = Annotated[
     ContainerPath, Unique(without_slash), Ui("Container path", placeholder="/data")
 ]
@@ -79,10 +80,17 @@ ReadOnly = Annotated[bool | None, Ui("Read-only"), Default(True)]
 FileMode = Annotated[Mode | None, Ui("File mode", placeholder="0644")]
 
 
-class Nfs(SpecModel):
-    """A folder of an NFS server. ``path`` is the server's, ``mountPath`` the pods'."""
+class Mounted(SpecModel):
+    """What is mounted under a name; without one, under a name made from its path."""
+
+    model_config = ConfigDict(json_schema_extra=name_may_be_left_out)
 
     name: Name
+
+
+class Nfs(Mounted):
+    """A folder of an NFS server. ``path`` is the server's, ``mountPath`` the pods'."""
+
     server: Annotated[
         str,
         Field(max_length=253),
@@ -94,10 +102,9 @@ class Nfs(SpecModel):
     read_only: ReadOnly = None
 
 
-class HostPath(SpecModel):
+class HostPath(Mounted):
     """A folder of the node that a pod runs on."""
 
-    name: Name
     path: Annotated[Folder, Ui("Folder of the node", placeholder="/mnt/datasets")]
     mount_path: MountPath
     read_only: ReadOnly = None
@@ -107,10 +114,9 @@ class HostPath(SpecModel):
     ] = None
 
 
-class Git(SpecModel):
+class Git(Mounted):
     """A repository, fetched before the command starts. ``revision`` goes before ``branch``."""
 
-    name: Name
     repository: Annotated[
         str,
         Field(max_length=1024),
@@ -129,29 +135,26 @@ class Git(SpecModel):
     ] = None
 
 
-class ConfigMapVolume(SpecModel):
+class ConfigMapVolume(Mounted):
     """Every key of a ConfigMap as a file, or one of them."""
 
-    name: Name
     config_map: Annotated[ObjectName, Ui("ConfigMap", placeholder="nccl")]
     mount_path: MountPath
     sub_path: Annotated[Inside | None, Ui("One key only", placeholder="All of them")] = None
     default_mode: FileMode = None
 
 
-class SecretVolume(SpecModel):
+class SecretVolume(Mounted):
     """Every key of a Secret as a file."""
 
-    name: Name
     secret: Annotated[ObjectName, Ui("Secret", placeholder="certificates")]
     mount_path: MountPath
     default_mode: FileMode = None
 
 
-class EmptyDir(SpecModel):
+class EmptyDir(Mounted):
     """A folder that begins empty with the pod and goes with it."""
 
-    name: Name
     path: MountPath
     medium: Annotated[
         Literal["Memory"] | None, Ui("Medium", help="Memory counts as memory of the pod.")

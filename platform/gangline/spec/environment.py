@@ -61,6 +61,12 @@ class SecretKey(SpecModel):
     key: Annotated[ObjectKey, Ui("Key in the Secret", placeholder="api-key")]
 
 
+class PullSecret(SpecModel):
+    """A Secret of type ``kubernetes.io/dockerconfigjson``."""
+
+    name: Annotated[ObjectName, Ui("Secret", placeholder="registry-login")]
+
+
 class ConfigMapKey(SpecModel):
     """A key of a ConfigMap in the project's namespace."""
 

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from .base import ItemKey, Reads, Restricted, SpecModel, Ui
 from .data import ConfigMapVolume, EmptyDir, Git, HostPath, Nfs, SecretVolume
-from .shapes import named_volumes
+from .shapes import named_mounts, named_volumes
 from .storage import Volume
 
 
@@ -39,6 +39,7 @@ class Storage(SpecModel):
         ),
         ItemKey("name"),
         Reads(named_volumes),
+        Reads(named_volumes),
     ] = None
     nfs: Annotated[
         list[Nfs] | None,
@@ -51,6 +52,7 @@ class Storage(SpecModel):
             item="NFS folder",
         ),
         ItemKey("name"),
+        Reads(named_mounts),
         Reads(named_volumes),
     ] = None
     git: Annotated[
@@ -65,6 +67,7 @@ class Storage(SpecModel):
         ),
         ItemKey("name"),
         Reads(named_volumes),
+        Reads(named_volumes),
     ] = None
     config_map_volume: Annotated[
         list[ConfigMapVolume] | None,
@@ -77,6 +80,7 @@ class Storage(SpecModel):
             item="ConfigMap",
         ),
         ItemKey("name"),
+        Reads(named_mounts),
         Reads(named_volumes),
     ] = None
     secret_volume: Annotated[
@@ -90,6 +94,7 @@ class Storage(SpecModel):
             item="Secret",
         ),
         ItemKey("name"),
+        Reads(named_mounts),
         Reads(named_volumes),
     ] = None
     host_path: Annotated[
@@ -103,6 +108,7 @@ class Storage(SpecModel):
             item="host path",
         ),
         ItemKey("name"),
+        Reads(named_mounts),
         Reads(named_volumes),
         Restricted(),
     ] = None

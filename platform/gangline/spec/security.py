@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .base import Restricted, SpecModel, Ui, When
+from .base import ItemKey, Reads, Restricted, SpecModel, Ui, When
+from .shapes import from_names, names_schema, to_names
 from .types import Format
 
 CUSTOM, FROM_IMAGE = "custom", "fromTheImage"
@@ -36,6 +37,23 @@ GroupIds = Annotated[
 
 def _ui(label: str, help_text: str = "") -> Ui:
     return Ui(label, help=help_text, section="environment", advanced=True)
+
+
+class Capability(SpecModel):
+    """https://man7.org/linux/man-pages/man7/capabilities.7.html"""
+
+    name: Annotated[
+        Literal[
+            "AUDIT_CONTROL", "AUDIT_READ", "AUDIT_WRITE", "BLOCK_SUSPEND", "CHOWN", "DAC_OVERRIDE",
+            "DAC_READ_SEARCH", "FOWNER", "FSETID", "IPC_LOCK", "IPC_OWNER", "KILL", "LEASE",
+            "LINUX_IMMUTABLE", "MAC_ADMIN", "MAC_OVERRIDE", "MKNOD", "NET_ADMIN",
+            "NET_BIND_SERVICE", "NET_BROADCAST", "NET_RAW", "SETGID", "SETFCAP", "SETPCAP",
+            "SETUID", "SYS_ADMIN", "SYS_BOOT", "SYS_CHROOT", "SYS_MODULE", "SYS_NICE", "SYS_PACCT",
+            "SYS_PTRACE", "SYS_RAWIO", "SYS_RESOURCE", "SYS_TIME", "SYS_TTY_CONFIG", "SYSLOG",
+            "WAKE_ALARM",
+        ],
+        Ui("Capability"),
+    ]  # fmt: skip
 
 
 class Security(SpecModel):
@@ -81,6 +99,20 @@ class Security(SpecModel):
     seccomp_profile_type: Annotated[
         Literal["RuntimeDefault", "Unconfined"] | None,
         _ui("Seccomp profile", "Which system calls are possible. Empty: the cluster’s own."),
+    ] = None
+    capabilities: Annotated[
+        list[Capability] | None,
+        Field(max_length=38),
+        Ui(
+            "Capabilities",
+            help="What processes may do beyond the runtime’s default.",
+            section="environment",
+            item="capability",
+            advanced=True,
+        ),
+        ItemKey("name"),
+        Reads(from_names, to_names, names_schema(38)),
+        Restricted(),
     ] = None
     host_ipc: Annotated[
         bool | None, _ui("IPC of the node", "Shares memory segments with the node."), Restricted()

@@ -4,7 +4,7 @@ Each function lets pass what it does not know: the spec then says what is wrong 
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 
@@ -26,15 +26,26 @@ def named_volumes(value: Any) -> Any:
     return _named(value, "path", _name_of_path)
 
 
-def named_pools(value: Any) -> Any:
+def named_mounts(value: Any) -> Any:
+    """What is mounted without a name takes one from where it is mounted."""
+    return _named(value, "mountPath", _name_of_path)
+
+
+def names_schema(most: int) -> Mapping[str, Any]:
+    """JSON Schema of what `to_names` gives."""
+    names = {"type": "array", "items": {"type": "string"}, "maxItems": most}
+    return {"anyOf": [names, {"type": "null"}]}
+
+
+def from_names(value: Any) -> Any:
     """``["h100", "default"]`` as items."""
     if not isinstance(value, list):
         return value
     return [{"name": one} if isinstance(one, str) else one for one in value]
 
 
-def pool_names(value: Any) -> Any:
-    """The opposite of `named_pools`."""
+def to_names(value: Any) -> Any:
+    """The opposite of `from_names`."""
     return [one["name"] for one in value]
 
 

@@ -5,9 +5,8 @@ default holds. ``master`` is a ReplicaSpec, ``worker`` a WorkerSpec; what only W
 once per workload.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -26,7 +25,7 @@ from .base import (
     WorkloadLevel,
     refused,
 )
-from .environment import EnvironmentVariable
+from .environment import EnvironmentVariable, PullSecret
 from .gpus import Gpus
 from .mounts import Storage
 from .placement import (
@@ -39,7 +38,13 @@ from .placement import (
 from .probes import Probes
 from .reserved import AnnotationValue, LabelValue, MetadataKey
 from .security import Security
-from .shapes import named_pools, named_tolerations, node_requirements, pool_names
+from .shapes import (
+    from_names,
+    named_tolerations,
+    names_schema,
+    node_requirements,
+    to_names,
+)
 from .types import (
     AbsolutePath,
     Arguments,
@@ -149,11 +154,6 @@ class Compute(Gpus):
     ] = None
 
 
-_NAMES: Mapping[str, Any] = {
-    "anyOf": [{"type": "array", "items": {"type": "string"}, "maxItems": 16}, {"type": "null"}]
-}
-
-
 class ReplicaSpec(SpecModel):
     """What a worker and a master may each have."""
 
@@ -174,6 +174,20 @@ class ReplicaSpec(SpecModel):
             help="When a node fetches the image. Empty: Always for latest, else IfNotPresent.",
             section="environment",
         ),
+    ] = None
+    image_pull_secrets: Annotated[
+        list[PullSecret] | None,
+        Field(max_length=16),
+        Ui(
+            "Image pull secrets",
+            help="Secrets of the project’s namespace with the login of a registry.",
+            section="environment",
+            flag="image-pull-secret",
+            item="pull secret",
+            advanced=True,
+        ),
+        ItemKey("name"),
+        Reads(from_names),
     ] = None
     command: Annotated[
         Command | None,
@@ -247,7 +261,7 @@ class ReplicaSpec(SpecModel):
             item="node pool",
         ),
         ItemKey("name"),
-        Reads(named_pools, pool_names, _NAMES),
+        Reads(from_names, to_names, names_schema(16)),
     ] = None
     node_type: Annotated[
         NodeType | None,

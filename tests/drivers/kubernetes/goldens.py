@@ -144,6 +144,8 @@ MORE: Mapping[str, Any] = {
     "security__seccompProfileType": "RuntimeDefault",
     "security__readOnlyRootFilesystem": True,
     "security__allowPrivilegeEscalation": False,
+    "imagePullSecrets": [{"name": "registry-login"}],
+    "security__capabilities": [{"name": "IPC_LOCK"}],
     "security__hostIpc": True,
     "security__hostNetwork": True,
     "probes__readiness__initialDelaySeconds": 5,

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gangline.drivers.mapping import Table, To, paths
+from gangline.spec.environment import PullSecret
 from gangline.spec.placement import ExtendedResource, NodePoolName, Toleration
-from gangline.spec.security import group_ids
+from gangline.spec.security import Capability, group_ids
 from gangline.spec.types import split_command
 from gangline.spec.workload import Annotation, Label
 
@@ -27,12 +28,16 @@ def _pairs(items: Sequence[Label | Annotation]) -> dict[str, str]:
     return {item.name: item.value for item in items}
 
 
-def _names(items: Sequence[NodePoolName]) -> list[str]:
+def _names(items: Sequence[NodePoolName | Capability]) -> list[str]:
     return [item.name for item in items]
 
 
 def _resources(items: Sequence[ExtendedResource]) -> dict[str, str]:
     return {item.resource: item.quantity for item in items}
+
+
+def _named(items: Sequence[PullSecret]) -> list[dict[str, str]]:
+    return [{"name": item.name} for item in items]
 
 
 def _tolerations(items: Sequence[Toleration]) -> list[dict[str, Any]]:
@@ -65,6 +70,7 @@ ROLE: Table = {
     "args": To("container|args", split_command),
     "workingDir": To("container|workingDir"),
     "environmentVariables": To("container|env", environment.own),
+    "imagePullSecrets": To("pod|imagePullSecrets", _named),
     "stdin": To("container|stdin"),
     "tty": To("container|tty"),
     "security.uidGidSource": To("identity"),
@@ -75,6 +81,7 @@ ROLE: Table = {
     "security.seccompProfileType": To("pod|securityContext|seccompProfile|type"),
     "security.readOnlyRootFilesystem": To("container|securityContext|readOnlyRootFilesystem"),
     "security.allowPrivilegeEscalation": To("container|securityContext|allowPrivilegeEscalation"),
+    "security.capabilities": To("container|securityContext|capabilities|add", _names),
     "security.hostIpc": To("pod|hostIPC"),
     "security.hostNetwork": To("pod|hostNetwork"),
     **{

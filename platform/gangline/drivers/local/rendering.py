@@ -85,6 +85,7 @@ UNSUPPORTED: Mapping[str, str] = {
         (path for path in catalogue(ReplicaSpec) if path.startswith("probes.")),
         "A process of this machine is ready as soon as it runs.",
     ),
+    "imagePullSecrets": "A runtime of this machine is there already: nothing is pulled.",
     "imagePullPolicy": "A runtime of this machine is there already: nothing is pulled.",
 }
 """The reason for each field that means nothing to processes of this machine."""
