@@ -10,7 +10,7 @@ from .types import Format
 USER_PREFIX = "user.gangline.dev/"
 RESERVED_DOMAINS = (
     "kubernetes.io", "k8s.io", "kubeflow.org", "kai.scheduler", "run.ai", "runai", "volcano.sh",
-    "x-k8s.io",
+    "x-k8s.io", "istio.io", "prometheus.io",
 )  # fmt: skip
 """Parts of a cluster read keys with these domains, past every policy."""
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
