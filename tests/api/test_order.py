@@ -4,8 +4,11 @@ from typing import Any
 
 import pytest
 
+from gangline.db.clock import db_now
 from gangline.drivers.local.driver import LocalDriver
 from gangline.policies.services import save
+from gangline.settings.catalogue import LABEL_DOMAINS
+from gangline.settings.models import Setting
 from tests.support.api import ApiClient
 from tests.support.world import World
 
@@ -93,3 +96,26 @@ def test_fields_of_another_kind_of_cluster_are_refused_unless_they_ask_for_nothi
     answer = researcher.post("workloads/distributed", body)
     refused = {p["path"] for p in answer.json()["problems"] if p["rule"] == "unsupported"}
     assert refused == {"compute.largeShmRequest", "nodeType"}
+
+
+def test_a_reserved_domain_of_a_label_is_the_administrators_to_allow(
+    world: World, researcher: ApiClient
+) -> None:
+    body = world.spec_body(labels=[{"name": "app.kubernetes.io/name", "value": "ddp"}])
+    answer = researcher.post("workloads/distributed", body)
+    assert answer.status_code == 400, answer.content
+    told = [(p["path"], p["rule"]) for p in answer.json()["problems"]]
+    assert told == [("labels.0.name", "reserved")]
+    Setting.objects.create(key=LABEL_DOMAINS.key, value="kubernetes.io", updated_at=db_now())
+    assert researcher.post("workloads/distributed", body).status_code == 202
+
+
+def test_the_class_that_was_chosen_is_the_one_that_is_told(
+    world: World, researcher: ApiClient
+) -> None:
+    body = world.spec_body(priorityClass="high")
+    assert researcher.post("workloads/distributed", body).status_code == 202
+    row = researcher.get("workloads").json()["workloads"][0]
+    assert (row["priority"], row["priorityClassName"]) == (125, "high")
+    unknown = researcher.post("workloads/distributed", world.spec_body(priorityClass="urgent"))
+    assert "priorityClass" in [p["path"] for p in unknown.json()["problems"]]

@@ -14,7 +14,9 @@ LIST = "worker.tolerations"
 ONLY_ELSEWHERE = sorted(
     path
     for path, field in catalogue(WorkerSpec).items()
-    if path in LocalDriver.unsupported and not field.restricted
+    if path in LocalDriver.unsupported
+    and not field.restricted
+    and "PyTorch" in (field.only or ("PyTorch",))
 )
 
 

@@ -37,6 +37,8 @@ class Totals:
     masters: int = 0
     gpus: int = 0
     """Devices; parts of them are added up, and the sum is rounded up."""
+    gpu_devices: float = 0.0
+    """The same where pods take parts of devices: 0.3."""
     gpu_parts: str = ""
     """Where parts are asked for, in words: "1.5 GPUs, 0.5 of each"."""
     cpus: float = 0.0

@@ -15,7 +15,7 @@ from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.workload import SPEC
 from workloads import refs
 from workloads.services.item_paths import as_sent, field_of
-from workloads.services.refusing import as_clause, by_policy, unsupported
+from workloads.services.refusing import as_clause, by_policy, reserved_keys, unsupported
 
 FRAMEWORK = "distributedFramework"
 
@@ -68,7 +68,7 @@ def with_cluster(
     )
     effective = resolution.effective
     checked = [p.at(path=as_sent(p, effective)) for p in driver.check(submission, facts)]
-    refused = [*unsupported(driver, resolution), *checked]
+    refused = [*unsupported(driver, resolution), *reserved_keys(resolution), *checked]
     advice = [replace(a, path=as_sent(a, effective)) for a in driver.advise(submission, facts)]
     blocked = list(by_policy(driver, resolution, known, cluster.name))
     said = {(problem.role, problem.path) for problem in blocked}

@@ -156,6 +156,7 @@ def totals_of(resolution: Resolution) -> Totals:
         workers=workers,
         masters=masters,
         gpus=shares.whole(gpus),
+        gpu_devices=gpus,
         gpu_parts=shares.in_words(gpus, (worker, resolution.values(Role.MASTER))),
         cpus=round(sum(n * size[1] for n, size in zip(counts, sizes, strict=True)), 3),
         memory_bytes=sum(n * size[2] for n, size in zip(counts, sizes, strict=True)),

@@ -1,13 +1,17 @@
 """What a kind of cluster cannot do, and that is asked of it all the same."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from gangline.drivers.base import Driver
 from gangline.policies.engine import Resolution
+from gangline.settings.catalogue import LABEL_DOMAINS
+from gangline.settings.values import value_of
 from gangline.spec.catalogue import SpecField, catalogue
 from gangline.spec.problems import Problem, Role, shown
-from gangline.spec.sources import WORKERS, Source, SourceKind, Value
+from gangline.spec.reserved import is_of, reserved_domain
+from gangline.spec.sources import WORKERS, ItemSource, Source, SourceKind, Value
 from gangline.spec.values import item_label
 from gangline.spec.words import lowered, one_of
 from gangline.spec.workload import SPEC
@@ -27,6 +31,34 @@ def unsupported(driver: Driver, resolution: Resolution) -> Iterator[Problem]:
             yield Problem(
                 Role(role), path, "unsupported", message, effective.value, accepted="no value"
             )
+
+
+def reserved_keys(resolution: Resolution) -> Iterator[Problem]:
+    """Labels and annotations with a domain that people may not use."""
+    for qualified, effective in resolution.effective.items():
+        role, _, path = qualified.partition(".")
+        if path not in ("labels", "annotations"):
+            continue
+        if len(effective.items) != len(effective.value or ()):
+            origins = [ItemSource("", effective.source)] * len(effective.value)
+        else:
+            origins = list(effective.items)
+        for item, origin in zip(effective.value or (), origins, strict=True):
+            key = item.get("name") if _is_told(item, origin.source) else None
+            domain = reserved_domain(key) if isinstance(key, str) else ""
+            if not domain or _is_allowed(str(key)):
+                continue
+            yield Problem(
+                Role(role), path if origin.sent is None else f"{path}.{origin.sent}.name",
+                "reserved", f"has the reserved domain {domain}", key,
+                accepted="another domain, or none", key=str(key),
+                source=origin.source.name if origin.sent is None else "",
+            )  # fmt: skip
+
+
+def _is_allowed(key: str) -> bool:
+    allowed = re.split(r"[,\s]+", value_of(LABEL_DOMAINS))
+    return any(one and is_of(key.partition("/")[0], one) for one in allowed)
 
 
 def by_policy(

@@ -73,12 +73,17 @@ def running(path: str) -> Coalesce:
 def sentence(project: Project, totals: Totals, standing: admission.Standing) -> tuple[str, bool]:
     """``Project vision: 1 + 2 = 3 of 2 GPUs`` and what follows from it; whether that is over."""
     if admission.hands_out_slots(standing.cluster):
-        holding = [one.workload for one in standing.holding]
+        needs = [
+            admission.need_of(one)
+            for one in standing.holding
+            if one.workload.project_id == project.pk
+        ]
         held = sum(
             (
-                usage.Held(one.gpus, one.cpus, one.memory, running=1)
-                for one in holding
-                if one.project_id == project.pk
+                usage.Held(
+                    need.total("gpus"), need.total("cpus"), int(need.total("memory")), running=1
+                )
+                for need in needs
             ),
             usage.Held(),
         )
@@ -86,7 +91,7 @@ def sentence(project: Project, totals: Totals, standing: admission.Standing) -> 
     else:
         held = usage.held_by(project)
         together = quotas.totals(quotas.quotas_of(project))
-    asked = {"gpus": totals.gpus, "cpus": totals.cpus, "memory": totals.memory_bytes}
+    asked = {"gpus": totals.gpu_devices, "cpus": totals.cpus, "memory": totals.memory_bytes}
     limited = [one for one in RESOURCES if asked[one] and together[one] is not None]
     if not limited:
         return "", False

@@ -8,6 +8,7 @@ from functools import cached_property
 from gangline.access.actor import Actor
 from gangline.clusters.connections import driver_for
 from gangline.drivers.base import NO_FACTS, Driver
+from gangline.drivers.facts import Choice, FieldNote
 from gangline.drivers.kind import Unconnectable
 from gangline.forms.fields import Offer
 from gangline.policies.effective import EffectivePolicy, effective_policy
@@ -118,6 +119,13 @@ class Desk:
         """The values of the chosen assets."""
         return {**self.galleries.values(Role.WORKER), **self.galleries.values(Role.MASTER)}
 
+    @cached_property
+    def _node_pools(self) -> list[str]:
+        cluster = self.choices.cluster
+        if cluster is None or self._driver is None or "nodePools" in self._driver.unsupported:
+            return []
+        return list(cluster.pools.order_by("name").values_list("name", flat=True))
+
     def form(self, role: Role) -> RoleForm:
         return self.worker_form if role is Role.WORKER else self.master_form
 
@@ -134,6 +142,8 @@ class Desk:
             if driver
             else {}
         )
+        pools = [Choice(name) for name in self._node_pools]
+        notes = {**notes, "nodePools": FieldNote(choices={"name": pools})}
         return RoleForm(
             role=role,
             policy=self.policy,

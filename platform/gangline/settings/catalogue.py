@@ -167,6 +167,17 @@ MASTER = declare(
         default=True,
     )
 )
+LABEL_DOMAINS = declare(
+    Declared(
+        key="workloads.label-domains",
+        label="Reserved domains of labels and annotations",
+        help="People may use keys with these domains, such as scheduling.k8s.io, although"
+        " parts of a cluster read them. Separated by commas.",
+        category="Workloads",
+        default="",
+        most=500,
+    )
+)
 IMAGE_PULL_MINUTES = declare(
     Declared(
         key="workloads.image-pull-minutes",

@@ -31,6 +31,7 @@ class Gpus(SpecModel):
             "GPU sharing",
             help="A part of each device, by portion or by memory. Empty: whole devices.",
             section="compute",
+            words={PORTION: "By portion", MEMORY: "By memory"},
         ),
     ] = None
     gpu_portion_request: Annotated[

@@ -8,9 +8,15 @@ from pydantic import Field
 from .types import Format
 
 USER_PREFIX = "user.gangline.dev/"
+RESERVED_DOMAINS = (
+    "kubernetes.io", "k8s.io", "kubeflow.org", "kai.scheduler", "run.ai", "runai", "volcano.sh",
+    "x-k8s.io", "istio.io", "prometheus.io",
+)  # fmt: skip
+"""Parts of a cluster read keys with these domains, past every policy."""
 _ENV_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _NAME = r"[A-Za-z0-9](?:[-._A-Za-z0-9]{0,61}[A-Za-z0-9])?"
-_KEY = re.compile(rf"(?:([-.A-Za-z0-9]{{1,253}})/)?({_NAME})")
+_DOMAIN = r"(?=[^/]{1,253}/)[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*"
+_KEY = re.compile(rf"(?:({_DOMAIN})/)?({_NAME})")
 _LABEL_VALUE = re.compile(rf"(?:{_NAME})?")
 _CONTROLLER_KEYS = frozenset(
     {"controller-revision-hash", "controller-uid", "job-name", "pod-template-hash"}
@@ -87,11 +93,24 @@ def metadata_key_problem(key: str) -> str | None:
     if not key:
         return "must not be empty"
     match = _KEY.fullmatch(key)
-    if match is not None and (match[1] is None or f"{match[1]}/" == USER_PREFIX):
-        return "is reserved: controllers use it" if key in _CONTROLLER_KEYS else None
-    if "/" in key and not key.startswith(USER_PREFIX):
-        return f"has a reserved prefix; leave the prefix out or use {USER_PREFIX}"
+    if match is not None:
+        is_ours = is_of(match[1] or "", "gangline.dev") and f"{match[1]}/" != USER_PREFIX
+        if key in _CONTROLLER_KEYS or is_ours:
+            return "is reserved: controllers use it"
+        return None
+    if "/" in key:
+        return "must have a domain in lowercase letters before “/”, and a name after it"
     return "must have 1 to 63 letters, digits, “-”, “_” or “.”, with a letter or digit at both ends"
+
+
+def is_of(domain: str, parent: str) -> bool:
+    return domain == parent or domain.endswith(f".{parent}")
+
+
+def reserved_domain(key: str) -> str:
+    """The domain of those reserved for clusters that ``key`` has as its prefix, or nothing."""
+    prefix, slash, _ = key.partition("/")
+    return next((one for one in RESERVED_DOMAINS if slash and is_of(prefix, one)), "")
 
 
 def _label_value_problem(text: str) -> str | None:
@@ -118,10 +137,10 @@ VariableName = Annotated[
 ]
 MetadataKey = Annotated[
     str,
-    Field(max_length=63 + len(USER_PREFIX)),
+    Field(max_length=317),
     Format(
         "metadata-key",
-        f"a name of up to 63 characters without a prefix, or with the prefix {USER_PREFIX}",
+        "a name of up to 63 characters, with or without a domain, such as example.com/team",
         metadata_key_problem,
     ),
 ]
