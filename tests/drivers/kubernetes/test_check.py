@@ -222,7 +222,7 @@ def test_the_printed_body_and_the_contracts_shapes_are_taken() -> None:
     assert values["nodeAffinityRequired"][0] == {"key": "rack", "operator": "In", "values": "a, b"}
     printed = {path: value for path, value in values.items() if path != "distributedFramework"}
     assert problems(**{path.replace(".", "__"): value for path, value in printed.items()}) == []
-    pools = {"nodePools": [{"name": "a100"}]}
+    pools: dict[str, Any] = {"nodePools": [{"name": "a100"}]}
     assert [(p.path, p.value) for p in problems(mode=NONE, **pools)] == [
         ("nodePools.0.name", "a100")
     ]
