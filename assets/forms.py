@@ -27,12 +27,16 @@ class AssetForm(ResourceForm):
         model: type[Asset] = Asset
         fields = ("name", "description", "scope")
 
+    def __init__(self, *args: Any, part: RoleForm | None = None, **kwargs: Any) -> None:
+        self.given_part = part
+        super().__init__(*args, **kwargs)
+
     def prepare(self) -> None:
         places = self.places(Scope.objects.order_by("kind", "name"), within="self")
         field = self.fields["scope"]
         field.queryset, field.empty_label = places, None  # type: ignore[attr-defined]
         self.kind = kind_of(self._meta.model)
-        self.part = RoleForm(
+        self.part = self.given_part or RoleForm(
             role=Role.WORKER,
             policy=effective_policy([]),
             standing={},

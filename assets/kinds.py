@@ -18,7 +18,8 @@ from gangline.spec.workload import SPEC
 class AssetKind:
     """``prefix`` and ``section`` choose its fields among those of a replica.
 
-    ``required``: paths without which it is of no use.
+    ``required``: paths without which it is of no use; ``asked``: those that the workload form asks
+    for when it makes one.
     """
 
     model: type[Asset]
@@ -27,6 +28,7 @@ class AssetKind:
     section: str
     prefix: str = ""
     required: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -74,10 +76,27 @@ class AssetKind:
 
 KINDS = (
     AssetKind(
-        Environment, "Environment", "an environment", section="environment", required=("image",)
+        Environment,
+        "Environment",
+        "an environment",
+        section="environment",
+        required=("image",),
+        asked=("image",),
     ),
     AssetKind(
-        Compute, "Compute resource", "a compute resource", section="compute", prefix="compute."
+        Compute,
+        "Compute resource",
+        "a compute resource",
+        section="compute",
+        prefix="compute.",
+        asked=(
+            "compute.gpuDevicesRequest",
+            "compute.gpuRequestType",
+            "compute.gpuPortionRequest",
+            "compute.gpuMemoryRequest",
+            "compute.cpuCoreRequest",
+            "compute.cpuMemoryRequest",
+        ),
     ),
 )
 

@@ -82,10 +82,10 @@ class DraftAutosave extends HTMLElement {
   /** @param {Event} event */
   onClick(event) {
     if (!(event.target instanceof Element)) return;
-    const why = event.target.closest("[data-explain]");
-    if (!(why instanceof HTMLButtonElement)) return;
+    const opener = event.target.closest("[data-explain], [data-opens]");
+    if (!(opener instanceof HTMLButtonElement)) return;
     event.preventDefault();
-    explain(this, why);
+    explain(this, opener);
   }
 
   /** @param {SubmitEvent} event */

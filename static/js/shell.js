@@ -58,6 +58,19 @@ const demoteHeading = (content) => {
   return title.id;
 };
 
+/** Ids that the page below has too would take the labels of the dialog. @param {Element} content */
+const separate = (content) => {
+  const taken = [...content.querySelectorAll("[id]")].filter(({ id }) => document.getElementById(id));
+  const ids = new Set(taken.map(({ id }) => id));
+  for (const element of taken) element.id = `dialog-${element.id}`;
+  for (const name of ["for", "aria-describedby", "aria-labelledby", "list"]) {
+    for (const element of content.querySelectorAll(`[${name}]`)) {
+      const own = (element.getAttribute(name) ?? "").split(" ");
+      element.setAttribute(name, own.map((id) => (ids.has(id) ? `dialog-${id}` : id)).join(" "));
+    }
+  }
+};
+
 /** @param {string} url */
 const openPage = async (url) => {
   let content = null;
@@ -73,6 +86,7 @@ const openPage = async (url) => {
   const dialog = document.createElement("dialog");
   dialog.className = "dialog";
   const title = demoteHeading(content);
+  separate(content);
   if (title) dialog.setAttribute("aria-labelledby", title);
   dialog.append(document.adoptNode(content));
   dialog.addEventListener("close", () => dialog.remove());

@@ -79,8 +79,9 @@ def again(
     return SeeOther(f"{address}#{focus}" if focus else address)
 
 
-def explain(desk: Desk, step: Step, gesture: Gesture) -> HttpResponse:
-    return SeeOther(step_url(desk, step, explain=gesture.what))
+def opened(desk: Desk, step: Step, gesture: Gesture) -> HttpResponse:
+    """What scripts show as a dialog over the step, as a page."""
+    return SeeOther(step_url(desk, step, **{gesture.verb: gesture.what}))
 
 
 def autosaved(request: HttpRequest, desk: Desk, step: Step, *, checked: bool) -> JsonResponse:

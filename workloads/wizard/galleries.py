@@ -13,12 +13,16 @@ from gangline.forms.fields import Card, FieldView
 from gangline.organization.models import Project
 from gangline.policies.effective import EffectivePolicy
 from gangline.policies.engine import Request, resolve
+from gangline.resources.registry import get
 from gangline.scopes.selectors import scopes_to
 from gangline.spec.frameworks import WORKERS_ONLY, has_gpus
 from gangline.spec.gpus import is_gpu_field
 from gangline.spec.problems import Role
 from gangline.spec.sources import Value, Values, asset_source
 from gangline.spec_forms.words import in_words
+
+NEW = "new"
+"""Verb of the button that makes an asset for ``<role>.<kind>``."""
 
 
 def asset_field(key: str) -> str:
@@ -68,16 +72,24 @@ class Galleries:
         for kind in KINDS:
             assets = [asset for asset in self.assets if asset.kind == kind.key]
             key = f"{role}.{kind.key}"
-            if assets or self.chosen.get(key):
+            may_create = self.may_create(kind)
+            if assets or may_create or self.chosen.get(key):
                 found[kind.section] = FieldView(
                     path=asset_field(key),
                     label=kind.label,
                     control="cards",
                     name=asset_field(key),
                     cards=tuple(self._cards(role, kind, assets)),
+                    add=f"{NEW}:{key}" if may_create else "",
+                    add_label=get(kind.key).create_label,
                     applies=True,
                 )
         return found
+
+    def may_create(self, kind: AssetKind) -> bool:
+        """Whether the person may make one in the project."""
+        permission = Permission(f"{kind.key}.create")
+        return self.project is not None and can(self.user, permission, self.project.scope)
 
     def _chosen(self, role: Role, kind: AssetKind) -> Asset | None:
         wanted = self.chosen.get(f"{role}.{kind.key}")

@@ -22,11 +22,20 @@ from gangline.web.confirm import Question, ask
 from gangline.web.errors import Refusal
 from workloads.models import Attempt, Draft
 from workloads.services.submission import ClusterUnreachable, NameTaken, TooManyWaiting
-from workloads.wizard import answers, creation, drafts, explaining, origins, rehearsal
+from workloads.wizard import (
+    answers,
+    creation,
+    drafts,
+    explaining,
+    new_asset,
+    origins,
+    rehearsal,
+)
 from workloads.wizard.answers import SeeOther
 from workloads.wizard.choices import as_uuid
 from workloads.wizard.desk import Desk
 from workloads.wizard.drafts import AlreadySubmitted, CannotBeStored, ChangedElsewhere, Page
+from workloads.wizard.galleries import NEW
 from workloads.wizard.pages import StepPage, step_url
 from workloads.wizard.reading import PostedStep
 from workloads.wizard.review import CLUSTER_CHECK
@@ -61,6 +70,8 @@ def step(request: HttpRequest, draft: uuid.UUID, step: str) -> HttpResponse:
     desk = Desk(actor, draft, state, row)
     if row is not None and row.workload_id is not None:
         return _submitted(request, row)
+    if (key := request.GET.get(NEW)) and row is not None:
+        return new_asset.page(request, desk, here, key)
     if request.method == "POST":
         return _post(request, desk, here)
     return _get(request, desk, here)
@@ -119,8 +130,8 @@ def _answer(
         return answers.to_step(desk, here, gesture.what)
     if gesture.verb == LEAVE:
         return answers.leave(request, desk)
-    if gesture.verb == EXPLAIN:
-        return answers.explain(desk, here, gesture)
+    if gesture.verb in (EXPLAIN, NEW):
+        return answers.opened(desk, here, gesture)
     if gesture.verb == CONTINUE and here is not Step.REVIEW:
         extra = desk.setup_problems(request.POST) if here is Step.SETUP else []
         return answers.go_on(request, desk, here, extra)

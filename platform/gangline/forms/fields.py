@@ -192,6 +192,9 @@ class FieldView:
     """Folded away in its section."""
     is_set: bool = False
     """Of an advanced one: it has a value."""
+    add: str = ""
+    add_label: str = ""
+    """What the button that makes another choice sends, and its words; empty: there is none."""
     applies: bool = False
     """Other fields depend on it: the page is drawn anew when it changes."""
 
