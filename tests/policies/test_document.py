@@ -255,8 +255,6 @@ def test_a_new_field_takes_rules_at_once() -> None:
          "      - {name: a, value: c}\n"
          "      - {name: runai/x, value: c, exclude: true}",
          [(5, "defaults.labels.instances.1.name", "is used twice"),
-          (6, "defaults.labels.instances.2.name",
-           "has a reserved prefix; leave the prefix out or use user.gangline.dev/"),
           (6, "defaults.labels.instances.2.exclude", "is not a known field")]),
     ],
 )  # fmt: skip

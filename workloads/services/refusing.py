@@ -37,13 +37,12 @@ def reserved_keys(resolution: Resolution) -> Iterator[Problem]:
     """Labels and annotations with a domain that people may not use."""
     for qualified, effective in resolution.effective.items():
         role, _, path = qualified.partition(".")
-        if path not in ("labels", "annotations"):
-            continue
-        if len(effective.items) != len(effective.value or ()):
+        if path not in ("labels", "annotations") or not isinstance(effective.value, list):
+            continue  # what is no list is refused by the spec
+        origins = list(effective.items)
+        if len(origins) != len(effective.value):
             origins = [ItemSource("", effective.source)] * len(effective.value)
-        else:
-            origins = list(effective.items)
-        for item, origin in zip(effective.value or (), origins, strict=True):
+        for item, origin in zip(effective.value, origins, strict=True):
             key = item.get("name") if _is_told(item, origin.source) else None
             domain = reserved_domain(key) if isinstance(key, str) else ""
             if not domain or _is_allowed(str(key)):

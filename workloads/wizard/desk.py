@@ -103,7 +103,12 @@ class Desk:
     def galleries(self) -> Galleries:
         choices = self.choices
         return Galleries(
-            self.actor.user, choices.project, self.policy, choices.framework, self.state.assets
+            self.actor.user,
+            choices.project,
+            self.policy,
+            choices.framework,
+            self.state.assets,
+            self.offers,
         )
 
     @cached_property

@@ -9,7 +9,7 @@ from assets.models import Asset
 from gangline.access.grants import can
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
-from gangline.forms.fields import Card, FieldView
+from gangline.forms.fields import Card, FieldView, Offer
 from gangline.organization.models import Project
 from gangline.policies.effective import EffectivePolicy
 from gangline.policies.engine import Request, resolve
@@ -39,6 +39,8 @@ class Galleries:
     policy: EffectivePolicy
     framework: str
     chosen: Mapping[str, str] = field(default_factory=dict)
+    offers: Mapping[str, Sequence[Offer]] = field(default_factory=dict)
+    """What the cluster has for the framework, by field; of such fields it takes nothing else."""
 
     @cached_property
     def assets(self) -> Sequence[Asset]:
@@ -100,7 +102,8 @@ class Galleries:
         scratch = "As the workers" if role is Role.MASTER else "Start from scratch"
         yield Card(value="", title=scratch, checked=chosen is None)
         for asset in assets:
-            reason = self._reason(kind, asset)
+            unfit, ruled = self._unfit(asset), self._reason(kind, asset)
+            reason = unfit or ruled
             yield Card(
                 value=str(asset.pk),
                 title=asset.name,
@@ -109,7 +112,7 @@ class Galleries:
                 checked=asset is chosen,
                 blocked=bool(reason),
                 reason=reason,
-                by_policy=bool(reason),
+                by_policy=bool(ruled) and not unfit,
             )
 
     def _facts(self, kind: AssetKind, asset: Asset) -> Iterable[str]:
@@ -117,6 +120,14 @@ class Galleries:
         given = [(f, asset.values[path]) for path, f in kind.fields.items() if path in asset.values]
         for spec, value in given[:3]:
             yield f"{spec.label}: {in_words(spec, value)}"
+
+    def _unfit(self, asset: Asset) -> str:
+        """Why the cluster cannot use it for the framework."""
+        for path, offers in self.offers.items():
+            value = asset.values.get(path)
+            if value is not None and value not in [o.value for o in offers if o.available]:
+                return f"Not on this cluster for {self.framework}: {value}."
+        return ""
 
     def _reason(self, kind: AssetKind, asset: Asset) -> str:
         """The first rule of the policy that its values break."""

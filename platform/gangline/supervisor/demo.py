@@ -17,7 +17,6 @@ from gangline.policies import services as policies
 from gangline.policies.models import Policy
 from gangline.resources.services import make
 from gangline.scopes.selectors import tenant_scope
-from gangline.scopes.services import found
 from gangline.spec.frameworks import WORKERS_AND_MASTER
 from gangline.supervisor import installation
 
@@ -71,7 +70,7 @@ _TEMPLATES: tuple[tuple[str, str, str, Mapping[str, Any]], ...] = (
 @transaction.atomic
 def load() -> None:
     """Make what is missing of the demo. What people have changed since stays as it is."""
-    found(name=installation.NAME)
+    installation.begin()
     administrator, researcher = _person(ADMINISTRATOR), _person(RESEARCHER)
     department = _department(installation.local() or installation.this_machine())
     vision = _project(department, VISION, gpus=2)

@@ -6,7 +6,6 @@ from gangline.accounts.models import User
 from gangline.config.env import env
 from gangline.db.clock import db_now
 from gangline.db.models import Lease
-from gangline.scopes.services import found
 from gangline.supervisor import demo, installation
 from workloads.services import claims
 
@@ -17,7 +16,7 @@ def prepare() -> None:
     The caller holds the lock file, so no other process of this installation runs.
     """
     with transaction.atomic():
-        found(name=installation.NAME)
+        installation.begin()
         now = db_now()
         # Ended, not removed: a fence must never be given out twice.
         Lease.objects.filter(until__gt=now).update(until=now)

@@ -16,6 +16,7 @@ from gangline.organization.quotas import pools_of
 from gangline.people.services import give
 from gangline.resources.registry import get
 from gangline.resources.services import make, update
+from gangline.scopes.models import Installation
 from gangline.scopes.selectors import tenant_scope
 from gangline.scopes.services import found
 
@@ -24,15 +25,37 @@ LOCAL_NAME = "this-machine"
 DEPARTMENT = "main"
 
 
+_PART = {"compute.gpuDevicesRequest": 1, "compute.gpuRequestType": "portion"}
+_SMALL = {"compute.cpuCoreRequest": 0.1, "compute.cpuMemoryRequest": "100M"}
+_COMPUTE = (
+    ("cpu-only", "No GPU.", _SMALL | {"compute.gpuDevicesRequest": 0}),
+    ("small-fraction", "A tenth of a GPU.", _SMALL | _PART | {"compute.gpuPortionRequest": 0.1}),
+    ("half-gpu", "Half a GPU.", _SMALL | _PART | {"compute.gpuPortionRequest": 0.5}),
+    ("one-gpu", "A whole GPU.", _SMALL | {"compute.gpuDevicesRequest": 1}),
+)
+_ENVIRONMENTS = (
+    ("examples", "XGBoost, MPI and what the examples need.", {"image": "local://examples"}),
+    ("system-python", "Debian’s Python, with PyTorch if installed.", {"image": "local://system"}),
+)
+
+
 class CannotBootstrap(Exception):
     """What is missing, in a sentence with the way out."""
+
+
+def begin() -> None:
+    """The installation; a new one has compute resources to start from, once."""
+    is_new = not Installation.objects.exists()
+    scope = found(name=NAME).scope
+    for name, description, values in _COMPUTE if is_new else ():
+        make("compute", scope=scope, name=name, description=description, values=values)
 
 
 @transaction.atomic
 def bootstrap(*, admin: str, project: str = "", local_cluster: bool = False) -> list[str]:
     """The first administrator, and a project on a cluster; returns what was made, in words."""
     made: list[str] = []
-    found(name=NAME)
+    begin()
     made += _administrator(admin)
     if local_cluster and local() is None:
         made.append(f"Cluster {this_machine().name}: this machine with this data folder.")
@@ -93,6 +116,14 @@ def this_machine() -> Cluster:
     cluster: Cluster = make("cluster", name=name, kind="local", host_id=host_id(env().data_dir))
     # Now, and not by the first watcher: a workload may come earlier.
     measure(cluster)
+    for environment, description, values in _ENVIRONMENTS:
+        make(
+            "environment",
+            scope=cluster.scope,
+            name=environment,
+            description=description,
+            values=values,
+        )
     return cluster
 
 
