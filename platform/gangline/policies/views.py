@@ -26,7 +26,7 @@ from gangline.web.confirm import Question, ask
 
 from . import services
 from .document import RULES_BY_KIND, InvalidPolicy, PolicyProblem
-from .effective import Layer, effective_policy
+from .effective import SYSTEM, Layer, effective_policy
 from .models import Policy
 from .rules import FieldRule
 from .selectors import layers
@@ -217,6 +217,8 @@ def _effective_rows(holding: list[Layer]) -> list[EffectiveRow]:
     ):
         for path, field in catalogue(model).items():
             for words, source in _words(field, rules[path]):
+                if source == SYSTEM:
+                    continue
                 found.append(EffectiveRow(role.value, path, field.ui.label, words, source))
     return found
 
@@ -250,7 +252,7 @@ def _default_words(field: SpecField, rule: FieldRule) -> Iterator[tuple[str, str
         yield words, rule.fixed.source
     elif rule.computed:
         yield f"default {rule.computed.value}", rule.computed.source
-    elif rule.default and rule.default.source != "system":
+    elif rule.default:
         yield f"default {_value(field, rule.default.value)}", rule.default.source
 
 
