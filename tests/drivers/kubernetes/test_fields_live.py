@@ -98,6 +98,7 @@ def test_a_secret_that_is_not_there_is_told_in_words(place: Ground) -> None:
 def test_node_type_and_requirements_are_one_term(place: Ground) -> None:
     released(
         place,
+        nodePools=None,
         nodeType="p5.48xlarge",
         nodeAffinityRequired=[
             {"key": "topology.kubernetes.io/zone", "operator": "NotIn", "values": "a,b"},
