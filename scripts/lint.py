@@ -84,7 +84,8 @@ def _passes(check: Check, data_folder: str) -> bool:
 def _environment(data_folder: str) -> dict[str, str]:
     """Keep the developer's own settings and data out of the checks."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith("GANGLINE_")}
-    return {**kept, "GANGLINE_DATA_DIR": data_folder}
+    # No check needs a browser, a database server or a cluster: they may be installed later.
+    return {**kept, "GANGLINE_DATA_DIR": data_folder, "GANGLINE_MISSING": ""}
 
 
 if __name__ == "__main__":
