@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.text import capfirst
 
+import assets.credentials.resources  # noqa: F401  registers them
 from assets.kinds import AssetKind, kind_of
 from assets.models import Asset, Compute, Environment
 from gangline.access.actor import Actor

@@ -5,6 +5,7 @@ from typing import Any
 from django.db.models import FloatField, Sum
 from django.db.models.functions import Coalesce
 
+from assets.models import Credential, PersonalCredential
 from gangline.clusters.models import Cluster
 from gangline.clusters.resources import forgetting
 from gangline.db.expressions import total
@@ -62,6 +63,15 @@ def _unfinished(cluster: Any) -> Uses:
 
 
 register_usage(Cluster, _unfinished)
+
+
+def _using(credential: Credential) -> Uses:
+    rows = Workload.objects.filter(credential_uses__credential=credential.pk, deleted_at=None)
+    return Uses("workload", rows, listing.visible, lambda one: f"/workloads/{one.pk}")
+
+
+for model in (Credential, PersonalCredential):
+    register_usage(model, _using)
 
 
 def _forget(sender: Any, cluster: Cluster, **more: Any) -> None:

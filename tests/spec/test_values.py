@@ -181,7 +181,7 @@ def test_wrong_values_get_our_words(path: str, value: Any, rule: str, message: s
             5,
             "environmentVariables.1",
             "Environment variable 2",
-            "must be an object with name and one of value, secret, configMap or podFieldRef",
+            "must be an object with name and description and one of value, secret, configMap, podFieldRef or userCredential",
         ),
         (
             {"name": "A"},

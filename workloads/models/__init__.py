@@ -6,6 +6,7 @@ from .draft import Draft
 from .event import Event, IdempotencyKey, ScopeSeq
 from .workload import (
     MOST_SEARCHED,
+    CredentialUse,
     Desired,
     Workload,
     WorkloadLabel,
@@ -19,6 +20,7 @@ __all__ = [
     "BulkAction",
     "BulkItem",
     "CreateState",
+    "CredentialUse",
     "Desired",
     "Draft",
     "Event",

@@ -8,6 +8,7 @@ ENTITIES = {
     "template": ("Templates", "templates"),
     "environment": ("Environments", "environments"),
     "compute": ("Compute resources", "compute resources"),
+    "credential": ("Credentials", "credentials"),
     "project": ("Projects", "projects"),
     "department": ("Departments", "departments"),
     "quota": ("Quotas", "quotas"),
@@ -63,6 +64,11 @@ class Permission(StrEnum):
     COMPUTE_CREATE = "compute.create"
     COMPUTE_EDIT = "compute.edit"
     COMPUTE_DELETE = "compute.delete"
+    CREDENTIAL_VIEW = "credential.view"
+    """See that they are there; their values nobody sees. Workloads use them without it."""
+    CREDENTIAL_CREATE = "credential.create"
+    CREDENTIAL_EDIT = "credential.edit"
+    CREDENTIAL_DELETE = "credential.delete"
     PROJECT_VIEW = "project.view"
     PROJECT_CREATE = "project.create"
     PROJECT_EDIT = "project.edit"

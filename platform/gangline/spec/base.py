@@ -135,6 +135,18 @@ class Unique:
 
 
 @dataclass(frozen=True, slots=True)
+class NamesCredential:
+    """The text is the name of a credential; a sibling attribute ``key`` is one of its keys.
+
+    ``kinds``: the types that fit, all where there are none. ``is_personal``: one of the owner's own
+    is meant, or, with the name of a sibling attribute, where that one is true.
+    """
+
+    kinds: tuple[str, ...] = ()
+    is_personal: bool | str = False
+
+
+@dataclass(frozen=True, slots=True)
 class AtLeast:
     """The value must not be smaller than that of the sibling field ``name`` (a JSON name)."""
 

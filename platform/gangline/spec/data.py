@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from .base import Default, SpecModel, Ui, Unique
+from .base import Default, NamesCredential, SpecModel, Ui, Unique
 from .environment import ObjectName
 from .shapes import name_may_be_left_out
 from .storage import ContainerPath, VolumeName, without_slash
@@ -131,7 +131,9 @@ class Git(Mounted):
     revision: Annotated[Reference | None, Ui("Revision", placeholder="The newest")] = None
     path: MountPath
     password_secret: Annotated[
-        ObjectName | None, Ui("Secret with user and password", placeholder="None: public")
+        ObjectName | None,
+        Ui("Credential", placeholder="None: public"),
+        NamesCredential(("password",)),
     ] = None
 
 
@@ -147,7 +149,9 @@ class ConfigMapVolume(Mounted):
 class SecretVolume(Mounted):
     """Every key of a Secret as a file."""
 
-    secret: Annotated[ObjectName, Ui("Secret", placeholder="certificates")]
+    secret: Annotated[
+        ObjectName, Ui("Credential", placeholder="genericsecret-certificates"), NamesCredential()
+    ]
     mount_path: MountPath
     default_mode: FileMode = None
 

@@ -9,14 +9,15 @@ from typing import Any
 from gangline.drivers.base import Kept, KeptObject
 from gangline.lib.problems import Problem
 
+from . import labels
 from .client import Answer, Client, Unreachable
-from .resources import Resource
+from .namespaces import Namespaces
+from .resources import SECRETS, Resource
 from .schedulers import ADAPTERS
 
 KINDS: Mapping[tuple[str, str], Resource] = {
-    (one.queues.api_version, one.queues.kind): one.queues
-    for one in ADAPTERS.values()
-    if one.queues is not None
+    (one.api_version, one.kind): one
+    for one in (SECRETS, *(a.queues for a in ADAPTERS.values() if a.queues is not None))
 }
 """What may be kept, by ``apiVersion`` and kind; administrators give the rights for it."""
 
@@ -27,6 +28,8 @@ def apply(client: Client, kept: KeptObject) -> Kept:
     if resource is None:
         return _unknown(kept)
     try:
+        if kept.namespace and (said := _room(client, kept)) is not None:
+            return said
         answer = client.apply(resource, kept.namespace, kept.name, kept.wanted, force=False)
     except Unreachable as why:
         return Kept("failed", Problem("unreachable", "", {"raw": str(why)}))
@@ -54,6 +57,16 @@ def remove(client: Client, kept: KeptObject) -> Kept:
         return Kept("gone")
     # Deletion takes its time: the next look finds nothing.
     return Kept("deleting") if answer.ok else _refused(kept, answer)
+
+
+def _room(client: Client, kept: KeptObject) -> Kept | None:
+    """Make the namespace where there is none yet, as a project's first workload does."""
+    install = str(_labels(kept.wanted).get(labels.INSTALL, ""))
+    said = Namespaces(client).prepare(kept.namespace, install)
+    if said is None:
+        return None
+    raw = getattr(said, "reason", "") or "The namespace is not ready."
+    return Kept("failed", Problem("namespace", "", {"raw": str(raw), "value": kept.namespace}))
 
 
 def _resource(kept: KeptObject) -> Resource | None:

@@ -95,6 +95,12 @@ PROJECT: tuple[Rule, ...] = (
         ("get", "list", "create", "patch", "delete"),
         "Volumes of a workload",
     ),
+    Rule(
+        "",
+        ("secrets",),
+        ("get", "create", "patch", "delete"),
+        "Credentials that workloads of the project use; others are neither listed nor read",
+    ),
     _of(volcano.POD_GROUPS, GROUPS, Volcano.name, "Volcano: gangs, and why one waits"),
     _of(native.POD_GROUPS, GROUPS, Native.name, "Gangs of Kubernetes itself, and why one waits"),
     _of(
