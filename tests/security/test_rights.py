@@ -24,7 +24,7 @@ from gangline.resources.registry import get, resources
 from tests.resources.samples import SAMPLES
 from tests.support.people import make_role
 from tests.support.world import World, make_world
-from workloads.api.bodies import read
+from workloads.services.bodies import read
 from workloads.models import Attempt, Workload
 from workloads.services import submission
 

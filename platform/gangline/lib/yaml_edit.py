@@ -4,7 +4,7 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .yaml_text import needs_quotes
+from .yaml_text import UnreadableYaml, needs_quotes, read, write
 
 Path = tuple[str | int, ...]
 KeyOf = Callable[[Path], str]
@@ -30,11 +30,20 @@ def edited(text: str, before: Mapping[str, Any], after: Mapping[str, Any], key_o
     yaml.allow_duplicate_keys = False
     yaml.width = 1_000_000
     yaml.indent(mapping=2, sequence=sequence or 4, offset=2 if offset is None else offset)
-    document = yaml.load(text)
+    document, stream = yaml.load(text), io.StringIO()
     _change(document, before, after, (), key_of)
-    stream = io.StringIO()
     yaml.dump(document, stream)
-    return stream.getvalue()
+    wanted = read(text).data
+    _change(wanted, before, after, (), key_of)
+    return stream.getvalue() if _says(stream.getvalue(), wanted) else write(wanted)
+
+
+def _says(text: str, wanted: Any) -> bool:
+    """Whether `read` finds ``wanted`` in it: values come before comments, should both not do."""
+    try:
+        return bool(read(text).data == wanted)
+    except UnreadableYaml:
+        return False
 
 
 def _change(
@@ -52,7 +61,7 @@ def _change(
         elif isinstance(there, list) and isinstance(value, list):
             _change_list(there, was, value, (*path, key), key_of)
         else:
-            node[key] = _written(value)
+            node[key if key in node else _written(key)] = _written(value)
 
 
 def _change_list(node: Any, was: Any, value: Sequence[Any], path: Path, key_of: KeyOf) -> None:
@@ -88,6 +97,9 @@ def _remove(node: Any, key: str) -> None:
     """Without ``key``; comments below it are about what follows, and stay there."""
     if key not in node:
         return
+    if not hasattr(node, "ca"):
+        del node[key]
+        return
     keys = list(node)
     before = keys[keys.index(key) - 1] if keys.index(key) else None
     behind = node.ca.items.pop(key, None)
@@ -95,11 +107,13 @@ def _remove(node: Any, key: str) -> None:
     comment = behind[2] if behind and len(behind) > 2 else None
     if comment is None or "\n" not in comment.value.rstrip("\n"):
         return
-    first, _, rest = comment.value.partition("\n")
+    _, _, rest = comment.value.partition("\n")
     if before is None:
         lines = [line.strip().removeprefix("#").strip() for line in rest.splitlines()]
         node.yaml_set_start_comment("\n".join(filter(None, lines)), indent=node.lc.col)
-    elif before not in node.ca.items:
+    elif (above := node.ca.items.get(before)) and len(above) > 2 and above[2] is not None:
+        above[2].value += rest
+    else:
         comment.value = f"\n{rest}"
         node.ca.items[before] = [None, None, comment, None]
 
@@ -109,7 +123,7 @@ def _written(value: Any) -> Any:
     from ruamel.yaml.scalarstring import DoubleQuotedScalarString, LiteralScalarString
 
     if isinstance(value, Mapping):
-        return {key: _written(inner) for key, inner in value.items()}
+        return {_written(key): _written(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_written(inner) for inner in value]
     if isinstance(value, str) and "\n" in value.rstrip("\n"):

@@ -230,7 +230,7 @@ def _plain(text: str, line: int) -> Any:
 def needs_quotes(text: str) -> bool:
     """Whether `read` would take the text for something else if it stood without quotes."""
     try:
-        return _plain(text, 1) != text
+        return bool(_plain(text, 1) != text)
     except UnreadableYaml:
         return True
 
@@ -257,6 +257,7 @@ def _number(writer: yaml.SafeDumper, number: float) -> yaml.ScalarNode:
 
 
 _Writer.add_representer(str, _text)
+_Writer.add_multi_representer(str, _text)
 _Writer.add_representer(float, _number)
 
 
