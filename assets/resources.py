@@ -172,7 +172,7 @@ class DataSources(Assets[M]):
     entity = "data_source"
     icon = "database"
     lede = "Data that is there already, and where replicas find it."
-    empty_text = "A data source saves everybody from typing where the data is."
+    empty_text = "A data source saves everyone from typing where the data is."
     can_copy = False
 
     @property
