@@ -29,7 +29,7 @@ KEYS = st.sampled_from(["a", "b", "c", "yes", "1", "x-y", ""])
 TEXTS = st.text("ab é#:-'\"\\|>{}[],&*!%@`?01.~\t", max_size=8)
 SCALARS = st.one_of(
     st.booleans(), st.integers(-(10**14), 10**14), TEXTS,
-    st.sampled_from(["yes", "1e3", "010", "2026-01-01", "a\nb", " x", "#", "~", "null", "-", "a: b"]),
+    st.sampled_from(["yes", "1e3", "010", "2026-01-01", "a\nb", " x", "#", "~", "null", "-"]),
 )  # fmt: skip
 ITEMS = st.lists(st.fixed_dictionaries({"name": KEYS, "value": SCALARS}), max_size=4)
 VALUES = st.recursive(SCALARS | ITEMS, lambda inner: st.dictionaries(KEYS, inner, max_size=4))
