@@ -140,7 +140,7 @@ def test_what_any_scope_imposes_holds_and_the_farthest_is_named() -> None:
         Layer("project", "a", parse(f"imposedAssets: [{ID.upper()}, {other}]")),
     ]
     imposed = effective_policy(layers).imposed
-    assert imposed["worker"] == {ID: "tenant", other: "project a"}
+    assert imposed["worker"] == {ID: "the whole installation", other: "project a"}
     assert imposed["master"] == {ID: "project a", other: "project a"}
 
 
