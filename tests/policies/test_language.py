@@ -3,12 +3,12 @@
 import pytest
 
 from gangline.policies.checking import check_document, check_imposed
-from gangline.policies.document import InvalidPolicy
+from gangline.policies.document import Imposable, InvalidPolicy
 from gangline.policies.effective import Layer, effective_policy
 from gangline.policies.engine import Request, resolve
-from gangline.policies.imposing import Imposable
 from gangline.policies.reading import parse
 from gangline.policies.wording import line_of
+from gangline.spec.problems import Role
 from gangline.spec.sources import Value
 
 ID = "5a2d0f2e-5c0a-4b2b-9f4b-0e0a8f0d3c11"
@@ -140,8 +140,8 @@ def test_what_any_scope_imposes_holds_and_the_farthest_is_named() -> None:
         Layer("project", "a", parse(f"imposedAssets: [{ID.upper()}, {other}]")),
     ]
     imposed = effective_policy(layers).imposed
-    assert imposed["worker"] == {ID: "the whole installation", other: "project a"}
-    assert imposed["master"] == {ID: "project a", other: "project a"}
+    assert imposed[Role.WORKER] == {ID: "the whole installation", other: "project a"}
+    assert imposed[Role.MASTER] == {ID: "project a", other: "project a"}
 
 
 def test_a_size_among_options_is_compared_as_a_size() -> None:

@@ -10,9 +10,8 @@ from gangline.spec.problems import Role
 from gangline.spec.values import size
 from gangline.spec.workload import SPEC, SpecModels
 
-from .document import HALVES, GivenDefault, PolicyDocument, RuleSet, fields_of
+from .document import HALVES, GivenDefault, Imposable, PolicyDocument, RuleSet, fields_of
 from .effective import Layer, effective_policy
-from .imposing import Imposable
 from .rules import FieldRule, breaches
 from .wording import PREFIX, line_of
 

@@ -126,3 +126,19 @@ class PolicyDocument:
 def fields_of(models: SpecModels, role: Role) -> Mapping[str, SpecField]:
     """The fields that a half of a policy can rule."""
     return catalogue(models.master if role is Role.MASTER else models.worker)
+
+
+@dataclass(frozen=True, slots=True)
+class Imposable:
+    """A data source as an item of a list of the spec.
+
+    ``id`` is the asset's, ``path`` the list's, such as ``storage.nfs``. Where people name the items
+    of the list, the name of ``item`` is ``id``: nobody's own item has it.
+    """
+
+    id: str
+    name: str
+    path: str
+    item: Mapping[str, Any]
+    needs_credential: bool = False
+    """A policy cannot impose it: not everybody may use the credential."""

@@ -11,8 +11,15 @@ from gangline.spec.values import size
 from gangline.spec.words import in_words
 from gangline.spec.workload import SPEC, SpecModels
 
-from .document import HALVES, GivenDefault, Option, PolicyDocument, RuleSet, fields_of
-from .imposing import Imposable
+from .document import (
+    HALVES,
+    GivenDefault,
+    Imposable,
+    Option,
+    PolicyDocument,
+    RuleSet,
+    fields_of,
+)
 from .rules import (
     FieldRule,
     Sourced,

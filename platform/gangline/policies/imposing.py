@@ -1,27 +1,10 @@
 """Data sources that a policy puts into every workload: looked up by who keeps them (S3a)."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Collection, Iterable
 
 from gangline.scopes.models import Scope
 
-
-@dataclass(frozen=True, slots=True)
-class Imposable:
-    """A data source as an item of a list of the spec.
-
-    ``id`` is the asset's, ``path`` the list's, such as ``storage.nfs``. Where people name the items
-    of the list, the name of ``item`` is ``id``: nobody's own item has it.
-    """
-
-    id: str
-    name: str
-    path: str
-    item: Mapping[str, Any]
-    needs_credential: bool = False
-    """A policy cannot impose it: not everybody may use the credential."""
-
+from .document import Imposable
 
 Lookup = Callable[[Scope, Collection[str]], Iterable[Imposable]]
 """Those of the ids that hold in a scope, for whoever is there."""

@@ -113,8 +113,9 @@ def policy_edit(request: HttpRequest, scope_id: int) -> HttpResponse:
     try:
         if "check" in request.POST:
             warnings = services.check(scope=scope, text=text)
-            fits = {"fits": True, "warnings": [_sentence(one) for one in warnings]}
-            return _page(request, scope, policy, text, is_new=policy is None, **fits)
+            told = [_sentence(one) for one in warnings]
+            is_new = policy is None
+            return _page(request, scope, policy, text, fits=True, warnings=told, is_new=is_new)
         services.save(actor=actor, scope=scope, text=text, version=whole(version) or 0)
     except InvalidPolicy as refusal:
         return _page(request, scope, policy, text, refusal.problems, is_new=policy is None)

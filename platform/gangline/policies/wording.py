@@ -62,7 +62,7 @@ _WORDS: Mapping[str, str] = {
     "nobody.remedy": "Add a default.",
     "chain": "cannot follow {value}, which is itself computed",
     "empty_fixed": "can have no value: canEdit is false, and there is no default",
-    "to_fill": "has no default, so everybody must fill it in",
+    "to_fill": "has no default, so everyone must fill it in",
 }
 register_words({f"{PREFIX}{code}": words for code, words in _WORDS.items()})
 
