@@ -168,8 +168,11 @@ class Half:
             return Value(chosen.value, chosen.source)
         standing = None
         if asset is not None and chosen is not asset:
-            standing = merge_items(self.role, spec, rule, asset.value, asset.source)
-        merged = merge_items(self.role, spec, rule, chosen.value, chosen.source, standing)
+            standing = merge_items(
+                self.role, spec, rule, asset.value, asset.source, origins=asset.items
+            )
+        origins = chosen.items if chosen is asset else ()
+        merged = merge_items(self.role, spec, rule, chosen.value, chosen.source, standing, origins)
         refused = merged.refused
         if chosen.source == YOU:
             self.problems += refused.values()

@@ -1,6 +1,6 @@
 """Merge the items of a list: what a policy gives, and what was given."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -36,12 +36,15 @@ def merge_items(
     given: list[Any],
     source: Source,
     standing: MergedList | None = None,
+    origins: Sequence[ItemSource] = (),
 ) -> MergedList:
     """Default items first, each changed or removed as ``given``; then the new ones, in order.
 
-    ``standing``: the items that stand in place of the rule's defaults.
+    ``standing``: the items that stand in place of the rule's defaults. ``origins``: where single
+    items come from, where that is not ``source``.
     """
-    merge = _Merge(role, spec, rule, source, standing)
+    own = {origin.key: origin.source for origin in origins}
+    merge = _Merge(role, spec, rule, source, standing, own)
     for index, item in enumerate(given):
         key = item.get(spec.item_key) if isinstance(item, Mapping) else None
         if isinstance(key, str):
@@ -125,6 +128,7 @@ class _Merge:
     rule: FieldRule
     source: Source
     standing: MergedList | None
+    origins: Mapping[str, Source]
     defaults: dict[str, tuple[Any, ItemSource]] = field(init=False)
     locked_alike: dict[str, str] = field(init=False)
     given: set[str] = field(default_factory=set)
@@ -163,7 +167,7 @@ class _Merge:
         self.given.add(key)
 
     def _say_free(self, index: int, item: dict[str, Any], key: str) -> None:
-        source = ItemSource(key, self.source, sent=index)
+        source = ItemSource(key, self.origins.get(key, self.source), sent=index)
         if key in self.defaults and key not in self.given:
             default, _ = self.defaults[key]
             if (changed := merged(self.spec, default, item)) != default:

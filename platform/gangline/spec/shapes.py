@@ -32,6 +32,21 @@ def named_mounts(value: Any) -> Any:
     return _named(value, "mountPath", _name_of_path)
 
 
+def named_repositories(value: Any) -> Any:
+    """The same of repositories, with the Secret as older clients give it."""
+    items = named_volumes(value)
+    return [_with_secret_ref(one) for one in items] if isinstance(items, list) else items
+
+
+def _with_secret_ref(item: Any) -> Any:
+    if not isinstance(item, dict) or not item.get("passwordSecret") or "secretRef" in item:
+        return item
+    keys = ("secretKeyOfUser", "secretKeyOfPassword")
+    rest = {k: v for k, v in item.items() if k not in (*keys, "passwordSecret")}
+    given = {name: item[name] for name in keys if item.get(name) is not None}
+    return {**rest, "secretRef": {"name": item["passwordSecret"], **given}}
+
+
 def names_schema(most: int) -> Mapping[str, Any]:
     """JSON Schema of what `to_names` gives."""
     names = {"type": "array", "items": {"type": "string"}, "maxItems": most}
