@@ -5,6 +5,7 @@ from typing import Any
 from django.db.models import FloatField, Sum
 from django.db.models.functions import Coalesce
 
+from assets.kinds import DATA_KINDS
 from assets.models import Credential, PersonalCredential
 from gangline.clusters.models import Cluster
 from gangline.clusters.resources import forgetting
@@ -33,6 +34,15 @@ register_usage(
         lambda workload: f"/workloads/{workload.pk}",
     ),
 )
+
+
+def _using(asset: Any) -> Uses:
+    rows = Workload.objects.filter(assets=asset.pk, deleted_at=None)
+    return Uses("workload", rows, listing.visible, lambda row: f"/workloads/{row.pk}")
+
+
+for _kind in DATA_KINDS:
+    register_usage(_kind.model, _using)
 
 RUNNING = ("Running",)
 WAITING = ("Pending", "Creating")
@@ -65,13 +75,13 @@ def _unfinished(cluster: Any) -> Uses:
 register_usage(Cluster, _unfinished)
 
 
-def _using(credential: Credential) -> Uses:
+def _users_of(credential: Credential) -> Uses:
     rows = Workload.objects.filter(credential_uses__credential=credential.pk, deleted_at=None)
     return Uses("workload", rows, listing.visible, lambda one: f"/workloads/{one.pk}")
 
 
 for model in (Credential, PersonalCredential):
-    register_usage(model, _using)
+    register_usage(model, _users_of)
 
 
 def _forget(sender: Any, cluster: Cluster, **more: Any) -> None:

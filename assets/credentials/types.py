@@ -196,7 +196,9 @@ class CredentialType:
         if self.model is NgcApiKey:
             # https://docs.nvidia.com/ngc/gpu-cloud/ngc-user-guide/index.html
             return _docker_config(NGC_HOST, "$oauthtoken", values["ngc_api_key"])
-        return {key: values[name] for name, key in self.keys.items()}
+        found = {key: values[name] for name, key in self.keys.items()}
+        # Git sources look for the user under the other name that the contract has for it.
+        return {**found, "User": values["user"]} if self.model is Password else found
 
 
 def _docker_config(url: str, user: str, password: str) -> dict[str, str]:

@@ -1,7 +1,6 @@
 """What the contract writes: values of each resource that are accepted, and some that are not."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from gangline.access.roles import ROLES
@@ -13,35 +12,13 @@ from gangline.clusters.models import Node
 from gangline.drivers.facts import NodeFact
 from gangline.people.services import give
 from gangline.resources.services import make
-from tests.support.world import World
+from gangline.spec.sources import Value, asset_source
+from tests.support.world import IMAGE, World
+from workloads.services.asking import SubmissionRequest
+from workloads.services.submission import submit
 
-Values = Callable[[World, str], dict[str, Any]]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sample:
-    """One resource. ``name`` is the text that tells two objects apart."""
-
-    make: Callable[[World, str], Any]
-    """An object, stored by the product's own services."""
-    form: Values | None = None
-    """What a person posts for a new object."""
-    body: Values | None = None
-    """What a client sends for one."""
-    edit: Mapping[str, str] = field(default_factory=dict)
-    """Fields of the form that an edit changes, with their new text."""
-    body_edit: Mapping[str, Any] = field(default_factory=dict)
-    bad: tuple[tuple[str, str], ...] = ()
-    """Field of the form and a text that is refused there."""
-    bad_body: tuple[tuple[str, Any], ...] = ()
-    name_field: str = "name"
-    used: Callable[[World, Any], str] | None = None
-    """Make something that uses the object; returns its name."""
-    secret_field: str = ""
-    shows_secret: bool = False
-    """The answer to a new one is a page with its secret."""
-    left_out: Mapping[str, str] = field(default_factory=dict)
-    """Checks that do not apply, each with the reason."""
+from . import credential_samples
+from .sample import Sample
 
 
 def _person(name: str) -> User:
@@ -81,19 +58,73 @@ def _node(world: World, name: str) -> Node:
     return Node.objects.get(cluster=world.cluster, name=name)
 
 
-_LOGIN = {"user": "dana", "password": "c4n4ry-x1"}
-
-
-def _user_of_credential(world: World, credential: Any) -> str:
-    """An environment whose variable names it."""
-    source = {"secret": {"name": credential.object_name, "key": "Password"}}
-    made = make(
-        "environment",
-        scope=world.department.scope,
-        name="private-image",
-        values={"image": "one:1", "environmentVariables": [{"name": "TOKEN", **source}]},
+def _data_source(
+    key: str,
+    field: str,
+    spec: Mapping[str, Any],
+    bad: tuple[str, str],
+    bad_spec: Mapping[str, Any],
+    **typed: str,
+) -> Sample:
+    """One type of data source. ``typed``: texts of the form that differ from its JSON."""
+    path = f"storage.{field}"
+    texts = {**{k: v for k, v in spec.items() if isinstance(v, str)}, **typed}
+    posted = {f"worker.{path}~item.{name}": text for name, text in texts.items()}
+    return Sample(
+        make=lambda world, name: make(
+            key, scope=world.department.scope, name=name, values={path: [dict(spec)]}
+        ),
+        form=lambda world, name: {
+            "scope": world.department.scope_id,
+            "name": name,
+            f"worker.{path}~rows": "item",
+            **posted,
+        },
+        body=lambda world, name: {
+            "meta": {"name": name, "scope": "department", "departmentId": world.department.pk},
+            "spec": dict(spec),
+        },
+        edit={"description": "other words"},
+        body_edit={"meta": {"description": "other words"}},
+        bad=(("name", ""), (f"worker.{path}~item.{bad[0]}", bad[1]), ("scope", "x")),
+        bad_body=(
+            ("meta", {"name": "a", "scope": "moon"}),
+            ("spec", dict(bad_spec)),
+            ("spec", {**spec, "colour": "red"}),
+            ("spec", "x"),
+            ("sepc", {}),
+        ),
+        used=_using(path),
     )
-    return str(made)
+
+
+RUNS = {
+    "image": IMAGE,
+    "command": "python train.py",
+    "numWorkers": 1,
+    "compute.cpuCoreRequest": 0.5,
+    "compute.cpuMemoryRequest": "256M",
+}
+
+
+def _using(path: str) -> Callable[[World, Any], str]:
+    """A workload that was given the asset."""
+
+    def use(world: World, source: Any) -> str:
+        request = SubmissionRequest(
+            name="uses-it",
+            project_id=world.vision.pk,
+            cluster_id=world.cluster.pk,
+            framework="XGBoost",
+            configuration="workersAndMaster",
+            master="same",
+            given={f"worker.{p}": Value(v) for p, v in RUNS.items()},
+            assets={f"worker.{path}": Value([], asset_source(source.pk, source.name))},
+        )
+        submit(actor=world.actor("administrator"), request=request, key="uses-it")
+        return "uses-it"
+
+    return use
 
 
 SAMPLES: dict[str, Sample] = {
@@ -195,74 +226,64 @@ SAMPLES: dict[str, Sample] = {
         ),
         left_out={"in_use": "deleting it leaves workloads alone"},
     ),
-    "credential": Sample(
-        make=lambda world, name: make(
-            "credential", scope=world.department.scope, name=name, kind="password", given=_LOGIN
-        ),
-        form=lambda world, name: {
-            "scope": world.department.scope_id,
-            "name": name,
-            "kind": "password",
-            "password.user": "dana",
-            "password.password": "c4n4ry-x1",
-        },
-        body=lambda world, name: {
-            "meta": {"name": name, "scope": "department", "departmentId": world.department.pk},
-            "spec": {"password": _LOGIN},
-        },
-        edit={"description": "of the registry"},
-        body_edit={"spec": {"password": {"user": "dana", "password": "other"}}},
-        bad=(
-            ("name", ""),
-            ("password.user", ""),
-            ("password.password", "••••••••"),
-            ("password.password", "$encrypted$"),
-            ("scope", "x"),
-        ),
-        bad_body=(
-            ("meta", {"name": 7}),
-            ("spec", {}),
-            ("spec", {"password": {"user": "dana"}}),
-            ("spec", {"password": {"user": "dana", "password": ""}}),
-            ("spec", {"password": {"user": "dana", "password": "********"}}),
-            ("spec", {"password": {"user": "dana", "password": 7}}),
-            ("spec", {"password": {**_LOGIN, "pasword": "x"}}),
-            ("spec", {"password": _LOGIN, "sshKey": {}}),
-            ("spec", {"genericSecret": {"keyValuePairs": []}}),
-            ("spec", {"genericSecret": {"keyValuePairs": [{"key": "a/b", "value": "x"}]}}),
-            ("spec", {"dockerRegistry": {**_LOGIN, "url": "not a host"}}),
-            ("spec", {"sshKey": {"privateKey": "ssh-rsa AAAA"}}),
-            ("spec", {"ngcApiKey": {"ngc_api_key": "a b"}}),
-        ),
-        secret_field="password.password",
-        used=_user_of_credential,
+    "nfs": _data_source(
+        "nfs",
+        "nfs",
+        {"server": "nfs.lab", "path": "/exports", "mountPath": "/data"},
+        ("server", "a b"),
+        {"server": "nfs.lab", "mountPath": "/data"},
     ),
-    "personal_credential": Sample(
+    "pvc": _data_source(
+        "pvc",
+        "pvc",
+        {"path": "/data", "claimInfo": {"size": "10G"}},
+        ("claimInfo.size", "0"),
+        {"path": "/data"},
+        **{"claimInfo.size": "10", "claimInfo.size~unit": "G"},
+    ),
+    "s3": _data_source(
+        "s3",
+        "s3",
+        {"bucket": "datasets", "path": "/data"},
+        ("bucket", "A"),
+        {"bucket": "A", "path": "/data"},
+    ),
+    "git": _data_source(
+        "git",
+        "git",
+        {"repository": "https://git.example/team/code", "path": "/code"},
+        ("repository", "git"),
+        {"repository": "https://me:pass@git.example/x", "path": "/code"},
+    ),
+    "host_path": _data_source(
+        "host_path",
+        "hostPath",
+        {"path": "/mnt", "mountPath": "/data"},
+        ("mountPath", "data"),
+        {"path": "../mnt", "mountPath": "/data"},
+    ),
+    "config_map": _data_source(
+        "config_map",
+        "configMapVolume",
+        {"configMap": "nccl", "mountPath": "/etc/nccl"},
+        ("configMap", "A"),
+        {"configMap": "nccl", "mountPath": "/etc/nccl", "defaultMode": "888"},
+    ),
+    "secret_volume": _data_source(
+        "secret_volume",
+        "secretVolume",
+        {"secret": "keys", "mountPath": "/keys"},
+        ("secret", ""),
+        {"mountPath": "/keys"},
+    ),
+    "data_source": Sample(
         make=lambda world, name: make(
-            "personal_credential",
-            owner=world.people["administrator"],
-            scope=world.installation.scope,
+            "nfs",
+            scope=world.department.scope,
             name=name,
-            kind="password",
-            given=_LOGIN,
+            values={"storage.nfs": [{"server": "a", "path": "/b", "mountPath": "/c"}]},
         ),
-        form=lambda world, name: {
-            "name": name,
-            "kind": "password",
-            "password.user": "dana",
-            "password.password": "c4n4ry-x1",
-        },
-        body=lambda world, name: {"meta": {"name": name}, "spec": {"password": _LOGIN}},
-        edit={"description": "of the registry"},
-        body_edit={"spec": {"password": {"user": "dana", "password": "other"}}},
-        bad=(("name", ""), ("name", "My Token"), ("password.user", "")),
-        bad_body=(
-            ("meta", {"name": 7}),
-            ("meta", {"name": "a", "scope": "tenant"}),
-            ("spec", {"password": {"user": "dana"}}),
-        ),
-        secret_field="password.password",
-        left_out={"in_use": "as that of a credential of a scope"},
+        left_out={"in_use": "each type has it for itself"},
     ),
     "service_account": Sample(
         make=lambda world, name: make("service_account", name=name),
@@ -492,4 +513,5 @@ SAMPLES: dict[str, Sample] = {
             "in_use": "it is never deleted",
         },
     ),
+    **credential_samples.SAMPLES,
 }

@@ -73,12 +73,11 @@ def read(user: User, body: Any) -> SubmissionRequest:
                     label="The body")
         )  # fmt: skip
     reading.problems += _unknown_keys(reading.body)
-    if reading.boolean("useGivenNameAsPrefix"):
-        reading.wrong("useGivenNameAsPrefix", "unsupported", "is not supported yet", "false")
     given = _half(reading, "spec", Role.WORKER) | _half(reading, "masterSpec", Role.MASTER)
     configuration, master = _roles(reading)
     request = SubmissionRequest(
         name=reading.text("name", "Name"),
+        is_prefix=bool(reading.boolean("useGivenNameAsPrefix")),
         project_id=_project_id(reading),
         cluster_id=reading.text("clusterId", "Cluster"),
         configuration=configuration,
@@ -163,7 +162,7 @@ def _roles(reading: _Reading) -> tuple[str, str]:
     if given == WORKERS_AND_MASTER and same is False and not has_own:
         reading.wrong(
             "masterSpec", "required",
-            "must be given when masterSpecSameAsWorker is false", "an object",
+            "is required when masterSpecSameAsWorker is false", "an object",
         )  # fmt: skip
     if has_own:
         return given or WORKERS_AND_MASTER, "own"
