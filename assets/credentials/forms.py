@@ -144,6 +144,16 @@ class CredentialForm(ValuesForm):
             )
             self.add_values(tuple(TYPES.values()))
 
+    def offer(self, *, pulls: bool) -> None:
+        """Only the types with which images are pulled, or with keys that variables can name."""
+        fit = [t for t in self.offered if t.pulls == pulls]
+        for one in self.offered:
+            for name in () if one in fit else self._fields(one):
+                del self.fields[name]
+        self.offered = tuple(fit)
+        choices = [(one.key, one.label) for one in fit]
+        self.fields["kind"].choices = choices  # type: ignore[attr-defined]
+
     @property
     def chosen(self) -> CredentialType:
         text = self.data.get("kind") if self.is_bound else self.initial.get("kind")

@@ -75,6 +75,8 @@ class Ui:
     """What people read in place of a choice."""
     advanced: bool = False
     """Few people need it: forms fold it away while it has no value."""
+    instructs: bool = False
+    """Of an attribute: whoever makes an asset writes it, for those who fill in the rest."""
 
     def __get_pydantic_json_schema__(
         self, core_schema: CoreSchema, handler: GetJsonSchemaHandler

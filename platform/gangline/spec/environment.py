@@ -120,6 +120,6 @@ class EnvironmentVariable(SpecModel):
     description: Annotated[
         str | None,
         Field(max_length=250),
-        Ui("Instructions", placeholder="What to fill in"),
+        Ui("Instructions", placeholder="What to fill in", instructs=True),
     ] = None
     """For who submits: with it and without a value, the variable must be filled in."""
