@@ -11,6 +11,7 @@ from django.utils.text import capfirst
 
 from assets.kinds import AssetKind, kind_of
 from assets.models import Asset, Compute, Environment
+from assets.templates import Templates
 from gangline.access.actor import Actor
 from gangline.accounts.models import User
 from gangline.resources.registry import register
@@ -146,5 +147,6 @@ class Computes(Assets[Compute]):
     )
 
 
+register(Templates())
 register(Environments())
 register(Computes())

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from django.db import IntegrityError, transaction
 from django.db.models import F
 
+from assets.layers import uses_of
 from assets.models import Asset, Template
 from gangline.access.actor import Actor
 from gangline.accounts.models import User
@@ -231,7 +232,7 @@ def _store(
             created_at=now,
         )
         remember(actor.user, key, request_hash, workload, now=now)
-        if chosen := {value.source.id for value in request.assets.values()}:
+        if chosen := uses_of(request.assets.values()):
             used = Asset.objects.filter(pk__in=chosen)
             used.update(used_count=F("used_count") + 1, last_used_at=now)
         if workload.template_id is not None:
