@@ -90,7 +90,7 @@ def _modes(template: Template) -> Iterator[Problem]:
 
 def _links(template: Template) -> Iterator[Problem]:
     known = {f"{role}.{kind.key}": kind for role in ("worker", "master") for kind in LINKABLE}
-    line = {s.pk for s in scopes_to(template.scope)} if template.scope_id is not None else ()
+    line = {s.pk for s in scopes_to(template.scope)} if vars(template)["scope_id"] else ()
     for key, pk in template.links.items():
         kind = known.get(key)
         if kind is None:

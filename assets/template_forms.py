@@ -141,7 +141,7 @@ class TemplateForm(ResourceForm):
 
     @cached_property
     def _roles(self) -> tuple[Role, ...]:
-        alone = self.text("configuration") == WORKERS_ONLY or not self[("different")].value()
+        alone = self.text("configuration") == WORKERS_ONLY or not self["different"].value()
         return (Role.WORKER,) if alone else ROLES
 
     def part(self, role: Role) -> RoleForm:
@@ -181,7 +181,7 @@ class TemplateForm(ResourceForm):
     @cached_property
     def spec(self) -> dict[str, Any]:
         """Its own values, by qualified path."""
-        found = {}
+        found: dict[str, Any] = {}
         for role in self._roles:
             said = self.part(role).said(self.inputs[role])
             found |= {path: value.value for path, value in said.values.items()}
@@ -310,7 +310,7 @@ class TemplateForm(ResourceForm):
         galleries = {}
         for kind in LINKABLE:
             name = f"{role}.{kind.key}"
-            view = replace(field_view(self[name]), applies=True)
+            view = replace(field_view(self[name]), applies=True, roomy=True)
             if name in self.links:
                 view = replace(view, add=f"{UNLINK}:{name}", add_label="Copy its values instead")
             galleries[kind.section] = view

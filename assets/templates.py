@@ -1,6 +1,6 @@
 """Templates as a resource: filled-in forms to start a workload from."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -9,6 +9,7 @@ from django.db.models import F, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.text import capfirst
 
 from assets.judging import LINKABLE, template_problems
@@ -29,6 +30,8 @@ from gangline.spec_forms.words import count, item_in_words, readable
 from gangline.tables import filters
 from gangline.web import components
 
+_WORDS: Mapping[str, str] = {Mode.FIXED: "Fixed", Mode.ASK: "Asked for"}
+
 
 def pods_of(template: Template) -> str:
     """``2 workers + master``."""
@@ -42,25 +45,25 @@ def framework_of(template: Template) -> str:
     return known.label if known else template.framework
 
 
+def _kind(row: Template) -> SafeString:
+    return format_html('{} <span class="sub">{}</span>', framework_of(row), pods_of(row))
+
+
 def _start(row: Template) -> Any:
     """Use and Run now, or why it cannot run; the buttons belong to a form of the page."""
-    reason = getattr(row, "why_not", "")
     use = format_html(
         '<a class="button small" href="{}?template={}" aria-label="Use {}">Use</a>',
         reverse("workload-new"), row.pk, row.name,
     )  # fmt: skip
-    if reason:
-        return format_html(
-            '<span class="buttons">{}</span><span class="sub">Cannot run now: {}</span>',
-            use,
-            reason,
-        )
+    if reason := getattr(row, "why_not", ""):
+        why = format_html('<span class="sub start-why">Cannot run now: {}</span>', reason)
+        return format_html('<span class="start">{}{}</span>', use, why)
     run = format_html(
-        '<button class="button small primary" form="run-now" formaction="{}" name="key" value="{}"'
+        '<button class="button small" form="run-now" formaction="{}" name="key" value="{}"'
         ' aria-label="Run now: {}">{}Run now</button>',
         reverse("template-run", args=[row.pk]), uuid4(), row.name, components.icon("player-play"),
     )  # fmt: skip
-    return format_html('<span class="buttons">{}{}</span>', run, use)
+    return format_html('<span class="start">{}{}</span>', use, run)
 
 
 class Templates(Resource[Template]):
@@ -82,11 +85,10 @@ class Templates(Resource[Template]):
     table = table(
         "templates",
         name_column("template", "Template"),
-        column("framework", "Framework", cell=framework_of, text=framework_of, width="m"),
-        column("pods", "Pods", cell=pods_of, text=pods_of, width="m"),
-        column("start", "Start", cell=_start, text=None, width="l"),
+        column("framework", "Framework", cell=_kind, text=framework_of, width="l"),
+        column("start", "Start", cell=_start, text=None),
         column("scope", "Scope", cell=lambda row: row.scope.title, sort="scope_name", width="l"),
-        column("used", "Workloads", "used_count", sort="used_count", right=True, width="s"),
+        column("used", "Workloads", "used_count", sort="used_count", right=True, width="m"),
         column("creator", "Created by", "created_by", width="m", is_default=False),
         time_column("created", "Created", "created_at", sort="created_at", is_default=False),
         noun=("template", "templates"),
@@ -164,9 +166,7 @@ def _lines(template: Template, role: Role) -> Iterable[tuple[str, Any, str]]:
         spec = field_at(qualified)
         if spec is None or not qualified.startswith(f"{role}."):
             continue
-        word = {Mode.FIXED: "Fixed", Mode.ASK: "Asked for"}.get(  # type: ignore[call-overload]
-            template.modes.get(qualified), ""
-        )
+        word = _WORDS.get(template.modes.get(qualified, ""), "")
         value = template.values.get(qualified)
         if spec.kind is Kind.ITEMIZED and value:
             for item in value:

@@ -139,7 +139,9 @@ def _projects(user: User) -> list[tuple[frozenset[int], Project]]:
 
     Of those on one cluster under the same policies below the same scopes one will do.
     """
-    rows = with_scopes(visible_projects(user, Permission.WORKLOAD_CREATE)).order_by("pk")
+    rows = list(with_scopes(visible_projects(user, Permission.WORKLOAD_CREATE)).order_by("pk"))
+    if len(rows) < 2:
+        return [(frozenset(scope.pk for scope in scopes_to(p.scope)), p) for p in rows]
     ruling = set(Policy.objects.values_list("scope_id", flat=True))
     held = set(Template.objects.values_list("scope_id", flat=True))
     alike: dict[object, tuple[frozenset[int], Project]] = {}
