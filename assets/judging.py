@@ -119,6 +119,6 @@ def _doubled(template: Template, role: Role, asset: Asset) -> Iterator[Problem]:
     values: Mapping[str, object] = template.values
     for path in asset.values:
         spec, value = field_at(f"{role}.{path}"), values.get(f"{role}.{path}")
-        if spec is not None and spec.kind is not Kind.ITEMIZED and value not in (None, ""):
+        if spec is not None and not spec.is_by_item and value not in (None, ""):
             message = f"must be empty: it follows {asset.name}"
             yield Problem(role, path, "linked", message, value, "no value", label=spec.label)

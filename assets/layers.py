@@ -4,7 +4,7 @@ Its own values lie over those of the assets that it links (S3a); what whoever us
 the assets that they choose, lie over both.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -15,7 +15,7 @@ from gangline.policies.effective import EffectivePolicy
 from gangline.policies.engine import Request
 from gangline.policies.lists import overlaid
 from gangline.policies.rules import FieldRule, Sourced, TraceRow
-from gangline.spec.catalogue import Kind, SpecField, catalogue
+from gangline.spec.catalogue import SpecField, catalogue
 from gangline.spec.frameworks import has_gpus
 from gangline.spec.gpus import is_gpu_field
 from gangline.spec.problems import Role
@@ -130,9 +130,9 @@ def _rule(
     if mode == Mode.ASK:
         asks = TraceRow(source, "required", True, True)
         required = rule.required or Sourced(True, source)
-        bare = rule if spec.kind is Kind.ITEMIZED else replace(rule, default=None, computed=None)
+        bare = rule if spec.is_by_item else replace(rule, default=None, computed=None)
         return replace(bare, required=required, trace=(*rule.trace, asks))
-    if spec.kind is Kind.ITEMIZED:
+    if spec.is_by_item:
         return _closed(spec, rule, given, source)
     said = given.value if given else rule.default.value if rule.default else None
     trace = (TraceRow(source, "default", said, True), TraceRow(source, "canEdit", False, True))
@@ -157,9 +157,3 @@ def _closed(spec: SpecField, rule: FieldRule, given: Value | None, source: str) 
         item_sources=MappingProxyType({**rule.item_sources, **dict.fromkeys(mine, source)}),
         trace=(*rule.trace, TraceRow(source, "canAdd", False, True)),
     )
-
-
-def uses_of(values: Iterable[Value]) -> set[str]:
-    """Ids of the assets that values come from, items of lists included."""
-    sources = [s for v in values for s in (v.source, *(item.source for item in v.items))]
-    return {source.id for source in sources if source.kind == "asset" and source.id}

@@ -20,7 +20,6 @@ from gangline.policies.rules import FieldRule, Sourced
 from gangline.resources.forms import ResourceForm
 from gangline.resources.registry import get
 from gangline.scopes.models import Scope
-from gangline.spec.catalogue import Kind
 from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS, WORKERS_ONLY
 from gangline.spec.problems import Problem, Role
 from gangline.spec.sources import ItemSource, Value, asset_source
@@ -165,7 +164,7 @@ class TemplateForm(ResourceForm):
                 spec = field_at(qualified)
                 if spec is None:
                     continue
-                if spec.kind is Kind.ITEMIZED:
+                if spec.is_by_item:
                     items = tuple(ItemSource(i[spec.item_key], source) for i in value.value)
                     standing[path] = replace(value, items=items)
                 else:

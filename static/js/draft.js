@@ -6,6 +6,7 @@
 import { mend } from "./draft/apply.js";
 import { refresh, show, showErrors } from "./draft/drawing.js";
 import { explain } from "./draft/explain.js";
+import "./draft/picks.js";
 import { rehearse } from "./draft/rehearse.js";
 import { tab } from "./draft/tab.js";
 import { bringBack, forget, keep } from "./draft/unsaved.js";

@@ -17,7 +17,7 @@ RUN, CANNOT = "Run now", "Cannot run now: "
 
 
 def _template(framework: str, image: str) -> Template:
-    return make(
+    made: Template = make(
         "template",
         scope=tenant_scope(),
         name=framework.lower(),
@@ -25,6 +25,7 @@ def _template(framework: str, image: str) -> Template:
         configuration="workersAndMaster" if framework == "XGBoost" else "workersOnly",
         values={"worker.image": image, "worker.command": "python train.py"},
     )
+    return made
 
 
 def _page(world: World) -> str:

@@ -27,7 +27,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def sample(world: World) -> Template:
-    return make(
+    made: Template = make(
         "template",
         scope=tenant_scope(),
         name="digits-xgboost",
@@ -37,6 +37,7 @@ def sample(world: World) -> Template:
         master="same",
         values={"worker.image": IMAGE, "worker.command": "python train.py"},
     )
+    return made
 
 
 def browser(world: World, person: str) -> Client:

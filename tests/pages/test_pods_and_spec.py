@@ -124,13 +124,14 @@ def spec_page(world: World, person: str, workload: Workload, source: Source) -> 
 
 
 def template(world: World, scope: Scope) -> Template:
-    return make(
+    made: Template = make(
         "template",
         scope=scope,
         name="digits & more",
         framework="PyTorch",
         configuration="workersOnly",
     )
+    return made
 
 
 def test_a_value_of_a_template_names_it_and_leads_to_it(world: World) -> None:

@@ -3,8 +3,9 @@
 import pytest
 import yaml
 
-from gangline.policies.document import parse
-from gangline.policies.effective import check_document
+from gangline.policies.checking import check_document
+from gangline.policies.reading import parse
+from gangline.policies.wording import line_of
 from tests.policies.sample_models import SAMPLE, layered
 
 
@@ -12,7 +13,7 @@ def saved(text: str, *above: str) -> list[tuple[int, str, str]]:
     """Line, path and message of everything that is wrong with ``text`` below ``above``."""
     layers = layered(*(parse(other, SAMPLE) for other in above))
     found = check_document(parse(text, SAMPLE), layers, SAMPLE)
-    return [(p.line, p.path, p.message) for p in found]
+    return [(line_of(p), p.path, p.message) for p in found if p.severity == "error"]
 
 
 FIXED = "defaults: {worker: {numWorkers: 2}}\nrules: {worker: {numWorkers: {canEdit: false}}}"
@@ -80,80 +81,81 @@ def test_a_policy_must_agree_with_itself(text: str, line: int, path: str, messag
             FIXED,
             "defaults:\n  worker:\n    numWorkers: 3",
             3,
-            "is fixed by tenant, so a default here does not count",
+            "is fixed by the whole installation, so a default here does not count",
         ),
         (
             LOCKED,
             "defaults: {worker: {labels: {instances: [\n{name: a, value: x},\n"
             "{name: team, value: y}]}}}",
             3,
-            "has team, which is locked by tenant, so it does not count here",
+            "has team, which is locked by the whole installation, so it does not count here",
         ),
         (
             CLOSED,
             "defaults: {worker: {labels: {instances: [{name: a, value: x}]}}}",
             1,
-            "has a, but nothing can be added (set by tenant)",
+            "has a, but nothing can be added (set by the whole installation)",
         ),
         (
             "rules: {worker: {numWorkers: {max: 3}}}",
             "defaults: {worker: {numWorkers: 5}}",
             1,
-            "must be at most 3 (set by tenant)",
+            "must be at most 3 (set by the whole installation)",
         ),
         (
             "rules: {worker: {numWorkers: {min: 4}}}",
             "rules: {worker: {numWorkers: {max: 2}}}",
             1,
-            "can have no value: tenant asks for at least 4, this policy for at most 2",
+            "can have no value: the whole installation asks for at least 4,"
+            " this policy for at most 2",
         ),
         (
             "rules: {worker: {image: {options: [a]}}}",
             "rules: {worker: {image: {options: [b]}}}",
             1,
-            "can have no value: tenant and this policy allow no value in common",
+            "can have no value: the whole installation and this policy allow no value in common",
         ),
         (
             "rules: {worker: {numWorkers: {max: 8}}}",
             "rules:\n  worker:\n    numWorkers:\n      required: true\n      max: 16",
             5,
-            "16 does not count: tenant allows 8",
+            "16 does not count: the whole installation allows 8",
         ),
         (
             "rules: {worker: {numWorkers: {min: 2}}}",
             "rules: {worker: {numWorkers: {min: 1}}}",
             1,
-            "1 does not count: tenant asks for 2",
+            "1 does not count: the whole installation asks for 2",
         ),
         (
             "rules: {worker: {compute: {cpuMemoryLimit: {max: 16G}}}}",
             "rules: {worker: {compute: {cpuMemoryLimit: {max: 15Gi}}}}",
             1,
-            "15Gi does not count: tenant allows 16G",
+            "15Gi does not count: the whole installation allows 16G",
         ),
         (
             "rules: {worker: {image: {options: [a, b]}}}",
             "rules: {worker: {image: {options: [b, c]}}}",
             1,
-            "allows c, which tenant does not",
+            "allows c, which the whole installation does not",
         ),
         (
             FIXED,
             "rules: {worker: {numWorkers: {canEdit: true}}}",
             1,
-            "canEdit: true does not count: tenant says the opposite",
+            "canEdit: true does not count: the whole installation says the opposite",
         ),
         (
             CLOSED,
             "rules: {worker: {labels: {instances: {canAdd: true}}}}",
             1,
-            "canAdd: true does not count: tenant says the opposite",
+            "canAdd: true does not count: the whole installation says the opposite",
         ),
         (
             "rules: {worker: {image: {required: true}}}",
             "rules: {worker: {image: {required: false}}}",
             1,
-            "required: false does not count: tenant says the opposite",
+            "required: false does not count: the whole installation says the opposite",
         ),
     ],
 )

@@ -26,7 +26,7 @@ VALUES = {
 
 
 def template(world: World, name: str = "Digits, fast", **changes: object) -> Template:
-    return make(
+    made: Template = make(
         "template",
         **{
             "scope": world.installation.scope,
@@ -37,6 +37,7 @@ def template(world: World, name: str = "Digits, fast", **changes: object) -> Tem
             **changes,
         },  # type: ignore[arg-type]
     )
+    return made
 
 
 def page_of(filler: Filler, address: str) -> Page:

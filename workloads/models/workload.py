@@ -54,7 +54,7 @@ def running_since(ran_seconds: int) -> datetime | None:
 
 
 class Workload(models.Model):
-    """One distributed training. The row is the queue: whatever is due has ``due_at`` in the past.
+    """One workload. The row is the queue: whatever is due has ``due_at`` in the past.
 
     Only the services of `lifecycle` and `submission` write the intent, only `reconcile` the lease
     columns, and only `status.settle` the shown ones (R6a).
@@ -77,6 +77,8 @@ class Workload(models.Model):
     given = models.JSONField(default=dict)
     """`gangline.spec.sources.Values` as JSON: what was given, before any default."""
     template = models.ForeignKey("assets.Template", models.SET_NULL, null=True)
+    assets = models.ManyToManyField("assets.Asset", related_name="workloads")
+    """Those that the form was filled in from."""
     copied_from = models.UUIDField(null=True)
     priority = models.PositiveSmallIntegerField(default=40)
     priority_class = models.CharField(max_length=63, blank=True)

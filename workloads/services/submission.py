@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 from django.db import IntegrityError, transaction
 from django.db.models import F
 
-from assets.layers import uses_of
 from assets.models import Asset, Template
 from gangline.access.actor import Actor
 from gangline.accounts.models import User
@@ -19,7 +18,7 @@ from gangline.policies.effective import EffectivePolicy
 from gangline.policies.engine import Resolution
 from gangline.policies.selectors import versions_to
 from gangline.spec.problems import InvalidSpec
-from gangline.spec.sources import to_json
+from gangline.spec.sources import asset_ids, to_json
 from workloads.models import Attempt, IdempotencyKey, Workload
 from workloads.services import events, intents
 from workloads.services.admission import Standing
@@ -232,8 +231,9 @@ def _store(
             created_at=now,
         )
         remember(actor.user, key, request_hash, workload, now=now)
-        if chosen := uses_of(request.assets.values()):
+        if chosen := asset_ids(request.assets):
             used = Asset.objects.filter(pk__in=chosen)
+            workload.assets.set(used)
             used.update(used_count=F("used_count") + 1, last_used_at=now)
         if workload.template_id is not None:
             Template.objects.filter(pk=workload.template_id).update(

@@ -26,7 +26,7 @@ from workloads.models import Draft, Workload
 from workloads.services import submission
 from workloads.services.admission import Standing
 from workloads.wizard.choices import Choices, as_uuid
-from workloads.wizard.galleries import Galleries
+from workloads.wizard.galleries import Galleries, with_typed
 from workloads.wizard.rehearsal import Heard, heard
 from workloads.wizard.state import CONFIGURATION, PROJECT, TEMPLATE, DraftState
 from workloads.wizard.steps import Step, steps_for
@@ -124,6 +124,7 @@ class Desk:
             choices.framework,
             self.state.assets,
             self.offers,
+            self._driver.unsupported if self._driver else {},
         )
 
     @cached_property
@@ -137,8 +138,13 @@ class Desk:
     @cached_property
     def assets(self) -> Values:
         """The values of the chosen assets, over those of the chosen template (S3a)."""
-        chosen = {**self.galleries.values(Role.WORKER), **self.galleries.values(Role.MASTER)}
-        return layered(chosen, self._of_template)
+        master = self.galleries.values(Role.MASTER)
+        typed = with_typed(master, self.worker_form, self.state.worker)
+        return layered({**self.galleries.values(Role.WORKER), **typed}, self._of_template)
+
+    @cached_property
+    def _worker_assets(self) -> Values:
+        return layered(self.galleries.values(Role.WORKER), self._of_template)
 
     @cached_property
     def _node_pools(self) -> list[str]:
@@ -151,7 +157,8 @@ class Desk:
         return self.worker_form if role is Role.WORKER else self.master_form
 
     def _form(self, role: Role, given: Values) -> RoleForm:
-        request = Request(framework=self.choices.framework, given=given, assets=self.assets)
+        assets = self._worker_assets if role is Role.WORKER else self.assets
+        request = Request(framework=self.choices.framework, given=given, assets=assets)
         driver, facts = self._driver, self.choices.facts
         notes = (
             driver.field_notes(

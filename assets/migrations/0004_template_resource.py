@@ -17,7 +17,7 @@ def carry_over(apps: Any, schema_editor: Any) -> None:
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('assets', '0002_assets'),
+        ('assets', '0003_data_sources'),
         ('scopes', '0001_initial'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
