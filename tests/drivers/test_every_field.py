@@ -87,6 +87,9 @@ CHOSEN: dict[str, tuple[Any, Any]] = {
         [{"resource": "rdma/hca", "quantity": "1"}],
         [{"resource": "rdma/hca", "quantity": "2"}],
     ),
+    "exposedUrls": ([{"name": "a", "container": 1}], [{"name": "b", "container": 2}]),
+    "ports": ([{"name": "a", "container": 1}], [{"name": "b", "container": 2}]),
+    "category": ("Train", "Build"),
     "compute.gpuPortionRequest": (0.25, 0.5),
     "nodeAffinityRequired": (
         [{"key": "rack", "operator": "Gt", "values": "1"}],
@@ -208,7 +211,10 @@ def _manifest(path: str, value: Any, folder: Path) -> str:
     job = manifests.job(ref)
     del job["metadata"]["annotations"][manifests.SPEC_HASH]  # follows everything that was said
     roles = job["spec"].pop(JOB_KINDS[submission.framework].replicas)
-    replicas = [{"name": role, **replica["template"]} for role, replica in roles.items()]
+    replicas = [
+        {"name": role, "restarts": replica["restartPolicy"], **replica["template"]}
+        for role, replica in roles.items()
+    ]
     counts = {role: replica["replicas"] for role, replica in roles.items()}
     return json.dumps({"job": job, "counts": counts, "replicas": replicas}, sort_keys=True)
 

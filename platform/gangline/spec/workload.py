@@ -41,10 +41,13 @@ from .security import Security
 from .shapes import (
     from_names,
     named_tolerations,
+    named_tools,
     names_schema,
     node_requirements,
+    shown_tools,
     to_names,
 )
+from .tools import ExposedPort, ExposedUrl, RelatedUrl
 from .types import (
     AbsolutePath,
     Arguments,
@@ -246,6 +249,77 @@ class ReplicaSpec(SpecModel):
             advanced=True,
         ),
         When("stdin", (True,)),
+    ] = None
+    exposed_urls: Annotated[
+        list[ExposedUrl] | None,
+        Field(max_length=8),
+        Ui(
+            "Tools",
+            help="Programs of the workload that people open in a browser. The command starts them;"
+            " $(GANGLINE_TOOL_PORT_TENSORBOARD) is the port for one named tensorboard.",
+            section="environment",
+            flag="exposed-url",
+            item="tool",
+        ),
+        ItemKey("name"),
+        Reads(named_tools, shown_tools),
+    ] = None
+    ports: Annotated[
+        list[ExposedPort] | None,
+        Field(max_length=8),
+        Ui(
+            "Ports of tools",
+            help="Opened by the cluster to everyone who can reach it: no sign-in protects them.",
+            section="environment",
+            flag="port",
+            item="port",
+            advanced=True,
+        ),
+        ItemKey("name"),
+        Reads(named_tools),
+    ] = None
+    related_urls: Annotated[
+        list[RelatedUrl] | None,
+        Field(max_length=8),
+        Ui(
+            "Related pages",
+            help="Links on the page of the workload. ${NAME} stands for an environment variable.",
+            section="environment",
+            flag="related-url",
+            item="page",
+            advanced=True,
+        ),
+        ItemKey("name"),
+    ] = None
+    create_home_dir: Annotated[
+        bool | None,
+        Ui(
+            "Home folder of its own",
+            help="Empty, writable, and gone with the pod. HOME names it.",
+            section="environment",
+            advanced=True,
+        ),
+    ] = None
+    restart_policy: Annotated[
+        Literal["Never", "OnFailure", "Always"] | None,
+        Ui(
+            "Restarts within the pod",
+            help="Whether the cluster starts an ended program again in its pod, as often as Retries"
+            " says. Empty: never; a retry then starts the whole workload again.",
+            section="general",
+            words={"Never": "Never", "OnFailure": "After a failure", "Always": "Always"},
+            advanced=True,
+        ),
+    ] = None
+    category: Annotated[
+        LabelValue | None,
+        Ui(
+            "Category",
+            help="What the workload is for. Pods have it as the label gangline.dev/category.",
+            section="general",
+            placeholder="Train",
+            advanced=True,
+        ),
     ] = None
     security: Security = Field(default_factory=Security)
     probes: Probes = Field(default_factory=Probes)
