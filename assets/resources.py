@@ -90,7 +90,7 @@ class Environments(Assets[Environment]):
     path = "environments"
     icon = "variable"
     lede = "What a replica runs: image, command and variables, ready to choose in the form."
-    empty_text = "An environment saves everybody from typing image, command and variables again."
+    empty_text = "An environment saves typing image, command and variables again."
     form = "assets.forms.EnvironmentForm"
     nav = Nav(group="Assets", icon="variable", order=20)
     table = table(

@@ -70,7 +70,7 @@ class Listener:
                         for _ in listening.notifies(timeout=1, stop_after=1):
                             _event.set()
             except psycopg.Error as error:
-                log.warning("the work bell is not heard; the ticker looks by itself: %s", error)
+                log.warning("the work bell is not heard; the ticker polls: %s", error)
                 self._stop.wait(1)
 
 

@@ -8,8 +8,11 @@ from typing import Any
 
 import psutil
 import pytest
+from django.contrib.sessions.models import Session
 
+from gangline.access.models import AccessRule
 from gangline.accounts.models import User
+from gangline.accounts.services import rights_changed
 from gangline.live import bell, consumers, hub
 from tests.support.engine import new_workload
 from tests.support.sockets import Socket, in_database, page_of
@@ -376,20 +379,40 @@ async def test_a_lost_doorbell_costs_one_poll(
         assert ids_of(frame) == {place.vision[0]}
 
 
-async def test_losing_the_right_closes_the_page(
+async def test_a_lost_right_ends_the_page_at_the_next_poll(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """security N 126, for pages: within the time between two looks at the rights."""
+    """security N 126, for pages; whoever comes back follows only what they may still see."""
+    monkeypatch.setattr(hub, "POLL_SECONDS", 0.2)
+    monkeypatch.setattr(consumers, "HELLO_SECONDS", 60)  # no beat, and so no look at the session
+    async with (
+        page_of(place.researcher) as page,
+        page_of(place.world.people["viewer-vision"]) as other,
+    ):
+        await page.hello(ids=place.vision)
+        await other.hello()
+        await in_database(_lose_role, place.researcher)
+        assert await page.close_code() == consumers.CHANGED
+        assert await other.hears_nothing()
+    async with page_of(place.researcher) as page:
+        welcome = await page.hello(ids=place.vision)
+        assert welcome["heads"] == {}
+        await place.toggle(place.vision[0])
+        assert await page.hears_nothing()
+
+
+async def test_a_session_that_ended_closes_the_page(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(consumers, "RECHECK_SECONDS", 0.1)
     monkeypatch.setattr(consumers, "BEAT_SECONDS", 0.05)
     monkeypatch.setattr(consumers, "HELLO_SECONDS", 0.2)
     async with page_of(place.researcher) as page:
         await page.hello(ids=place.vision)
-        await in_database(_bump, place.researcher)
+        await in_database(Session.objects.all().delete)
         assert await page.close_code() == consumers.FORBIDDEN
 
 
-def _bump(user: User) -> None:
-    row = User.objects.get(pk=user.pk)
-    row.auth_version += 1
-    row.save(update_fields=["auth_version"])
+def _lose_role(user: User) -> None:
+    AccessRule.objects.filter(user=user).delete()
+    rights_changed(user.pk)

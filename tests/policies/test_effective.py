@@ -42,7 +42,7 @@ def test_without_policies_the_defaults_are_the_products() -> None:
 @pytest.mark.parametrize(
     ("kind", "name", "source"),
     [
-        ("tenant", "acme", "tenant"),
+        ("tenant", "acme", "the whole installation"),
         ("cluster", "c1", "cluster c1"),
         ("department", "vision", "department vision"),
         ("project", "vision", "project vision"),
@@ -54,7 +54,7 @@ def test_a_layer_is_called_by_its_scope(kind: str, name: str, source: str) -> No
 
 def test_the_closest_default_wins() -> None:
     far, near = (document(defaults={"worker": {"numWorkers": n}}) for n in (2, 3))
-    assert workers(far).default == Sourced(2, "tenant")
+    assert workers(far).default == Sourced(2, "the whole installation")
     assert workers(far, near).default == Sourced(3, "cluster c1")
 
 
@@ -63,13 +63,13 @@ def test_each_kind_takes_the_tightest_of_all_scopes() -> None:
         rules(min=1, max=8, step=1), rules(min=3, max=16), rules(min=2, max=9, required=True)
     )
     assert merged.minimum == Sourced(3, "cluster c1")
-    assert merged.maximum == Sourced(8, "tenant")
-    assert merged.steps == (Step(1, "tenant", origin=1),)
+    assert merged.maximum == Sourced(8, "the whole installation")
+    assert merged.steps == (Step(1, "the whole installation", origin=1),)
     assert merged.required == Sourced(True, "department vision")
 
 
 def test_of_equal_rules_the_higher_scope_is_named() -> None:
-    assert workers(rules(max=8), rules(max=8)).maximum == Sourced(8, "tenant")
+    assert workers(rules(max=8), rules(max=8)).maximum == Sourced(8, "the whole installation")
 
 
 def test_quantities_are_compared_in_bytes() -> None:
@@ -77,7 +77,9 @@ def test_quantities_are_compared_in_bytes() -> None:
         document(rules={"worker": {"compute": {"cpuMemoryLimit": {"max": size}}}})
         for size in ("16G", "15Gi")
     )
-    assert policy(far, near).worker["compute.cpuMemoryLimit"].maximum == Sourced("16G", "tenant")
+    assert policy(far, near).worker["compute.cpuMemoryLimit"].maximum == Sourced(
+        "16G", "the whole installation"
+    )
 
 
 def options(*values: Any) -> PolicyDocument:
@@ -89,15 +91,15 @@ def test_options_are_what_every_scope_allows() -> None:
     merged = policy(options("a", "b", "c"), options("c", a)).worker["image"].options
     assert merged == Sourced((Option("a", "A"), Option("c")), "cluster c1")
     widened = policy(options("a"), options("a", "b")).worker["image"].options
-    assert widened == Sourced((Option("a"),), "tenant")
+    assert widened == Sourced((Option("a"),), "the whole installation")
     crossed = policy(options("a", "b"), options("b", "c")).worker["image"].options
-    assert crossed == Sourced((Option("b"),), "tenant and cluster c1")
+    assert crossed == Sourced((Option("b"),), "the whole installation and cluster c1")
 
 
 def test_an_overridable_rule_gives_way_to_a_nearer_one_of_its_kind() -> None:
     far = rules(min=2, max=8, overridable=True)
     assert workers(far, rules(max=16)).maximum == Sourced(16, "cluster c1")
-    assert workers(far, rules(max=16)).minimum == Sourced(2, "tenant")
+    assert workers(far, rules(max=16)).minimum == Sourced(2, "the whole installation")
     assert workers(far, rules(max=16), rules(max=20)).maximum == Sourced(16, "cluster c1")
 
 
@@ -113,7 +115,7 @@ def test_an_overridable_lock_can_be_opened() -> None:
     )
     opened = workers(locked, rules(canEdit=True, required=False))
     assert (opened.fixed, opened.required) == (None, None)
-    assert workers(locked).fixed == Sourced(2, "tenant")
+    assert workers(locked).fixed == Sourced(2, "the whole installation")
 
 
 def fixing(value: Any = None) -> PolicyDocument:
@@ -125,16 +127,16 @@ def fixing(value: Any = None) -> PolicyDocument:
 
 def test_a_fixed_field_takes_its_value_from_its_scope_or_above() -> None:
     below = document(defaults={"worker": {"numWorkers": 9}})
-    assert workers(fixing(4), below).fixed == Sourced(4, "tenant")
-    assert workers(fixing(4), below).default == Sourced(4, "tenant")
+    assert workers(fixing(4), below).fixed == Sourced(4, "the whole installation")
+    assert workers(fixing(4), below).default == Sourced(4, "the whole installation")
     assert workers(below, fixing()).fixed == Sourced(9, "cluster c1")
-    assert workers(fixing()).fixed == Sourced(1, "tenant")
-    assert workers(fixing(4), fixing(5)).fixed == Sourced(4, "tenant")
+    assert workers(fixing()).fixed == Sourced(1, "the whole installation")
+    assert workers(fixing(4), fixing(5)).fixed == Sourced(4, "the whole installation")
 
 
 def test_a_field_fixed_without_any_default_has_no_value() -> None:
     merged = policy(document(rules={"worker": {"image": {"canEdit": False}}})).worker["image"]
-    assert merged.fixed == Sourced(None, "tenant")
+    assert merged.fixed == Sourced(None, "the whole installation")
 
 
 def backoff(default: int | None = None, **kinds: Any) -> PolicyDocument:
@@ -145,15 +147,19 @@ def backoff(default: int | None = None, **kinds: Any) -> PolicyDocument:
 def test_a_number_outside_later_limits_is_moved_and_says_so() -> None:
     merged = policy(document(defaults={"worker": {"backoffLimit": 6}}), backoff(max=3))
     assert merged.worker["backoffLimit"].default == Sourced(
-        3, "cluster c1", "6 (tenant), limited to 3 by cluster c1"
+        3, "cluster c1", "6 (the whole installation), limited to 3 by cluster c1"
     )
     raised = policy(backoff(min=2)).worker["backoffLimit"].default
-    assert raised == Sourced(2, "tenant", "0 (system), limited to 2 by tenant")
+    assert raised == Sourced(
+        2, "the whole installation", "0 (system), limited to 2 by the whole installation"
+    )
 
 
 def test_a_moved_number_stands_on_the_steps() -> None:
     merged = policy(backoff(7), backoff(min=1, max=6, step=2)).worker["backoffLimit"]
-    assert merged.default == Sourced(5, "cluster c1", "7 (tenant), limited to 5 by cluster c1")
+    assert merged.default == Sourced(
+        5, "cluster c1", "7 (the whole installation), limited to 5 by cluster c1"
+    )
     raised = policy(backoff(0), backoff(min=2, step=3)).worker["backoffLimit"].default
     assert raised is not None
     assert raised.value == 2
@@ -165,20 +171,28 @@ def test_a_moved_number_stands_on_the_steps() -> None:
 def test_a_size_is_moved_too() -> None:
     limit = document(rules={"worker": {"compute": {"cpuMemoryRequest": {"max": "50M"}}}})
     assert policy(limit).worker["compute.cpuMemoryRequest"].default == Sourced(
-        "50M", "tenant", "100 MB (system), limited to 50 MB by tenant"
+        "50M",
+        "the whole installation",
+        "100 MB (system), limited to 50 MB by the whole installation",
     )
 
 
 def test_a_duration_is_moved_in_words() -> None:
     limit = document(rules={"worker": {"terminationGracePeriodSeconds": {"min": 60}}})
     default = policy(limit).worker["terminationGracePeriodSeconds"].default
-    assert default == Sourced(60, "tenant", "30 seconds (system), limited to 1 minute by tenant")
+    assert default == Sourced(
+        60,
+        "the whole installation",
+        "30 seconds (system), limited to 1 minute by the whole installation",
+    )
 
 
 def test_a_text_outside_the_options_is_no_default() -> None:
     given = document(defaults={"worker": {"image": "c"}})
     assert policy(given, options("a")).worker["image"].default is None
-    assert policy(given, options("a", "c")).worker["image"].default == Sourced("c", "tenant")
+    assert policy(given, options("a", "c")).worker["image"].default == Sourced(
+        "c", "the whole installation"
+    )
 
 
 @pytest.mark.parametrize(
@@ -186,12 +200,13 @@ def test_a_text_outside_the_options_is_no_default() -> None:
     [
         (
             (rules(min=4), rules(max=2)),
-            "can have no value: tenant asks for at least 4, cluster c1 for at most 2",
+            "can have no value: the whole installation asks for at least 4,"
+            " cluster c1 for at most 2",
         ),
         (
             (rules(min=2, max=3, step=1), rules(step=5)),
             "can have no value: no value is on every step within the limits of "
-            "tenant and cluster c1",
+            "the whole installation and cluster c1",
         ),
     ],
 )
@@ -205,7 +220,10 @@ def test_limits_that_contradict_each_other_name_the_scopes(
 
 def test_options_that_contradict_each_other_name_the_scopes() -> None:
     merged = policy(options("a"), options("b")).worker["image"]
-    assert merged.conflict == "can have no value: tenant and cluster c1 allow no value in common"
+    assert (
+        merged.conflict
+        == "can have no value: the whole installation and cluster c1 allow no value in common"
+    )
 
 
 def labels(*items: tuple[str, str], **kinds: Any) -> PolicyDocument:
@@ -225,7 +243,11 @@ def merged_labels(*documents: PolicyDocument) -> tuple[dict[str, str], FieldRule
 def test_default_items_merge_by_key_and_the_closest_wins() -> None:
     items, rule = merged_labels(labels(("a", "1"), ("b", "1")), labels(("b", "2"), ("c", "2")))
     assert items == {"a": "1", "b": "2", "c": "2"}
-    assert rule.item_sources == {"a": "tenant", "b": "cluster c1", "c": "cluster c1"}
+    assert rule.item_sources == {
+        "a": "the whole installation",
+        "b": "cluster c1",
+        "c": "cluster c1",
+    }
     assert rule.default is not None
     assert rule.default.source == "cluster c1"
 
@@ -233,7 +255,7 @@ def test_default_items_merge_by_key_and_the_closest_wins() -> None:
 def test_a_locked_item_takes_its_value_from_its_scope_or_above() -> None:
     items, rule = merged_labels(labels(("a", "1"), locked=["a"]), labels(("a", "2")))
     assert items == {"a": "1"}
-    assert rule.locked == {"a": "tenant"}
+    assert rule.locked == {"a": "the whole installation"}
     items, rule = merged_labels(labels(("a", "1")), labels(("a", "2"), locked=["a"]))
     assert items == {"a": "2"}
     assert rule.locked == {"a": "cluster c1"}
@@ -241,13 +263,13 @@ def test_a_locked_item_takes_its_value_from_its_scope_or_above() -> None:
 
 def test_locks_add_up() -> None:
     _, rule = merged_labels(labels(("a", "1"), locked=["a"]), labels(("b", "1"), locked=["a", "b"]))
-    assert rule.locked == {"a": "tenant", "b": "cluster c1"}
+    assert rule.locked == {"a": "the whole installation", "b": "cluster c1"}
 
 
 def test_where_nothing_can_be_added_lower_scopes_add_nothing_either() -> None:
     items, rule = merged_labels(labels(("a", "1"), canAdd=False), labels(("a", "2"), ("b", "2")))
     assert items == {"a": "2"}
-    assert rule.can_add == Sourced(False, "tenant")
+    assert rule.can_add == Sourced(False, "the whole installation")
     items, _ = merged_labels(labels(("a", "1")), labels(("b", "2"), canAdd=False))
     assert items == {"a": "1", "b": "2"}
 
@@ -264,9 +286,9 @@ def test_the_trace_tells_what_every_scope_says_and_what_counts() -> None:
     )
     assert merged.trace == (
         TraceRow("system", "default", 1, wins=False),
-        TraceRow("tenant", "default", 2, wins=False),
-        TraceRow("tenant", "max", 8, wins=False),
-        TraceRow("tenant", "required", False, wins=False),
+        TraceRow("the whole installation", "default", 2, wins=False),
+        TraceRow("the whole installation", "max", 8, wins=False),
+        TraceRow("the whole installation", "required", False, wins=False),
         TraceRow("cluster c1", "default", 3, wins=True),
         TraceRow("cluster c1", "max", 4, wins=True),
     )
@@ -275,7 +297,7 @@ def test_the_trace_tells_what_every_scope_says_and_what_counts() -> None:
 def test_an_overridden_rule_does_not_count_in_the_trace() -> None:
     rows = workers(rules(max=8, overridable=True), rules(max=16)).trace
     assert [(row.scope, row.wins) for row in rows if row.rule == "max"] == [
-        ("tenant", False),
+        ("the whole installation", False),
         ("cluster c1", True),
     ]
 
@@ -283,8 +305,8 @@ def test_an_overridden_rule_does_not_count_in_the_trace() -> None:
 def test_the_trace_of_a_list_tells_which_defaults_count() -> None:
     _, rule = merged_labels(labels(("a", "1"), locked=["a"]), labels(("a", "2")))
     assert [(row.scope, row.rule, row.wins) for row in rule.trace] == [
-        ("tenant", "default", True),
-        ("tenant", "locked", True),
+        ("the whole installation", "default", True),
+        ("the whole installation", "locked", True),
         ("cluster c1", "default", False),
     ]
 
@@ -292,11 +314,11 @@ def test_the_trace_of_a_list_tells_which_defaults_count() -> None:
 def test_a_new_field_is_merged_at_once() -> None:
     models = with_extra_field()
     limit = document(models, rules={EXTRA: {"max": 2}})
-    merged: EffectivePolicy = effective_policy([Layer("tenant", "", limit)], models)
+    merged: EffectivePolicy = effective_policy([Layer("the whole installation", "", limit)], models)
     assert merged.worker[EXTRA].default == Sourced(
-        2, "tenant", "3 (system), limited to 2 by tenant"
+        2, "the whole installation", "3 (system), limited to 2 by the whole installation"
     )
-    assert merged.master[EXTRA].maximum == Sourced(2, "tenant")
+    assert merged.master[EXTRA].maximum == Sourced(2, "the whole installation")
 
 
 def test_a_step_may_be_a_fraction() -> None:

@@ -50,16 +50,18 @@ def test_every_value_says_where_it_comes_from() -> None:
     assert sources["worker.image"] == YOU
     assert sources["worker.args"] == template_source(7)
     assert sources["worker.command"] == copy_source("0d")
-    assert sources["worker.backoffLimit"] == policy_source("tenant")
+    assert sources["worker.backoffLimit"] == policy_source("the whole installation")
     assert sources["worker.terminationGracePeriodSeconds"] == Source(
-        SourceKind.FIXED, name="tenant"
+        SourceKind.FIXED, name="the whole installation"
     )
     assert sources["worker.numWorkers"] == DEFAULT
 
 
 def test_a_limited_default_comes_from_the_scope_that_limits_it() -> None:
     rules = policy(document(rules={"worker": {"numWorkers": {"min": 2}}}))
-    assert say(rules).effective["worker.numWorkers"] == Value(2, policy_source("tenant"))
+    assert say(rules).effective["worker.numWorkers"] == Value(
+        2, policy_source("the whole installation")
+    )
 
 
 def test_null_is_the_same_as_nothing() -> None:
@@ -75,8 +77,12 @@ def test_a_prefilled_value_on_a_fixed_field_is_left_out_with_a_notice() -> None:
     resolution = say(rules, worker__image=Value("b", template_source(7)))
     assert resolution.problems == []
     (notice,) = resolution.notices
-    assert str(notice) == "Removed by policy: Image b (set by tenant)."
-    assert (notice.role, notice.path, notice.source) == (Role.WORKER, "image", "tenant")
+    assert str(notice) == "Removed by policy: Image b (set by the whole installation)."
+    assert (notice.role, notice.path, notice.source) == (
+        Role.WORKER,
+        "image",
+        "the whole installation",
+    )
     assert resolution.values("worker")["image"] == "a"
 
 
@@ -114,14 +120,18 @@ def test_another_spelling_of_a_fixed_choice_is_the_same() -> None:
     assert say(rules, worker__distributedFramework="TensorFlow").problems == []
     refused = say(rules, sent={"framework": "PyTorch"})
     assert messages(refused) == [
-        ("worker.distributedFramework", "cannot be changed; it is fixed to TF", "tenant")
+        (
+            "worker.distributedFramework",
+            "cannot be changed; it is fixed to TF",
+            "the whole installation",
+        )
     ]
 
 
 def test_a_field_fixed_without_a_value_takes_none() -> None:
     rules = policy(document(rules={"worker": {"image": {"canEdit": False}}}))
     assert messages(say(rules, worker__image="a")) == [
-        ("worker.image", "cannot be set; it is fixed to have no value", "tenant")
+        ("worker.image", "cannot be set; it is fixed to have no value", "the whole installation")
     ]
     assert say(rules).problems == []
 
@@ -129,10 +139,10 @@ def test_a_field_fixed_without_a_value_takes_none() -> None:
 def test_a_policy_is_named_before_the_spec_for_the_same_bound() -> None:
     rules = policy(document(rules={"worker": {"compute": {"gpuDevicesRequest": {"max": 4}}}}))
     resolution = say(rules, **{GPUS: 100})
-    assert messages(resolution)[0] == (GPUS, "must be at most 4", "tenant")
+    assert messages(resolution)[0] == (GPUS, "must be at most 4", "the whole installation")
     assert len([p for p in resolution.problems if p.role is Role.WORKER]) == 1
     assert resolution.problems[0].sentence == (
-        "GPU devices per pod must be at most 4 (set by tenant). You entered 100."
+        "GPU devices per pod must be at most 4 (set by the whole installation). You entered 100."
     )
 
 
@@ -141,7 +151,7 @@ def test_bounds_of_one_scope_are_said_together() -> None:
     rules = policy(document(rules={"worker": limits}))
     for said in (1, 5):
         assert messages(say(rules, worker__numWorkers=said)) == [
-            ("worker.numWorkers", "must be between 2 and 4", "tenant")
+            ("worker.numWorkers", "must be between 2 and 4", "the whole installation")
         ]
 
 
@@ -149,7 +159,7 @@ def test_bounds_of_two_scopes_are_said_apart() -> None:
     low = document(rules={"worker": {"numWorkers": {"min": 2}}})
     high = document(rules={"worker": {"numWorkers": {"max": 4}}})
     (problem,) = say(policy(low, high), worker__numWorkers=1).problems
-    assert (problem.message, problem.source) == ("must be at least 2", "tenant")
+    assert (problem.message, problem.source) == ("must be at least 2", "the whole installation")
     assert problem.accepted == "a whole number from 2 to 4"
     (problem,) = say(policy(low, high), worker__numWorkers=5).problems
     assert (problem.message, problem.source) == ("must be at most 4", "cluster c1")
@@ -158,7 +168,7 @@ def test_bounds_of_two_scopes_are_said_apart() -> None:
 def test_many_steps_and_many_options_are_said_shortly() -> None:
     step = document(rules={"worker": {"backoffLimit": {"step": 5}}})
     assert messages(say(policy(step), worker__backoffLimit=7)) == [
-        ("worker.backoffLimit", "must be in steps of 5 from 0", "tenant")
+        ("worker.backoffLimit", "must be in steps of 5 from 0", "the whole installation")
     ]
     options = document(rules={"worker": {"image": {"options": [f"a{n}" for n in range(9)]}}})
     (problem,) = say(policy(options), worker__image="b").problems
@@ -169,7 +179,7 @@ def test_many_steps_and_many_options_are_said_shortly() -> None:
 def test_options_are_said_instead_of_the_grammar() -> None:
     rules = policy(document(rules={"worker": {"image": {"options": ["a"]}}}))
     assert messages(say(rules, worker__image="a b")) == [
-        ("worker.image", "must be one of a", "tenant")
+        ("worker.image", "must be one of a", "the whole installation")
     ]
 
 
@@ -205,7 +215,9 @@ def test_rules_that_contradict_each_other_fail_closed_and_name_the_scopes() -> N
         document(rules={"worker": {"numWorkers": {"min": 4}}}),
         document(rules={"worker": {"numWorkers": {"max": 2}}}),
     )
-    sentence = "can have no value: tenant asks for at least 4, cluster c1 for at most 2"
+    sentence = (
+        "can have no value: the whole installation asks for at least 4, cluster c1 for at most 2"
+    )
     for said in ({}, {"worker__numWorkers": 3}):
         resolution = say(rules, **said)
         assert [(p.rule, p.message) for p in resolution.problems] == [("conflict", sentence)]
@@ -301,5 +313,7 @@ def test_a_new_field_is_resolved_and_judged_at_once() -> None:
     rules = policy(document(models, rules={EXTRA: {"max": 5}}), models=models)
     assert say(rules).values("master")[EXTRA] == 3
     resolution = say(rules, **{f"worker.{EXTRA}": 6})
-    assert messages(resolution) == [(f"worker.{EXTRA}", "must be at most 5", "tenant")]
+    assert messages(resolution) == [
+        (f"worker.{EXTRA}", "must be at most 5", "the whole installation")
+    ]
     assert resolution.effective[f"master.{EXTRA}"].source == WORKERS

@@ -7,7 +7,7 @@ import pytest
 from gangline.spec.sources import YOU, Source, Value, copy_source, policy_source, template_source
 from tests.policies.sample_models import document, messages, policy, say
 
-TENANT = policy_source("tenant")
+TENANT = policy_source("the whole installation")
 
 RULES = policy(
     document(
@@ -35,7 +35,7 @@ def test_defaults_stand_first_and_tell_their_origin() -> None:
     entry = said({"name": "SEED", "value": "1"}).effective[PATH]
     assert [item["name"] for item in entry.value] == ["HTTP_PROXY", "WANDB_MODE", "SEED"]
     assert [(o.key, o.source, o.locked, o.sent) for o in entry.items] == [
-        ("HTTP_PROXY", TENANT, "tenant", None),
+        ("HTTP_PROXY", TENANT, "the whole installation", None),
         ("WANDB_MODE", TENANT, "", None),
         ("SEED", YOU, "", 0),
     ]
@@ -89,7 +89,7 @@ def test_removing_what_is_not_there_is_no_problem() -> None:
 )
 def test_a_locked_item_stays_as_it_is(item: dict[str, Any], message: str) -> None:
     resolution = said({"name": "A", "value": ""}, item)
-    assert messages(resolution) == [(f"{PATH}.1", message, "tenant")]
+    assert messages(resolution) == [(f"{PATH}.1", message, "the whole installation")]
     assert resolution.problems[0].rule == "locked"
     assert resolution.values("worker")["environmentVariables"][0]["value"] == "http://proxy:3128"
     assert resolution.values("master") != {}
@@ -99,7 +99,7 @@ def test_a_prefilled_item_that_is_locked_is_left_out_with_a_notice() -> None:
     resolution = said({"name": "HTTP_PROXY", "value": "x"}, source=template_source(7))
     assert resolution.problems == []
     assert [str(notice) for notice in resolution.notices] == [
-        "Removed by policy: Environment variable HTTP_PROXY (set by tenant)."
+        "Removed by policy: Environment variable HTTP_PROXY (set by the whole installation)."
     ]
 
 
@@ -107,7 +107,9 @@ def test_a_prefilled_item_that_cannot_be_added_is_left_out_with_a_notice() -> No
     rules = policy(document(rules={"labels": {"instances": {"canAdd": False}}}))
     resolution = say(rules, worker__labels=Value([{"name": "a", "value": "b"}], copy_source("0d")))
     assert (resolution.problems, resolution.values("worker")["labels"]) == ([], [])
-    assert str(resolution.notices[0]) == "Removed by policy: Label a (set by tenant)."
+    assert (
+        str(resolution.notices[0]) == "Removed by policy: Label a (set by the whole installation)."
+    )
 
 
 def test_problems_name_an_item_by_its_place_as_sent() -> None:

@@ -6,7 +6,7 @@ from gangline.spec.frameworks import WORKERS_ONLY
 from gangline.spec.sources import DEFAULT, WORKERS, YOU, Source, SourceKind, policy_source
 from tests.policies.sample_models import document, messages, policy, say
 
-TENANT = policy_source("tenant")
+TENANT = policy_source("the whole installation")
 
 GPUS = "compute.gpuDevicesRequest"
 DEFAULTS = policy(
@@ -74,7 +74,7 @@ FIXED = policy(
 def test_a_fixed_master_field_forces_a_difference() -> None:
     resolution = say(FIXED, **{f"worker.{GPUS}": 2})
     assert messages(resolution) == [
-        (f"master.{GPUS}", "cannot be changed; it is fixed to 0", "tenant")
+        (f"master.{GPUS}", "cannot be changed; it is fixed to 0", "the whole installation")
     ]
     assert resolution.master_forced == resolution.problems
     assert say(FIXED).problems == []
@@ -83,13 +83,17 @@ def test_a_fixed_master_field_forces_a_difference() -> None:
 def test_a_fixed_master_field_does_not_follow_the_workers() -> None:
     resolution = say(FIXED, sent={"master": "differences"}, **{f"worker.{GPUS}": 2})
     assert (resolution.problems, resolution.notices) == ([], [])
-    assert resolution.effective[f"master.{GPUS}"].source == Source(SourceKind.FIXED, name="tenant")
+    assert resolution.effective[f"master.{GPUS}"].source == Source(
+        SourceKind.FIXED, name="the whole installation"
+    )
 
 
 def test_a_differing_master_is_judged_by_its_own_rules() -> None:
     rules = policy(document(rules={"master": {"compute": {"gpuDevicesRequest": {"max": 1}}}}))
     resolution = say(rules, sent={"master": "differences"}, **{f"worker.{GPUS}": 2})
-    assert messages(resolution) == [(f"master.{GPUS}", "must be at most 1", "tenant")]
+    assert messages(resolution) == [
+        (f"master.{GPUS}", "must be at most 1", "the whole installation")
+    ]
     assert resolution.master_forced == []
 
 
@@ -99,15 +103,15 @@ def test_what_the_workers_may_not_either_is_said_once() -> None:
     )
     resolution = say(rules, **{f"worker.{GPUS}": 2})
     assert messages(resolution) == [
-        ("worker.image", "is required", "tenant"),
-        (f"worker.{GPUS}", "must be at most 1", "tenant"),
+        ("worker.image", "is required", "the whole installation"),
+        (f"worker.{GPUS}", "must be at most 1", "the whole installation"),
     ]
     assert resolution.master_forced == []
 
 
 def test_what_only_the_master_needs_forces_a_difference() -> None:
     rules = policy(document(rules={"master": {"image": {"required": True}}}))
-    assert messages(say(rules)) == [("master.image", "is required", "tenant")]
+    assert messages(say(rules)) == [("master.image", "is required", "the whole installation")]
 
 
 def test_a_wrong_value_of_the_workers_is_not_said_twice() -> None:
@@ -135,9 +139,9 @@ def test_lists_of_the_workers_are_judged_for_the_master_too() -> None:
         (
             "master.labels",
             "is locked for the master, and the workers do not have it as it is there",
-            "tenant",
+            "the whole installation",
         ),
-        ("master.labels.0", "cannot be added to the master", "tenant"),
+        ("master.labels.0", "cannot be added to the master", "the whole installation"),
     ]
     assert [p.key for p in resolution.master_forced] == ["role", "team"]
 
@@ -149,7 +153,7 @@ def test_a_locked_item_that_the_workers_have_alike_is_no_problem() -> None:
     assert (origin.key, origin.source, origin.locked, origin.sent) == (
         "role",
         WORKERS,
-        "tenant",
+        "the whole installation",
         0,
     )
 
@@ -181,7 +185,7 @@ def test_a_differing_master_keeps_its_own_default_items() -> None:
         [{"name": "role", "value": "head"}],
         TENANT,
     )
-    assert entry.items[0].locked == "tenant"
+    assert entry.items[0].locked == "the whole installation"
 
 
 @pytest.mark.parametrize("master", ["same", "differences", "own"])

@@ -34,7 +34,7 @@ QUANTITIES = document(
 def test_t1_a_fixed_value_cannot_be_changed() -> None:
     resolution = say(policy(UID), worker__runAsUid=501)
     assert messages(resolution) == [
-        ("worker.runAsUid", "cannot be changed; it is fixed to 500", "tenant")
+        ("worker.runAsUid", "cannot be changed; it is fixed to 500", "the whole installation")
     ]
     assert resolution.values(Role.WORKER)["runAsUid"] == 500
 
@@ -44,7 +44,9 @@ def test_t2_a_fixed_value_may_be_repeated_or_left_out(said: dict[str, Any]) -> N
     resolution = say(policy(UID), **said)
     assert resolution.problems == []
     assert resolution.effective["worker.runAsUid"].value == 500
-    assert resolution.effective["worker.runAsUid"].source == Source(SourceKind.FIXED, name="tenant")
+    assert resolution.effective["worker.runAsUid"].source == Source(
+        SourceKind.FIXED, name="the whole installation"
+    )
 
 
 def test_t3_items_are_added_removed_and_changed() -> None:
@@ -66,7 +68,7 @@ def test_t4_a_locked_item_cannot_be_removed() -> None:
     said = [{"resource": "a", "exclude": True}]
     resolution = say(policy(DEVICES), worker__extendedResources=said)
     assert messages(resolution) == [
-        ("worker.extendedResources.0", "is locked and cannot be removed", "tenant")
+        ("worker.extendedResources.0", "is locked and cannot be removed", "the whole installation")
     ]
     assert resolution.problems[0].key == "a"
     assert len(resolution.values("worker")["extendedResources"]) == 2
@@ -77,7 +79,9 @@ def test_t5_values_stand_on_the_steps() -> None:
         rules={"worker": {"compute": {"cpuCoreRequest": {"min": 1, "max": 7, "step": 2}}}}
     )
     four = say(policy(rules), **{"worker.compute.cpuCoreRequest": 4})
-    assert messages(four) == [("worker.compute.cpuCoreRequest", "must be 1, 3, 5 or 7", "tenant")]
+    assert messages(four) == [
+        ("worker.compute.cpuCoreRequest", "must be 1, 3, 5 or 7", "the whole installation")
+    ]
     for good in (1, 3, 5.0, 7):
         assert say(policy(rules), **{"worker.compute.cpuCoreRequest": good}).problems == []
 
@@ -87,7 +91,7 @@ def test_t6_sizes_are_compared_in_bytes(size: str) -> None:
     rules = document(rules={"worker": {"compute": {"cpuMemoryRequest": {"max": "16G"}}}})
     resolution = say(policy(rules), **{"worker.compute.cpuMemoryRequest": size})
     assert messages(resolution) == [
-        ("worker.compute.cpuMemoryRequest", "must be at most 16 GB", "tenant")
+        ("worker.compute.cpuMemoryRequest", "must be at most 16 GB", "the whole installation")
     ]
     assert resolution.problems[0].accepted == "a size such as 512M or 16Gi from 1M to 16G"
 
@@ -99,7 +103,9 @@ def test_t7_only_options_are_allowed() -> None:
         }
     )
     resolution = say(policy(rules), worker__image="reg/c:1")
-    assert messages(resolution) == [("worker.image", "must be one of reg/a:1 or reg/b:1", "tenant")]
+    assert messages(resolution) == [
+        ("worker.image", "must be one of reg/a:1 or reg/b:1", "the whole installation")
+    ]
     assert say(policy(rules), worker__image="reg/b:1").problems == []
 
 
@@ -110,21 +116,25 @@ def test_t8_nothing_can_be_added() -> None:
     )
     said = [{"name": "team", "value": "y"}, {"name": "mine", "value": "z"}]
     resolution = say(policy(rules), worker__labels=said)
-    assert messages(resolution) == [("worker.labels.1", "cannot be added", "tenant")]
+    assert messages(resolution) == [
+        ("worker.labels.1", "cannot be added", "the whole installation")
+    ]
     assert resolution.problems[0].label == "Label mine"
     assert resolution.values("worker")["labels"][0] == {"name": "team", "value": "y"}
 
 
 def test_t9_a_required_value_must_be_there() -> None:
     rules = document(rules={"worker": {"image": {"required": True}}})
-    assert messages(say(policy(rules))) == [("worker.image", "is required", "tenant")]
+    assert messages(say(policy(rules))) == [
+        ("worker.image", "is required", "the whole installation")
+    ]
 
 
 def test_t10_the_master_is_judged_by_its_own_rules() -> None:
     rules = document(rules={"master": {"compute": {"gpuDevicesRequest": {"max": 1}}}})
     resolution = say(policy(rules), **{"worker.compute.gpuDevicesRequest": 4})
     assert messages(resolution) == [
-        ("master.compute.gpuDevicesRequest", "must be at most 1", "tenant")
+        ("master.compute.gpuDevicesRequest", "must be at most 1", "the whole installation")
     ]
     assert resolution.master_forced == resolution.problems
 
@@ -147,7 +157,9 @@ def test_e1_sizes_are_capped_and_defaults_given_per_role() -> None:
         },
     )
     resolution = say(policy(rules), worker__numWorkers=20)
-    assert messages(resolution) == [("worker.numWorkers", "must be between 1 and 16", "tenant")]
+    assert messages(resolution) == [
+        ("worker.numWorkers", "must be between 1 and 16", "the whole installation")
+    ]
     assert resolution.values("worker")["compute.gpuDevicesRequest"] == 1
     differing = say(policy(rules), sent={"master": "differences"})
     assert differing.values("master")["compute.gpuDevicesRequest"] == 0
@@ -178,7 +190,8 @@ def test_e2_a_default_variable_is_removable_unless_locked() -> None:
         policy(rules), worker__environmentVariables=[{"name": "HTTP_PROXY", "exclude": True}]
     )
     assert removed.problems[0].sentence.startswith(
-        "Environment variable HTTP_PROXY is locked and cannot be removed (set by tenant)."
+        "Environment variable HTTP_PROXY is locked and cannot be removed"
+        " (set by the whole installation)."
     )
 
 
@@ -191,7 +204,7 @@ def test_e3_only_approved_images_with_readable_labels() -> None:
     rule = policy(rules).rule(Role.WORKER, "image")
     assert rule.options is not None
     assert [option.label for option in rule.options.value] == ["DDP 1.4", "DDP 1.5"]
-    assert rule.required == Sourced(True, "tenant")
+    assert rule.required == Sourced(True, "the whole installation")
 
 
 def test_e4_attributes_have_rules_of_their_own() -> None:
@@ -201,7 +214,9 @@ def test_e4_attributes_have_rules_of_their_own() -> None:
     )
     said = [{"name": "team", "value": "A"}, {"name": "stage", "value": "C"}]
     resolution = say(policy(rules), worker__labels=said)
-    assert messages(resolution) == [("worker.labels.1.value", "must be one of A or B", "tenant")]
+    assert messages(resolution) == [
+        ("worker.labels.1.value", "must be one of A or B", "the whole installation")
+    ]
     assert resolution.problems[0].label == "Value of label stage"
     same = say(policy(document(rules={"master": {"labels": {"attributes": {
         "value": {"options": names}}}}})), worker__labels=said)  # fmt: skip

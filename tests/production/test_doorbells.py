@@ -46,6 +46,8 @@ class Page:
             View(feed="rows", key="all", scopes=frozenset({SCOPE}), ids=frozenset({"w"})),
             {SCOPE: 0},
             self._draw,
+            user=User(pk=0),
+            end=lambda: None,
         )
 
     def _draw(self, frame: dict[str, Any]) -> None:
@@ -89,6 +91,8 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> Rows:
     made = Rows()
     monkeypatch.setitem(feeds._feeds, "rows", made)
     monkeypatch.setattr(bell, "_sender", bell._Sender())
+    # No database here, and nobody whose rights change.
+    monkeypatch.setattr(hub, "_auth_versions", lambda users: dict.fromkeys(users, 1))
     return made
 
 

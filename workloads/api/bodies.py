@@ -163,7 +163,7 @@ def _roles(reading: _Reading) -> tuple[str, str]:
     if given == WORKERS_AND_MASTER and same is False and not has_own:
         reading.wrong(
             "masterSpec", "required",
-            "must be given when masterSpecSameAsWorker is false", "an object",
+            "is required when masterSpecSameAsWorker is false", "an object",
         )  # fmt: skip
     if has_own:
         return given or WORKERS_AND_MASTER, "own"

@@ -54,7 +54,7 @@ def running_since(ran_seconds: int) -> datetime | None:
 
 
 class Workload(models.Model):
-    """One distributed training. The row is the queue: whatever is due has ``due_at`` in the past.
+    """One workload. The row is the queue: whatever is due has ``due_at`` in the past.
 
     Only the services of `lifecycle` and `submission` write the intent, only `reconcile` the lease
     columns, and only `status.settle` the shown ones (R6a).

@@ -103,7 +103,7 @@ def expected_replicas(workload: Workload, attempt: Attempt) -> list[Replica]:
 
 
 def rank_of(replica: Replica, framework: str) -> int | None:
-    """The rank as the training counts it; None for a launcher, which only starts the ranks."""
+    """The rank as the workload counts it; None for a launcher, which only starts the ranks."""
     if replica.role == "master" and not FRAMEWORKS[framework].master_trains:
         return None
     return replica.rank

@@ -70,7 +70,7 @@ def pods_in_words(count: int) -> str:
 
 @register.simple_tag
 def what_runs(workload: Workload, attempt: Attempt) -> SafeString:
-    """The few values that tell one training from another."""
+    """The few values that tell one workload from another."""
     values = {value.field.path: value for value in spec_values(attempt, Role.WORKER)}
     shown = [(v.field.label, _drawn(v)) for v in (values[p] for p in _OVERVIEW if p in values)]
     framework = FRAMEWORKS[workload.framework].label

@@ -39,7 +39,7 @@ silent longer than that is late."""
 NO_CREDENTIAL = Health("Waiting to connect", "neutral", "unknown")
 NOT_YET = Health("Not checked yet", "neutral", "unknown")
 CHECKING = Health("Checking", "info", "initializing")
-LATE = "No news from the cluster for a while. Gangline looks again by itself."
+LATE = "No news from the cluster for a while. Gangline checks again automatically."
 
 
 def health_of(cluster: Cluster) -> Health:

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
+from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema, extend_schema_field
+from drf_spectacular.utils import extend_schema
 from pydantic import ValidationError
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -37,20 +38,33 @@ STATES = {
 CONDITIONS = {State.OK: "True", State.WARNING: "True", State.FAILED: "False"}
 
 
-def _any_of(name: str) -> dict[str, Any]:
-    """What the kinds declare, each with its own fields: the whitelist of a body."""
-    models = [getattr(kind, name) for kind in DRIVERS.values() if getattr(kind, name)]
-    return {"anyOf": [model.model_json_schema(by_alias=True) for model in models]}
+class SettingsField(serializers.DictField):
+    """One part of what the kinds of clusters declare, named as in `ClusterKind`."""
+
+    part: ClassVar[str]
 
 
-@extend_schema_field(_any_of("connection"))
-class ConnectionField(serializers.DictField):
+class ConnectionField(SettingsField):
     """Settings as the kind of the cluster declares them."""
 
+    part = "connection"
 
-@extend_schema_field(_any_of("credential"))
-class CredentialField(serializers.DictField):
+
+class CredentialField(SettingsField):
     """How to sign in, as the kind of the cluster declares it. Never given back."""
+
+    part = "credential"
+
+
+class SettingsSchema(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]
+    """Any of what the kinds declare, each with its own fields: the whitelist of a body."""
+
+    target_class = SettingsField
+    match_subclasses = True
+
+    def map_serializer_field(self, auto_schema: Any, direction: Any) -> dict[str, Any]:
+        models = [getattr(kind, self.target.part) for kind in DRIVERS.values()]
+        return {"anyOf": [m.model_json_schema(by_alias=True) for m in models if m]}
 
 
 class ClusterSerializer(ResourceSerializer):

@@ -1,7 +1,6 @@
 """The WebSocket of a page: hello, deltas, acknowledgements, heartbeats."""
 
 import asyncio
-import contextlib
 import json
 import time
 from typing import Any
@@ -15,7 +14,7 @@ from . import feeds, hub
 
 BEAT_SECONDS = 10.0
 RECHECK_SECONDS = 45.0
-"""A look comes with a beat, so that a lost right ends the page within 60 s."""
+"""A look at the session comes with a beat, so that signing out ends the page within 60 s."""
 HELLO_SECONDS = 5.0
 ACK_SECONDS = 20.0
 MESSAGES_PER_SECOND = int(3 / hub.GATHER_SECONDS)
@@ -25,6 +24,11 @@ MAX_MESSAGE = 1 << 16
 """Characters; a hello with the most rows and the longest query has a fifth of it."""
 
 FORBIDDEN, SLOW, FLOOD, NONSENSE = 4003, 4008, 4029, 4000
+CHANGED = 4001
+"""The rights of the person changed: the page may come back, and then follows what is left."""
+
+END: dict[str, Any] = {"type": "end"}
+"""In the queue of a page: nothing more is sent to it."""
 
 
 class LiveConsumer(AsyncWebsocketConsumer):
@@ -32,7 +36,6 @@ class LiveConsumer(AsyncWebsocketConsumer):
 
     channel_layer_alias = None  # type: ignore[assignment]
     user: User
-    auth_version: int
     served_by: hub.Hub
 
     async def connect(self) -> None:
@@ -40,7 +43,7 @@ class LiveConsumer(AsyncWebsocketConsumer):
         if not isinstance(user, User) or not user.is_active:
             await self.close(FORBIDDEN)
             return
-        self.user, self.auth_version = user, user.auth_version
+        self.user = user
         self.subscriber: hub.Subscriber | None = None
         self.served_by = hub.start()
         self.outgoing: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
@@ -92,7 +95,13 @@ class LiveConsumer(AsyncWebsocketConsumer):
         after = _after(message.get("after"), heads)
         if self.subscriber:
             self.served_by.remove(self.subscriber)
-        self.subscriber = hub.Subscriber(view, after, self.outgoing.put_nowait)
+        self.subscriber = hub.Subscriber(
+            view,
+            after,
+            self.outgoing.put_nowait,
+            user=self.user,
+            end=lambda: self.outgoing.put_nowait(END),
+        )
         for scope, head in heads.items():
             self.served_by.notify(scope, head)
         told = {str(scope): head for scope, head in heads.items()}
@@ -102,12 +111,15 @@ class LiveConsumer(AsyncWebsocketConsumer):
     async def _send(self) -> None:
         while True:
             frame = await self.outgoing.get()
+            if frame is END:
+                await self.close(CHANGED)
+                return
             if frame["type"] == "delta" and self.waiting_since is None:
                 self.waiting_since = time.monotonic()
             await self.send(json.dumps(frame, separators=(",", ":")))
 
     async def _keep(self) -> None:
-        """Heartbeat, slow-reader guard, and a fresh look at the person's rights each minute."""
+        """Heartbeat, slow-reader guard, and a fresh look at the person's session each minute."""
         await asyncio.sleep(HELLO_SECONDS)
         if self.subscriber is None:
             await self.close(NONSENSE)
@@ -120,21 +132,14 @@ class LiveConsumer(AsyncWebsocketConsumer):
                 return
             if now - checked > RECHECK_SECONDS:
                 checked = now
-                if not await self.served_by.in_database(self._may_go_on):
+                if not await self.served_by.in_database(self._is_signed_in):
                     await self.close(FORBIDDEN)
                     return
             self.outgoing.put_nowait({"type": "beat"})
             await asyncio.sleep(BEAT_SECONDS)
 
-    def _may_go_on(self) -> bool:
-        with contextlib.suppress(User.DoesNotExist):
-            user = User.objects.get(pk=self.user.pk)
-            return (
-                user.is_active
-                and user.auth_version == self.auth_version
-                and is_session_alive(self.scope["session"].session_key)
-            )
-        return False
+    def _is_signed_in(self) -> bool:
+        return is_session_alive(self.scope["session"].session_key)
 
 
 def _after(said: object, heads: dict[int, int]) -> dict[int, int]:

@@ -2,7 +2,8 @@
 
 A doorbell says only "scope s is at n". Losing one costs at most ``POLL_SECONDS``: the hub then
 reads the heads itself, and more often while it cannot hear any. Within a gather window the last
-value per cell wins, because a delta is always read from the rows, never from messages.
+value per cell wins, because a delta is always read from the rows, never from messages. The same
+poll ends the pages of people whose rights have changed: they come back and are judged anew.
 """
 
 import asyncio
@@ -10,12 +11,14 @@ import contextlib
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from channels.layers import InMemoryChannelLayer, get_channel_layer
 from django.db import InterfaceError, OperationalError, close_old_connections
+
+from gangline.accounts.models import User
 
 from . import feeds
 from .feeds import Delta, Heads, View
@@ -39,10 +42,21 @@ MAX_UNACKNOWLEDGED = 2
 class Subscriber:
     """One open page: its view, how far it was told, and how many frames it has not drawn yet."""
 
-    def __init__(self, view: View, after: Heads, send: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(
+        self,
+        view: View,
+        after: Heads,
+        send: Callable[[dict[str, Any]], None],
+        *,
+        user: User,
+        end: Callable[[], None],
+    ) -> None:
         self.view = view
         self.after: dict[int, int] = dict(after)
         self.send = send
+        self.user = user
+        self.end = end
+        """Called once, when the rights of the user are no longer those of the view."""
         self.unacknowledged = 0
         self.paused_until = 0.0
         """When its view, which failed, is tried again (in the loop's time)."""
@@ -136,6 +150,7 @@ class Hub:
             await asyncio.sleep(max(self._gather_seconds() - took, PAUSE_SECONDS))
 
     async def _poll(self) -> None:
+        await self._judge()
         scopes: dict[str, set[int]] = defaultdict(set)
         for subscriber in self._subscribers:
             scopes[subscriber.view.feed] |= subscriber.view.scopes
@@ -144,6 +159,17 @@ class Hub:
             heads = await self.in_database(lambda f=feed, w=wanted: f.heads(frozenset(w)))  # type: ignore[misc]
             for scope, head in heads.items():
                 self._heads[scope] = max(head, self._heads.get(scope, 0))
+
+    async def _judge(self) -> None:
+        """End the pages of people whose rights have changed, in one statement for all of them."""
+        users = {subscriber.user.pk for subscriber in self._subscribers}
+        if not users:
+            return
+        versions = await self.in_database(lambda: _auth_versions(users))
+        for subscriber in list(self._subscribers):
+            if versions.get(subscriber.user.pk) != subscriber.user.auth_version:
+                self.remove(subscriber)
+                subscriber.end()
 
     async def _round(self) -> None:
         """Send every page that is behind, and can take a frame, what changed for it."""
@@ -213,6 +239,11 @@ class Hub:
                 async with asyncio.timeout(REJOIN_SECONDS):
                     message = await layer.receive(channel)
                     self._heard(int(message["scope"]), int(message["head"]))
+
+
+def _auth_versions(users: Iterable[int]) -> dict[int, int]:
+    active = User.objects.filter(pk__in=users, is_active=True)
+    return dict(active.values_list("pk", "auth_version"))
 
 
 _hub: Hub | None = None

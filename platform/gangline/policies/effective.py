@@ -36,8 +36,10 @@ class Layer:
     @property
     def source(self) -> str:
         """How people call the scope: "project vision"; the tenant has no name."""
+        if self.kind == "tenant":
+            return "the whole installation"
         named = self.kind in ("cluster", "department", "project")
-        return f"{self.kind} {self.name}" if named else str(self.kind)
+        return f"{self.kind} {self.name}" if named else self.kind
 
 
 @dataclass(frozen=True, slots=True)

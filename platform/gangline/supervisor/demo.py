@@ -24,7 +24,7 @@ ADMINISTRATOR, RESEARCHER = "administrator", "researcher"
 DEPARTMENT, VISION, NLP = "research", "vision", "nlp"
 
 VISION_POLICY = """\
-# Project vision: small gangs, so that everybody gets a turn.
+# Project vision: small gangs, so that everyone gets a turn.
 defaults:
   worker:
     compute: {cpuMemoryRequest: 256M}

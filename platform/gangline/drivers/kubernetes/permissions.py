@@ -85,7 +85,7 @@ PROJECT: tuple[Rule, ...] = (
         "kubeflow.org",
         tuple(f"{plural}/finalizers" for plural in JOBS),
         ("update",),
-        "OpenShift asks for it of whoever makes what belongs to a workload",
+        "OpenShift requires it to create objects that belong to a workload",
     ),
     Rule("", ("pods",), (*FOLLOW, "create"), "Pods of workloads; create only to try a template"),
     Rule("", ("pods/log",), ("get",), "Logs"),

@@ -1,6 +1,6 @@
 """Queues of a cluster's scheduler: which ones it has, and whether a project's is among them. Pure.
 
-Administrators make them; Gangline puts trainings into them and reads why they wait.
+Administrators make them; Gangline puts workloads into them and reads why they wait.
 """
 
 import re
@@ -39,7 +39,7 @@ def in_words(names: list[str]) -> str:
 
 
 def problem(facts: Facts, scheduler: str, queue: str, namespace: str) -> str:
-    """Why trainings of a namespace cannot be put into ``queue``, as a sentence; else empty.
+    """Why workloads of a namespace cannot be put into ``queue``, as a sentence; else empty.
 
     ``queue`` is empty for the scheduler's default. What was never counted is taken on trust.
     """

@@ -161,7 +161,7 @@ class Rehearsing:
         )  # fmt: skip
 
     def _without_right(self, answer: Answer, what: str) -> None:
-        """Gangline gives itself the right with the first training there, if it may."""
+        """Gangline gives itself the right with the first workload there, if it may."""
         namespace = self._get(NAMESPACES, "", self.ref.namespace)
         if namespace.ok and (why := foreign(namespace, self.ref.install)):
             self.problems.append(_refusing(why, OURS))

@@ -242,7 +242,7 @@ def program() -> str:
 
 @register.simple_tag
 def toast(text: str, tone: str = "good") -> SafeString:
-    """{% toast "Training digits created." %}; errors (tone bad) stay until closed."""
+    """{% toast "Workload digits created." %}; errors (tone bad) stay until closed."""
     return _draw("toast", text=text, tone=tone, icon=TONE_ICONS.get(tone, "info-circle"))
 
 

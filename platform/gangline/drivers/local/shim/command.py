@@ -14,7 +14,7 @@ PIPE = 2**20
 BIND_FOLDER = "--bind-fd"
 """bubblewrap's option for a folder that it must not look up by its path."""
 _OOM_SCORE = "500"
-"""The kernel rather ends a training than the process that watches it."""
+"""The kernel rather ends a workload than the process that watches it."""
 _OURS = ("GANGLINE_RUN",)
 """Variables that we make ourselves: by this one the processes of a replica are found."""
 _LONGEST_VARIABLE = 2**17
