@@ -26,6 +26,7 @@ from gangline.spec.base import Ui
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.typed import json_at, typed
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
+from workloads.selectors import tools as tool_links
 from workloads.services import freezing, retries, slots
 
 
@@ -309,7 +310,8 @@ def test_a_field_that_is_mapped_and_never_read_is_named(
 
 
 def test_what_gangline_acts_on_itself_reaches_the_workload() -> None:
-    source = Path(freezing.__file__).read_text() + Path(retries.__file__).read_text()
+    readers = (freezing, retries, tool_links)
+    source = "".join(Path(reader.__file__ or "").read_text() for reader in readers)
     assert [path for path in sorted(OURS) if f'{path}"' not in source] == []
 
 

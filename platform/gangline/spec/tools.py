@@ -167,7 +167,8 @@ class Tool(SpecModel):
 
 
 def _needs_port(value: int | None, info: ValidationInfo) -> int | None:
-    if value is None and not port_of(info.data.get("tool_type"), None):
+    is_known = "tool_type" in info.data
+    if value is None and is_known and not port_of(info.data["tool_type"], None):
         raise PydanticKnownError("missing")
     return value
 

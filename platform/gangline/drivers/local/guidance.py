@@ -15,7 +15,7 @@ from .sandbox import PRIVATE
 _TOOLS = (
     "Programs of the workload that people open in a browser. The command starts them on 127.0.0.1"
     " and the port that Gangline gives, such as $(GANGLINE_TOOL_PORT_TENSORBOARD) for tensorboard."
-    " Whoever has a login on this machine can reach that port past the list."
+    " Anyone with a login on this machine can reach that port past the list."
 )
 OWN_TMP = f"{PRIVATE} is each replica’s own and begins empty."
 
