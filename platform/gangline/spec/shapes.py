@@ -5,6 +5,7 @@ Each function lets pass what it does not know: the spec then says what is wrong 
 
 import re
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 _LISTS = frozenset({"authorizedUsers", "authorizedGroups"})
@@ -86,6 +87,21 @@ def _tool_name(kind: str) -> str:
     return "tool" if kind == "custom" else kind.partition("-")[0][:20]
 
 
+def named_repositories(value: Any) -> Any:
+    """The same of repositories, with the Secret as older clients give it."""
+    items = named_volumes(value)
+    return [_with_secret_ref(one) for one in items] if isinstance(items, list) else items
+
+
+def _with_secret_ref(item: Any) -> Any:
+    if not isinstance(item, dict) or not item.get("passwordSecret") or "secretRef" in item:
+        return item
+    keys = ("secretKeyOfUser", "secretKeyOfPassword")
+    rest = {k: v for k, v in item.items() if k not in (*keys, "passwordSecret")}
+    given = {name: item[name] for name in keys if item.get(name) is not None}
+    return {**rest, "secretRef": {"name": item["passwordSecret"], **given}}
+
+
 def names_schema(most: int) -> Mapping[str, Any]:
     """JSON Schema of what `to_names` gives."""
     names = {"type": "array", "items": {"type": "string"}, "maxItems": most}
@@ -113,6 +129,58 @@ def node_requirements(value: Any) -> Any:
     if terms[0].keys() != {"matchExpressions"} or not isinstance(listed, list):
         return value
     return [_requirement(one) if isinstance(one, dict) else one for one in listed]
+
+
+NODE_AFFINITY: Mapping[str, Any] = MappingProxyType(
+    {
+        "anyOf": [
+            {
+                "type": "object",
+                "properties": {
+                    "nodeSelectorTerms": {
+                        "type": "array",
+                        "maxItems": 1,
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "matchExpressions": {
+                                    "type": "array",
+                                    "items": {
+                                        "type": "object",
+                                        "required": ["key", "operator"],
+                                        "properties": {
+                                            "key": {"type": "string"},
+                                            "operator": {"type": "string"},
+                                            "values": {
+                                                "type": "array",
+                                                "items": {"type": "string"},
+                                            },
+                                        },
+                                    },
+                                }
+                            },
+                        },
+                    }
+                },
+            },
+            {"type": "null"},
+        ]
+    }
+)
+"""JSON Schema of what `node_affinity` gives."""
+
+
+def node_affinity(value: Any) -> Any:
+    """The opposite of `node_requirements`."""
+    expressions = [
+        {
+            name: [v for v in re.split(r"[,\s]+", said) if v] if name == "values" else said
+            for name, said in one.items()
+            if said not in (None, "")
+        }
+        for one in value
+    ]
+    return {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
 
 
 def name_may_be_left_out(schema: dict[str, Any]) -> None:
