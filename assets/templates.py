@@ -72,7 +72,7 @@ class Templates(Resource[Template]):
     path = "templates"
     icon = "file-text"
     lede = "Filled-in forms to start from. Changing a template later changes no workload."
-    empty_text = "A template saves everybody from filling in the form again."
+    empty_text = "A template saves everyone from filling in the form again."
     delete_text = "Workloads that were started from it stay as they are."
     related = ("scope__parent__parent__parent", "created_by", "updated_by")
     seen_from_below = True
