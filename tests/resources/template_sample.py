@@ -4,8 +4,8 @@ from typing import Any
 
 from gangline.resources.services import make
 
-TEMPLATE: dict[str, Any] = dict(
-    make=lambda world, name: make(
+TEMPLATE: dict[str, Any] = {
+    "make": lambda world, name: make(
         "template",
         scope=world.department.scope,
         name=name,
@@ -13,14 +13,14 @@ TEMPLATE: dict[str, Any] = dict(
         configuration="workersAndMaster",
         values={"worker.image": "one:1"},
     ),
-    form=lambda world, name: {
+    "form": lambda world, name: {
         "scope": world.department.scope_id,
         "name": name,
         "framework": "PyTorch",
         "configuration": "workersAndMaster",
         "worker.image": "one:1",
     },
-    body=lambda world, name: {
+    "body": lambda world, name: {
         "meta": {
             "name": name,
             "scopeType": "department",
@@ -28,16 +28,16 @@ TEMPLATE: dict[str, Any] = dict(
         },
         "spec": {"distributedFramework": "PyTorch", "image": "one:1"},
     },
-    edit={"worker.image": "two:2"},
-    body_edit={"spec": {"distributedFramework": "PyTorch", "image": "two:2"}},
-    bad=(
+    "edit": {"worker.image": "two:2"},
+    "body_edit": {"spec": {"distributedFramework": "PyTorch", "image": "two:2"}},
+    "bad": (
         ("name", ""),
         ("worker.image", "a b"),
         ("scope", "x"),
         ("framework", "Caffe"),
         ("worker.environment", "x"),
     ),
-    bad_body=(
+    "bad_body": (
         ("meta", {"name": 7}),
         ("meta", {"name": "a", "scopeType": "moon"}),
         ("spec", {"distributedFramework": "Caffe"}),
@@ -49,5 +49,5 @@ TEMPLATE: dict[str, Any] = dict(
         ("master", 7),
         ("masterSpecSameAsWorker", "yes"),
     ),
-    left_out={"in_use": "workloads keep what they were made with"},
-)
+    "left_out": {"in_use": "workloads keep what they were made with"},
+}
