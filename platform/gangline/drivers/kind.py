@@ -55,6 +55,10 @@ class Site:
     """In which clusters may be, although they would be refused."""
     own: tuple[tuple[str, int], ...] = ()
     """Hosts and ports of this installation, to which no cluster may lead."""
+    origin: str = ""
+    """Scheme, host and port of this installation, without a slash at the end."""
+    tools_url: str = ""
+    """Where tools of this machine are opened, with ``*`` for the name of one; empty: nowhere."""
     declared_gpus: int = 0
     roots: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
@@ -249,6 +253,10 @@ class ClusterKind:
     def native_text(self, ref: AttemptRef) -> str:
         """What is made of an attempt on the engine, as YAML, without anything secret."""
         return yaml_text.write(ref.rendered)
+
+    def tools(self, rendered: Mapping[str, Any], uid: str, site: Site) -> Mapping[str, str]:
+        """The address of each tool of the workload ``uid`` by its name, from its frozen form."""
+        return {}
 
     def native(self, rendered: Mapping[str, Any], name: str) -> NativeObject | None:
         """The object of an attempt, from its frozen form."""
