@@ -3,12 +3,15 @@
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from gangline.access.roles import ROLES
 from gangline.audit.models import AuditEntry
@@ -371,6 +374,37 @@ def list_pages(c: Context) -> None:
         assert rest.context["page"].found.first == 26, sort
     bad = page.get(c.resource.list_url(), {"after": "bm8"})
     assert bad.status_code == 302
+
+
+@check()
+def statements_do_not_grow(c: Context) -> None:
+    """Page, CSV and API ask as many statements for many rows as for a few, whoever asks."""
+    few, many = 3, 24
+    people = ("administrator", "head")
+    sent: list[dict[str, list[str]]] = []
+    for size in (few, many):
+        while c.resource.visible(c.world.people["administrator"]).count() < size:
+            made = c.sample.make(c.world, f"row-{c.count()}")
+            if c.sample.used:
+                c.sample.used(c.world, made)
+        sent.append({})
+        for person in people:
+            page = c.page(person)
+            ways: dict[str, Callable[[], Any]] = {
+                "page": lambda page=page: page.get(c.resource.list_url()),
+                "csv": lambda page=page: _csv(page.get(f"{c.resource.list_url()}.csv")),
+            }
+            if c.resource.wire:
+                ways["api"] = lambda person=person: c.api_rows("", person)
+            for way, ask in ways.items():
+                ask()  # what is read once per process is read now
+                with CaptureQueriesContext(connection) as captured:
+                    ask()
+                sent[-1][f"{way} of {person}"] = [q["sql"][:200] for q in captured]
+    for way, of_few in sent[0].items():
+        of_many = sent[1][way]
+        more = Counter(of_many) - Counter(of_few)
+        assert len(of_many) <= len(of_few), (way, *more)
 
 
 @check(lambda r, s: "" if s.secret_field else "no field is secret")
