@@ -4,16 +4,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
-from assets.kinds import kind_of
-from assets.models import Asset, Compute, Environment
-from gangline.forms.fields import FieldView, SectionView, dom_id
+from assets.kinds import DATA_KINDS, kind_of
+from assets.models import (
+    Asset,
+    Compute,
+    ConfigMapSource,
+    DataSource,
+    Environment,
+    GitSource,
+    HostPathSource,
+    NfsSource,
+    PvcSource,
+    S3Source,
+    SecretSource,
+)
+from gangline.forms.fields import Cell, FieldView, SectionView, dom_id
 from gangline.policies.effective import effective_policy
 from gangline.resources.forms import ResourceForm
 from gangline.scopes.models import Scope
+from gangline.spec.catalogue import SpecField
 from gangline.spec.problems import Problem, Role
 from gangline.spec_forms.gestures import EDITS, Gesture, edited, settled
+from gangline.spec_forms.items import item_views
+from gangline.spec_forms.raw import RoleInputs, Row
 from gangline.spec_forms.said import typed_values
 from gangline.spec_forms.spec_form import RoleForm
 from gangline.spec_forms.words import in_words
@@ -43,7 +59,7 @@ class AssetForm(ResourceForm):
             only=frozenset(self.kind.fields),
         )
         values = self.initial.get("values") or self.instance.values
-        stored, _ = typed_values({f"{Role.WORKER}.{p}": v for p, v in values.items()})
+        stored = self.stored(values)
         self.inputs = self.part.read(self.posted, stored).inputs if self.is_bound else stored
         self.found: Sequence[Problem] = ()
         if self.is_bound:
@@ -52,6 +68,11 @@ class AssetForm(ResourceForm):
             unread = {problem.path for problem in given.problems}
             judged = [p for p in self.kind.problems(self.spec) if p.path not in unread]
             self.found = [*given.problems, *judged]
+
+    def stored(self, values: Mapping[str, Any]) -> RoleInputs:
+        """The asset's values as if they had been typed."""
+        inputs, _ = typed_values({f"{Role.WORKER}.{p}": v for p, v in values.items()})
+        return inputs
 
     @property
     def posted(self) -> QueryDict:
@@ -86,8 +107,12 @@ class AssetForm(ResourceForm):
 
     def problems(self) -> list[dict[str, str]]:
         return super().problems() + [
-            {"text": p.sentence, "target": dom_id(p.field_id)} for p in self.found
+            {"text": p.sentence, "target": self.target(p)} for p in self.found
         ]
+
+    def target(self, problem: Problem) -> str:
+        """Id of the control that a problem is about."""
+        return dom_id(problem.field_id)
 
     def views(self) -> list[SectionView]:
         own = [
@@ -109,3 +134,151 @@ class EnvironmentForm(AssetForm):
 class ComputeForm(AssetForm):
     class Meta(AssetForm.Meta):
         model = Compute
+
+
+ROW = "item"
+"""Id of the one row that the form of a data source has."""
+
+
+class DataSourceForm(AssetForm):
+    """The row of the workload form as a form of its own. What was made is only renamed."""
+
+    class Meta(AssetForm.Meta):
+        model: type[Asset] = DataSource
+
+    def stored(self, values: Mapping[str, Any]) -> RoleInputs:
+        path, inputs = self.kind.item, RoleInputs()
+        if path in values:
+            named = {f"{Role.WORKER}.{path}": [self.kind.named(values)]}
+            inputs, _ = typed_values(named)
+        texts = inputs.lists[path][0].texts if inputs.lists else {}
+        return inputs.with_rows(path, [Row(ROW, texts)])
+
+    def values(self) -> dict[str, Any]:
+        """On an edit, and while nothing is typed, what there is."""
+        if self.is_edit:
+            return {n: v for n, v in super().values().items() if n != "values"}
+        item = dict(self.kind.item_of(self.spec))
+        item.pop(self._spec.item_key, None)
+        return super().values() | {"values": {self.kind.item: [item]}}
+
+    def is_valid(self) -> bool:
+        if self.is_edit:
+            self.found = ()
+        return super().is_valid()
+
+    def differences(self, stored: ResourceForm) -> list[tuple[str, str, str]]:
+        """What cannot be changed never differs."""
+        return super(AssetForm, self).differences(stored)
+
+    def target(self, problem: Problem) -> str:
+        return dom_id(self._name(self._attribute(problem)))
+
+    def views(self) -> list[SectionView]:
+        found = [one for one in super().views() if one.id != f"{Role.WORKER}-{self.kind.section}"]
+        if self.is_edit:
+            return found
+        return [*found, SectionView("s-source", self.kind.label, self._fields())]
+
+    @property
+    def _spec(self) -> SpecField:
+        return self.kind.fields[self.kind.item]
+
+    def _name(self, attribute: str) -> str:
+        return f"{Role.WORKER}.{self.kind.item}~{ROW}.{attribute}"
+
+    def _attribute(self, problem: Problem) -> str:
+        """That which a problem is about; the first one where it is about all of them."""
+        told = problem.path.removeprefix(self.kind.wire_prefix)
+        known = {one.path for one in self._spec.items}
+        return told if told in known else self.kind.attributes[0].path
+
+    def _fields(self) -> list[FieldView]:
+        path = f"{Role.WORKER}.{self.kind.item}"
+        (row,) = item_views(
+            path,
+            self._spec,
+            rows=self.inputs.lists.get(self.kind.item, ()),
+            standing=(),
+            sent=(),
+            problems=(),
+            choices=self.part.notes[self.kind.item].choices
+            if self.kind.item in self.part.notes
+            else {},
+        )
+        told: dict[str, list[str]] = {}
+        for problem in self.found:
+            told.setdefault(self._attribute(problem), []).append(problem.sentence)
+        cells = zip(self._spec.items, row.cells, strict=True)
+        return [
+            self._field(spec, cell, tuple(told.get(spec.path, ())))
+            for spec, cell in cells
+            if spec in self.kind.attributes
+        ]
+
+    def _field(self, spec: SpecField, cell: Cell, errors: tuple[str, ...]) -> FieldView:
+        control = {"check": "tick"}.get(cell.control, cell.control)
+        return FieldView(
+            path=cell.name,
+            label=f"{cell.group}: {cell.word.lower()}" if cell.group else cell.word,
+            control=control,
+            name=cell.name,
+            text=cell.text,
+            checked=cell.text == "true",
+            units=cell.units,
+            options=cell.options,
+            placeholder=cell.placeholder,
+            help=spec.ui.help,
+            mono=True,
+            roomy=control == "text",
+            required=spec.required,
+            errors=errors,
+        )
+
+
+class NfsSourceForm(DataSourceForm):
+    class Meta(AssetForm.Meta):
+        model = NfsSource
+
+
+class PvcSourceForm(DataSourceForm):
+    class Meta(AssetForm.Meta):
+        model = PvcSource
+
+
+class S3SourceForm(DataSourceForm):
+    class Meta(AssetForm.Meta):
+        model = S3Source
+
+
+class GitSourceForm(DataSourceForm):
+    class Meta(AssetForm.Meta):
+        model = GitSource
+
+
+class HostPathSourceForm(DataSourceForm):
+    class Meta(AssetForm.Meta):
+        model = HostPathSource
+
+
+class ConfigMapSourceForm(DataSourceForm):
+    class Meta(AssetForm.Meta):
+        model = ConfigMapSource
+
+
+class SecretSourceForm(DataSourceForm):
+    class Meta(AssetForm.Meta):
+        model = SecretSource
+
+
+class TypeForm(ResourceForm):
+    """Which type of data source: each has a form of its own."""
+
+    class Meta:
+        model = DataSource
+        fields = ()
+
+    kinds = DATA_KINDS
+
+    def clean(self) -> dict[str, Any]:
+        raise ValidationError("Choose a type of data source.", code="required")

@@ -5,7 +5,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from assets.models import Asset, Compute, Environment
+from assets.models import (
+    Asset,
+    Compute,
+    ConfigMapSource,
+    Environment,
+    GitSource,
+    HostPathSource,
+    NfsSource,
+    PvcSource,
+    S3Source,
+    SecretSource,
+)
 from gangline.lib import problems as problems_lib
 from gangline.lib.problems import Refused
 from gangline.spec.catalogue import SpecField, catalogue
@@ -29,10 +40,44 @@ class AssetKind:
     prefix: str = ""
     required: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
+    item: str = ""
+    """Path of the list of which such an asset is one item; empty: it fills fields of its own."""
+    resource: str = ""
+    """Key of its resource, where that is not ``key``."""
+    wire: str = ""
+    """Its name in answers that list several kinds."""
+    without: tuple[str, ...] = ()
+    """Attributes of the item that such an asset does not have."""
 
     @property
     def key(self) -> str:
         return self.model.own_kind
+
+    @property
+    def resource_key(self) -> str:
+        return self.resource or self.key
+
+    @property
+    def wire_prefix(self) -> str:
+        """What the paths of problems have before those of its ``spec``."""
+        return f"{self.item}.0." if self.item else self.prefix
+
+    @property
+    def help(self) -> str:
+        """What such an item is, in the words of the form."""
+        return self.fields[self.item].ui.help if self.item else ""
+
+    @cached_property
+    def attributes(self) -> tuple[SpecField, ...]:
+        """What such an item says, without its name: that is the asset's."""
+        spec = self.fields[self.item]
+        left_out = (spec.item_key, *self.without)
+        return tuple(one for one in spec.items if one.path not in left_out)
+
+    def item_of(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The one item that an asset holds; empty where it has none."""
+        items = values.get(self.item) or [{}]
+        return items[0] if isinstance(items[0], Mapping) else {}
 
     @cached_property
     def fields(self) -> Mapping[str, SpecField]:
@@ -40,18 +85,26 @@ class AssetKind:
         return {
             path: field
             for path, field in catalogue(SPEC.worker).items()
-            if field.ui.section == self.section
-            and path.startswith(self.prefix)
-            and not field.workload_level
+            if (path == self.item if self.item else self._holds(path, field))
         }
+
+    def _holds(self, path: str, field: SpecField) -> bool:
+        is_its_own = field.ui.section == self.section and path.startswith(self.prefix)
+        return is_its_own and not field.workload_level
 
     def problems(self, values: Mapping[str, Any]) -> list[Problem]:
         """Everything that is wrong with the values of such an asset."""
-        found = validate(SPEC.worker, Role.WORKER, values)
+        judged = {**values, self.item: [self.named(values)]} if self.item else values
+        found = validate(SPEC.worker, Role.WORKER, judged)
         found += [
             Problem(Role.WORKER, path, "unknown", f"is no field of {self.word}", values[path])
             for path in values
             if path in catalogue(SPEC.worker) and path not in self.fields
+        ]
+        found += [
+            Problem(Role.WORKER, f"{self.item}.0.{name}", "unknown", f"is no field of {self.word}")
+            for name in self.without
+            if self.item_of(values).get(name)
         ]
         found += [
             Problem(
@@ -62,16 +115,17 @@ class AssetKind:
         ]  # fmt: skip
         return found
 
+    def named(self, values: Mapping[str, Any], name: str = "source") -> dict[str, Any]:
+        """The item under a name, as a workload has it."""
+        return {**self.item_of(values), self.fields[self.item].item_key: name}
+
     def refused(self, problems: Iterable[Problem]) -> Refused:
         """The same for an answer of the API: paths are those of its ``spec``."""
-        return Refused(
-            [
-                problems_lib.Problem(
-                    p.rule, f"spec.{p.path.removeprefix(self.prefix)}", {"raw": f"{p.message}."}
-                )
-                for p in problems
-            ]
-        )
+        return Refused([self._wired(problem) for problem in problems])
+
+    def _wired(self, problem: Problem) -> problems_lib.Problem:
+        path = f"spec.{problem.path.removeprefix(self.wire_prefix)}"
+        return problems_lib.Problem(problem.rule, path, {"raw": f"{problem.message}."})
 
 
 KINDS = (
@@ -98,8 +152,44 @@ KINDS = (
             "compute.cpuMemoryRequest",
         ),
     ),
+    *(
+        AssetKind(
+            model,
+            label,
+            word,
+            section="data",
+            item=f"storage.{field}",
+            resource=key,
+            wire=wire,
+            without=("ephemeral",) if model is PvcSource else (),
+        )
+        for model, label, word, field, key, wire in (
+            (NfsSource, "NFS", "an NFS data source", "nfs", "nfs", "nfs"),
+            (PvcSource, "PVC", "a PVC data source", "pvc", "pvc", "pvc"),
+            (S3Source, "S3", "an S3 data source", "s3", "s3", "s3"),
+            (GitSource, "Git", "a Git data source", "git", "git", "git"),
+            (HostPathSource, "Host path", "a host path", "hostPath", "host_path", "hostPath"),
+            (
+                ConfigMapSource,
+                "ConfigMap",
+                "a ConfigMap",
+                "configMapVolume",
+                "config_map",
+                "config_map",
+            ),
+            (SecretSource, "Secret", "a Secret", "secretVolume", "secret_volume", "secret"),
+        )
+    ),
 )
+
+DATA_KINDS = tuple(kind for kind in KINDS if kind.item)
+"""Types of data source: of these a workload takes as many as it likes."""
 
 
 def kind_of(model: type[Asset]) -> AssetKind:
     return next(kind for kind in KINDS if kind.model is model)
+
+
+def kind_of_asset(asset: Asset) -> AssetKind:
+    """The kind of an asset that was read as one of several."""
+    return next(kind for kind in KINDS if kind.key == asset.kind)

@@ -50,6 +50,13 @@ class Asset(ScopedModel):
     class Kind(models.TextChoices):
         ENVIRONMENT = "environment"
         COMPUTE = "compute"
+        NFS = "nfs"
+        PVC = "pvc"
+        S3 = "s3"
+        GIT = "git"
+        HOST_PATH = "hostPath"
+        CONFIG_MAP = "config-map"
+        SECRET = "secret-volume"  # noqa: S105  no password
 
     own_kind: ClassVar[str] = ""
 
@@ -95,3 +102,95 @@ class Compute(Asset):
     class Meta:
         proxy = True
         verbose_name = "compute resource"
+
+
+DATA = (
+    Asset.Kind.NFS,
+    Asset.Kind.PVC,
+    Asset.Kind.S3,
+    Asset.Kind.GIT,
+    Asset.Kind.HOST_PATH,
+    Asset.Kind.CONFIG_MAP,
+    Asset.Kind.SECRET,
+)
+"""Kinds of data source, in the order in which they are offered."""
+
+
+class OfData(models.Manager[Any]):
+    """The data sources of every type."""
+
+    def get_queryset(self) -> models.QuerySet[Any]:
+        return super().get_queryset().filter(kind__in=DATA)
+
+
+class DataSource(Asset):
+    """Data that is there already, and where replicas find it. Each type is a model of its own."""
+
+    objects: ClassVar[OfData] = OfData()
+
+    class Meta:
+        proxy = True
+        verbose_name = "data source"
+
+
+class NfsSource(Asset):
+    own_kind: ClassVar[str] = Asset.Kind.NFS
+    objects: ClassVar[OfKind] = OfKind()
+
+    class Meta:
+        proxy = True
+        verbose_name = "NFS data source"
+
+
+class PvcSource(Asset):
+    own_kind: ClassVar[str] = Asset.Kind.PVC
+    objects: ClassVar[OfKind] = OfKind()
+
+    class Meta:
+        proxy = True
+        verbose_name = "PVC data source"
+
+
+class S3Source(Asset):
+    own_kind: ClassVar[str] = Asset.Kind.S3
+    objects: ClassVar[OfKind] = OfKind()
+
+    class Meta:
+        proxy = True
+        verbose_name = "S3 data source"
+
+
+class GitSource(Asset):
+    own_kind: ClassVar[str] = Asset.Kind.GIT
+    objects: ClassVar[OfKind] = OfKind()
+
+    class Meta:
+        proxy = True
+        verbose_name = "Git data source"
+
+
+class HostPathSource(Asset):
+    own_kind: ClassVar[str] = Asset.Kind.HOST_PATH
+    objects: ClassVar[OfKind] = OfKind()
+
+    class Meta:
+        proxy = True
+        verbose_name = "host path data source"
+
+
+class ConfigMapSource(Asset):
+    own_kind: ClassVar[str] = Asset.Kind.CONFIG_MAP
+    objects: ClassVar[OfKind] = OfKind()
+
+    class Meta:
+        proxy = True
+        verbose_name = "ConfigMap data source"
+
+
+class SecretSource(Asset):
+    own_kind: ClassVar[str] = Asset.Kind.SECRET
+    objects: ClassVar[OfKind] = OfKind()
+
+    class Meta:
+        proxy = True
+        verbose_name = "Secret data source"

@@ -6,11 +6,12 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db.models import F, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.text import capfirst
 
-from assets.kinds import AssetKind, kind_of
-from assets.models import Asset, Compute, Environment
+from assets.kinds import DATA_KINDS, AssetKind, kind_of, kind_of_asset
+from assets.models import Asset, Compute, DataSource, Environment
 from gangline.access.actor import Actor
 from gangline.accounts.models import User
 from gangline.resources.registry import register
@@ -147,5 +148,155 @@ class Computes(Assets[Compute]):
     )
 
 
-register(Environments())
-register(Computes())
+def _source(row: Asset) -> str:
+    """Where the data is, in a few words: those of the first attributes that were given."""
+    kind = kind_of_asset(row)
+    item = kind.item_of(row.values)
+    values = kind.fields[kind.item].flat(item)
+    place = item.get("mountPath") or item.get("path")
+    told = (
+        readable(one, values[one.path])
+        for one in kind.attributes
+        if values[one.path] not in (None, "", place, True, False)
+    )
+    return " · ".join(list(told)[:2]) or formats.NOTHING
+
+
+def _target(row: Asset) -> str:
+    item = kind_of_asset(row).item_of(row.values)
+    return str(item.get("mountPath") or item.get("path") or formats.NOTHING)
+
+
+class DataSources(Assets[M]):
+    """What all types share: values are given once, and nothing goes while it is used."""
+
+    entity = "data_source"
+    icon = "database"
+    lede = "Data that is there already, and where replicas find it."
+    empty_text = "A data source saves everyone from typing where the data is."
+    can_copy = False
+
+    @property
+    def create_label(self) -> str:
+        return f"New {self.model._meta.verbose_name}"
+
+    @property
+    def submit_label(self) -> str:
+        return f"Create {self.model._meta.verbose_name}"
+
+    @property
+    def empty_title(self) -> str:
+        return f"No {self.model._meta.verbose_name_plural} yet"
+
+    def check(self, obj: Any, *, actor: Actor | None, before: Any) -> None:
+        super().check(obj, actor=actor, before=before)
+        if before is not None and before.values != obj.values:
+            raise ValidationError({"values": ValidationError("cannot be changed.", "fixed")})
+
+    def facts_of(self, request: HttpRequest, obj: Any) -> Iterable[tuple[str, Any]]:
+        yield "Scope", obj.scope.title
+        kind = kind_of_asset(obj)
+        yield "Type", kind.label
+        values = kind.fields[kind.item].complete(kind.item_of(obj.values))
+        for one in kind.attributes:
+            if values[one.path] not in (None, ""):
+                words = readable(one, values[one.path])
+                is_code = one.kind in (Kind.STRING, Kind.COMMAND)
+                yield one.label, format_html("<code>{}</code>", words) if is_code else words
+
+
+_SOURCE = column("source", "Source", cell=_source, text=_source, width="l")
+_TARGET = column("target", "Container path", cell=_target, text=_target)
+
+
+def _of_type(kind: AssetKind) -> DataSources[Any]:
+    """The resource of one type: its pages, its form and its part of the API."""
+    name = kind.model.__name__
+    plural = str(kind.model._meta.verbose_name_plural)
+    found = type(
+        f"{name}s",
+        (DataSources,),
+        {
+            "model": kind.model,
+            "key": kind.resource_key,
+            "path": f"data-sources/{kind.resource_key.replace('_', '-')}",
+            "form": f"assets.forms.{name}Form",
+            "table": table(
+                f"{kind.resource_key}_sources",
+                name_column(kind.resource_key, "Data source"),
+                _SOURCE,
+                _TARGET,
+                *_TAIL,
+                noun=(str(kind.model._meta.verbose_name), plural),
+                search=("name", "description"),
+                filters=_FILTERS,
+            ),
+            "wire": Wire(
+                path=f"asset/datasource/{_paths.get(kind.resource_key, kind.resource_key)}",
+                envelope="entries",
+                serializer=f"assets.serializers.{name}Serializer",
+                viewset="assets.serializers.AssetViewSet",
+                created=202,
+                edited=202,
+                deleted=202,
+            ),
+        },
+    )
+    return found()  # type: ignore[no-any-return]
+
+
+_paths = {"host_path": "host-path", "config_map": "config-map", "secret_volume": "secrets"}
+"""Where Run:ai's clients look for a type."""
+
+
+class AllDataSources(DataSources[DataSource]):
+    """One list of every type; what is done with one is done with its own resource."""
+
+    model = DataSource
+    key = "data_source"
+    path = "data-sources"
+    verbs = frozenset({"view", "create"})
+    form = "assets.forms.TypeForm"
+    form_template = "assets/data_source_type.html"
+    nav = Nav(group="Assets", icon="database", order=40)
+    table = table(
+        "data_sources",
+        name_column("data_source", "Data source"),
+        column(
+            "type",
+            "Type",
+            cell=lambda row: kind_of_asset(row).label,
+            text=lambda row: kind_of_asset(row).label,
+            sort="kind",
+        ),
+        _SOURCE,
+        _TARGET,
+        *_TAIL,
+        noun=("data source", "data sources"),
+        search=("name", "description"),
+        filters=(
+            filters.choice("type", "Type", "kind", choices=[(k.key, k.label) for k in DATA_KINDS]),
+            *_FILTERS,
+        ),
+    )
+    wire = Wire(
+        path="asset/datasource",
+        envelope="entries",
+        serializer="assets.serializers.DataSourceSerializer",
+        viewset="assets.serializers.AssetViewSet",
+        methods=frozenset({"list"}),
+    )
+
+    def url(self, obj: Any, page: str = "detail") -> str:
+        return reverse(f"{kind_of_asset(obj).resource_key}-{page}", args=[obj.pk])
+
+
+# Types first: the address of the list of all ends in what could be the id of one.
+_RESOURCES: tuple[Resource[Any], ...] = (
+    Environments(),
+    Computes(),
+    *map(_of_type, DATA_KINDS),
+    AllDataSources(),
+)
+for _resource in _RESOURCES:
+    register(_resource)

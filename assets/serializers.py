@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from assets.kinds import kind_of
+from assets.kinds import AssetKind, kind_of, kind_of_asset
 from assets.models import Asset
 from gangline.access.grants import visible_scopes
 from gangline.access.permissions import Permission
@@ -79,9 +79,15 @@ class AssetSerializer(serializers.Serializer[Any]):
     spec = SpecField(required=False)
 
     def to_representation(self, obj: Asset) -> dict[str, Any]:
-        kind = kind_of(type(obj))
-        inner = {path.removeprefix(kind.prefix): value for path, value in obj.values.items()}
-        return {"meta": MetaSerializer().to_representation(obj), "spec": nest(inner)}
+        return {"meta": MetaSerializer().to_representation(obj), "spec": spec_of(obj)}
+
+
+def spec_of(obj: Asset) -> dict[str, Any]:
+    """What an asset says, by the names of the spec."""
+    kind = kind_of_asset(obj)
+    if kind.item:
+        return dict(kind.item_of(obj.values))
+    return nest({path.removeprefix(kind.prefix): value for path, value in obj.values.items()})
 
 
 class EnvironmentSerializer(AssetSerializer):
@@ -90,6 +96,42 @@ class EnvironmentSerializer(AssetSerializer):
 
 class ComputeSerializer(AssetSerializer):
     """A compute resource."""
+
+
+class NfsSourceSerializer(AssetSerializer):
+    """An NFS data source."""
+
+
+class PvcSourceSerializer(AssetSerializer):
+    """A PVC data source."""
+
+
+class S3SourceSerializer(AssetSerializer):
+    """An S3 data source."""
+
+
+class GitSourceSerializer(AssetSerializer):
+    """A Git data source."""
+
+
+class HostPathSourceSerializer(AssetSerializer):
+    """A host path data source."""
+
+
+class ConfigMapSourceSerializer(AssetSerializer):
+    """A ConfigMap data source."""
+
+
+class SecretSourceSerializer(AssetSerializer):
+    """A Secret data source."""
+
+
+class DataSourceSerializer(AssetSerializer):
+    """A data source of any type: its spec stands under the name of the type."""
+
+    def to_representation(self, obj: Asset) -> dict[str, Any]:
+        found = super().to_representation(obj)
+        return {**found, "spec": {kind_of_asset(obj).wire: found["spec"]}}
 
 
 class AssetViewSet(ResourceViewSet):
@@ -134,11 +176,25 @@ class AssetViewSet(ResourceViewSet):
 
     def _values(self, given: Any) -> dict[str, Any]:
         kind = kind_of(self.resource.model)
-        name = kind.prefix.rstrip(".")
-        values, problems = flatten(SPEC.worker, {name: given} if name else given, Role.WORKER)
+        if not isinstance(given, Mapping):
+            raise Refused([Problem("type", "spec", {"raw": "must be an object"})])
+        values, problems = flatten(SPEC.worker, _nested(kind, given), Role.WORKER)
         if problems:
             raise kind.refused(problems)
+        if kind.item:
+            item = dict(kind.item_of(values))
+            item.pop(kind.fields[kind.item].item_key, None)
+            return {kind.item: [item]}
         return values
+
+
+def _nested(kind: AssetKind, given: Any) -> Any:
+    """``given`` where a workload would have it."""
+    if kind.item:
+        group, _, name = kind.item.partition(".")
+        return {group: {name: [given]}}
+    name = kind.prefix.rstrip(".")
+    return {name: given} if name else given
 
 
 def _scope(user: User, permission: Permission, given: Mapping[str, Any]) -> Scope:

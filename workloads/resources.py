@@ -5,6 +5,7 @@ from typing import Any
 from django.db.models import FloatField, Sum
 from django.db.models.functions import Coalesce
 
+from assets.kinds import DATA_KINDS
 from gangline.clusters.models import Cluster
 from gangline.clusters.resources import forgetting
 from gangline.db.expressions import total
@@ -32,6 +33,15 @@ register_usage(
         lambda workload: f"/workloads/{workload.pk}",
     ),
 )
+
+
+def _using(asset: Any) -> Uses:
+    rows = Workload.objects.filter(assets=asset.pk, deleted_at=None)
+    return Uses("workload", rows, listing.visible, lambda row: f"/workloads/{row.pk}")
+
+
+for _kind in DATA_KINDS:
+    register_usage(_kind.model, _using)
 
 RUNNING = ("Running",)
 WAITING = ("Pending", "Creating")

@@ -101,6 +101,7 @@ CHOSEN: dict[str, tuple[Any, Any]] = {
         for kind, place, about in (
             ("nfs", "mountPath", {"server": "lab", "path": "/sets"}),
             ("git", "path", {"repository": "https://git.example/code"}),
+            ("s3", "path", {"bucket": "sets"}),
             ("configMapVolume", "mountPath", {"configMap": "nccl"}),
             ("secretVolume", "mountPath", {"secret": "keys"}),
             ("hostPath", "mountPath", {"path": "/mnt"}),

@@ -101,7 +101,7 @@ def distributed(workload: Workload, attempt: Attempt) -> dict[str, Any]:
     values = attempt.values
     body: dict[str, Any] = {
         "name": workload.name,
-        "requestedName": workload.name,
+        "requestedName": workload.requested_name or workload.name,
         "workloadId": workload.pk,
         "projectId": str(workload.project_id),
         "departmentId": str(workload.project.department_id),

@@ -1,15 +1,15 @@
 """The assets that a part of the form may be filled from, as cards."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from assets.kinds import KINDS, AssetKind
+from assets.kinds import DATA_KINDS, KINDS, AssetKind, kind_of_asset
 from assets.models import Asset
+from assets.selectors.data import item_name, named_item
 from gangline.access.grants import can
-from gangline.access.permissions import Permission
 from gangline.accounts.models import User
-from gangline.forms.fields import Card, FieldView, Offer
+from gangline.forms.fields import Card, FieldView, Offer, Option
 from gangline.organization.models import Project
 from gangline.policies.effective import EffectivePolicy
 from gangline.policies.engine import Request, resolve
@@ -18,9 +18,17 @@ from gangline.scopes.selectors import scopes_to
 from gangline.spec.frameworks import WORKERS_ONLY, has_gpus
 from gangline.spec.gpus import is_gpu_field
 from gangline.spec.problems import Role
-from gangline.spec.sources import Value, Values, asset_source
+from gangline.spec.sources import WORKERS, YOU, ItemSource, Value, Values, asset_source
+from gangline.spec_forms.raw import RoleInputs
+from gangline.spec_forms.spec_form import RoleForm
 from gangline.spec_forms.words import in_words
+from workloads.wizard.state import DraftState
 
+DATA, SECTION = "data", "data"
+"""What stands for data sources of every type, of which a role takes as many as it likes."""
+NONE = "none"
+"""Chosen for the master: none of the data sources that the workers have."""
+PARTS = tuple(kind for kind in KINDS if not kind.item)
 NEW = "new"
 """Verb of the button that makes an asset for ``<role>.<kind>``."""
 
@@ -28,6 +36,33 @@ NEW = "new"
 def asset_field(key: str) -> str:
     """Name of the control for ``<role>.<kind>``."""
     return f"{key}~asset"
+
+
+def with_picks(state: DraftState, role: Role, ids: Iterable[str]) -> DraftState:
+    """The draft with these data sources. What the master shares with the workers is not its own."""
+    picks = " ".join(sorted(filter(None, (one.strip() for one in ids))))
+    if role is Role.MASTER:
+        theirs = state.assets.get(f"{Role.WORKER}.{DATA}", "")
+        picks = "" if picks == theirs else picks or NONE
+    return state.with_asset(f"{role}.{DATA}", picks)
+
+
+def with_typed(master: Values, form: RoleForm, typed: RoleInputs) -> Values:
+    """The master's data sources beside the rows that the workers have typed: a list is whole."""
+    found = dict(master)
+    said = form.said(typed).values
+    for kind in DATA_KINDS:
+        mine, theirs = master.get(f"{Role.MASTER}.{kind.item}"), said.get(f"worker.{kind.item}")
+        if mine is None or theirs is None:
+            continue
+        known = {one.key for one in form.inherited.items.get(kind.item, ())}
+        rows = [one for one in theirs.value if one.get("name") not in known]
+        found[f"{Role.MASTER}.{kind.item}"] = replace(
+            mine,
+            value=[*mine.value, *rows],
+            items=(*mine.items, *(ItemSource(str(one["name"]), WORKERS) for one in rows)),
+        )
+    return found
 
 
 @dataclass(frozen=True)
@@ -41,6 +76,8 @@ class Galleries:
     chosen: Mapping[str, str] = field(default_factory=dict)
     offers: Mapping[str, Sequence[Offer]] = field(default_factory=dict)
     """What the cluster has for the framework, by field; of such fields it takes nothing else."""
+    unsupported: Mapping[str, str] = field(default_factory=dict)
+    """What the cluster cannot do, by field, with the reason."""
 
     @cached_property
     def assets(self) -> Sequence[Asset]:
@@ -50,7 +87,7 @@ class Galleries:
         allowed = [
             kind.key
             for kind in KINDS
-            if can(self.user, Permission(f"{kind.key}.view"), self.project.scope)
+            if can(self.user, get(kind.resource_key).permission("view"), self.project.scope)
         ]
         line = [scope.pk for scope in scopes_to(self.project.scope)]
         rows = Asset.objects.filter(scope__in=line, kind__in=allowed).select_related("scope")
@@ -59,19 +96,58 @@ class Galleries:
     def values(self, role: Role) -> Values:
         """What the chosen assets give the role, by qualified path."""
         found: dict[str, Value] = {}
-        for kind in KINDS:
+        for kind in PARTS:
             asset = self._chosen(role, kind)
             if asset is None:
                 continue
             for path, value in asset.values.items():
                 if has_gpus(self.framework, role) or not is_gpu_field(path):
                     found[f"{role}.{path}"] = Value(value, asset_source(asset.pk, asset.name))
+        return {**found, **self._data(role)}
+
+    def picked(self, role: Role) -> Sequence[Asset]:
+        """The chosen data sources: the workers’, where the master has no choice of its own."""
+        ids = self._ids(role)
+        known = {str(asset.pk): asset for asset in self.data}
+        return [known[one] for one in ids if one in known]
+
+    def _ids(self, role: Role) -> list[str]:
+        own = self.chosen.get(f"{role}.{DATA}")
+        if own is None and role is Role.MASTER:
+            return self._ids(Role.WORKER)
+        return [] if own in (None, NONE) else str(own).split()
+
+    @cached_property
+    def data(self) -> Sequence[Asset]:
+        keys = {kind.key for kind in DATA_KINDS}
+        return [asset for asset in self.assets if asset.kind in keys]
+
+    def _data(self, role: Role) -> Values:
+        """The chosen data sources as items of their lists. A master that follows says nothing."""
+        mine, workers = self.picked(role), self.picked(Role.WORKER)
+        if role is Role.MASTER and mine == workers:
+            return {}
+        found: dict[str, Value] = {}
+        for kind in DATA_KINDS:
+            chosen = [asset for asset in mine if asset.kind == kind.key]
+            is_dropped = role is Role.MASTER and any(one.kind == kind.key for one in workers)
+            if not chosen and not is_dropped:
+                continue
+            sources = [asset_source(asset.pk, asset.name) for asset in chosen]
+            found[f"{role}.{kind.item}"] = Value(
+                [named_item(asset) for asset in chosen],
+                sources[0] if sources else YOU,
+                tuple(
+                    ItemSource(item_name(asset), source)
+                    for asset, source in zip(chosen, sources, strict=True)
+                ),
+            )
         return found
 
     def fields(self, role: Role) -> dict[str, FieldView]:
         """A gallery by section, where there is anything to choose."""
         found = {}
-        for kind in KINDS:
+        for kind in PARTS:
             assets = [asset for asset in self.assets if asset.kind == kind.key]
             key = f"{role}.{kind.key}"
             may_create = self.may_create(kind)
@@ -86,11 +162,59 @@ class Galleries:
                     add_label=get(kind.key).create_label,
                     applies=True,
                 )
+        if (data := self._data_field(role)) is not None:
+            found[SECTION] = data
         return found
+
+    def _data_field(self, role: Role) -> FieldView | None:
+        may_create = self.may_create(DATA_KINDS[0])
+        if not self.data and not may_create:
+            return None
+        key, picked = f"{role}.{DATA}", self.picked(role)
+        cards = [self._data_card(asset, is_picked=asset in picked) for asset in self.data]
+        return FieldView(
+            path=asset_field(key),
+            label="Data sources",
+            control="picks",
+            name=asset_field(key),
+            help="Each stands below as an entry of its own, where its path can be changed.",
+            cards=tuple(cards),
+            options=_types(self.data),
+            add=f"{NEW}:{key}" if may_create else "",
+            add_label="New data source",
+            applies=True,
+        )
+
+    def _data_card(self, asset: Asset, *, is_picked: bool) -> Card:
+        kind = kind_of_asset(asset)
+        unready, ruled = self.unready(asset), self._reason(kind, asset)
+        return Card(
+            value=str(asset.pk),
+            title=asset.name,
+            facts=(kind.label, *self._data_facts(kind, asset)),
+            chip=asset.scope.label,
+            checked=is_picked,
+            blocked=bool(unready or ruled),
+            reason=unready or ruled,
+            by_policy=bool(ruled) and not unready,
+            kind=kind.key,
+        )
+
+    def unready(self, asset: Asset) -> str:
+        """Why this cluster cannot use the data source now; empty when it can."""
+        kind = kind_of_asset(asset)
+        return self.unsupported.get(kind.item, "")
+
+    def _data_facts(self, kind: AssetKind, asset: Asset) -> Iterable[str]:
+        """Where the data is, and where it will be."""
+        values = kind.fields[kind.item].flat(kind.item_of(asset.values))
+        given = [one for one in kind.attributes if values[one.path] not in (None, "", True, False)]
+        for spec in given[:3]:
+            yield f"{spec.label}: {in_words(spec, values[spec.path])}"
 
     def may_create(self, kind: AssetKind) -> bool:
         """Whether the person may make one in the project."""
-        permission = Permission(f"{kind.key}.create")
+        permission = get(kind.resource_key).permission("create")
         return self.project is not None and can(self.user, permission, self.project.scope)
 
     def _chosen(self, role: Role, kind: AssetKind) -> Asset | None:
@@ -131,7 +255,18 @@ class Galleries:
 
     def _reason(self, kind: AssetKind, asset: Asset) -> str:
         """The first rule of the policy that its values break."""
-        given = {f"{Role.WORKER}.{path}": Value(value) for path, value in asset.values.items()}
+        values = {kind.item: [named_item(asset)]} if kind.item else asset.values
+        given = {f"{Role.WORKER}.{path}": Value(value) for path, value in values.items()}
         request = Request(framework=self.framework, configuration=WORKERS_ONLY, given=given)
         found = resolve(request, self.policy).problems
-        return next((p.sentence for p in found if p.source and p.path in asset.values), "")
+        return next((p.sentence for p in found if p.source and _about(values, p.path)), "")
+
+
+def _about(values: Mapping[str, object], path: str) -> bool:
+    return any(path == one or path.startswith(f"{one}.") for one in values)
+
+
+def _types(assets: Sequence[Asset]) -> tuple[Option, ...]:
+    """The types that there are, to look at one of them alone."""
+    there = {asset.kind for asset in assets}
+    return tuple(Option(kind.key, kind.label) for kind in DATA_KINDS if kind.key in there)

@@ -8,7 +8,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from assets.forms import AssetForm
-from assets.kinds import KINDS, AssetKind
+from assets.kinds import DATA_KINDS, KINDS, AssetKind
 from gangline.access.grants import who_can
 from gangline.access.refusals import NotAllowed
 from gangline.forms.fields import dom_id
@@ -23,8 +23,9 @@ from gangline.web.errors import Refusal
 from workloads.wizard import drafts
 from workloads.wizard.answers import SeeOther
 from workloads.wizard.desk import Desk
-from workloads.wizard.galleries import asset_field
+from workloads.wizard.galleries import DATA, NEW, asset_field, with_picks
 from workloads.wizard.pages import step_url
+from workloads.wizard.state import DraftState
 from workloads.wizard.steps import Step
 
 
@@ -33,9 +34,13 @@ def page(request: HttpRequest, desk: Desk, step: Step, key: str) -> HttpResponse
     role, _, name = key.partition(".")
     kind = next((one for one in KINDS if one.key == name), None)
     project = desk.choices.project
-    if kind is None or project is None or role not in (Role.WORKER, Role.MASTER):
+    if project is None or role not in (Role.WORKER, Role.MASTER):
         raise Http404
-    resource = get(kind.key)
+    if name == DATA and desk.galleries.may_create(DATA_KINDS[0]):
+        return _types(request, desk, step, Role(role))
+    if kind is None:
+        raise Http404
+    resource = get(kind.resource_key)
     if not desk.galleries.may_create(kind):
         permission = resource.permission("create")
         who = [user.username for user in who_can(permission, project.scope)]
@@ -51,16 +56,16 @@ def page(request: HttpRequest, desk: Desk, step: Step, key: str) -> HttpResponse
         except NotAllowed as refusal:
             form.add_error(None, refusal.sentence)
         else:
-            _choose(desk, step, key, str(made.pk))
+            _choose(desk, step, Role(role), kind, str(made.pk))
             messages.success(request, f"{made} was created.")
-            return SeeOther(f"{step_url(desk, step)}#{dom_id(asset_field(key))}")
+            return SeeOther(_back(desk, step, Role(role), kind))
     context = {
         "resource": resource,
         "form": form,
         "sections": form.views(),
         "problems": form.problems(),
         "project": project,
-        "back": f"{step_url(desk, step)}#{dom_id(asset_field(key))}",
+        "back": _back(desk, step, Role(role), kind),
     }
     return render(
         request,
@@ -74,14 +79,14 @@ def _form(
     request: HttpRequest, desk: Desk, role: Role, kind: AssetKind, project: Project
 ) -> AssetForm:
     """Name and values; a scope only where more than the project can be chosen."""
-    resource = get(kind.key)
+    resource = get(kind.resource_key)
     part = replace(
         desk.form(role),
         role=Role.WORKER,
         policy=effective_policy([]),
         standing={},
         galleries={},
-        only=frozenset(kind.asked),
+        only=frozenset([kind.item] if kind.item else kind.asked),
     )
     form: AssetForm = resource.form_class(
         request.POST if request.method == "POST" else None,
@@ -99,13 +104,37 @@ def _form(
     return form
 
 
-def _choose(desk: Desk, step: Step, key: str, chosen: str) -> None:
+def _types(request: HttpRequest, desk: Desk, step: Step, role: Role) -> HttpResponse:
+    """Which type of data source; what this cluster cannot have says why."""
+    reasons = desk.galleries.unsupported
+    types = [
+        (kind, step_url(desk, step, **{NEW: f"{role}.{kind.key}"}), reasons.get(kind.item, ""))
+        for kind in DATA_KINDS
+    ]
+    context = {"types": types, "back": _back(desk, step, role, DATA_KINDS[0])}
+    return render(request, "wizard/new_data_source.html", context)
+
+
+def _back(desk: Desk, step: Step, role: Role, kind: AssetKind) -> str:
+    """To the gallery that the asset is for."""
+    field = asset_field(f"{role}.{DATA if kind.item else kind.key}")
+    return f"{step_url(desk, step)}#{dom_id(field)}"
+
+
+def _choose(desk: Desk, step: Step, role: Role, kind: AssetKind, chosen: str) -> None:
     """The new asset stands in the draft; the rest of the draft is as it was saved."""
+    picked = [str(one.pk) for one in desk.galleries.picked(role)]
+
+    def change(stored: DraftState) -> DraftState:
+        if kind.item:
+            return with_picks(stored, role, [*picked, chosen])
+        return stored.with_asset(f"{role}.{kind.key}", chosen)
+
     drafts.save(
         owner=desk.actor.user,
         draft_id=desk.draft_id,
         step=step,
         page=drafts.Page(tab="", seen=drafts.version_of(desk.draft, step), wins=True),
-        change=lambda stored: stored.with_asset(key, chosen),
+        change=change,
         start=desk.state,
     )

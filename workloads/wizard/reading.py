@@ -4,7 +4,6 @@ from dataclasses import dataclass, field, replace
 
 from django.http import QueryDict
 
-from assets.kinds import KINDS
 from gangline.access.actor import Actor
 from gangline.audit import actions
 from gangline.audit.services import record
@@ -13,7 +12,7 @@ from gangline.spec_forms.gestures import EDITS, Gesture
 from workloads.models import Draft
 from workloads.wizard import gestures, setup_page
 from workloads.wizard.desk import Desk
-from workloads.wizard.galleries import asset_field
+from workloads.wizard.galleries import DATA, PARTS, asset_field, with_picks
 from workloads.wizard.state import DraftState
 from workloads.wizard.steps import Step
 
@@ -60,10 +59,13 @@ class PostedStep:
         reading = desk.form(role).read(self.data, desk.state.inputs(role))
         self._ignore(role, reading.ignored)
         state = desk.state.with_inputs(role, reading.inputs)
-        for kind in KINDS:
+        for kind in PARTS:
             key = f"{role}.{kind.key}"
             if asset_field(key) in self.data:
                 state = state.with_asset(key, self.data.get(asset_field(key), ""))
+        key = f"{role}.{DATA}"
+        if asset_field(key) in self.data:
+            state = with_picks(state, role, self.data.getlist(asset_field(key)))
         return state
 
     def _ignore(self, role: Role, paths: tuple[str, ...]) -> None:

@@ -8,6 +8,7 @@ ENTITIES = {
     "template": ("Templates", "templates"),
     "environment": ("Environments", "environments"),
     "compute": ("Compute resources", "compute resources"),
+    "data_source": ("Data sources", "data sources"),
     "project": ("Projects", "projects"),
     "department": ("Departments", "departments"),
     "quota": ("Quotas", "quotas"),
@@ -63,6 +64,11 @@ class Permission(StrEnum):
     COMPUTE_CREATE = "compute.create"
     COMPUTE_EDIT = "compute.edit"
     COMPUTE_DELETE = "compute.delete"
+    DATA_SOURCE_VIEW = "data_source.view"
+    """Of every type: what a type reaches is for policies to say."""
+    DATA_SOURCE_CREATE = "data_source.create"
+    DATA_SOURCE_EDIT = "data_source.edit"
+    DATA_SOURCE_DELETE = "data_source.delete"
     PROJECT_VIEW = "project.view"
     PROJECT_CREATE = "project.create"
     PROJECT_EDIT = "project.edit"

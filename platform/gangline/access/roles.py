@@ -32,8 +32,16 @@ def _of(*entities: str) -> frozenset[Permission]:
 
 SYSTEM_ADMINISTRATOR = "system_administrator"
 
-_ASSETS = _of("template", "environment", "compute")
-_SEE = frozenset({P.WORKLOAD_VIEW, P.TEMPLATE_VIEW, P.ENVIRONMENT_VIEW, P.COMPUTE_VIEW})
+_ASSETS = _of("template", "environment", "compute", "data_source")
+_SEE = frozenset(
+    {
+        P.WORKLOAD_VIEW,
+        P.TEMPLATE_VIEW,
+        P.ENVIRONMENT_VIEW,
+        P.COMPUTE_VIEW,
+        P.DATA_SOURCE_VIEW,
+    }
+)
 _VIEWER = _SEE | {P.PROJECT_VIEW, P.POLICY_VIEW}
 _WATCH = _SEE | {P.WORKLOAD_LOGS}
 _RESEARCHER = _VIEWER | {P.WORKLOAD_CREATE, P.WORKLOAD_LOGS}
@@ -133,8 +141,8 @@ _BUILT_IN = (
         13,
         "data_source_administrator",
         "Data source administrator",
-        "Views workloads, logs and templates; will manage data sources when a release adds them.",
-        _WATCH,
+        "Manages data sources; views workloads, logs and templates.",
+        _WATCH | _of("data_source"),
     ),
     Role(
         14,

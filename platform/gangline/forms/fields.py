@@ -36,6 +36,8 @@ class Card:
     by_policy: bool = False
     explain: str = ""
     """Qualified path whose explanation the card's "Why?" opens; empty: the reason says it all."""
+    kind: str = ""
+    """Type of what it stands for, where a gallery has several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +211,9 @@ class FieldView:
     @property
     def wide(self) -> bool:
         """Whether the field takes a line of its own."""
-        return self.control in ("cards", "rows", "checks", "radios", "textarea", "matrix")
+        return self.control in (
+            "cards", "picks", "rows", "checks", "radios", "textarea", "matrix",
+        )  # fmt: skip
 
     @property
     def group(self) -> bool:

@@ -1,6 +1,6 @@
 """Merge the items of a list: what a policy gives, and what was given."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -36,12 +36,15 @@ def merge_items(
     given: list[Any],
     source: Source,
     standing: MergedList | None = None,
+    origins: Sequence[ItemSource] = (),
 ) -> MergedList:
     """Default items first, each changed or removed as ``given``; then the new ones, in order.
 
-    ``standing``: the items that stand in place of the rule's defaults.
+    ``standing``: the items that stand in place of the rule's defaults. ``origins``: where single
+    items come from, where that is not ``source``.
     """
-    merge = _Merge(role, spec, rule, source, standing)
+    own = {origin.key: origin.source for origin in origins}
+    merge = _Merge(role, spec, rule, source, standing, own)
     for index, item in enumerate(given):
         key = item.get(spec.item_key) if isinstance(item, Mapping) else None
         if isinstance(key, str):
@@ -91,10 +94,11 @@ ITEM_ACCEPTED = {
 
 
 def overlaid(spec: SpecField, under: Value | None, over: Value | None) -> Value | None:
-    """``over`` on top of ``under``: as a whole, or of a list item by item."""
+    """``over`` on top of ``under``: as a whole, or item by item."""
     if under is None or over is None:
         return over or under
-    if not (isinstance(under.value, list) and isinstance(over.value, list)):
+    both = isinstance(under.value, list) and isinstance(over.value, list)
+    if not (both and spec.is_by_item):
         return over
     keys = {item.get(spec.item_key) for item in over.value if isinstance(item, Mapping)}
     kept = [item for item in under.value if item.get(spec.item_key) not in keys]
@@ -124,6 +128,7 @@ class _Merge:
     rule: FieldRule
     source: Source
     standing: MergedList | None
+    origins: Mapping[str, Source]
     defaults: dict[str, tuple[Any, ItemSource]] = field(init=False)
     locked_alike: dict[str, str] = field(init=False)
     given: set[str] = field(default_factory=set)
@@ -162,7 +167,7 @@ class _Merge:
         self.given.add(key)
 
     def _say_free(self, index: int, item: dict[str, Any], key: str) -> None:
-        source = ItemSource(key, self.source, sent=index)
+        source = ItemSource(key, self.origins.get(key, self.source), sent=index)
         if key in self.defaults and key not in self.given:
             default, _ = self.defaults[key]
             if (changed := merged(self.spec, default, item)) != default:

@@ -5,11 +5,12 @@ https://kubernetes.io/docs/concepts/storage/volumes/
 
 import re
 from typing import Annotated, Literal
+from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
 from .base import Default, SpecModel, Ui, Unique
-from .environment import ObjectName
+from .environment import ObjectKey, ObjectName
 from .shapes import name_may_be_left_out
 from .storage import ContainerPath, VolumeName, without_slash
 from .types import Format, Quantity, SizeRange
@@ -22,6 +23,8 @@ _REPOSITORY = re.compile(
 )
 _REFERENCE = re.compile(r"[A-Za-z0-9][-._/A-Za-z0-9]*")
 _MODE = re.compile(r"0?[0-7]{3}")
+_BUCKET = re.compile(r"[a-z0-9][-.a-z0-9]{1,61}[a-z0-9]")
+_SERVICE = re.compile(r"https?://[A-Za-z0-9](?:[-.A-Za-z0-9]*[A-Za-z0-9])?(?::[0-9]{1,5})?/?")
 
 
 def _server_problem(text: str) -> str | None:
@@ -44,6 +47,23 @@ def _reference_problem(text: str) -> str | None:
     if _REFERENCE.fullmatch(text) and ".." not in text:
         return None
     return "must be the name of a branch, a tag or a commit"
+
+
+def _bucket_problem(text: str) -> str | None:
+    if _BUCKET.fullmatch(text) and ".." not in text:
+        return None
+    return "must be the name of a bucket: 3 to 63 lowercase letters, digits, “-” or “.”"
+
+
+def _service_problem(text: str) -> str | None:
+    return None if _SERVICE.fullmatch(text) else "must be the address of an S3 service"
+
+
+def _volume_id_problem(text: str) -> str | None:
+    try:
+        return None if str(UUID(text)) == text.lower() else "must be a UUID"
+    except ValueError:
+        return "must be the id of a data volume"
 
 
 def _mode_problem(text: str) -> str | None:
@@ -76,6 +96,8 @@ Reference = Annotated[
     Field(max_length=250),
     Format("git-reference", "a branch, a tag or a commit", _reference_problem),
 ]
+AWS = "https://s3.amazonaws.com"
+"""The service of a bucket that names none."""
 ReadOnly = Annotated[bool | None, Ui("Read-only"), Default(True)]
 FileMode = Annotated[Mode | None, Ui("File mode", placeholder="0644")]
 
@@ -114,6 +136,19 @@ class HostPath(Mounted):
     ] = None
 
 
+class GitSecret(SpecModel):
+    """A Secret with a user and a password, or with a private key under ``ssh``."""
+
+    name: Annotated[ObjectName | None, Ui("Secret", placeholder="None: public")] = None
+    authentication_method: Annotated[
+        Literal["password", "ssh-key"] | None, Ui("Signs in with"), Default("password")
+    ] = None
+    secret_key_of_user: Annotated[ObjectKey | None, Ui("Key of the user"), Default("User")] = None
+    secret_key_of_password: Annotated[
+        ObjectKey | None, Ui("Key of the password"), Default("Password")
+    ] = None
+
+
 class Git(Mounted):
     """A repository, fetched before the command starts. ``revision`` goes before ``branch``."""
 
@@ -130,8 +165,33 @@ class Git(Mounted):
     branch: Annotated[Reference | None, Ui("Branch", placeholder="Its default")] = None
     revision: Annotated[Reference | None, Ui("Revision", placeholder="The newest")] = None
     path: MountPath
-    password_secret: Annotated[
-        ObjectName | None, Ui("Secret with user and password", placeholder="None: public")
+    secret_ref: GitSecret | None = None
+
+
+class S3(Mounted):
+    """What a bucket holds, downloaded before the command starts."""
+
+    bucket: Annotated[
+        str,
+        Field(max_length=63),
+        Format("bucket", "the name of a bucket such as datasets", _bucket_problem),
+        Ui("Bucket", placeholder="datasets"),
+    ]
+    url: Annotated[
+        str | None,
+        Field(max_length=1024),
+        Format("service", "an address such as https://s3.lab.example", _service_problem),
+        Ui("Service", placeholder=AWS),
+    ] = None
+    path: MountPath
+    access_key_secret: Annotated[
+        ObjectName | None, Ui("Secret with the access key", placeholder="None: public")
+    ] = None
+    secret_key_of_access_key_id: Annotated[
+        ObjectKey | None, Ui("Key of the access key’s id"), Default("AccessKeyId")
+    ] = None
+    secret_key_of_secret_key: Annotated[
+        ObjectKey | None, Ui("Key of the secret key"), Default("SecretKey")
     ] = None
 
 
@@ -162,3 +222,15 @@ class EmptyDir(Mounted):
     size_limit: Annotated[
         Quantity | None, SizeRange("1M", "1P"), Ui("Size limit", placeholder="10G")
     ] = None
+
+
+class DataVolume(SpecModel):
+    """A claim of another project that is shared, read-only. ``id`` is that of the data volume."""
+
+    id: Annotated[
+        str,
+        Field(max_length=36),
+        Format("data-volume", "the id of a data volume", _volume_id_problem),
+        Ui("Data volume"),
+    ]
+    mount_path: MountPath

@@ -2,11 +2,11 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
-from .base import ItemKey, Reads, Restricted, SpecModel, Ui
-from .data import ConfigMapVolume, EmptyDir, Git, HostPath, Nfs, SecretVolume
-from .shapes import named_mounts, named_volumes
+from .base import ItemKey, Reads, Restricted, SpecModel, Ui, refused
+from .data import S3, ConfigMapVolume, DataVolume, EmptyDir, Git, HostPath, Nfs, SecretVolume
+from .shapes import named_mounts, named_repositories, named_volumes
 from .storage import Volume
 
 
@@ -39,7 +39,6 @@ class Storage(SpecModel):
         ),
         ItemKey("name"),
         Reads(named_volumes),
-        Reads(named_volumes),
     ] = None
     nfs: Annotated[
         list[Nfs] | None,
@@ -53,7 +52,6 @@ class Storage(SpecModel):
         ),
         ItemKey("name"),
         Reads(named_mounts),
-        Reads(named_volumes),
     ] = None
     git: Annotated[
         list[Git] | None,
@@ -66,7 +64,19 @@ class Storage(SpecModel):
             item="repository",
         ),
         ItemKey("name"),
-        Reads(named_volumes),
+        Reads(named_repositories),
+    ] = None
+    s3: Annotated[
+        list[S3] | None,
+        Field(max_length=16),
+        Ui(
+            "S3",
+            help="Buckets, downloaded before the command starts.",
+            section="data",
+            flag="s3",
+            item="bucket",
+        ),
+        ItemKey("name"),
         Reads(named_volumes),
     ] = None
     config_map_volume: Annotated[
@@ -81,7 +91,6 @@ class Storage(SpecModel):
         ),
         ItemKey("name"),
         Reads(named_mounts),
-        Reads(named_volumes),
     ] = None
     secret_volume: Annotated[
         list[SecretVolume] | None,
@@ -95,7 +104,6 @@ class Storage(SpecModel):
         ),
         ItemKey("name"),
         Reads(named_mounts),
-        Reads(named_volumes),
     ] = None
     host_path: Annotated[
         list[HostPath] | None,
@@ -109,6 +117,25 @@ class Storage(SpecModel):
         ),
         ItemKey("name"),
         Reads(named_mounts),
-        Reads(named_volumes),
         Restricted(),
     ] = None
+    data_volume: Annotated[
+        list[DataVolume] | None,
+        Field(max_length=16),
+        Ui(
+            "Data volumes",
+            help="Volumes of other projects that are shared with this one, read-only.",
+            section="data",
+            flag="data-volume",
+            item="data volume",
+        ),
+        ItemKey("id"),
+    ] = None
+
+    @field_validator("host_path")
+    @classmethod
+    def _spread_alike(cls, value: list[HostPath] | None) -> list[HostPath] | None:
+        """V26: of one pod, either all host paths follow what the node mounts, or none does."""
+        if len({one.mount_propagation or "None" for one in value or ()}) > 1:
+            raise refused("must all have the same mount propagation", "one mount propagation")
+        return value

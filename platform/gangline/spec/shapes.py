@@ -5,6 +5,7 @@ Each function lets pass what it does not know: the spec then says what is wrong 
 
 import re
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 
@@ -29,6 +30,21 @@ def named_volumes(value: Any) -> Any:
 def named_mounts(value: Any) -> Any:
     """What is mounted without a name takes one from where it is mounted."""
     return _named(value, "mountPath", _name_of_path)
+
+
+def named_repositories(value: Any) -> Any:
+    """The same of repositories, with the Secret as older clients give it."""
+    items = named_volumes(value)
+    return [_with_secret_ref(one) for one in items] if isinstance(items, list) else items
+
+
+def _with_secret_ref(item: Any) -> Any:
+    if not isinstance(item, dict) or not item.get("passwordSecret") or "secretRef" in item:
+        return item
+    keys = ("secretKeyOfUser", "secretKeyOfPassword")
+    rest = {k: v for k, v in item.items() if k not in (*keys, "passwordSecret")}
+    given = {name: item[name] for name in keys if item.get(name) is not None}
+    return {**rest, "secretRef": {"name": item["passwordSecret"], **given}}
 
 
 def names_schema(most: int) -> Mapping[str, Any]:
@@ -58,6 +74,58 @@ def node_requirements(value: Any) -> Any:
     if terms[0].keys() != {"matchExpressions"} or not isinstance(listed, list):
         return value
     return [_requirement(one) if isinstance(one, dict) else one for one in listed]
+
+
+NODE_AFFINITY: Mapping[str, Any] = MappingProxyType(
+    {
+        "anyOf": [
+            {
+                "type": "object",
+                "properties": {
+                    "nodeSelectorTerms": {
+                        "type": "array",
+                        "maxItems": 1,
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "matchExpressions": {
+                                    "type": "array",
+                                    "items": {
+                                        "type": "object",
+                                        "required": ["key", "operator"],
+                                        "properties": {
+                                            "key": {"type": "string"},
+                                            "operator": {"type": "string"},
+                                            "values": {
+                                                "type": "array",
+                                                "items": {"type": "string"},
+                                            },
+                                        },
+                                    },
+                                }
+                            },
+                        },
+                    }
+                },
+            },
+            {"type": "null"},
+        ]
+    }
+)
+"""JSON Schema of what `node_affinity` gives."""
+
+
+def node_affinity(value: Any) -> Any:
+    """The opposite of `node_requirements`."""
+    expressions = [
+        {
+            name: [v for v in re.split(r"[,\s]+", said) if v] if name == "values" else said
+            for name, said in one.items()
+            if said not in (None, "")
+        }
+        for one in value
+    ]
+    return {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
 
 
 def name_may_be_left_out(schema: dict[str, Any]) -> None:

@@ -123,6 +123,13 @@ Values = Mapping[str, Value]
 """By qualified path, such as ``worker.compute.gpuDevicesRequest``."""
 
 
+def asset_ids(values: Values) -> set[str]:
+    """Of every asset that gave a value, or an item of a list."""
+    sources = [value.source for value in values.values()]
+    sources += [item.source for value in values.values() for item in value.items]
+    return {source.id for source in sources if source.kind is SourceKind.ASSET and source.id}
+
+
 def to_json(values: Values) -> dict[str, dict[str, Any]]:
     return {path: value.to_json() for path, value in values.items()}
 

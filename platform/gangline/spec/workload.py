@@ -39,9 +39,11 @@ from .probes import Probes
 from .reserved import AnnotationValue, LabelValue, MetadataKey
 from .security import Security
 from .shapes import (
+    NODE_AFFINITY,
     from_names,
     named_tolerations,
     names_schema,
+    node_affinity,
     node_requirements,
     to_names,
 )
@@ -247,7 +249,7 @@ class ReplicaSpec(SpecModel):
         ),
         When("stdin", (True,)),
     ] = None
-    security: Security = Field(default_factory=Security)
+    security: Annotated[Security, Guarded()] = Field(default_factory=Security)
     probes: Probes = Field(default_factory=Probes)
     compute: Compute = Field(default_factory=Compute)
     node_pools: Annotated[
@@ -283,7 +285,7 @@ class ReplicaSpec(SpecModel):
             item="requirement",
         ),
         ItemKey("key"),
-        Reads(node_requirements),
+        Reads(node_requirements, node_affinity, NODE_AFFINITY),
     ] = None
     pod_affinity: PodAffinity = Field(default_factory=PodAffinity)
     tolerations: Annotated[
@@ -383,7 +385,7 @@ class WorkerSpec(ReplicaSpec):
             section="general",
             placeholder="high",
         ),
-        WorkloadLevel(),
+        WorkloadLevel(has_twin=True),
     ] = None
     preemptibility: Annotated[
         Literal["preemptible", "non-preemptible"] | None,
@@ -395,7 +397,7 @@ class WorkerSpec(ReplicaSpec):
             words={"preemptible": "Preemptible", "non-preemptible": "Non-preemptible"},
             advanced=True,
         ),
-        WorkloadLevel(),
+        WorkloadLevel(has_twin=True),
     ] = None
     terminate_after_preemption: Annotated[
         bool | None,
@@ -405,7 +407,7 @@ class WorkerSpec(ReplicaSpec):
             section="general",
             advanced=True,
         ),
-        WorkloadLevel(),
+        WorkloadLevel(has_twin=True),
     ] = None
     clean_pod_policy: Annotated[
         Literal["Running", "All", "None"] | None,
@@ -468,7 +470,7 @@ class WorkerSpec(ReplicaSpec):
             flag="grace-period",
         ),
         Default(30),
-        WorkloadLevel(),
+        WorkloadLevel(has_twin=True),
     ] = None
     backoff_limit: Annotated[
         int | None,
@@ -480,7 +482,7 @@ class WorkerSpec(ReplicaSpec):
             unit="retries",
         ),
         Default(0),
-        WorkloadLevel(),
+        WorkloadLevel(has_twin=True),
     ] = None
     auto_deletion_time_after_completion_seconds: Annotated[
         Duration | None,
@@ -492,7 +494,7 @@ class WorkerSpec(ReplicaSpec):
             flag="delete-after",
         ),
         Default(30 * DAY),
-        WorkloadLevel(),
+        WorkloadLevel(has_twin=True),
     ] = None
 
 

@@ -70,6 +70,7 @@ document.addEventListener("click", (event) => {
   if (opener && plain) {
     event.preventDefault();
     opener.closest("[popover]")?.hidePopover();
+    opener.closest("dialog")?.close();
     openPage(/** @type {HTMLAnchorElement} */ (opener).href);
     return;
   }

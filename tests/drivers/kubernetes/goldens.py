@@ -170,7 +170,22 @@ MORE: Mapping[str, Any] = {
             "branch": "main",
             "revision": "v1.2",
             "path": "/code",
-            "passwordSecret": "git",
+            "secretRef": {"name": "git"},
+        },
+        {
+            "name": "models",
+            "repository": "git@git.example:team/models",
+            "path": "/models",
+            "secretRef": {"name": "key", "authenticationMethod": "ssh-key"},
+        },
+    ],
+    "storage__s3": [
+        {
+            "name": "sets",
+            "bucket": "sets",
+            "url": "https://s3.lab.example",
+            "path": "/bucket",
+            "accessKeySecret": "s3",
         }
     ],
     "storage__configMapVolume": [

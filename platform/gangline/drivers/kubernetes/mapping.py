@@ -118,6 +118,7 @@ ROLE: Table = {
     "storage.emptyDirVolume": To("mounts|emptyDir"),
     "storage.nfs": To("mounts|nfs"),
     "storage.git": To("mounts|git"),
+    "storage.s3": To("mounts|s3"),
     "storage.configMapVolume": To("mounts|configMap"),
     "storage.secretVolume": To("mounts|secret"),
     "storage.hostPath": To("mounts|hostPath"),
@@ -186,4 +187,5 @@ _NO_GPU_LIMIT = "No scheduler that Gangline knows holds programs to a part of a 
 UNSUPPORTED: Mapping[str, str] = {
     "compute.gpuPortionLimit": _NO_GPU_LIMIT,
     "compute.gpuMemoryLimit": _NO_GPU_LIMIT,
+    "storage.dataVolume": "A claim is of one namespace: others cannot mount what is on it.",
 }

@@ -6,13 +6,26 @@ https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from gangline.spec.data import ConfigMapVolume, EmptyDir, Git, HostPath, Nfs, SecretVolume
+from gangline.spec.data import (
+    AWS,
+    S3,
+    ConfigMapVolume,
+    EmptyDir,
+    Git,
+    GitSecret,
+    HostPath,
+    Nfs,
+    SecretVolume,
+)
 
 Object = dict[str, Any]
 GIT_IMAGE = "docker.io/alpine/git:2.47.2"
 """Has git and a shell."""
+S3_IMAGE = "docker.io/rclone/rclone:1.69.1"
+"""Its entry point is rclone."""
 _WORKTREE = "code"
-_FETCHED = "/git"
+_FETCHED = "/fetched"
+_SSH_KEY, _LOGIN = "ssh", "/login"
 
 
 def add(native: Mapping[str, Sequence[Any]], pod: Object) -> None:
@@ -26,6 +39,10 @@ def add(native: Mapping[str, Sequence[Any]], pod: Object) -> None:
             container.setdefault("volumeMounts", []).append({"name": name, **place})
             if isinstance(item, Git):
                 pod.setdefault("initContainers", []).append(_fetching(name, item))
+                if key := _private_key(item):
+                    pod["volumes"].append({"name": f"{name}-login", **key})
+            if isinstance(item, S3):
+                pod.setdefault("initContainers", []).append(_downloading(name, item))
 
 
 def _nfs(item: Nfs) -> tuple[Object, Object]:
@@ -64,6 +81,10 @@ def _git(item: Git) -> tuple[Object, Object]:
     return {"emptyDir": {}}, {"mountPath": item.path, "subPath": _WORKTREE}
 
 
+def _s3(item: S3) -> tuple[Object, Object]:
+    return {"emptyDir": {}}, {"mountPath": item.path}
+
+
 def _mode(text: str | None) -> Object:
     return {"defaultMode": int(text, 8)} if text else {}
 
@@ -72,6 +93,7 @@ _MADE: Mapping[str, Callable[[Any], tuple[Object, Object]]] = {
     "emptyDir": _empty,
     "nfs": _nfs,
     "git": _git,
+    "s3": _s3,
     "configMap": _config_map,
     "secret": _secret,
     "hostPath": _host_path,
@@ -88,15 +110,27 @@ def _fetching(volume: str, item: Git) -> Object:
         "env": [
             {"name": "GIT_TERMINAL_PROMPT", "value": "0"},
             {"name": "HOME", "value": "/tmp"},  # noqa: S108
-            *_login(item.password_secret),
+            *_login(item.secret_ref),
         ],
-        "volumeMounts": [{"name": volume, "mountPath": _FETCHED}],
+        "volumeMounts": [
+            {"name": volume, "mountPath": _FETCHED},
+            *(
+                [{"name": f"{volume}-login", "mountPath": _LOGIN, "readOnly": True}]
+                if _private_key(item)
+                else []
+            ),
+        ],
     }
 
 
 _CLONE = f"""\
 cd {_FETCHED}
 rm -rf {_WORKTREE}
+if [ -e {_LOGIN}/{_SSH_KEY} ]; then
+  cp {_LOGIN}/{_SSH_KEY} /tmp/key
+  chmod 600 /tmp/key
+  export GIT_SSH_COMMAND="ssh -i /tmp/key -o StrictHostKeyChecking=accept-new -o BatchMode=yes"
+fi
 if [ -n "$PASSWORD" ]; then
   git config --global credential.helper \
     '!f() {{ echo "username=$USERNAME"; echo "password=$PASSWORD"; }}; f'
@@ -112,7 +146,49 @@ fi
 """
 
 
-def _login(secret: str | None) -> Iterator[Object]:
-    for name in ("username", "password") if secret else ():
-        key = {"name": secret, "key": name}
-        yield {"name": name.upper(), "valueFrom": {"secretKeyRef": key}}
+def _login(secret: GitSecret | None) -> Iterator[Object]:
+    if secret is None or not secret.name or secret.authentication_method == "ssh-key":
+        return
+    keys = {
+        "USERNAME": secret.secret_key_of_user or "User",
+        "PASSWORD": secret.secret_key_of_password or "Password",
+    }
+    for name, key in keys.items():
+        yield _from_secret(name, secret.name, key)
+
+
+def _private_key(item: Git) -> Object | None:
+    """The volume with the private key that opens the repository."""
+    secret = item.secret_ref
+    if secret is None or not secret.name or secret.authentication_method != "ssh-key":
+        return None
+    return {"secret": {"secretName": secret.name, "defaultMode": 0o440}}
+
+
+def _downloading(volume: str, item: S3) -> Object:
+    """The container that copies a bucket into ``volume`` before the main one starts."""
+    given = {
+        "RCLONE_S3_PROVIDER": "Other" if item.url else "AWS",
+        "RCLONE_S3_ENDPOINT": item.url or AWS,
+        "RCLONE_CONFIG": "/dev/null",
+    }
+    login = []
+    if secret := item.access_key_secret:
+        key_id = item.secret_key_of_access_key_id or "AccessKeyId"
+        login = [
+            _from_secret("RCLONE_S3_ACCESS_KEY_ID", secret, key_id),
+            _from_secret(
+                "RCLONE_S3_SECRET_ACCESS_KEY", secret, item.secret_key_of_secret_key or "SecretKey"
+            ),
+        ]
+    return {
+        "name": f"fetch-{item.name}",
+        "image": S3_IMAGE,
+        "args": ["copy", f":s3:{item.bucket}", _FETCHED],
+        "env": [*({"name": name, "value": value} for name, value in given.items()), *login],
+        "volumeMounts": [{"name": volume, "mountPath": _FETCHED}],
+    }
+
+
+def _from_secret(variable: str, secret: str, key: str) -> Object:
+    return {"name": variable, "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}}
