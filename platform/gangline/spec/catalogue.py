@@ -24,6 +24,7 @@ from .base import (
     Percent,
     Reads,
     Restricted,
+    Several,
     Synonyms,
     Ui,
     Unique,
@@ -105,6 +106,8 @@ class SpecField:
     """A number from 0 to 1 that people read and type in percent."""
     unique: Callable[[str], str] | None = None
     """Of an attribute that must differ from item to item: gives what is compared."""
+    is_several: bool = False
+    """A text of several names, separated by commas."""
 
     @property
     def label(self) -> str:
@@ -264,6 +267,7 @@ def _field(path: str, annotation: Any, notes: _Notes, *, required: bool) -> Spec
         "alternative": notes.take(Alternative, lambda note: note.label, ""),
         "reads": notes.get(Reads),
         "is_percent": notes.get(Percent) is not None,
+        "is_several": notes.get(Several) is not None,
         "unique": notes.take(Unique, lambda note: note.alike),
         "at_least": notes.take(AtLeast, lambda note: f"{group}{note.name}", ""),
         "conditions": (
