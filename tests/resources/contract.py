@@ -389,14 +389,7 @@ def statements_do_not_grow(c: Context) -> None:
                 c.sample.used(c.world, made)
         sent.append({})
         for person in people:
-            page = c.page(person)
-            ways: dict[str, Callable[[], Any]] = {
-                "page": lambda page=page: page.get(c.resource.list_url()),
-                "csv": lambda page=page: _csv(page.get(f"{c.resource.list_url()}.csv")),
-            }
-            if c.resource.wire:
-                ways["api"] = lambda person=person: c.api_rows("", person)
-            for way, ask in ways.items():
+            for way, ask in _ways_to_list(c, person).items():
                 ask()  # what is read once per process is read now
                 with CaptureQueriesContext(connection) as captured:
                     ask()
@@ -405,6 +398,15 @@ def statements_do_not_grow(c: Context) -> None:
         of_many = sent[1][way]
         more = Counter(of_many) - Counter(of_few)
         assert len(of_many) <= len(of_few), (way, *more)
+
+
+def _ways_to_list(c: Context, person: str) -> dict[str, Callable[[], Any]]:
+    page, url = c.page(person), c.resource.list_url()
+    ways: dict[str, Callable[[], Any]] = {
+        "page": lambda: page.get(url),
+        "csv": lambda: _csv(page.get(f"{url}.csv")),
+    }
+    return ways | ({"api": lambda: c.api_rows("", person)} if c.resource.wire else {})
 
 
 @check(lambda r, s: "" if s.secret_field else "no field is secret")
