@@ -58,19 +58,14 @@ class Context:
             headers={**self.world.headers(person), **headers},
         )
 
-    @property
-    def api_rows(self) -> Callable[[str], list[dict[str, Any]]]:
+    def api_rows(self, query: str, person: str = "administrator") -> list[dict[str, Any]]:
         wire = self.resource.wire
         assert wire is not None
-
-        def rows(query: str, person: str = "administrator") -> list[dict[str, Any]]:
-            answer = self.api(person, "GET", query)
-            assert answer.status_code == 200, answer.content
-            found = answer.json()
-            listed: list[dict[str, Any]] = found[wire.envelope] if wire.envelope else found
-            return listed
-
-        return rows
+        answer = self.api(person, "GET", query)
+        assert answer.status_code == 200, answer.content
+        found = answer.json()
+        listed: list[dict[str, Any]] = found[wire.envelope] if wire.envelope else found
+        return listed
 
     def count(self) -> int:
         return int(self.resource.model._default_manager.count())
