@@ -13,11 +13,13 @@ from django.utils.text import capfirst
 import assets.credentials.resources  # noqa: F401  registers them
 from assets.kinds import DATA_KINDS, AssetKind, kind_of, kind_of_asset
 from assets.models import Asset, Compute, DataSource, Environment
+from assets.templates import Templates
 from gangline.access.actor import Actor
 from gangline.accounts.models import User
 from gangline.resources.registry import register
 from gangline.resources.resource import M, Nav, Resource, Wire
 from gangline.resources.tables import column, name_column, table, time_column
+from gangline.scopes.models import Scope
 from gangline.spec.catalogue import Kind
 from gangline.spec_forms.words import item_in_words, readable
 from gangline.tables import filters
@@ -51,9 +53,9 @@ class Assets(Resource[M]):
         return super().rows(user).annotate(scope_name=F("scope__name"))  # type: ignore[return-value]
 
     def choices(self, user: User) -> Any:
-        rows = self.visible(user).select_related("scope").order_by("scope__kind", "scope__name")
-        found = {str(row.scope_id): row.scope.title for row in rows}  # type: ignore[attr-defined]
-        return {"scope": list(found.items())}
+        used = self.visible(user).order_by().values("scope")
+        scopes = Scope.objects.filter(pk__in=used).order_by("kind", "name")
+        return {"scope": [(str(scope.pk), scope.title) for scope in scopes]}
 
     def check(self, obj: Any, *, actor: Actor | None, before: Any) -> None:
         if before is not None and before.scope_id != obj.scope_id:
@@ -293,6 +295,7 @@ class AllDataSources(DataSources[DataSource]):
 
 # Types first: the address of the list of all ends in what could be the id of one.
 _RESOURCES: tuple[Resource[Any], ...] = (
+    Templates(),
     Environments(),
     Computes(),
     *map(_of_type, DATA_KINDS),

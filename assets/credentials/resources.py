@@ -10,7 +10,6 @@ from django.core.exceptions import ValidationError
 from django.db.models import F, Model, QuerySet, TextField
 from django.db.models.functions import Cast
 from django.http import HttpRequest
-from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from assets.credentials import copies, store
@@ -248,5 +247,5 @@ register_usage(
 )
 register_usage(
     Credential,
-    _named_by(Template, "template", usable_templates, lambda row: reverse("template-list")),
+    _named_by(Template, "template", usable_templates, lambda row: get("template").url(row)),
 )

@@ -14,9 +14,10 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
+from gangline.lib import yaml_text
 from gangline.lib.problems import Problem
 
-from .base import Driver
+from .base import AttemptRef, Driver
 from .checks import REACHABILITY, Tell, tell_nobody
 from .facts import Facts, Health
 
@@ -54,6 +55,10 @@ class Site:
     """In which clusters may be, although they would be refused."""
     own: tuple[tuple[str, int], ...] = ()
     """Hosts and ports of this installation, to which no cluster may lead."""
+    origin: str = ""
+    """Scheme, host and port of this installation, without a slash at the end."""
+    tools_url: str = ""
+    """Where tools of this machine are opened, with ``*`` for the name of one; empty: nowhere."""
     declared_gpus: int = 0
     roots: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
@@ -156,6 +161,8 @@ class ClusterKind:
     """The values of credentials are handed to ``create``, in ``AttemptRef.secrets``."""
     keeps_secrets: ClassVar[bool] = False
     """Credentials are copied to it as Secrets, beside others that people made there."""
+    native_word: ClassVar[str] = ""
+    """What people call the engine's own form of a workload; empty: it is not shown."""
 
     def phrase(self, name: str) -> str:
         """How a sentence names the cluster."""
@@ -246,6 +253,14 @@ class ClusterKind:
     def facts(self, connection: Any, facts: Facts) -> Sequence[FactGroup]:
         """What its page lists beside the capacity."""
         return ()
+
+    def native_text(self, ref: AttemptRef) -> str:
+        """What is made of an attempt on the engine, as YAML, without anything secret."""
+        return yaml_text.write(ref.rendered)
+
+    def tools(self, rendered: Mapping[str, Any], uid: str, site: Site) -> Mapping[str, str]:
+        """The address of each tool of the workload ``uid`` by its name, from its frozen form."""
+        return {}
 
     def native(self, rendered: Mapping[str, Any], name: str) -> NativeObject | None:
         """The object of an attempt, from its frozen form."""

@@ -154,6 +154,11 @@ class NamesCredential:
 
 
 @dataclass(frozen=True, slots=True)
+class Several:
+    """A text of several names, separated by commas: a list in JSON, and to policies."""
+
+
+@dataclass(frozen=True, slots=True)
 class AtLeast:
     """The value must not be smaller than that of the sibling field ``name`` (a JSON name)."""
 

@@ -25,6 +25,7 @@ from .base import (
     Percent,
     Reads,
     Restricted,
+    Several,
     Synonyms,
     Ui,
     Unique,
@@ -108,6 +109,8 @@ class SpecField:
     """Of an attribute that must differ from item to item: gives what is compared."""
     credential: NamesCredential | None = None
     """Of an attribute that names a credential."""
+    is_several: bool = False
+    """A text of several names, separated by commas."""
 
     @property
     def label(self) -> str:
@@ -268,6 +271,7 @@ def _field(path: str, annotation: Any, notes: _Notes, *, required: bool) -> Spec
         "reads": notes.get(Reads),
         "credential": notes.get(NamesCredential),
         "is_percent": notes.get(Percent) is not None,
+        "is_several": notes.get(Several) is not None,
         "unique": notes.take(Unique, lambda note: note.alike),
         "at_least": notes.take(AtLeast, lambda note: f"{group}{note.name}", ""),
         "conditions": (

@@ -39,6 +39,11 @@ PODS = Resource("", "v1", "pods", "Pod")
 EVENTS = Resource("", "v1", "events", "Event")
 CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
 SECRETS = Resource("", "v1", "secrets", "Secret")
+SERVICES = Resource("", "v1", "services", "Service")
+INGRESSES = Resource("networking.k8s.io", "v1", "ingresses", "Ingress")
+INGRESS_CLASSES = Resource(
+    "networking.k8s.io", "v1", "ingressclasses", "IngressClass", namespaced=False
+)
 STORAGE_CLASSES = Resource(
     "storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False
 )

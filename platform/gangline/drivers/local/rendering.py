@@ -8,6 +8,7 @@ from gangline.drivers.base import Submission
 from gangline.drivers.mapping import Table, To, apply, paths
 from gangline.spec.catalogue import catalogue
 from gangline.spec.environment import EnvironmentVariable
+from gangline.spec.tools import ExposedUrl
 from gangline.spec.types import quantity_bytes, split_command
 from gangline.spec.workload import Annotation, Label, ReplicaSpec
 
@@ -29,6 +30,10 @@ def late(spec: ReplicaSpec) -> list[list[str]]:
     return [[one.name, one.secret.name, one.secret.key] for one in given if one.secret is not None]
 
 
+def _names(items: Sequence[ExposedUrl]) -> list[str]:
+    return [item.name for item in items]
+
+
 def _runtime(image: str) -> str:
     return image.removeprefix(SCHEME)
 
@@ -42,6 +47,9 @@ ROLE: Table = {
     "environmentVariables": To("variables", _variables),
     "compute.cpuCoreLimit": To("limits|cores", math.ceil),
     "compute.cpuMemoryLimit": To("limits|memory", quantity_bytes),
+    "exposedUrls": To("tools", _names),
+    "createHomeDir": To("home"),
+    "category": To("category"),
     "labels": To("labels", _pairs),
     "annotations": To("annotations", _pairs),
 }
@@ -84,6 +92,8 @@ UNSUPPORTED: Mapping[str, str] = {
         (path for path in catalogue(ReplicaSpec) if path.startswith("storage.")),
         "Processes of this machine work in its own folders: nothing is mounted.",
     ),
+    "ports": "Nothing opens ports of this machine: its tools are reached through Gangline.",
+    "restartPolicy": "A process that ends is not started again; a retry starts all of them.",
     "stdin": "Processes of this machine read no input.",
     "tty": "Processes of this machine have no terminal.",
     **dict.fromkeys(
