@@ -8,6 +8,8 @@ from assets.models import Asset
 
 _NOT_IN_NAMES = re.compile(r"[^a-z0-9]+")
 _LONGEST, _DIGITS = 31, 8
+_OF_THE_MOUNT = ("accessModes", "volumeMode")
+"""What of a claim's description matters to who mounts it."""
 
 
 def item_name(asset: Asset) -> str:
@@ -17,6 +19,23 @@ def item_name(asset: Asset) -> str:
 
 
 def named_item(asset: Asset) -> dict[str, Any]:
-    """The item that a workload gets when it takes the data source."""
-    kind = kind_of_asset(asset)
-    return kind.named(asset.values, item_name(asset))
+    """The item that a workload gets when it takes the data source.
+
+    A claim that was made for it is there already, for every workload alike.
+    """
+    item = kind_of_asset(asset).named(asset.values, item_name(asset))
+    if asset.kind != Asset.Kind.PVC or item.get("existingPvc"):
+        return item
+    told = {k: v for k, v in (item.get("claimInfo") or {}).items() if k in _OF_THE_MOUNT}
+    return {
+        **{k: v for k, v in item.items() if k != "claimInfo"},
+        "existingPvc": True,
+        "claimName": claim_of(asset),
+        **({"claimInfo": told} if told else {}),
+    }
+
+
+def claim_of(asset: Asset) -> str:
+    """Name of the claim of a PVC data source, on every cluster and in every project."""
+    item = kind_of_asset(asset).item_of(asset.values)
+    return str(item.get("claimName") or item_name(asset))

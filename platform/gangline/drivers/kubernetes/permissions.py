@@ -93,8 +93,9 @@ PROJECT: tuple[Rule, ...] = (
         "",
         ("persistentvolumeclaims",),
         ("get", "list", "create", "patch", "delete"),
-        "Volumes of a workload",
+        "Volumes of workloads and data sources",
     ),
+    Rule("", ("configmaps",), ("get",), "Whether the ConfigMap of a data source is there"),
     _of(volcano.POD_GROUPS, GROUPS, Volcano.name, "Volcano: gangs, and why one waits"),
     _of(native.POD_GROUPS, GROUPS, Native.name, "Gangs of Kubernetes itself, and why one waits"),
     _of(
