@@ -17,9 +17,8 @@ from gangline.drivers.base import AttemptRef
 from gangline.drivers.kubernetes import manifests
 from gangline.drivers.kubernetes.jobs import INTENT, RUN
 from workloads import refs
-from workloads.api import bodies
 from workloads.models import Attempt, CreateState, Workload
-from workloads.services import submission
+from workloads.services import bodies, submission
 
 IMAGE = "registry.example/training:1"
 BATCH = 200

@@ -56,8 +56,7 @@ def prepare() -> str:
     """Inside: 50 workloads that wait, and somebody signed in who sees them."""
     from bench import organisation, rules
     from gangline.access.actor import Actor
-    from workloads.api import bodies
-    from workloads.services import submission
+    from workloads.services import bodies, submission
 
     world = organisation.make()
     user = world.by_name[organisation.ADMINISTRATOR]

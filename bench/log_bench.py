@@ -38,8 +38,7 @@ def prepare() -> str:
     from gangline.access.actor import Actor
     from gangline.clusters.connections import host_id
     from gangline.clusters.models import Cluster
-    from workloads.api import bodies
-    from workloads.services import submission
+    from workloads.services import bodies, submission
 
     world = organisation.make()
     folder = settings.GANGLINE.data_dir

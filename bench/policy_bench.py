@@ -28,9 +28,9 @@ def run() -> list[Row]:
 
 def measure() -> dict[str, Any]:
     """Inside: everything in turns."""
-    from gangline.policies.document import parse
     from gangline.policies.effective import Layer, effective_policy
     from gangline.policies.engine import Request, resolve
+    from gangline.policies.reading import parse
     from gangline.spec.workload import ReplicaSpec, WorkerSpec
 
     layers = [Layer(kind, "one", parse(text)) for kind, text in rules.documents()]

@@ -13,9 +13,8 @@ from bench import rules
 from bench.organisation import ADMINISTRATOR, Organisation
 from gangline.access.actor import Actor
 from gangline.db.clock import db_now
-from workloads.api import bodies
 from workloads.models import Attempt, Event, Replica, ScopeSeq, Workload, sortable_duration
-from workloads.services import submission
+from workloads.services import bodies, submission
 from workloads.statuses import ENDED
 
 STATUSES = (

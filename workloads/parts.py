@@ -19,7 +19,7 @@ from gangline.web import formats
 from workloads.live import heads_of
 from workloads.models import Attempt, Event, Workload
 from workloads.pods import pod_grid
-from workloads.selectors import details
+from workloads.selectors import details, tools
 from workloads.selectors.listing import ListRow
 from workloads.statuses import ENDED, STATUSES
 from workloads.tables import ROW_ACTIONS, duration_cell, pods_cell, status_cell
@@ -27,7 +27,7 @@ from workloads.wording import Reason
 
 HEAD = ("title", "actions", "facts")
 TABS: Mapping[str, tuple[str, ...]] = {
-    "overview": (*HEAD, "note", "timeline", "pods"),
+    "overview": (*HEAD, "note", "timeline", "tools", "pods"),
     "pods": (*HEAD, "podtable"),
     "logs": HEAD,
     "events": (*HEAD, "events"),
@@ -35,6 +35,8 @@ TABS: Mapping[str, tuple[str, ...]] = {
 }
 """Parts of each page that move."""
 
+OPEN = ("Running", "Degraded")
+"""Statuses in which a tool may answer."""
 MAX_STRIPS = 10
 GRID_FROM = 17
 """Gangs of so many pods are drawn as a grid."""
@@ -115,6 +117,8 @@ def draw_parts(
         context["attempt"] = attempts[0]
         context |= _pods(workload, attempts[0], first_pod)
         if tab == "overview":
+            context["links"] = tools.links_of(workload, attempts[0])
+            context["is_running"] = workload.status in OPEN
             context |= _timeline(attempts[:MAX_STRIPS])
             context["earlier"] = len(attempts) - MAX_STRIPS
     if tab == "events":

@@ -3,7 +3,7 @@
 from django.urls import include, path, re_path
 from django.urls.converters import UUIDConverter
 
-from workloads.views import actions, bulk, clusters, details, home, listing, logs
+from workloads.views import actions, bulk, clusters, details, home, listing, logs, tools
 
 _ACTIONS = "|".join(actions.VERBS)
 
@@ -22,6 +22,8 @@ urlpatterns = [
     path("workloads/actions/<uuid:action_id>", bulk.result, name="workload-bulk-result"),
     path("workloads/actions/<uuid:action_id>/retry", bulk.retry, name="workload-bulk-retry"),
     path("", include("workloads.wizard.urls")),
+    path("tools/<uuid:workload_id>/<slug:name>/open", tools.open_tool, name="tool-open"),
+    path("tools/<uuid:workload_id>/<slug:name>/auth", tools.authorize, name="tool-auth"),
     re_path(
         rf"^workloads/(?P<workload_id>{UUIDConverter.regex})/(?P<action>{_ACTIONS})$",
         actions.act,

@@ -26,6 +26,7 @@ from gangline.spec.base import Ui
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.typed import json_at, typed
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
+from workloads.selectors import tools as tool_links
 from workloads.services import freezing, retries, slots
 
 
@@ -87,6 +88,9 @@ CHOSEN: dict[str, tuple[Any, Any]] = {
         [{"resource": "rdma/hca", "quantity": "1"}],
         [{"resource": "rdma/hca", "quantity": "2"}],
     ),
+    "exposedUrls": ([{"name": "a", "container": 1}], [{"name": "b", "container": 2}]),
+    "ports": ([{"name": "a", "container": 1}], [{"name": "b", "container": 2}]),
+    "category": ("Train", "Build"),
     "compute.gpuPortionRequest": (0.25, 0.5),
     "nodeAffinityRequired": (
         [{"key": "rack", "operator": "Gt", "values": "1"}],
@@ -211,7 +215,10 @@ def _manifest(path: str, value: Any, folder: Path) -> str:
     job = manifests.job(ref)
     del job["metadata"]["annotations"][manifests.SPEC_HASH]  # follows everything that was said
     roles = job["spec"].pop(JOB_KINDS[submission.framework].replicas)
-    replicas = [{"name": role, **replica["template"]} for role, replica in roles.items()]
+    replicas = [
+        {"name": role, "restarts": replica["restartPolicy"], **replica["template"]}
+        for role, replica in roles.items()
+    ]
     counts = {role: replica["replicas"] for role, replica in roles.items()}
     return json.dumps({"job": job, "counts": counts, "replicas": replicas}, sort_keys=True)
 
@@ -310,7 +317,8 @@ def test_a_field_that_is_mapped_and_never_read_is_named(
 
 
 def test_what_gangline_acts_on_itself_reaches_the_workload() -> None:
-    source = Path(freezing.__file__).read_text() + Path(retries.__file__).read_text()
+    readers = (freezing, retries, tool_links)
+    source = "".join(Path(reader.__file__ or "").read_text() for reader in readers)
     assert [path for path in sorted(OURS) if f'{path}"' not in source] == []
 
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from django.http import QueryDict
 
-from gangline.policies.document import parse
 from gangline.policies.effective import Layer, effective_policy
 from gangline.policies.engine import Request, inherited_values
+from gangline.policies.reading import parse
 from gangline.spec.catalogue import catalogue
 from gangline.spec.problems import Problem, Role
 from gangline.spec.sources import YOU, Value, copy_source, template_source

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from gangline.audit.models import AuditEntry
-from gangline.policies.document import RULES_BY_KIND
+from gangline.policies.document import rules_of
 from gangline.policies.models import Policy
 from gangline.policies.selectors import effective_for
 from gangline.policies.services import save
@@ -86,7 +86,7 @@ def test_the_editor_names_every_field_with_the_rules_it_takes(world: World) -> N
     for path, spec in catalogue(SPEC.worker).items():
         row = re.search(rf"<code>{re.escape(path)}</code>(.*?)</tr>", page)
         assert row, path
-        assert ", ".join(RULES_BY_KIND[spec.kind]) in row[1]
+        assert ", ".join(rules_of(spec)) in row[1]
     assert re.search(r"<code>numWorkers</code>.*?, worker only</span>", page)
     assert not re.search(r"<code>image</code>[^/]*, worker only", page)
 

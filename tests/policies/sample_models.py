@@ -5,9 +5,11 @@ from typing import Annotated, Any
 import yaml
 from pydantic import Field
 
-from gangline.policies.document import InvalidPolicy, PolicyDocument, parse
+from gangline.policies.document import InvalidPolicy, PolicyDocument
 from gangline.policies.effective import EffectivePolicy, Layer, effective_policy
 from gangline.policies.engine import Request, Resolution, resolve
+from gangline.policies.reading import parse
+from gangline.policies.wording import line_of
 from gangline.spec.base import Default, ItemKey, Only, SpecModel, Ui
 from gangline.spec.sources import Value
 from gangline.spec.types import DurationMark, Text
@@ -71,7 +73,7 @@ def refused(text: str) -> list[tuple[int, str, str]]:
     try:
         parse(text, SAMPLE)
     except InvalidPolicy as error:
-        return [(p.line, p.path, p.message) for p in error.problems]
+        return [(line_of(p), p.path, p.message) for p in error.problems]
     return []
 
 

@@ -3,8 +3,9 @@
 import pytest
 import yaml
 
-from gangline.policies.document import parse
-from gangline.policies.effective import check_document
+from gangline.policies.checking import check_document
+from gangline.policies.reading import parse
+from gangline.policies.wording import line_of
 from tests.policies.sample_models import SAMPLE, layered
 
 
@@ -12,7 +13,7 @@ def saved(text: str, *above: str) -> list[tuple[int, str, str]]:
     """Line, path and message of everything that is wrong with ``text`` below ``above``."""
     layers = layered(*(parse(other, SAMPLE) for other in above))
     found = check_document(parse(text, SAMPLE), layers, SAMPLE)
-    return [(p.line, p.path, p.message) for p in found]
+    return [(line_of(p), p.path, p.message) for p in found if p.severity == "error"]
 
 
 FIXED = "defaults: {worker: {numWorkers: 2}}\nrules: {worker: {numWorkers: {canEdit: false}}}"

@@ -7,15 +7,16 @@ from typing import Any
 import pytest
 import yaml
 
+from gangline.lib.problems import Problem
 from gangline.policies.document import (
-    RULES_BY_KIND,
     GivenDefault,
     InvalidPolicy,
     Option,
-    PolicyProblem,
     fields_of,
-    parse,
+    rules_of,
 )
+from gangline.policies.reading import parse
+from gangline.policies.wording import sentence as worded
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.problems import Role
 from gangline.spec.workload import SPEC, ReplicaSpec, WorkerSpec
@@ -92,13 +93,12 @@ def test_null_means_absent(text: str) -> None:
 
 
 def test_rules_follow_from_the_kind_of_the_field() -> None:
-    assert set(RULES_BY_KIND) == set(Kind)
     worker, master = fields_of(SPEC, Role.WORKER), fields_of(SPEC, Role.MASTER)
-    assert RULES_BY_KIND[worker["compute.gpuDevicesRequest"].kind] == (
+    assert rules_of(worker["compute.gpuDevicesRequest"]) == (
         "required", "canEdit", "blocked", "min", "max", "step", "defaultFrom",
     )  # fmt: skip
-    assert RULES_BY_KIND[worker["environmentVariables"].kind] == ("canAdd", "locked", "required")
-    assert RULES_BY_KIND[worker["image"].kind] == (
+    assert rules_of(worker["environmentVariables"]) == ("canAdd", "locked", "required")
+    assert rules_of(worker["image"]) == (
         "required",
         "canEdit",
         "blocked",
@@ -113,8 +113,8 @@ def test_rules_follow_from_the_kind_of_the_field() -> None:
 def test_every_field_takes_every_rule_of_its_kind(role: Role) -> None:
     fields = fields_of(SPEC, Role.WORKER)
     for field, known in fields_of(SPEC, role).items():
-        path = f"{field}.instances" if known.kind is Kind.ITEMIZED else field
-        for kind in RULES_BY_KIND[known.kind]:
+        path = f"{field}.instances" if known.is_by_item else field
+        for kind in rules_of(known):
             if kind == "defaultFrom" and not _computable(known, fields):
                 continue
             text = yaml.safe_dump(
@@ -130,7 +130,8 @@ def _sample(path: str, kind: str) -> Any:
     if kind == "defaultFrom":
         return {"field": _computable(field, catalogue(WorkerSpec))[0], "factor": 0.5}
     if kind == "options":
-        taken = [text for text in field.choices or ("a", "/a", "1") if _takes(field, text)]
+        told = field.items[0] if field.is_array else field
+        taken = [text for text in told.choices or ("a", "/a", "1") if _takes(told, text)]
         assert taken, f"give here a text that the grammar of {path} takes"
         return taken[:1]
     return {"step": 1, "locked": ["A"]}.get(kind, False)
@@ -171,7 +172,11 @@ def test_a_new_field_takes_rules_at_once() -> None:
     ("text", "problems"),
     [
         ("Rules: {}", [(1, "Rules", "is not known")]),
-        ("imposedAssets: {worker: []}", [(1, "imposedAssets", "is not supported yet")]),
+        ("imposedAssets: {worker: 1}",
+         [(1, "imposedAssets.worker", "must be a list of ids of data sources")]),
+        ("imposedAssets: [x]",
+         [(1, "imposedAssets.0", "must be the id of a data source, not x")]),
+        ("imposedAssets: {leader: []}", [(1, "imposedAssets.leader", "is not known")]),
         ("defaults: 4", [(1, "defaults", "must be an object")]),
         ("rules: {worker: [1]}", [(1, "rules.worker", "must be an object")]),
         ("rules:\n  worker: {}\n  image: {required: true}",
@@ -182,8 +187,22 @@ def test_a_new_field_takes_rules_at_once() -> None:
          [(1, "rules.compute.gpuDevicesRequest", "is not known")]),
         ("rules: {compute: 5}", [(1, "rules.compute", "must be an object")]),
         ("rules: {compute: {gpu: {}}}", [(1, "rules.compute.gpu", "is not known")]),
-        ("rules: {master: {backoffLimit: {max: 3}}}",
-         [(1, "rules.master.backoffLimit", "has one value for the whole workload")]),
+        ("rules: {master: {numWorkers: {max: 3}}}",
+         [(1, "rules.master.numWorkers", "has one value for the whole workload")]),
+        ("rules: {master: {backoffLimit: {max: many}}}",
+         [(1, "rules.master.backoffLimit.max", "must be a whole number, not many")]),
+        ("rules: {image: {message: Ask us.}}", [(1, "rules.image.message",
+                                                 "has no effect without a rule")]),
+        ("rules: {image: {required: true, message: 5}}",
+         [(1, "rules.image.message", "must be a text")]),
+        ("rules: {security: {hostIpc: {canEdit: true, overridable: true}}}",
+         [(1, "rules.security.hostIpc.overridable", "is not allowed for this field")]),
+        ("rules: {nodePools: {instances: {canAdd: false}}}",
+         [(1, "rules.nodePools.instances", "is not known")]),
+        ("rules: {nodePools: {options: [h100, {value: 5}, A1]}}",
+         [(1, "rules.nodePools.options.1", "must be a text"),
+          (1, "rules.nodePools.options.2",
+           "must be the name of a node pool: lowercase letters, digits and “-”, not A1")]),
         ("rules: {image: {max: 3}}", [(1, "rules.image.max", "does not apply to this field")]),
         ("rules: {image: {Required: true}}", [(1, "rules.image.Required", "is not known")]),
         ("rules: {compute: {cpuCoreRequest: {defaultFrom: {field: compute.cpuMemoryLimit}}}}",
@@ -271,20 +290,20 @@ def test_what_is_refused(text: str, problems: list[tuple[int, str, str]]) -> Non
         ("rules: {numWorkers: {Step: 3}}",
          "Line 1: rules.numWorkers.Step is not known. Did you mean “step”?"),
         ("a: &x 1", "Line 1: anchors are not allowed. Remove “&x”."),
-        ("rules: {master: {backoffLimit: {max: 1}}}",
-         "Line 1: rules.master.backoffLimit has one value for the whole workload. "
+        ("rules: {master: {numWorkers: {max: 1}}}",
+         "Line 1: rules.master.numWorkers has one value for the whole workload. "
          "Move it to worker."),
     ],
 )  # fmt: skip
 def test_a_problem_is_a_sentence_with_line_and_remedy(text: str, sentence: str) -> None:
     with pytest.raises(InvalidPolicy) as caught:
         parse(text, SAMPLE)
-    assert str(caught.value.problems[0]) == sentence
+    assert worded(caught.value.problems[0]) == sentence
     assert str(caught.value) == sentence
 
 
 def test_a_problem_may_have_no_line() -> None:
-    assert str(PolicyProblem(0, "rules.image", "is wrong")) == "rules.image is wrong."
+    assert worded(Problem("", "rules.image", {"raw": "is wrong"})) == "rules.image is wrong."
 
 
 def test_all_problems_come_in_the_order_of_the_lines() -> None:

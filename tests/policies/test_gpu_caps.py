@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from gangline.policies.document import parse
 from gangline.policies.effective import Layer, effective_policy
 from gangline.policies.engine import Request, Resolution, resolve
 from gangline.policies.gpu_caps import is_gpu
+from gangline.policies.reading import parse
 from gangline.spec.frameworks import WORKERS_AND_MASTER, WORKERS_ONLY
 from gangline.spec.sources import Value
 

@@ -7,8 +7,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gangline.policies.checking import check_document
 from gangline.policies.document import PolicyDocument
-from gangline.policies.effective import Layer, check_document, effective_policy
+from gangline.policies.effective import Layer, effective_policy
 from gangline.policies.engine import Request, resolve
 from gangline.policies.rules import FieldRule, breaches
 from gangline.spec.catalogue import catalogue
@@ -113,7 +114,7 @@ def test_what_is_submitted_without_a_problem_obeys_every_layer(
 @given(LAYERS)
 def test_a_policy_that_can_be_saved_contradicts_nothing(layers: list[PolicyDocument]) -> None:
     *above, last = layered(*layers)
-    if not check_document(last.document, above, SAMPLE):
+    if not [p for p in check_document(last.document, above, SAMPLE) if p.severity == "error"]:
         before = effective_policy(above, SAMPLE).worker
         after = effective_policy([*above, last], SAMPLE).worker
         for path, rule in after.items():

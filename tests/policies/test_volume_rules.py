@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from gangline.policies.document import InvalidPolicy, parse
+from gangline.policies.document import InvalidPolicy
 from gangline.policies.effective import Layer, effective_policy
 from gangline.policies.engine import Request, Resolution, resolve
+from gangline.policies.reading import parse
 from gangline.spec.frameworks import WORKERS_ONLY
 from gangline.spec.sources import Value
 
@@ -93,5 +94,5 @@ def test_a_default_that_the_spec_refuses_is_told_with_its_line() -> None:
     with pytest.raises(InvalidPolicy) as error:
         parse(text)
     (problem,) = error.value.problems
-    assert problem.line == 9
+    assert problem.params["line"] == 9
     assert problem.path.endswith("instances.0.claimInfo.size")

@@ -24,9 +24,9 @@ from gangline.resources.registry import get, resources
 from tests.resources.samples import SAMPLES
 from tests.support.people import make_role
 from tests.support.world import World, make_world
-from workloads.api.bodies import read
 from workloads.models import Attempt, Workload
 from workloads.services import submission
+from workloads.services.bodies import read
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 HERE = ("administrator", "head", "project_administrator-vision", "researcher-vision")

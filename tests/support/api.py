@@ -24,6 +24,10 @@ class ApiClient:
             headers={name.replace("_", "-"): value for name, value in headers.items()},
         )
 
+    def raw(self, path: str, body: str | bytes, content_type: str) -> Any:
+        """Send a body as it is."""
+        return self._client.generic("POST", f"/api/v1/{path}", body, content_type=content_type)
+
     def delete(self, path: str) -> Any:
         return self._client.delete(f"/api/v1/{path}")
 

@@ -30,6 +30,11 @@ class Element:
     def text(self) -> str:
         return " ".join(" ".join(self.words).split())
 
+    @property
+    def raw(self) -> str:
+        """The same with every space and line break."""
+        return "".join(self.words)
+
 
 class Page(HTMLParser):
     """What a page holds, found by id, test id or control name."""

@@ -12,6 +12,7 @@ from gangline.spec.values import nest
 from gangline.spec.workload import SPEC
 from workloads.models import Attempt, Event, Replica, Workload
 from workloads.selectors.details import rank_of
+from workloads.selectors.tools import links_of
 from workloads.services.asking import Preview
 from workloads.statuses import DELETE, RESUME, STATUSES, STOP
 
@@ -101,7 +102,7 @@ def distributed(workload: Workload, attempt: Attempt) -> dict[str, Any]:
     values = attempt.values
     body: dict[str, Any] = {
         "name": workload.name,
-        "requestedName": workload.name,
+        "requestedName": workload.requested_name or workload.name,
         "workloadId": workload.pk,
         "projectId": str(workload.project_id),
         "departmentId": str(workload.project.department_id),
@@ -188,8 +189,32 @@ def detailed(workload: Workload, attempt: Attempt, places: Places) -> dict[str, 
         "childrenIds": [],
         "datasources": [],
         "environments": [],
-        "urls": [],
+        "urls": _urls(workload, attempt),
     }
+
+
+def _urls(workload: Workload, attempt: Attempt) -> list[dict[str, Any]]:
+    links = links_of(workload, attempt)
+    return [
+        *(
+            {
+                "name": one.name,
+                "type": one.kind,
+                "label": one.label,
+                "url": one.address,
+                "authorizationType": one.authorization,
+            }
+            for one in links.tools
+        ),
+        *(
+            {"name": o.name, "type": "port", "label": o.label, "url": o.address}
+            for o in links.ports
+        ),
+        *(
+            {"name": o.name, "type": "related", "label": o.name, "url": o.address}
+            for o in links.related
+        ),
+    ]
 
 
 def pod(replica: Replica, attempt: Attempt, workload: Workload) -> dict[str, Any]:

@@ -77,11 +77,13 @@ SUBMISSION = {
             spec=reference("WorkerSpec"),
             masterSpecSameAsWorker={"type": ["boolean", "null"]},
             masterSpec=reference("MasterSpec"),
-            useGivenNameAsPrefix=YES_NO | {"enum": [False]},
+            useGivenNameAsPrefix=YES_NO
+            | {"description": "The name gets a suffix and may then have 45 characters."},
         )
         | {"additionalProperties": False},
     )
 }
+SUBMISSION["application/yaml"] = SUBMISSION["application/json"]
 DISTRIBUTED = component(
     "DistributedWorkload",
     _object(

@@ -12,11 +12,12 @@ from rest_framework.views import APIView
 from gangline.access.actor import Actor, actor_of
 from gangline.accounts.models import User
 from gangline.api.paging import BadQuery, Page, answer, flag, known_only, page_of
+from gangline.api.parsing import StrictJSONParser, StrictYAMLParser
 from gangline.spec.problems import InvalidSpec
-from workloads.api import bodies, listing, presenting, shapes
+from workloads.api import listing, presenting, shapes
 from workloads.models import Attempt, Replica, Workload
 from workloads.selectors.details import visible_workload
-from workloads.services import lifecycle, submission
+from workloads.services import bodies, lifecycle, submission
 from workloads.services.rehearsing import rehearse
 
 ALL = "All"
@@ -46,6 +47,8 @@ def idempotency_key(request: Request) -> str:
 
 class DistributedList(APIView):
     """Create distributed workloads."""
+
+    parser_classes = (StrictJSONParser, StrictYAMLParser)
 
     @extend_schema(
         operation_id="createDistributed",

@@ -64,6 +64,8 @@ class Attempt(models.Model):
     no = models.PositiveIntegerField()
     cause = models.CharField(max_length=8, default="submit")
     """submit, retry, moved, preempt, resume or rerun."""
+    tool_addresses = models.JSONField(default=dict)
+    """Where the cluster opened the ports of tools, by their names; as last observed."""
     effective = models.JSONField(default=dict)
     """`gangline.spec.sources.Values` as JSON, frozen when submit or rerun made the attempt."""
     rendered = models.JSONField(null=True)

@@ -62,6 +62,8 @@ class Workload(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     name = models.CharField(max_length=51)
+    requested_name = models.CharField(max_length=51, blank=True)
+    """The name as it was given, where the workload's own has a suffix."""
     project = models.ForeignKey("organization.Project", models.PROTECT, related_name="workloads")
     cluster = models.ForeignKey("clusters.Cluster", models.PROTECT, related_name="workloads")
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="workloads")

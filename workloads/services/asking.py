@@ -22,6 +22,10 @@ class SubmissionRequest(Request):
     """
 
     name: str
+    is_prefix: bool = False
+    """The workload gets the name with a suffix, so that it never is taken."""
+    requested_name: str = ""
+    """The name before it got its suffix."""
     project_id: str | int
     cluster_id: str | UUID
     template_id: str | UUID | None = None

@@ -26,7 +26,7 @@ from workloads.services.asking import Preview, SubmissionRequest, Totals
 from workloads.services.cluster_problems import whole_or, with_cluster
 from workloads.services.forecast import NO_FORECAST, forecast
 from workloads.services.item_paths import field_of
-from workloads.services.naming import name_problems
+from workloads.services.naming import name_problems, prefix_problems
 
 COUNTED = frozenset(
     {
@@ -103,7 +103,7 @@ def judge(
     among = None if is_to_store else place.project
     problems = [
         *(p for p in place.problems if p.path not in known),
-        *(() if "name" in known else name_problems(request.name, among)),
+        *(() if "name" in known else _name_problems(request, among)),
         *_template_problems(user, request.template_id, place.project),
         *resolution.problems,
     ]
@@ -178,6 +178,12 @@ def _unknown_project(value: str | int) -> Problem:
         Role.WORKLOAD, "projectId", rule, message, value,
         accepted="the id of a project that you may see", label="Project",
     )  # fmt: skip
+
+
+def _name_problems(request: SubmissionRequest, among: Project | None) -> Iterator[Problem]:
+    if request.is_prefix:
+        return prefix_problems(request.name)
+    return name_problems(request.name, among)
 
 
 def _template_problems(

@@ -1,12 +1,35 @@
 """Names of workloads: what is wrong with one, and which one is free instead."""
 
 import re
+import secrets
 from collections.abc import Iterator
 
 from gangline.organization.models import Project
 from gangline.spec.problems import Problem, Role
-from gangline.spec.types import workload_name_problem
+from gangline.spec.types import LONGEST_NAME, workload_name_problem
 from workloads.models import Desired, Workload
+
+SUFFIX_LENGTH = 5
+LONGEST_PREFIX = LONGEST_NAME - SUFFIX_LENGTH - 1
+_SUFFIX_SIGNS = "bcdfghjklmnpqrstvwxz2456789"
+"""Neither vowels nor what looks alike: no suffix is a word or is read as another one."""
+
+
+def prefixed(name: str) -> str:
+    """``name`` with a suffix that no other workload has got yet, as far as chance goes."""
+    return f"{name}-{''.join(secrets.choice(_SUFFIX_SIGNS) for _ in range(SUFFIX_LENGTH))}"
+
+
+def prefix_problems(name: str) -> Iterator[Problem]:
+    """What is wrong with a name to which a suffix is added."""
+    found = list(name_problems(name, None))
+    if not found and len(name) > LONGEST_PREFIX:
+        message = f"must have at most {LONGEST_PREFIX} characters, because a suffix is added"
+        yield Problem(
+            Role.WORKLOAD, "name", "maxLength", message, name,
+            accepted=f"1 to {LONGEST_PREFIX} characters", label="Name",
+        )  # fmt: skip
+    yield from found
 
 
 def name_problems(name: str, project: Project | None) -> Iterator[Problem]:

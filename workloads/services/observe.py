@@ -280,6 +280,9 @@ class _Step:
         attempt.incomplete = seen.incomplete
         attempt.impossible = seen.is_impossible
         attempt.first_failure = attempt.first_failure or printable(seen.first_failure, 40)
+        if seen.tool_addresses is not None:
+            told = seen.tool_addresses.items()
+            attempt.tool_addresses = {n: printable(at, 300) for n, at in told}
         if self._stop_was_lost():
             attempt.stop_sent_at = None
         if seen.state == ObservedState.RUNNING:

@@ -5,7 +5,7 @@ Nothing here knows rows: `admission` feeds it and stores what it decides.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from gangline.drivers.base import ReplicaPlacement
@@ -32,6 +32,8 @@ class RoleNeed:
     first_rank: int
     gpu_share: float = 1.0
     """Of each device, by request."""
+    tool_ports: int = 0
+    """Of its first replica, beside the port that each has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ class Room:
                         memory=role.memory,
                         gpus=gpus,
                         gpu_share=role.gpu_share,
-                        ports=(next(self.ports),),
+                        ports=tuple(islice(self.ports, 1 + (0 if index else role.tool_ports))),
                     )
                 )
         for resource in RESOURCES:
@@ -190,6 +192,7 @@ def _role_need(
         return values.get(f"{role}.compute.{path}")
 
     memory = value("cpuMemoryRequest")
+    said = values.get(f"{role}.exposedUrls")
     return RoleNeed(
         role=role,
         count=count,
@@ -197,6 +200,7 @@ def _role_need(
         memory=quantity_bytes(memory) if memory else 0,
         gpus=int(value("gpuDevicesRequest") or 0) if has_gpus(framework, role) else 0,
         first_rank=first_rank,
+        tool_ports=len(said) if isinstance(said, list) else 0,
         gpu_share=shares.portion(
             {path.removeprefix(f"{role}."): said for path, said in values.items()}, gpu_memory
         ),

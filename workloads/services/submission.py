@@ -1,5 +1,6 @@
 """The one way a workload comes into being (R21a): form, API and command line all call `submit`."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from django.db import IntegrityError, transaction
@@ -35,7 +36,7 @@ from workloads.services.asking import (
 )
 from workloads.services.freezing import columns_of, freeze, labels_of, searched, store_labels
 from workloads.services.judging import Place, find_place, judge, not_allowed
-from workloads.services.naming import name_taken
+from workloads.services.naming import name_taken, prefix_problems, prefixed
 
 KEY_HOURS = 24
 MAX_WAITING = 1_000
@@ -109,9 +110,10 @@ def submit(
         return Submitted(earlier, replayed=True)
     place, project = _authorised(actor, request)
     for _ in range(3):
+        asked = _with_suffix(request)
         try:
-            judged = _acceptable(actor, request, place)
-            attempt = _store(actor, request, judged, key, request_hash)
+            judged = _acceptable(actor, asked, place)
+            attempt = _store(actor, asked, judged, key, request_hash)
         except _PolicyMoved:
             continue
         except NameTaken:
@@ -124,10 +126,20 @@ def submit(
                 return Submitted(earlier, replayed=True)
             if not _is_name_conflict(error):
                 raise
+            if request.is_prefix:
+                continue
             raise NameTaken(name_taken(request.name, project)) from error
         fail_point("submit.after_commit")
         return Submitted(attempt.workload, replayed=False, attempt=attempt)
     raise InvalidSpec(preview(actor=actor, request=request).problems)
+
+
+def _with_suffix(request: SubmissionRequest) -> SubmissionRequest:
+    """Under the name that it will have, if it is to have a suffix and can have one."""
+    if not request.is_prefix or any(prefix_problems(request.name)):
+        return request
+    name = prefixed(request.name)
+    return replace(request, name=name, requested_name=request.name, is_prefix=False)
 
 
 def _authorised(actor: Actor, request: SubmissionRequest) -> tuple[Place, Project]:
@@ -275,6 +287,7 @@ def _new_workload(
 ) -> Workload:
     workload = Workload(
         name=request.name,
+        requested_name=request.requested_name,
         project=project,
         cluster=cluster,
         owner=actor.user,

@@ -20,6 +20,7 @@ from gangline.db.leases import PRUNER, LeaseHolder, ages_held_until
 from gangline.settings.catalogue import AUDIT_DAYS, DELETED_DAYS
 from gangline.settings.values import value_of
 from workloads.models import Draft, IdempotencyKey, Workload
+from workloads.services import tool_access
 
 log = logging.getLogger(__name__)
 
@@ -58,6 +59,7 @@ def prune(stop: threading.Event | None = None) -> bool:
     IdempotencyKey.objects.filter(expires_at__lte=now).delete()
     Draft.objects.filter(updated_at__lte=now - timedelta(days=DRAFT_DAYS)).delete()
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
+    tool_access.forget(before=now)
     forget_failures(before=now - timedelta(days=1))
     forget_entries(before=now - timedelta(days=value_of(AUDIT_DAYS)))
     oldest = now - timedelta(days=value_of(DELETED_DAYS))

@@ -17,6 +17,7 @@ from workloads.wizard.desk import Desk
 from workloads.wizard.pages import StepPage, step_url
 from workloads.wizard.review import CLUSTER_CHECK
 from workloads.wizard.steps import Step, after
+from workloads.wizard.yaml_page import YamlPage
 
 CLUSTER = "cluster"
 """What `check` in an address says right after the cluster was asked: its answer gets the focus."""
@@ -35,6 +36,11 @@ def page(request: HttpRequest, step_page: StepPage, *, status: int = 200) -> Htt
     address = request.build_absolute_uri("/api/v1/workloads/distributed")
     context = replace(step_page, api_url=address).context()
     return render(request, f"wizard/{step_page.step}.html", context, status=status)
+
+
+def as_yaml(request: HttpRequest, yaml_page: YamlPage, *, status: int = 200) -> HttpResponse:
+    """The draft as text."""
+    return render(request, "wizard/yaml.html", yaml_page.context(), status=status)
 
 
 def go_on(request: HttpRequest, desk: Desk, step: Step, extra: list[Problem]) -> HttpResponse:
@@ -105,6 +111,22 @@ def autosaved(request: HttpRequest, desk: Desk, step: Step, *, checked: bool) ->
     )
 
 
+def yaml_autosaved(request: HttpRequest, yaml_page: YamlPage) -> JsonResponse:
+    """What scripts show after an automatic save of the text."""
+    context = yaml_page.context()
+    return JsonResponse(
+        {
+            "saved": context["saved_at"],
+            "version": context["version"],
+            "summary": render_to_string("wizard/summary.html", context, request),
+            "echoes": {},
+            "errors": {"yaml": render_to_string("wizard/yaml_lines.html", context).strip()},
+            "problems": "",
+            "chips": {},
+        }
+    )
+
+
 def _part(name: str, field: FieldView) -> str:
     return render_to_string(f"forms/{name}.html", {"field": field}).strip()
 
@@ -117,4 +139,6 @@ def changed_elsewhere(
         context = step_page.context()
         notice = render_to_string("wizard/conflict.html", context, request)
         return JsonResponse({"conflict": notice}, status=409)
+    if isinstance(step_page, YamlPage):
+        return as_yaml(request, step_page, status=409)
     return page(request, step_page, status=409)

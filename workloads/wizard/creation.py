@@ -28,7 +28,7 @@ def create(*, actor: Actor, draft_id: uuid.UUID) -> Workload:
         raise AlreadySubmitted(draft.workload_id)
     desk = Desk(actor, draft_id, DraftState.from_json(draft.inputs), draft)
     request = desk.request
-    if request is None:
+    if request is None or desk.strange:
         raise InvalidSpec(desk.problems)
     submitted = submission.submit(
         actor=actor, request=request, key=str(draft_id), request_hash=hash_of(request)

@@ -2,8 +2,9 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from gangline.access.actor import Actor
 from gangline.clusters.connections import driver_for
@@ -24,11 +25,13 @@ from gangline.spec_forms.spec_form import RoleForm
 from workloads.models import Draft, Workload
 from workloads.services import submission
 from workloads.services.admission import Standing
+from workloads.wizard.body import body_of
 from workloads.wizard.choices import Choices, as_uuid
 from workloads.wizard.galleries import DATA, Galleries, with_typed
 from workloads.wizard.rehearsal import Heard, heard
 from workloads.wizard.state import CONFIGURATION, PROJECT, TEMPLATE, DraftState
 from workloads.wizard.steps import Step, steps_for
+from workloads.wizard.written import strange_problems, text_of
 
 SWITCHED_OFF = "Switched off by your administrator."
 NO_PROJECT = "A workload belongs to a project, and you can create workloads in none."
@@ -125,7 +128,8 @@ class Desk:
 
     @cached_property
     def master_form(self) -> RoleForm:
-        return self._form(Role.MASTER, self.worker_form.said(self.state.worker).values)
+        workers = {} if self.state.is_own else self.worker_form.said(self.state.worker).values
+        return self._form(Role.MASTER, workers)
 
     @cached_property
     def assets(self) -> Values:
@@ -231,7 +235,7 @@ class Desk:
             cluster_id=choices.cluster.pk if choices.cluster else "",
             framework=choices.framework,
             configuration=self.configuration,
-            master="differences" if with_master else "same",
+            master=self._master_mode if with_master else "same",
             given=values,
             assets=self.assets,
             template_id=template.pk if template else None,
@@ -239,8 +243,13 @@ class Desk:
             problems=tuple(problems),
         )
 
+    @property
+    def _master_mode(self) -> str:
+        return "own" if self.state.is_own else "differences"
+
     @cached_property
-    def preview(self) -> submission.Preview | None:
+    def judged(self) -> submission.Preview | None:
+        """The verdict on what the form says."""
         request, project = self.request, self.choices.project
         if request is None or project is None:
             return None
@@ -253,6 +262,33 @@ class Desk:
             standing=self.standing,
             resolution=None if self.is_different else self._as_workers,
         )
+
+    @cached_property
+    def preview(self) -> submission.Preview | None:
+        """The verdict on the draft, with what its YAML says beyond the form."""
+        if self.judged is None or not self.strange:
+            return self.judged
+        return replace(self.judged, problems=[*self.judged.problems, *self.strange])
+
+    @cached_property
+    def body(self) -> dict[str, Any]:
+        """What the API would have to be sent."""
+        if self.request is None or self.judged is None:
+            return {}
+        return body_of(self.request, self.judged, is_different=self.is_different)
+
+    @cached_property
+    def yaml(self) -> str:
+        """The same as text, as far as it can be read."""
+        return text_of(self.state.written, self.body)
+
+    @cached_property
+    def strange(self) -> list[Problem]:
+        """Problems with what only the YAML says."""
+        written = self.state.written
+        if not (written and written.is_strange and self.judged and self.request):
+            return []
+        return strange_problems(self.actor, self.yaml, self.judged, self.request)
 
     @cached_property
     def standing(self) -> Standing | None:

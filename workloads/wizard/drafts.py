@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils.dateparse import parse_datetime
@@ -65,8 +66,21 @@ def find(*, owner: User, draft_id: uuid.UUID) -> Draft | None:
     return _owned(Draft.objects.filter(pk=draft_id).first(), owner)
 
 
+WHOLE = "yaml"
+"""Saved in place of a step: the text of all of them."""
+
+
 def version_of(draft: Draft | None, step: str) -> int:
-    return int(draft.versions.get(step, {}).get("version", 0)) if draft else 0
+    return int(_mark(draft, step).get("version", 0)) if draft else 0
+
+
+def _mark(draft: Draft, step: str) -> dict[str, Any]:
+    """Who saved it last; of the whole draft, who saved any of it last."""
+    marks: dict[str, dict[str, Any]] = draft.versions
+    if step != WHOLE or not marks:
+        return marks.get(step, {})
+    newest = max(marks.values(), key=lambda mark: str(mark["at"]))
+    return {**newest, "version": sum(int(mark["version"]) for mark in marks.values())}
 
 
 def saved_at(draft: Draft | None) -> datetime | None:
@@ -102,14 +116,17 @@ def save(
     wanted = change(stored)
     if wanted.cannot_be_stored:
         raise CannotBeStored(wanted)
-    mark = draft.versions.get(step, {})
+    mark = _mark(draft, step)
     version = int(mark.get("version", 0))
     if wanted == stored and mark:
         return Saved(draft, stored)
     if version != page.seen and mark.get("tab") != page.tab and not page.wins:
         raise ChangedElsewhere(at=parse_datetime(mark["at"]) or now, mine=wanted)
     draft.inputs = wanted.to_json()
-    draft.versions[step] = {"version": version + 1, "tab": page.tab, "at": now.isoformat()}
+    # Pages of other tabs that show what was just saved are out of date.
+    for name in {*draft.versions, WHOLE} if step == WHOLE else {step}:
+        count = int(draft.versions.get(name, {}).get("version", 0)) + 1
+        draft.versions[name] = {"version": count, "tab": page.tab, "at": now.isoformat()}
     draft.updated_at = now
     draft.save(update_fields=["inputs", "versions", "updated_at"])
     return Saved(draft, wanted)

@@ -7,7 +7,8 @@ from gangline.spec_forms.gestures import CONTINUE, Gesture, edited, settled
 from workloads.wizard.desk import Desk
 from workloads.wizard.state import DraftState
 
-LEAVING = frozenset({CONTINUE, "step", "leave"})
+AS_YAML, AS_FORM = "yaml", "form"
+LEAVING = frozenset({CONTINUE, "step", "leave", AS_YAML})
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,8 @@ class StepPage:
             "problems": [Told(text, target_of(p)) for text, p in self._sentences()],
             "version": self._version,
             "saved_at": self._saved_at(),
+            "unread": bool(desk.state.written and desk.state.written.unread),
+            "only_in_yaml": [p.label or p.path for p in desk.strange if p.rule == "unknown"],
             "focus": self.focus,
             "conflict_at": self.conflict_at,
             "back": before(self.step, desk.steps),

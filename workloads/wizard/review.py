@@ -11,8 +11,7 @@ from django.utils.text import capfirst, get_text_list
 
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.problems import Advice, Problem, Role
-from gangline.spec.sources import WORKERS, Value, Values
-from gangline.spec.values import nest
+from gangline.spec.sources import Value
 from gangline.spec.workload import SPEC
 from gangline.spec_forms.limits import displayed
 from gangline.spec_forms.words import count, item_in_words, readable, source_in_words
@@ -234,7 +233,7 @@ class Review:
 
     def curl(self, address: str) -> str:
         """The same submission through the API; the token is left to the shell."""
-        body = json.dumps(self.body(), indent=2, ensure_ascii=False).replace("'", "'\\''")
+        body = json.dumps(self.desk.body, indent=2, ensure_ascii=False).replace("'", "'\\''")
         # Sent twice it is one workload; what is changed before is another request.
         key = hashlib.sha256(body.encode()).hexdigest()[:32]
         return (
@@ -243,36 +242,6 @@ class Review:
             f'  -H "Idempotency-Key: {key}" \\\n'
             f"  -d '{body}'"
         )
-
-    def body(self) -> dict[str, Any]:
-        """The request body of the API that asks for exactly this."""
-        project, cluster = self.preview.project, self.preview.cluster
-        body: dict[str, Any] = {
-            "name": self.desk.choices.name,
-            "projectId": str(project.pk) if project else "",
-            "clusterId": str(cluster.pk) if cluster else "",
-            "configuration": self.preview.configuration,
-            "spec": {"distributedFramework": self.preview.framework, **self._given(Role.WORKER)},
-        }
-        if self.desk.is_different:
-            body["masterSpec"] = self._given(Role.MASTER)
-        return body
-
-    def _given(self, role: Role) -> dict[str, Any]:
-        """What has to be sent so that the policy's part of the values stays the policy's."""
-        request = self.desk.request
-        given: Values = request.everything if request else {}
-        values = {
-            path.removeprefix(f"{role}."): value.value
-            for path, value in given.items()
-            if path.startswith(f"{role}.")
-        }
-        if role is Role.MASTER:
-            # A master sent in full follows nobody: what it takes from the workers must be sent.
-            for path, entry in self.preview.resolution.effective.items():
-                if path.startswith("master.") and entry.source == WORKERS:
-                    values.setdefault(path.removeprefix("master."), entry.value)
-        return nest(values)
 
 
 def copied_values(desk: Desk) -> Mapping[str, Any]:

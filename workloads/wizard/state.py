@@ -17,6 +17,35 @@ SCRATCH = ""
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """What somebody wrote as YAML. ``body``: what the form said then."""
+
+    text: str
+    body: Mapping[str, Any] = field(default_factory=dict)
+    unread: str = ""
+    """A newer text that cannot be read; the form has what the last readable one said."""
+    is_strange: bool = False
+    """The text says what no field of the form can hold."""
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> "Written":
+        return cls(
+            str(data.get("text", "")),
+            data.get("body", {}),
+            str(data.get("unread", "")),
+            bool(data.get("strange", False)),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "text": self.text,
+            "body": self.body,
+            "unread": self.unread,
+            "strange": self.is_strange,
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class DraftState:
     """Everything typed so far. Nothing is ever discarded, also not what a choice hides."""
 
@@ -25,6 +54,9 @@ class DraftState:
     master: RoleInputs = field(default_factory=RoleInputs)
     different: bool | None = None
     """The master's toggle; None: never touched."""
+    is_own: bool = False
+    """A master that differs follows the workers in nothing, as the API's ``masterSpec``."""
+    written: Written | None = None
     copied_from: str = ""
     assets: Mapping[str, str] = field(default_factory=dict)
     """Chosen assets: id by ``<role>.<kind>``."""
@@ -40,6 +72,8 @@ class DraftState:
             worker=RoleInputs.from_json(data.get("workers", {})),
             master=RoleInputs.from_json(data.get("master", {})),
             different=data.get("different"),
+            is_own=bool(data.get("own", False)),
+            written=Written.from_json(data["yaml"]) if data.get("yaml") else None,
             copied_from=str(data.get("copiedFrom", "")),
             assets={str(k): str(v) for k, v in data.get("assets", {}).items()},
         )
@@ -52,6 +86,8 @@ class DraftState:
             "workers": self.worker.to_json(),
             "master": self.master.to_json(),
             "different": self.different,
+            **({"own": True} if self.is_own else {}),
+            **({"yaml": self.written.to_json()} if self.written else {}),
             "copiedFrom": self.copied_from,
             "assets": dict(self.assets),
         }
@@ -84,6 +120,10 @@ class DraftState:
         if name in self.setup and self.setup[name].text == text:
             return self
         return replace(self, setup={**self.setup, name: Typed(text, "", source)})
+
+    def without_setup(self, name: str) -> "DraftState":
+        """The same with nothing said in a field of Set-up."""
+        return replace(self, setup={k: t for k, t in self.setup.items() if k != name})
 
     def without_source(self, source: Source) -> "DraftState":
         """The same without what came from ``source``."""

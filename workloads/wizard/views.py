@@ -27,6 +27,7 @@ from workloads.wizard import (
     creation,
     drafts,
     explaining,
+    gestures,
     new_asset,
     origins,
     rehearsal,
@@ -41,6 +42,8 @@ from workloads.wizard.reading import PostedStep
 from workloads.wizard.review import CLUSTER_CHECK
 from workloads.wizard.state import DraftState
 from workloads.wizard.steps import Step
+from workloads.wizard.yaml_page import YamlPage, yaml_url
+from workloads.wizard.yaml_reading import PostedYaml
 
 AUTOSAVE, CREATE, LEAVE, EXPLAIN, TO_STEP = "autosave", "create", "leave", "explain", "step"
 CHECK = "check"
@@ -75,6 +78,73 @@ def step(request: HttpRequest, draft: uuid.UUID, step: str) -> HttpResponse:
     if request.method == "POST":
         return _post(request, desk, here)
     return _get(request, desk, here)
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+def as_yaml(request: HttpRequest, draft: uuid.UUID, step: str) -> HttpResponse:
+    """The whole draft as text; ``step`` is where the form goes on."""
+    actor, here = actor_of(request, "form"), Step(step)
+    try:
+        row = drafts.find(owner=actor.user, draft_id=draft)
+        state = DraftState.from_json(row.inputs) if row else origins.start(actor.user, request.GET)
+    except NotVisible as error:
+        raise Http404 from error
+    desk = Desk(actor, draft, state, row)
+    if row is not None and row.workload_id is not None:
+        return _submitted(request, row)
+    if request.method == "POST":
+        return _post_yaml(request, desk, here)
+    return answers.as_yaml(request, YamlPage(desk, here))
+
+
+def _post_yaml(request: HttpRequest, desk: Desk, here: Step) -> HttpResponse:
+    gesture = Gesture.of(request.POST.get("_go", ""))
+    if gesture.verb == THEIRS:
+        return SeeOther(yaml_url(desk, here))
+    posted = PostedYaml(desk, request.POST.get("yaml", ""))
+    try:
+        saved = drafts.save(
+            owner=desk.actor.user,
+            draft_id=desk.draft_id,
+            step=drafts.WHOLE,
+            page=_page(request.POST, gesture),
+            change=posted.change,
+            start=desk.state,
+        )
+    except AlreadySubmitted as done:
+        return SeeOther(_detail(done.workload_id))
+    except CannotBeStored:
+        page = YamlPage(desk, here, posted=posted.text)
+        return answers.as_yaml(request, page, status=422)
+    except ChangedElsewhere as late:
+        at = f"{timezone.localtime(late.at):%H:%M}"
+        page = YamlPage(desk, here, conflict_at=at, posted=posted.text)
+        by_scripts = gesture.verb == AUTOSAVE
+        return answers.changed_elsewhere(request, page, by_scripts=by_scripts)
+    except NotVisible as error:
+        raise Http404 from error
+    now = YamlPage(Desk(desk.actor, desk.draft_id, saved.state, saved.draft), here)
+    return _answer_yaml(request, now, posted, gesture)
+
+
+def _answer_yaml(
+    request: HttpRequest, page: YamlPage, posted: PostedYaml, gesture: Gesture
+) -> HttpResponse:
+    if gesture.verb == AUTOSAVE:
+        return answers.yaml_autosaved(request, page)
+    if gesture.verb == gestures.AS_FORM:
+        return SeeOther(step_url(page.desk, page.step))
+    if gesture.verb == LEAVE:
+        return answers.leave(request, page.desk)
+    if posted.unreadable is not None:
+        return answers.as_yaml(request, replace(page, posted=posted.text), status=422)
+    if gesture.verb == TO_STEP:
+        return answers.to_step(page.desk, page.step, gesture.what)
+    if gesture.verb == CONTINUE:
+        return SeeOther(step_url(page.desk, Step.REVIEW, check="1"))
+    return SeeOther(yaml_url(page.desk, page.step))
 
 
 def _get(request: HttpRequest, desk: Desk, here: Step) -> HttpResponse:
@@ -130,6 +200,8 @@ def _answer(
         return answers.to_step(desk, here, gesture.what)
     if gesture.verb == LEAVE:
         return answers.leave(request, desk)
+    if gesture.verb == gestures.AS_YAML:
+        return SeeOther(yaml_url(desk, here))
     if gesture.verb in (EXPLAIN, NEW):
         return answers.opened(desk, here, gesture)
     if gesture.verb == CONTINUE and here is not Step.REVIEW:

@@ -11,6 +11,7 @@ from typing import IO, Any
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 
+from gangline.lib import yaml_text
 from gangline.lib.answers import place_in_body
 from gangline.spec.problems import Problem
 
@@ -69,6 +70,27 @@ class StrictJSONParser(BaseParser):
     ) -> Any:
         data = loads(stream.read())
         return loads(data.encode()) if isinstance(data, str) else data
+
+
+class StrictYAMLParser(BaseParser):
+    """Parses a body in the part of YAML that says the same as JSON, however it is read."""
+
+    media_type = "application/yaml"
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Any:
+        try:
+            data = yaml_text.read(stream.read()).data
+        except yaml_text.UnreadableYaml as error:
+            accepted = error.suggestion or "one YAML object without anchors, aliases and tags"
+            raise _whole(f"cannot be read: {error}", accepted) from error
+        if problems := list(islice(_problems(data), MOST_TOLD)):
+            raise BadBody(problems)
+        return data
 
 
 def loads(raw: bytes) -> Any:

@@ -169,6 +169,8 @@ def site() -> Site:
         log_cap=value_of(LOG_BYTES),
         networks=tuple(known.cluster_addresses),
         own=tuple(own),
+        origin=known.origin,
+        tools_url=known.tools_address,
         declared_gpus=known.local_gpus,
         roots=_roots(),
         hidden=(known.sealing_keys, *known.local_hidden),

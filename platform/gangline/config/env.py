@@ -68,6 +68,10 @@ class Env(BaseSettings):
     """Folders that may hold working directories. Empty: the home folder, on a personal machine."""
     local_hidden: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_split)] = ()
     """Folders to hide from workloads on this machine, in addition to those of Gangline."""
+    tools_port: Annotated[int, Field(ge=0, le=65535)] = 0
+    """Port on which tools of this machine are opened. 0: the one after `PORT`."""
+    tools_url: str = ""
+    """Address of tools of this machine behind a proxy, e.g. `https://*.tools.example.org`."""
     local_sandbox: Literal["auto", "off"] = "auto"
     """Whether to sandbox workloads on this machine. `auto`: where the machine supports it."""
     log_cap_bytes: Annotated[int | None, Field(ge=1 << 24)] = None
@@ -89,6 +93,22 @@ class Env(BaseSettings):
     def origin(self) -> str:
         """Scheme, host and port that a browser's Origin header must carry."""
         return self.public_url.rstrip("/") or f"http://{self.host}:{self.port}"
+
+    @property
+    def tools_listens_at(self) -> int:
+        """The port on which tools of this machine are opened."""
+        return self.tools_port or self.port + 1
+
+    @property
+    def tools_address(self) -> str:
+        """Where one of them is found, with ``*`` for its name; empty: nowhere.
+
+        Each has a host of its own, so that no tool shares cookies with another or with Gangline.
+        """
+        if self.tools_url or self.mode != "embedded":
+            return self.tools_url.rstrip("/")
+        is_alone = self.host in ("127.0.0.1", "localhost", "::1") and not self.public_url
+        return f"http://*.localhost:{self.tools_listens_at}" if is_alone else ""
 
     @property
     def origins(self) -> list[str]:

@@ -216,6 +216,8 @@ class Observation:
     reason_code: str = ""
     """Of ``reason``, for programs: one of the constants above, or empty."""
     reason_params: Mapping[str, str] = field(default_factory=dict)
+    tool_addresses: Mapping[str, str] | None = None
+    """Where the cluster opened the ports of tools, by their names; None: not looked at."""
     read_monotonic: float | None = field(default=None, compare=False)
     """``time.monotonic()`` just before the read, set by ``watch``, whose reads begin unseen."""
 

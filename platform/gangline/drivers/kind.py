@@ -54,6 +54,10 @@ class Site:
     """In which clusters may be, although they would be refused."""
     own: tuple[tuple[str, int], ...] = ()
     """Hosts and ports of this installation, to which no cluster may lead."""
+    origin: str = ""
+    """Scheme, host and port of this installation, without a slash at the end."""
+    tools_url: str = ""
+    """Where tools of this machine are opened, with ``*`` for the name of one; empty: nowhere."""
     declared_gpus: int = 0
     roots: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
@@ -242,6 +246,10 @@ class ClusterKind:
     def facts(self, connection: Any, facts: Facts) -> Sequence[FactGroup]:
         """What its page lists beside the capacity."""
         return ()
+
+    def tools(self, rendered: Mapping[str, Any], uid: str, site: Site) -> Mapping[str, str]:
+        """The address of each tool of the workload ``uid`` by its name, from its frozen form."""
+        return {}
 
     def native(self, rendered: Mapping[str, Any], name: str) -> NativeObject | None:
         """The object of an attempt, from its frozen form."""

@@ -21,7 +21,12 @@ class To:
 
 
 OURS = frozenset(
-    {"backoffLimit", "autoDeletionTimeAfterCompletionSeconds", "terminateAfterPreemption"}
+    {
+        "backoffLimit",
+        "autoDeletionTimeAfterCompletionSeconds",
+        "terminateAfterPreemption",
+        "relatedUrls",
+    }
 )
 """Fields that Gangline acts on by itself, alike on every kind of cluster: no driver maps them."""
 

@@ -7,6 +7,12 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 Severity = Literal["error", "warning"]
+_WORDS: dict[str, str] = {}
+
+
+def register_words(words: Mapping[str, str]) -> None:
+    """Say what codes mean: ``must be at most {max}``, with the parameters of a problem."""
+    _WORDS.update(words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +33,17 @@ class Problem:
 
     @property
     def message(self) -> str:
-        return str(self.params.get("raw", "")) or self.code
+        if raw := self.params.get("raw"):
+            return str(raw)
+        words = _WORDS.get(self.code)
+        return self.code if words is None else words.format_map(self.params)
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it: of another program, or by the words for ``<code>.remedy``."""
+        if raw := self.params.get("remedy"):
+            return str(raw)
+        return _WORDS.get(f"{self.code}.remedy", "").format_map(self.params)
 
     def as_dict(self, path: str | None = None) -> dict[str, Any]:
         """The problem as JSON; ``path`` replaces the model's name by the wire's."""

@@ -208,8 +208,11 @@ def _scalar(event: Any) -> Any:
         raise UnreadableYaml(f"a text must have at most {LONGEST_TEXT} characters", line)
     if any(c == "\0" or "\ud800" <= c <= "\udfff" for c in text):
         raise UnreadableYaml("a text must not contain NUL or half of a character", line)
-    if not event.implicit[0]:
-        return text
+    return _plain(text, line) if event.implicit[0] else text
+
+
+def _plain(text: str, line: int) -> Any:
+    """What a text without quotes stands for."""
     if text in _WORDS:
         return _WORDS[text]
     if _INTEGER.fullmatch(text):
@@ -222,3 +225,42 @@ def _scalar(event: Any) -> Any:
                 f"“{text[:40]}” can mean several things", line, f"Write {instead}."
             )
     return text
+
+
+def needs_quotes(text: str) -> bool:
+    """Whether `read` would take the text for something else if it stood without quotes."""
+    try:
+        return bool(_plain(text, 1) != text)
+    except UnreadableYaml:
+        return True
+
+
+class _Writer(yaml.SafeDumper):
+    """Writes what `read` reads: no anchors, every doubtful text in quotes."""
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+
+def _text(writer: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text.rstrip("\n") else '"' if needs_quotes(text) else None
+    return writer.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+def _number(writer: yaml.SafeDumper, number: float) -> yaml.ScalarNode:
+    digits = f"{number:.12f}".rstrip("0")
+    digits += "0" if digits.endswith(".") else ""
+    return writer.represent_scalar("tag:yaml.org,2002:float", digits)
+
+
+_Writer.add_representer(str, _text)
+_Writer.add_multi_representer(str, _text)
+_Writer.add_representer(float, _number)
+
+
+def write(data: Any) -> str:
+    """``data``, of JSON's types, as a text that `read` takes, in the order that it has."""
+    return yaml.dump(data, Dumper=_Writer, sort_keys=False, allow_unicode=True, width=10_000)

@@ -5,13 +5,21 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from gangline.spec.catalogue import Kind, SpecField
+from gangline.spec.catalogue import SpecField
 from gangline.spec.problems import Role
 from gangline.spec.values import size
 from gangline.spec.words import in_words
 from gangline.spec.workload import SPEC, SpecModels
 
-from .document import GivenDefault, Option, PolicyDocument, PolicyProblem, RuleSet, fields_of
+from .document import (
+    HALVES,
+    GivenDefault,
+    Imposable,
+    Option,
+    PolicyDocument,
+    RuleSet,
+    fields_of,
+)
 from .rules import (
     FieldRule,
     Sourced,
@@ -51,12 +59,46 @@ class EffectivePolicy:
     models: SpecModels = SPEC
     versions: tuple[tuple[int, int], ...] = ()
     """(scope id, version) of every stored policy in it, in the order of `selectors.versions_to`."""
+    imposed: Mapping[Role, Mapping[str, str]] = field(default_factory=dict)
+    """Ids of the data sources that every workload gets, each with the scope that says so."""
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """Those of them that are not there: nothing can be submitted."""
 
     def half(self, role: Role) -> Mapping[str, FieldRule]:
         return self.master if role is Role.MASTER else self.worker
 
     def rule(self, role: Role, path: str) -> FieldRule:
         return self.half(role)[path]
+
+    def with_imposed(self, found: Mapping[str, Imposable]) -> "EffectivePolicy":
+        """The same with the data sources as items of their lists, which nobody can change."""
+        halves = {role: dict(self.half(role)) for role in HALVES}
+        missing: dict[str, str] = {}
+        for role, sources in self.imposed.items():
+            for key, source in sources.items():
+                one = found.get(key)
+                spec = fields_of(self.models, role).get(one.path) if one else None
+                if one is None or spec is None or one.needs_credential:
+                    missing[key] = source
+                else:
+                    rules = halves[role]
+                    rules[one.path] = _imposing(spec, rules[one.path], one, source)
+        return replace(
+            self, worker=halves[Role.WORKER], master=halves[Role.MASTER], missing=missing
+        )
+
+
+def _imposing(spec: SpecField, rule: FieldRule, one: Imposable, source: str) -> FieldRule:
+    """``rule`` with a data source as a default that is locked."""
+    key = str(one.item[spec.item_key])
+    before = [i for i in (rule.default.value if rule.default else ()) if i[spec.item_key] != key]
+    return replace(
+        rule,
+        default=Sourced([*before, dict(one.item)], source),
+        locked={**rule.locked, key: source},
+        item_sources={**rule.item_sources, key: source},
+        trace=(*rule.trace, TraceRow(source, "imposed", one.name, wins=True)),
+    )
 
 
 def effective_policy(layers: Sequence[Layer], models: SpecModels = SPEC) -> EffectivePolicy:
@@ -70,9 +112,19 @@ def effective_policy(layers: Sequence[Layer], models: SpecModels = SPEC) -> Effe
             {path: _merged(spec, _statements(spec, role, layers))
              for path, spec in fields_of(models, role).items()}
         )
-        for role in (Role.WORKER, Role.MASTER)
+        for role in HALVES
     }  # fmt: skip
-    return EffectivePolicy(halves[Role.WORKER], halves[Role.MASTER], models)
+    imposed = {role: _all_imposed(role, layers) for role in HALVES}
+    return EffectivePolicy(halves[Role.WORKER], halves[Role.MASTER], models, imposed=imposed)
+
+
+def _all_imposed(role: Role, layers: Sequence[Layer]) -> Mapping[str, str]:
+    """What any layer imposes, with the farthest that does."""
+    found: dict[str, str] = {}
+    for layer in layers:
+        for key in layer.document.half(role).imposed:
+            found.setdefault(key, layer.source)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +139,7 @@ class _Statement:
 
 def _statements(spec: SpecField, role: Role, layers: Sequence[Layer]) -> list[_Statement]:
     built_in = GivenDefault(spec.default) if spec.default is not None else None
-    kind = "canAdd" if spec.kind is Kind.ITEMIZED else "canEdit"
+    kind = "canAdd" if spec.is_by_item else "canEdit"
     closed = RuleSet({kind: False}, {}, overridable=True) if spec.restricted else None
     found = [_Statement(0, SYSTEM, built_in, closed)]
     for level, layer in enumerate(layers, start=1):
@@ -107,6 +159,7 @@ class _Claim:
     level: int
     overridable: bool
     origin: int | float = 0
+    message: str = ""
 
 
 @dataclass(slots=True)
@@ -124,12 +177,23 @@ class _Claims:
                 statement.level,
                 rules.overridable if rules else False,
                 rules.kinds.get("min", 0) if rules and kind == "step" else 0,
+                rules.message if rules else "",
             )
             standing = [c for c in self.by_kind.get(kind, []) if not c.overridable]
             self.by_kind[kind] = [*standing, claim]
 
     def of(self, kind: str) -> list[_Claim]:
         return self.by_kind.get(kind, [])
+
+    def messages(self, rule: FieldRule) -> Mapping[str, str]:
+        """What the scopes tell who breaks a rule of theirs that is in force."""
+        claims = [claim for of_kind in self.by_kind.values() for claim in of_kind]
+        found = {claim.source: claim.message for claim in claims if claim.message}
+        joined = rule.options.source if rule.options else ""
+        if found and joined and joined not in found:
+            parts = [c.message for c in self.of("options") if c.message]
+            found |= {joined: " ".join(dict.fromkeys(parts))} if parts else {}
+        return found
 
     def first(self, kind: str, value: bool) -> _Claim | None:
         """The farthest layer that says ``value``."""
@@ -140,7 +204,7 @@ def _merged(spec: SpecField, statements: list[_Statement]) -> FieldRule:
     claims = _Claims()
     for statement in statements:
         claims.add(statement)
-    if spec.kind is Kind.ITEMIZED:
+    if spec.is_by_item:
         return _list_rule(spec, statements, claims)
     rule = FieldRule(
         minimum=_tightest(spec, claims.of("min"), largest=True),
@@ -149,7 +213,7 @@ def _merged(spec: SpecField, statements: list[_Statement]) -> FieldRule:
         options=_common_options(claims.of("options")),
         required=_said(claims.first("required", True)),
     )
-    rule = replace(rule, conflict=conflict(spec, rule))
+    rule = replace(rule, conflict=conflict(spec, rule), messages=claims.messages(rule))
     if blocking := claims.first("blocked", True):
         nothing = Sourced(None, blocking.source)
         rule = replace(rule, fixed=nothing, is_blocked=True)
@@ -234,6 +298,7 @@ def _list_rule(spec: SpecField, statements: list[_Statement], claims: _Claims) -
         locked=MappingProxyType({key: claim.source for key, claim in locked.items()}),
         trace=tuple(_trace(FieldRule(can_add=_said(adding)), statements, claims, counted)),
         item_sources=MappingProxyType(sources),
+        messages=claims.messages(FieldRule()),
     )
 
 
@@ -269,138 +334,3 @@ def _trace(
 
 
 _NEUTRAL = (("canEdit", True), ("canAdd", True), ("required", False), ("blocked", False))
-THIS = "this policy"
-
-
-def check_document(
-    document: PolicyDocument, above: Sequence[Layer], models: SpecModels = SPEC
-) -> list[PolicyProblem]:
-    """What keeps ``document`` from being saved under ``above``, ordered from far to near (R22)."""
-    before = effective_policy(above, models)
-    after = effective_policy([*above, Layer(THIS, "", document)], models)
-    found: list[PolicyProblem] = []
-    for role in (Role.WORKER, Role.MASTER):
-        half = document.half(role)
-        computed = frozenset(p for p, rule in after.half(role).items() if rule.computed)
-        for path, spec in fields_of(models, role).items():
-            default, rules = half.defaults.get(path), half.rules.get(path)
-            one = _Check(role, spec, before.rule(role, path), after.rule(role, path), computed)
-            if rules is not None:
-                found.extend(one.rules(rules))
-            if default is not None:
-                found.extend(one.default(default))
-    unique: dict[tuple[int, str], PolicyProblem] = {}
-    for problem in found:  # a flat document says everything for both halves
-        unique.setdefault((problem.line, problem.message), problem)
-    return sorted(unique.values(), key=lambda problem: problem.line)
-
-
-@dataclass(frozen=True, slots=True)
-class _Check:
-    """One field of a document before and after it joins the policies above."""
-
-    role: Role
-    spec: SpecField
-    before: FieldRule
-    after: FieldRule
-    computed: frozenset[str] = frozenset()
-    """Fields of the half whose default follows from another one."""
-
-    def _problem(self, line: int, part: str, message: str, suggestion: str = "") -> PolicyProblem:
-        return PolicyProblem(line, f"{part}.{self.role}.{self.spec.path}", message, suggestion)
-
-    def default(self, given: GivenDefault) -> Iterator[PolicyProblem]:
-        if self.spec.kind is Kind.ITEMIZED:
-            yield from self._default_items(given)
-        elif self.before.fixed and self.after.fixed and self.after.fixed.source != THIS:
-            message = f"is fixed by {self.before.fixed.source}, so a default here does not count"
-            yield self._problem(given.line, "defaults", message, "Remove it.")
-        elif not self.after.conflict:
-            for breach in breaches(self.spec, self.after, given.value):
-                message = f"{breach.message} (set by {breach.source})"
-                yield self._problem(given.line, "defaults", message)
-
-    def _default_items(self, given: GivenDefault) -> Iterator[PolicyProblem]:
-        for path, default in given.attributes.items():
-            yield from self._inside(path).default(default)
-        closed = self.after.can_add
-        for item, line in zip(given.value, given.item_lines, strict=True):
-            key = item[self.spec.item_key]
-            lock = self.after.locked.get(key, THIS)
-            if lock != THIS:
-                message = f"has {key}, which is locked by {lock}, so it does not count here"
-                yield self._problem(line, "defaults", message, "Remove it.")
-            elif closed and closed.source != THIS and key not in self.before.item_sources:
-                message = f"has {key}, but nothing can be added (set by {closed.source})"
-                yield self._problem(line, "defaults", message, "Remove it.")
-
-    def rules(self, stated: RuleSet) -> Iterator[PolicyProblem]:
-        if self.after.conflict and not self.before.conflict:
-            yield self._problem(min(stated.lines.values()), "rules", self.after.conflict)
-        for kind, value in stated.kinds.items():
-            if (message := self._without_effect(kind, value)) is not None:
-                yield self._problem(stated.lines[kind], "rules", message, "Remove it.")
-        for path, rules in stated.attributes.items():
-            yield from self._inside(path).rules(rules)
-        for key in stated.kinds.get("locked", ()):
-            if key not in self.after.item_sources:
-                message = f"locks {key}, which is not one of the default items"
-                yield self._problem(stated.lines["locked"], "rules", message)
-        fixed = self.after.fixed
-        if fixed and self.after.required and fixed.value is None and stated.lines:
-            message = "must have a value, and nobody can give one: canEdit is false, no default"
-            yield self._problem(min(stated.lines.values()), "rules", message, "Add a default.")
-        computed = self.after.computed
-        if computed and computed.value.field in self.computed:
-            message = f"cannot follow {computed.value.field}, which is itself computed"
-            yield self._problem(stated.lines.get("defaultFrom", 0), "rules", message)
-
-    def _without_effect(self, kind: str, value: Any) -> str | None:
-        """Why a rule looser than one above does not count; nothing below may loosen (R22)."""
-        after = self.after
-        if kind == "min" and after.minimum and self._less(value, after.minimum.value):
-            return f"{value} does not count: {after.minimum.source} asks for {after.minimum.value}"
-        if kind == "max" and after.maximum and self._less(after.maximum.value, value):
-            return f"{value} does not count: {after.maximum.source} allows {after.maximum.value}"
-        if kind == "options" and self.before.options and after.options and after.options.value:
-            allowed = {option.value for option in after.options.value}
-            extra = [option.value for option in value if option.value not in allowed]
-            source = self.before.options.source
-            return f"allows {extra[0]}, which {source} does not" if extra else None
-        loosened = {
-            ("canEdit", True): after.fixed,
-            ("canAdd", True): after.can_add,
-            ("required", False): after.required,
-            ("blocked", False): after.fixed if after.is_blocked else None,
-        }
-        upper = loosened.get((kind, value)) if isinstance(value, bool) else None
-        if upper is not None and upper.source != THIS:
-            word = str(value).lower()
-            return f"{kind}: {word} does not count: {upper.source} says the opposite"
-        return None
-
-    def _inside(self, path: str) -> "_Check":
-        """The same for an attribute of the list."""
-        attribute = next(one for one in self.spec.items if one.path == path)
-        nothing = FieldRule()
-        return _Check(
-            self.role,
-            replace(attribute, path=f"{self.spec.path}.attributes.{path}"),
-            self.before.attributes.get(path, nothing),
-            self.after.attributes.get(path, nothing),
-        )
-
-    def _less(self, one: Any, other: Any) -> bool:
-        return bool(size(self.spec, one) < size(self.spec, other))
-
-
-__all__ = [
-    "EffectivePolicy",
-    "FieldRule",
-    "Layer",
-    "Sourced",
-    "Step",
-    "TraceRow",
-    "check_document",
-    "effective_policy",
-]

@@ -112,10 +112,11 @@ def resolve(request: Request, policy: EffectivePolicy) -> Resolution:
             given, under = _given(request, Role.MASTER), _of(request.assets, Role.MASTER)
             master.fill(given, followed, under)
             master.judge()
-    problems = [*_setup_problems(configuration, worker.framework), *_unknown(request, halves)]
+    problems = [*_setup_problems(configuration, worker.framework), *_missing(policy),
+                *_unknown(request, halves)]  # fmt: skip
     effective: dict[str, Value] = {}
     for half in halves:
-        problems += half.problems
+        problems += half.told()
         effective |= {f"{half.role}.{path}": value for path, value in half.values.items()}
     return Resolution(
         framework=str(worker.framework or ""),
@@ -182,6 +183,14 @@ def _setup_problems(configuration: str, framework: Any) -> Iterator[Problem]:
             one_of(known.configurations if known else CONFIGURATIONS),
             label="Configuration",
         )
+
+
+def _missing(policy: EffectivePolicy) -> Iterator[Problem]:
+    """Data sources that every workload must have, and that nobody has any more."""
+    for key, source in policy.missing.items():
+        message = f"is imposed, and there is no data source {key}"
+        yield Problem(Role.WORKLOAD, "imposedAssets", "imposed", message, key, source=source,
+                      accepted="a policy without it", label="Data source")  # fmt: skip
 
 
 def _unknown(request: Request, halves: list[Half]) -> Iterator[Problem]:

@@ -53,6 +53,7 @@ def breaches(
                 most.source,
                 shown(source.key),
                 item_label(field, source.sent, shown(source.key)),
+                rule.messages.get(most.source, ""),
             )
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -88,7 +88,7 @@ class Half:
                     message = f"is for {one_of(spec.only)} only"
                     self._problem(spec, "framework", message, entry.value, accepted="no value")
                 continue
-            choose = self._list if spec.kind is Kind.ITEMIZED else self._scalar
+            choose = self._list if spec.is_by_item else self._scalar
             if (value := choose(spec, self._rules[path], entry, workers)) is not None:
                 self.values[path] = value
             if path == FRAMEWORK:
@@ -136,16 +136,17 @@ class Half:
     ) -> Value | None:
         if rule.fixed is not None:
             self._check_fixed(spec, rule.fixed, entry)
-            return _sourced(rule.fixed.value, Source(SourceKind.FIXED, name=rule.fixed.source))
+            source = Source(SourceKind.FIXED, name=rule.fixed.source)
+            return _sourced(spec, rule.fixed.value, source, locked=rule.fixed.source)
         chosen = entry or self._under.get(spec.path) or _followed(workers, spec)
         if chosen is not None:
-            return Value(spec.canonical(chosen.value), chosen.source)
+            return _sourced(spec, spec.canonical(chosen.value), chosen.source, is_sent=True)
         default = rule.default
         if workers and (default is None or default.source == SYSTEM):
             theirs = workers.values.get(spec.path)
             if theirs is not None and theirs.source != DEFAULT:
-                return Value(theirs.value, WORKERS)
-        return _sourced(default.value, _source_of(default)) if default else None
+                return _sourced(spec, theirs.value, WORKERS)
+        return _sourced(spec, default.value, _source_of(default)) if default else None
 
     def _check_fixed(self, spec: SpecField, fixed: Sourced, entry: Value | None) -> None:
         if entry is None or _same(spec, entry.value, fixed.value):
@@ -219,8 +220,9 @@ class Half:
                            accepted="nothing, until the policies agree")  # fmt: skip
         elif value not in (None, []):
             for breach in breaches(spec, rule, value):
+                inside = "" if breach.index is None else f".{breach.index}"
                 yield draft.at(rule=breach.rule, message=breach.message, accepted=breach.accepted,
-                               source=breach.source)  # fmt: skip
+                               source=breach.source, path=f"{spec.path}{inside}")  # fmt: skip
         elif rule.required is not None:
             yield draft.at(rule="required", message="is required", accepted=accepted(spec),
                            source=rule.required.source)  # fmt: skip
@@ -239,7 +241,7 @@ class Half:
                 continue
             value = theirs.value if theirs else None
             self.problems += self._breaches(spec, value)
-            if spec.kind is Kind.ITEMIZED:
+            if spec.is_by_item:
                 self.problems += self._item_breaches(spec, rule, theirs)
                 self.problems += self._attribute_breaches(spec)
             elif rule.fixed is not None and not _same(spec, value, rule.fixed.value):
@@ -282,6 +284,20 @@ class Half:
                 for breach in _broken(attribute, rules[attribute.path], said):
                     yield draft.at(rule=breach.rule, message=breach.message, label=label,
                                    accepted=breach.accepted, source=breach.source)  # fmt: skip
+
+    def told(self) -> list[Problem]:
+        """The problems, each with what the administrator tells about the rule that it breaks."""
+        return [replace(p, hint=hint) if (hint := self._hint(p)) else p for p in self.problems]
+
+    def _hint(self, problem: Problem) -> str:
+        path = field_path(problem.path, self.fields)
+        rule = self._rules.get(path)
+        if rule is None or not problem.source:
+            return ""
+        attribute = problem.path[len(path) + 1 :].partition(".")[2]
+        inside = rule.attributes.get(attribute)
+        messages = inside.messages if inside is not None else rule.messages
+        return messages.get(problem.source, "")
 
     def _gpu_breaches(self) -> Iterator[Problem]:
         """A limit on GPU devices is not got round by another name for them."""
@@ -371,8 +387,14 @@ def unchangeable(spec: SpecField, rule: FieldRule) -> Breach:
         return Breach(
             "canEdit", "cannot be set; it is fixed to have no value", fixed.source, "no value"
         )
-    words = in_words(spec, fixed.value)
+    words = _told(spec, fixed.value)
     return Breach("canEdit", f"cannot be changed; it is fixed to {words}", fixed.source, words)
+
+
+def _told(spec: SpecField, value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(str(item[spec.item_key]) for item in value)
+    return in_words(spec, value)
 
 
 _REPLACED = ("min", "max", "options", "format")
@@ -392,8 +414,20 @@ def _followed(workers: Half | None, spec: SpecField) -> Value | None:
     return None if entry is None else Value(entry.value, WORKERS)
 
 
-def _sourced(value: Any, source: Source) -> Value | None:
-    return None if value is None else Value(value, source)
+def _sourced(
+    spec: SpecField, value: Any, source: Source, *, locked: str = "", is_sent: bool = False
+) -> Value | None:
+    """``value`` and its source; of a list that is replaced as a whole, that of each item too."""
+    if value is None:
+        return None
+    if spec.kind is not Kind.ITEMIZED or not isinstance(value, list):
+        return Value(value, source)
+    keys = [item.get(spec.item_key) if isinstance(item, Mapping) else "" for item in value]
+    items = tuple(
+        ItemSource(str(key or ""), source, locked, index if is_sent else None)
+        for index, key in enumerate(keys)
+    )
+    return Value(value, source, items)
 
 
 def _source_of(default: Sourced) -> Source:
@@ -411,6 +445,8 @@ def _inherited(theirs: Value, rule: FieldRule) -> Value:
 def _same(spec: SpecField, one: Any, other: Any) -> bool:
     """Whether two values mean the same: 1000M is 1G, and true is not 1."""
     one = spec.canonical(one)
+    if spec.kind is Kind.ITEMIZED:
+        return (one or None) == (other or None)
     if isinstance(one, str) and isinstance(other, str) and spec.kind is Kind.QUANTITY:
         return split_quantity(one) is not None and bool(size(spec, one) == size(spec, other))
     return isinstance(one, bool) is isinstance(other, bool) and bool(one == other)

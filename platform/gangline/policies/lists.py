@@ -94,10 +94,11 @@ ITEM_ACCEPTED = {
 
 
 def overlaid(spec: SpecField, under: Value | None, over: Value | None) -> Value | None:
-    """``over`` on top of ``under``: as a whole, or of a list item by item."""
+    """``over`` on top of ``under``: as a whole, or item by item."""
     if under is None or over is None:
         return over or under
-    if not (isinstance(under.value, list) and isinstance(over.value, list)):
+    both = isinstance(under.value, list) and isinstance(over.value, list)
+    if not (both and spec.is_by_item):
         return over
     keys = {item.get(spec.item_key) for item in over.value if isinstance(item, Mapping)}
     kept = [item for item in under.value if item.get(spec.item_key) not in keys]

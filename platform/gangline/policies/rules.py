@@ -67,6 +67,8 @@ class FieldRule:
     trace: tuple[TraceRow, ...] = ()
     item_sources: Mapping[str, str] = field(default_factory=dict)
     conflict: str = ""
+    messages: Mapping[str, str] = field(default_factory=dict)
+    """What a scope tells people who break its rule, by scope."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +79,34 @@ class Breach:
     message: str
     source: str
     accepted: str = ""
+    index: int | None = None
+    """Of a list of plain values: the one that breaks it."""
 
 
 def breaches(spec: SpecField, rule: FieldRule, value: Any) -> Iterator[Breach]:
     """Every rule about the value itself that ``value``, of the right type, breaks."""
     if spec.kind.is_numeric:
         yield from _bound_breaches(spec, rule, value)
-    options = rule.options
-    if options and value not in {option.value for option in options.value}:
-        values = [option.value for option in options.value]
-        short = len(values) <= MOST_LISTED
-        names = one_of(values) if short else f"the {len(values)} allowed values"
-        listed = one_of(values[:100])
-        yield Breach("options", f"must be one of {names}", options.source, f"one of {listed}")
+    if rule.options is not None:
+        yield from _option_breaches(spec, rule.options, value)
+
+
+def _option_breaches(spec: SpecField, options: Sourced, value: Any) -> Iterator[Breach]:
+    values = [option.value for option in options.value]
+    allowed = {_alike(spec, one) for one in values}
+    names = one_of(values) if len(values) <= MOST_LISTED else f"the {len(values)} allowed values"
+    words, listed = f"must be one of {names}", f"one of {one_of(values[:100])}"
+    if spec.is_array:
+        for index, item in enumerate(value if isinstance(value, list) else ()):
+            if not isinstance(item, Mapping) or item.get(spec.item_key) not in allowed:
+                yield Breach("options", words, options.source, listed, index)
+    elif _alike(spec, value) not in allowed:
+        yield Breach("options", words, options.source, listed)
+
+
+def _alike(spec: SpecField, value: Any) -> Any:
+    """What two options are compared by: 1000M is 1G."""
+    return size(spec, value) if spec.kind is Kind.QUANTITY else value
 
 
 def _bound_breaches(spec: SpecField, rule: FieldRule, value: Any) -> Iterator[Breach]:

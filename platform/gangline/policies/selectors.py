@@ -8,9 +8,11 @@ from gangline.organization.models import Project
 from gangline.scopes.models import Scope
 from gangline.scopes.selectors import is_loaded, scopes_to
 
-from .document import PolicyDocument, parse
+from .document import PolicyDocument
 from .effective import EffectivePolicy, Layer, effective_policy
+from .imposing import imposable
 from .models import Policy
+from .reading import parse
 
 
 def layers(scope: Scope) -> list[Layer]:
@@ -28,10 +30,12 @@ def effective_for(project: Project) -> EffectivePolicy:
     chain = scopes_to(project.scope)
     stored = {policy.scope_id: policy for policy in Policy.objects.filter(scope__in=chain)}
     held = [(scope, stored[scope.pk]) for scope in chain if scope.pk in stored]
-    return _merged(
+    merged = _merged(
         tuple((scope.kind, scope.name, policy.text) for scope, policy in held),
         tuple(sorted((scope.pk, policy.version) for scope, policy in held)),
     )
+    ids = {key for sources in merged.imposed.values() for key in sources}
+    return merged.with_imposed(imposable(project.scope, ids)) if ids else merged
 
 
 def versions_to(scope: Scope) -> tuple[tuple[int, int], ...]:

@@ -10,11 +10,14 @@ from gangline.audit import actions
 from gangline.audit.services import record
 from gangline.db.clock import db_now
 from gangline.db.locks import locked
+from gangline.lib.problems import Problem
 from gangline.scopes.models import Scope, ScopeKind
 
-from .document import InvalidPolicy, parse
-from .effective import check_document
+from .checking import check_document, check_imposed
+from .document import InvalidPolicy
+from .imposing import imposable
 from .models import Policy
+from .reading import parse
 from .selectors import layers
 
 EDITABLE = (ScopeKind.TENANT, ScopeKind.CLUSTER, ScopeKind.DEPARTMENT, ScopeKind.PROJECT)
@@ -54,12 +57,21 @@ def save(*, actor: Actor | None, scope: Scope, text: str, version: int | None = 
     return policy
 
 
-def check(*, scope: Scope, text: str) -> None:
-    """Raise InvalidPolicy when ``text`` cannot be the policy of ``scope``; change nothing."""
+def check(*, scope: Scope, text: str) -> list[Problem]:
+    """Warnings about ``text`` as the policy of ``scope``; changes nothing.
+
+    Raises InvalidPolicy when it cannot be that.
+    """
     document = parse(text)
     above = layers(scope.parent) if scope.parent else []
-    if problems := check_document(document, above):
-        raise InvalidPolicy(list(problems))
+    ids = {key for half in (document.worker, document.master) for key in half.imposed}
+    problems = [
+        *check_document(document, above),
+        *check_imposed(document, imposable(scope, ids)),
+    ]
+    if wrong := [one for one in problems if one.severity == "error"]:
+        raise InvalidPolicy(wrong)
+    return problems
 
 
 @transaction.atomic

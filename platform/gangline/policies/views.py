@@ -10,12 +10,14 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.text import capfirst
 from django.views.decorators.http import require_http_methods, require_safe
 
 from gangline.access.actor import actor_of
 from gangline.access.grants import held_permissions, visible_scopes
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
+from gangline.lib.problems import Problem
 from gangline.lib.texts import whole
 from gangline.scopes.models import Scope
 from gangline.spec.catalogue import SpecField, catalogue
@@ -25,11 +27,12 @@ from gangline.spec.workload import SPEC
 from gangline.web.confirm import Question, ask
 
 from . import services
-from .document import RULES_BY_KIND, InvalidPolicy, PolicyProblem
+from .document import InvalidPolicy, rules_of
 from .effective import SYSTEM, Layer, effective_policy
 from .models import Policy
 from .rules import FieldRule
 from .selectors import layers
+from .wording import line_of, sentence
 
 SAMPLE = """\
 # Defaults fill what people leave empty; rules say what they may enter.
@@ -109,8 +112,10 @@ def policy_edit(request: HttpRequest, scope_id: int) -> HttpResponse:
     version = request.POST.get("version", "")
     try:
         if "check" in request.POST:
-            services.check(scope=scope, text=text)
-            return _page(request, scope, policy, text, fits=True, is_new=policy is None)
+            warnings = services.check(scope=scope, text=text)
+            told = [_sentence(one) for one in warnings]
+            is_new = policy is None
+            return _page(request, scope, policy, text, fits=True, warnings=told, is_new=is_new)
         services.save(actor=actor, scope=scope, text=text, version=whole(version) or 0)
     except InvalidPolicy as refusal:
         return _page(request, scope, policy, text, refusal.problems, is_new=policy is None)
@@ -158,7 +163,7 @@ def _page(
     scope: Scope,
     policy: Policy | None,
     text: str,
-    problems: Sequence[PolicyProblem] = (),
+    problems: Sequence[Problem] = (),
     **more: Any,
 ) -> HttpResponse:
     held = held_permissions(_user(request), scope)
@@ -171,7 +176,7 @@ def _page(
         "version": policy.version if policy else 0,
         "policy_problems": problems,
         "summary": [SummaryLine(_sentence(problem)) for problem in problems],
-        "bad_lines": {problem.line for problem in problems},
+        "bad_lines": {line_of(problem) for problem in problems},
         "above": _effective_rows(above) if scope.parent else [],
         "effective": _effective_rows(holding),
         "fields": writable_fields(),
@@ -185,9 +190,8 @@ def _page(
     return render(request, "policies/edit.html", context, status=422 if failed else 200)
 
 
-def _sentence(problem: PolicyProblem) -> str:
-    text = str(problem)
-    return text[:1].upper() + text[1:]
+def _sentence(problem: Problem) -> str:
+    return capfirst(sentence(problem))
 
 
 @cache
@@ -195,7 +199,12 @@ def writable_fields() -> tuple[WritableField, ...]:
     """Every field of the spec, as a policy names it."""
     masters = catalogue(SPEC.master)
     return tuple(
-        WritableField(path, field.ui.label, RULES_BY_KIND[field.kind], list_of not in masters)
+        WritableField(
+            path,
+            field.ui.label,
+            rules_of(field, in_list=path != list_of),
+            list_of not in masters,
+        )
         for list_of, path, field in _rulable()
     )
 

@@ -117,7 +117,12 @@ class Alternative:
 
 @dataclass(frozen=True, slots=True)
 class WorkloadLevel:
-    """The field has one value for the whole workload; it stands in the worker half (R23)."""
+    """The field has one value for the whole workload; it stands in the worker half (R23).
+
+    ``has_twin``: clients know it as a field of the master too, where it has no effect.
+    """
+
+    has_twin: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +137,11 @@ class Unique:
     """No two items of a list may have the same value; ``alike`` gives what is compared."""
 
     alike: Callable[[str], str] = str
+
+
+@dataclass(frozen=True, slots=True)
+class Several:
+    """A text of several names, separated by commas: a list in JSON, and to policies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +173,12 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """No policy may let a narrower scope override its rule for this field."""
+    """No policy may let a narrower scope override its rule for this field, or those inside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Voluntary:
+    """No policy may require a value: the image and the namespace have one of their own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,11 @@ from .base import (
     Percent,
     Reads,
     Restricted,
+    Several,
     Synonyms,
     Ui,
     Unique,
+    Voluntary,
     When,
     WorkloadLevel,
 )
@@ -75,12 +77,16 @@ class SpecField:
     items: tuple["SpecField", ...] = ()
     item_key: str = ""
     workload_level: bool = False
+    has_twin: bool = False
+    """Of what exists once per workload: clients know it as a field of the master too."""
     only: tuple[str, ...] = ()
     required: bool = False
     """An attribute that every item of its list must have."""
     at_least: str = ""
     """Path of the field whose value this one must not be smaller than."""
     guarded: bool = False
+    is_voluntary: bool = False
+    """No policy can require it."""
     restricted: bool = False
     """Only a policy can allow it: `Restricted`."""
     format: Format | None = None
@@ -100,6 +106,8 @@ class SpecField:
     """A number from 0 to 1 that people read and type in percent."""
     unique: Callable[[str], str] | None = None
     """Of an attribute that must differ from item to item: gives what is compared."""
+    is_several: bool = False
+    """A text of several names, separated by commas."""
 
     @property
     def label(self) -> str:
@@ -110,6 +118,25 @@ class SpecField:
         """CLI flag without dashes."""
         name = self.path.rsplit(".", 1)[-1]
         return self.ui.flag or "".join(f"-{c.lower()}" if c.isupper() else c for c in name)
+
+    @property
+    def is_array(self) -> bool:
+        """In JSON a list of plain values, such as ``["h100", "default"]``."""
+        return self._is_told_otherwise and len(self.items) == 1
+
+    @property
+    def is_opaque(self) -> bool:
+        """In JSON an object of another's making, whose parts no policy rules."""
+        return self._is_told_otherwise and len(self.items) > 1
+
+    @property
+    def _is_told_otherwise(self) -> bool:
+        return self.kind is Kind.ITEMIZED and self.reads is not None and self.reads.show is not None
+
+    @property
+    def is_by_item(self) -> bool:
+        """A list that is merged item by item; any other value is replaced as a whole."""
+        return self.kind is Kind.ITEMIZED and not self._is_told_otherwise
 
     def canonical(self, value: Any) -> Any:
         """``value`` with other spellings replaced by what the spec declares."""
@@ -175,11 +202,13 @@ def _walk(model: type[BaseModel], prefix: str) -> Iterator[SpecField]:
             notes_of = _Notes(path, notes)
             one_of = notes_of.take(Alternative, lambda note: note.label, "")
             group = notes_of.take(Ui, lambda note: note.label, "")
+            guarded = notes_of.get(Guarded) is not None
             for field in _walk(annotation, f"{path}."):
                 yield replace(
                     field,
                     alternative=one_of or field.alternative,
                     group=field.group or group,
+                    guarded=field.guarded or guarded,
                 )
         else:
             yield _field(path, annotation, _Notes(path, notes), required=info.is_required())
@@ -230,12 +259,15 @@ def _field(path: str, annotation: Any, notes: _Notes, *, required: bool) -> Spec
         "required": required,
         "default": notes.take(Default, lambda note: note.value),
         "workload_level": notes.get(WorkloadLevel) is not None,
+        "has_twin": notes.take(WorkloadLevel, lambda note: note.has_twin, False),
+        "is_voluntary": notes.get(Voluntary) is not None,
         "only": notes.take(Only, lambda note: note.frameworks, ()),
         "guarded": notes.get(Guarded) is not None,
         "restricted": notes.get(Restricted) is not None,
         "alternative": notes.take(Alternative, lambda note: note.label, ""),
         "reads": notes.get(Reads),
         "is_percent": notes.get(Percent) is not None,
+        "is_several": notes.get(Several) is not None,
         "unique": notes.take(Unique, lambda note: note.alike),
         "at_least": notes.take(AtLeast, lambda note: f"{group}{note.name}", ""),
         "conditions": (

@@ -37,13 +37,16 @@ class Problem:
     source: str = ""
     key: str = ""
     label: str = ""
+    hint: str = ""
+    """What the administrator who set the rule tells about it, as they wrote it."""
 
     @property
     def sentence(self) -> str:
         """The whole sentence for a screen: label, predicate, who set the rule, what was entered."""
         by = f" (set by {self.source})" if self.source else ""
         entered = "" if self.value in (None, "") else f" You entered {shown(self.value)}."
-        return f"{self.label or self.path or 'This'} {self.message}{by}.{entered}"
+        hint = f" {self.hint}" if self.hint else ""
+        return f"{self.label or self.path or 'This'} {self.message}{by}.{entered}{hint}"
 
     @property
     def field_id(self) -> str:

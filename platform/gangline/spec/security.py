@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from .base import ItemKey, Reads, Restricted, SpecModel, Ui, When
+from .base import ItemKey, Reads, Restricted, SpecModel, Ui, Voluntary, When
 from .shapes import from_names, names_schema, to_names
 from .types import Format
 
@@ -67,12 +67,14 @@ class Security(SpecModel):
         int | None,
         Field(ge=0, le=_LARGEST_ID),
         _ui("User ID"),
+        Voluntary(),
         When("uidGidSource", (CUSTOM,)),
     ] = None
     run_as_gid: Annotated[
         int | None,
         Field(ge=0, le=_LARGEST_ID),
         _ui("Group ID"),
+        Voluntary(),
         When("uidGidSource", (CUSTOM,)),
     ] = None
     supplemental_groups: Annotated[

@@ -5,7 +5,11 @@ Each function lets pass what it does not know: the spec then says what is wrong 
 
 import re
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
+
+_LISTS = frozenset({"authorizedUsers", "authorizedGroups"})
+_CUSTOM = {"url": "customUrl", "external": "customExternalPort"}
 
 
 def named_tolerations(value: Any) -> Any:
@@ -29,6 +33,58 @@ def named_volumes(value: Any) -> Any:
 def named_mounts(value: Any) -> Any:
     """What is mounted without a name takes one from where it is mounted."""
     return _named(value, "mountPath", _name_of_path)
+
+
+def split_names(text: str) -> list[str]:
+    """The names in a text that separates them by commas."""
+    return [one for part in text.split(",") if (one := part.strip())]
+
+
+def named_tools(value: Any) -> Any:
+    """Tools with a name from what they are, and their lists of people as texts.
+
+    An address or a node port that somebody gives is a custom one.
+    """
+    if not isinstance(value, list):
+        return value
+    items = [_tool(one) if isinstance(one, dict) else one for one in value]
+    return _named(items, "toolType", _tool_name)
+
+
+def shown_tools(value: Any) -> Any:
+    """The opposite: lists of people as lists."""
+    return [
+        {**one, **{n: split_names(one[n]) for n in _LISTS if isinstance(one.get(n), str)}}
+        for one in value
+    ]
+
+
+def tool_schema(schema: dict[str, Any]) -> None:
+    """In the JSON Schema of a tool, which may have no name and has lists of people."""
+    name_may_be_left_out(schema)
+    names = {"type": "array", "items": {"type": "string"}, "maxItems": 100}
+    for name in _LISTS & schema.get("properties", {}).keys():
+        about = schema["properties"][name]
+        plain = {key: about[key] for key in ("title", "description") if key in about}
+        schema["properties"][name] = {"anyOf": [names, {"type": "null"}], "default": None, **plain}
+
+
+def _tool(one: dict[str, Any]) -> dict[str, Any]:
+    found = dict(one)
+    for name in _LISTS & one.keys():
+        names = one[name]
+        if isinstance(names, list) and all(isinstance(each, str) for each in names):
+            found[name] = ", ".join(names)
+    for given, custom in _CUSTOM.items():
+        if found.get(given) not in (None, "") and found.get(custom) is None:
+            found[custom] = True
+    if not (found.get("name") or found.get("toolType")):
+        found["toolType"] = "custom"
+    return found
+
+
+def _tool_name(kind: str) -> str:
+    return "tool" if kind == "custom" else kind.partition("-")[0][:20]
 
 
 def named_repositories(value: Any) -> Any:
@@ -73,6 +129,58 @@ def node_requirements(value: Any) -> Any:
     if terms[0].keys() != {"matchExpressions"} or not isinstance(listed, list):
         return value
     return [_requirement(one) if isinstance(one, dict) else one for one in listed]
+
+
+NODE_AFFINITY: Mapping[str, Any] = MappingProxyType(
+    {
+        "anyOf": [
+            {
+                "type": "object",
+                "properties": {
+                    "nodeSelectorTerms": {
+                        "type": "array",
+                        "maxItems": 1,
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "matchExpressions": {
+                                    "type": "array",
+                                    "items": {
+                                        "type": "object",
+                                        "required": ["key", "operator"],
+                                        "properties": {
+                                            "key": {"type": "string"},
+                                            "operator": {"type": "string"},
+                                            "values": {
+                                                "type": "array",
+                                                "items": {"type": "string"},
+                                            },
+                                        },
+                                    },
+                                }
+                            },
+                        },
+                    }
+                },
+            },
+            {"type": "null"},
+        ]
+    }
+)
+"""JSON Schema of what `node_affinity` gives."""
+
+
+def node_affinity(value: Any) -> Any:
+    """The opposite of `node_requirements`."""
+    expressions = [
+        {
+            name: [v for v in re.split(r"[,\s]+", said) if v] if name == "values" else said
+            for name, said in one.items()
+            if said not in (None, "")
+        }
+        for one in value
+    ]
+    return {"nodeSelectorTerms": [{"matchExpressions": expressions}]}
 
 
 def name_may_be_left_out(schema: dict[str, Any]) -> None:

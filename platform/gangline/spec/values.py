@@ -234,8 +234,10 @@ class _Item:
         self.label = item_label(field, place or 0, shown(self.key))
 
     def text(self, name: str) -> str:
-        """An attribute at the top of the item; empty when it is no text."""
+        """An attribute at the top of the item; empty when it is no text or number."""
         value = self._item.get(name) if isinstance(self._item, Mapping) else None
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
         return value if isinstance(value, str) else ""
 
 

@@ -25,11 +25,10 @@ from .base import (
     WorkloadLevel,
     refused,
 )
+from .compute import Compute
 from .environment import EnvironmentVariable, PullSecret
-from .gpus import Gpus
 from .mounts import Storage
 from .placement import (
-    ExtendedResource,
     NodePoolName,
     NodeType,
     PriorityClassName,
@@ -39,20 +38,23 @@ from .probes import Probes
 from .reserved import AnnotationValue, LabelValue, MetadataKey
 from .security import Security
 from .shapes import (
+    NODE_AFFINITY,
     from_names,
     named_tolerations,
+    named_tools,
     names_schema,
+    node_affinity,
     node_requirements,
+    shown_tools,
     to_names,
 )
+from .tools import ExposedPort, ExposedUrl, RelatedUrl
 from .types import (
     AbsolutePath,
     Arguments,
     Command,
     Duration,
     Image,
-    Quantity,
-    SizeRange,
 )
 
 MOST_METADATA = 4096
@@ -81,77 +83,6 @@ def _small_enough(items: list[Label | Annotation] | None) -> list[Label | Annota
             "fewer or shorter entries",
         )
     return items
-
-
-class Compute(Gpus):
-    """Resources of one pod."""
-
-    cpu_core_request: Annotated[
-        float | None,
-        Field(ge=0.001, le=1024),
-        Ui(
-            "CPU request",
-            help="Cores kept free for each pod.",
-            section="compute",
-            unit="cores",
-            placeholder="0.1",
-        ),
-        Default(0.1),
-    ] = None
-    cpu_core_limit: Annotated[
-        float | None,
-        Field(ge=0.001, le=1024),
-        Ui(
-            "CPU limit",
-            help="Upper limit. Empty: no limit.",
-            section="compute",
-            unit="cores",
-            placeholder="Auto",
-        ),
-        AtLeast("cpuCoreRequest"),
-    ] = None
-    cpu_memory_request: Annotated[
-        Quantity | None,
-        SizeRange("1M", "1P"),
-        Ui(
-            "Memory request",
-            help="Memory kept free for each pod; using more is allowed.",
-            section="compute",
-            placeholder="100M",
-        ),
-        Default("100M"),
-    ] = None
-    cpu_memory_limit: Annotated[
-        Quantity | None,
-        SizeRange("1M", "1P"),
-        Ui(
-            "Memory limit",
-            help="A pod that uses more is killed. Empty: no limit of its own.",
-            section="compute",
-            placeholder="Auto",
-        ),
-        AtLeast("cpuMemoryRequest"),
-    ] = None
-    large_shm_request: Annotated[
-        bool | None,
-        Ui(
-            "Large shared memory",
-            help="Lets /dev/shm grow up to the memory limit instead of 64 MB.",
-            section="compute",
-        ),
-    ] = None
-    extended_resources: Annotated[
-        list[ExtendedResource] | None,
-        Field(max_length=16),
-        Ui(
-            "Extended resources",
-            help="What device plugins of the nodes offer beside GPUs, for each pod.",
-            section="compute",
-            flag="extended-resource",
-            item="extended resource",
-        ),
-        ItemKey("resource"),
-    ] = None
 
 
 class ReplicaSpec(SpecModel):
@@ -247,7 +178,78 @@ class ReplicaSpec(SpecModel):
         ),
         When("stdin", (True,)),
     ] = None
-    security: Security = Field(default_factory=Security)
+    exposed_urls: Annotated[
+        list[ExposedUrl] | None,
+        Field(max_length=8),
+        Ui(
+            "Tools",
+            help="Programs of the workload that people open in a browser. The command starts them;"
+            " $(GANGLINE_TOOL_PORT_TENSORBOARD) is the port for one named tensorboard.",
+            section="environment",
+            flag="exposed-url",
+            item="tool",
+        ),
+        ItemKey("name"),
+        Reads(named_tools, shown_tools),
+    ] = None
+    ports: Annotated[
+        list[ExposedPort] | None,
+        Field(max_length=8),
+        Ui(
+            "Ports of tools",
+            help="Opened by the cluster to everyone who can reach it: no sign-in protects them.",
+            section="environment",
+            flag="port",
+            item="port",
+            advanced=True,
+        ),
+        ItemKey("name"),
+        Reads(named_tools),
+    ] = None
+    related_urls: Annotated[
+        list[RelatedUrl] | None,
+        Field(max_length=8),
+        Ui(
+            "Related pages",
+            help="Links on the page of the workload. ${NAME} stands for an environment variable.",
+            section="environment",
+            flag="related-url",
+            item="page",
+            advanced=True,
+        ),
+        ItemKey("name"),
+    ] = None
+    create_home_dir: Annotated[
+        bool | None,
+        Ui(
+            "Home folder of its own",
+            help="Empty, writable, and gone with the pod. HOME names it.",
+            section="environment",
+            advanced=True,
+        ),
+    ] = None
+    restart_policy: Annotated[
+        Literal["Never", "OnFailure", "Always"] | None,
+        Ui(
+            "Restarts within the pod",
+            help="Whether the cluster starts an ended program again in its pod, as often as Retries"
+            " says. Empty: never; a retry then starts the whole workload again.",
+            section="general",
+            words={"Never": "Never", "OnFailure": "After a failure", "Always": "Always"},
+            advanced=True,
+        ),
+    ] = None
+    category: Annotated[
+        LabelValue | None,
+        Ui(
+            "Category",
+            help="What the workload is for. Pods have it as the label gangline.dev/category.",
+            section="general",
+            placeholder="Train",
+            advanced=True,
+        ),
+    ] = None
+    security: Annotated[Security, Guarded()] = Field(default_factory=Security)
     probes: Probes = Field(default_factory=Probes)
     compute: Compute = Field(default_factory=Compute)
     node_pools: Annotated[
@@ -283,7 +285,7 @@ class ReplicaSpec(SpecModel):
             item="requirement",
         ),
         ItemKey("key"),
-        Reads(node_requirements),
+        Reads(node_requirements, node_affinity, NODE_AFFINITY),
     ] = None
     pod_affinity: PodAffinity = Field(default_factory=PodAffinity)
     tolerations: Annotated[
@@ -383,7 +385,7 @@ class WorkerSpec(ReplicaSpec):
             section="general",
             placeholder="high",
         ),
-        WorkloadLevel(),
+        WorkloadLevel(has_twin=True),
     ] = None
     preemptibility: Annotated[
         Literal["preemptible", "non-preemptible"] | None,
@@ -395,7 +397,7 @@ class WorkerSpec(ReplicaSpec):
             words={"preemptible": "Preemptible", "non-preemptible": "Non-preemptible"},
             advanced=True,
         ),
-        WorkloadLevel(),
+        WorkloadLevel(has_twin=True),
     ] = None
     terminate_after_preemption: Annotated[
         bool | None,
@@ -405,7 +407,7 @@ class WorkerSpec(ReplicaSpec):
             section="general",
             advanced=True,
         ),
-        WorkloadLevel(),
+        WorkloadLevel(has_twin=True),
     ] = None
     clean_pod_policy: Annotated[
         Literal["Running", "All", "None"] | None,
@@ -468,7 +470,7 @@ class WorkerSpec(ReplicaSpec):
             flag="grace-period",
         ),
         Default(30),
-        WorkloadLevel(),
+        WorkloadLevel(has_twin=True),
     ] = None
     backoff_limit: Annotated[
         int | None,
@@ -480,7 +482,7 @@ class WorkerSpec(ReplicaSpec):
             unit="retries",
         ),
         Default(0),
-        WorkloadLevel(),
+        WorkloadLevel(has_twin=True),
     ] = None
     auto_deletion_time_after_completion_seconds: Annotated[
         Duration | None,
@@ -492,7 +494,7 @@ class WorkerSpec(ReplicaSpec):
             flag="delete-after",
         ),
         Default(30 * DAY),
-        WorkloadLevel(),
+        WorkloadLevel(has_twin=True),
     ] = None
 
 

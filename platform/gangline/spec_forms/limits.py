@@ -1,6 +1,6 @@
 """What a policy says about one field, in the words of a hint and of the page that explains it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from gangline.forms.fields import Part
@@ -42,6 +42,7 @@ _RULE_WORDS = {
     "required": "required",
     "blocked": "blocked",
     "defaultFrom": "default from",
+    "imposed": "imposes",
 }
 
 
@@ -141,13 +142,18 @@ def _sentences(field: SpecField, rule: FieldRule) -> Iterator[str]:
         yield f"{capital(rule.computed.source)} sets the default to {rule.computed.value}."
     elif rule.default and not rule.fixed:
         yield f"Default: {_default(field, rule.default)}."
+    yield from (f"{capital(scope)}: “{said}”" for scope, said in rule.messages.items())
 
 
 def _fixed(field: SpecField, rule: FieldRule, fixed: Sourced) -> str:
     scope = capital(fixed.source)
     if rule.is_blocked:
         return f"{scope} does not allow a value."
-    return f"{scope} sets the value to {readable(field, fixed.value)}; it cannot be changed here."
+    if fixed.value is None:
+        return f"{scope} leaves it without a value; it cannot be changed here."
+    words = _items(field, fixed.value) if field.kind is Kind.ITEMIZED else None
+    words = readable(field, fixed.value) if words is None else words
+    return f"{scope} sets the value to {words}; it cannot be changed here."
 
 
 def _of_items(field: SpecField, rule: FieldRule) -> Iterator[str]:
@@ -173,11 +179,14 @@ def _bounds(field: SpecField, rule: FieldRule) -> Iterator[str]:
 
 def _default(field: SpecField, default: Sourced) -> str:
     if field.kind is Kind.ITEMIZED:
-        keys = [str(item.get(field.item_key)) for item in default.value]
-        return f"{', '.join(keys) or 'an empty list'} ({default.source})"
+        return f"{_items(field, default.value)} ({default.source})"
     if default.note:
         return default.note
     return f"{readable(field, default.value)} ({default.source})"
+
+
+def _items(field: SpecField, items: Iterable[Mapping[str, object]]) -> str:
+    return ", ".join(str(item.get(field.item_key)) for item in items) or "an empty list"
 
 
 def _value(field: SpecField, value: object) -> str:

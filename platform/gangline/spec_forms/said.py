@@ -61,7 +61,9 @@ def _list(
         return
     items: list[dict[str, Any]] = []
     sent: list[str] = []
-    for row in _followed(spec, standing, told):
+    if not spec.is_by_item:
+        told = _whole(spec, standing, told)
+    for row in _followed(spec, standing, told) if spec.is_by_item else ():
         items.append(_item(found, role, spec, row, len(items)))
         sent.append(row.id)
     for row in told:
@@ -74,6 +76,13 @@ def _list(
     source = sources.pop() if len(sources) == 1 else YOU
     found.values[f"{role}.{spec.path}"] = Value(spec.canonical(items), source)
     found.sent[spec.path] = sent
+
+
+def _whole(spec: SpecField, standing: tuple[InheritedItem, ...], told: list[Row]) -> list[Row]:
+    """A list that is given as a whole: what stands, without what was removed, and what is new."""
+    own = {row.of or row.texts.get(spec.item_key, ""): row for row in told}
+    kept = [own.pop(item.key, Row(item_row_id(item), item.texts, of=item.key)) for item in standing]
+    return [row for row in (*kept, *own.values()) if not row.removed]
 
 
 def _followed(spec: SpecField, standing: tuple[InheritedItem, ...], told: list[Row]) -> list[Row]:

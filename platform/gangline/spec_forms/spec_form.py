@@ -10,7 +10,7 @@ from functools import cached_property
 
 from django.http import QueryDict
 
-from gangline.drivers.facts import FieldNote
+from gangline.drivers.facts import Choice, FieldNote
 from gangline.forms.fields import Card, Chip, FieldView, Offer, Option, SectionView
 from gangline.policies.effective import SYSTEM, EffectivePolicy
 from gangline.policies.rules import FieldRule
@@ -116,7 +116,7 @@ class RoleForm:
     def _is_closed(self, spec: SpecField) -> bool:
         """Whether nobody may give it a value, and no administrator has said so."""
         rule = self.rule(spec.path)
-        closing = rule.can_add if spec.kind is Kind.ITEMIZED else rule.fixed
+        closing = rule.can_add if spec.is_by_item else rule.fixed
         return spec.restricted and closing is not None and closing.source == SYSTEM
 
     def _is_told(
@@ -184,7 +184,7 @@ class _Drawing:
             unsupported=[
                 n for n in spec.alternatives if f"{spec.path}.{n}" in self.form.unsupported
             ],
-            choices=self.form.notes.get(spec.path, _NO_NOTE).choices,
+            choices=self._choices(spec, rule),
             advice=self.advice,
         )
         return replace(
@@ -193,9 +193,21 @@ class _Drawing:
             items=tuple(items),
             attributes=tuple(a.label for a in spec.items),
             item_word=spec.ui.item or "item",
-            can_add=rule.can_add is None,
+            can_add=rule.can_add is None and rule.fixed is None,
             fixed_by=rule.fixed.source if rule.fixed else "",
         )
+
+    def _choices(self, spec: SpecField, rule: FieldRule) -> Mapping[str, Sequence[Choice]]:
+        """What the cluster offers for each attribute, or what a policy leaves of it."""
+        rules = {spec.item_key: rule} if spec.is_array else rule.attributes
+        return {
+            **self.form.notes.get(spec.path, _NO_NOTE).choices,
+            **{
+                path: [Choice(value, word) for value, word in limits.displayed(one).items()]
+                for path, one in rules.items()
+                if one.options is not None
+            },
+        }
 
     def _scalar(self, common: FieldView, spec: SpecField, rule: FieldRule) -> FieldView:
         if rule.fixed:

@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import Callable
 from importlib import import_module
+from typing import Any
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -56,7 +57,7 @@ class HttpProtocol(HttpToolsProtocol):
 class WebServer(uvicorn.Server):
     """Uvicorn that tells when it serves."""
 
-    def __init__(self, on_ready: Callable[[], None]) -> None:
+    def __init__(self, on_ready: Callable[[], None], door: socket.socket | None) -> None:
         super().__init__(
             uvicorn.Config(
                 "gangline.config.asgi:application",
@@ -72,21 +73,34 @@ class WebServer(uvicorn.Server):
                 ws_ping_timeout=20,
             )
         )
-        self._on_ready = on_ready
+        self._on_ready, self._door = on_ready, door
+        self._gate: Any = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets=sockets)
         hub.start()
         # In a thread: it asks the database, which an event loop must not.
         await asyncio.to_thread(self._on_ready)
+        if self._door is not None:
+            # Nobody opens a tool before the first page is ready.
+            gate = await asyncio.to_thread(import_module, "gangline.supervisor.tool_gate")
+            self._gate = gate.Gate(self._door)
+            await self._gate.start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await hub.stop()
+        if self._gate is not None:
+            await self._gate.stop()
         await super().shutdown(sockets=sockets)
 
 
-def serve(listener: socket.socket, on_ready: Callable[[], None]) -> None:
-    """Serve until SIGINT or SIGTERM. Running workloads go on."""
+def serve(
+    listener: socket.socket, on_ready: Callable[[], None], door: socket.socket | None = None
+) -> None:
+    """Serve until SIGINT or SIGTERM. Running workloads go on.
+
+    ``door``: where tools of this machine are opened.
+    """
     background = Background()
 
     def served() -> None:
@@ -97,7 +111,7 @@ def serve(listener: socket.socket, on_ready: Callable[[], None]) -> None:
 
     with handled_by_server():
         try:
-            WebServer(served).run(sockets=[listener])
+            WebServer(served, door).run(sockets=[listener])
         finally:
             has_ended = background.join(STOP_SECONDS)
     if not has_ended:

@@ -16,6 +16,7 @@ import yaml
 
 from gangline.drivers.base import AttemptRef, Submission
 from gangline.drivers.kubernetes import manifests
+from gangline.drivers.kubernetes.exposing import Entrance
 from gangline.drivers.kubernetes.schedulers import ADAPTERS
 from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, WORKERS_ONLY
@@ -104,6 +105,7 @@ OWN_OF_MASTER: Mapping[str, Any] = {
 }
 
 
+ENTRANCE = Entrance("tools.lab.example", "nginx", "tools-tls", origin="https://gangline.example")
 VOLUMES: list[dict[str, Any]] = [
     {
         "name": "checkpoints",
@@ -134,6 +136,17 @@ VOLUMES: list[dict[str, Any]] = [
 
 
 MORE: Mapping[str, Any] = {
+    "exposedUrls": [
+        {"name": "tensorboard", "toolType": "tensorboard"},
+        {"name": "board", "container": 9000, "url": "https://board.tools.lab.example/all"},
+    ],
+    "ports": [
+        {"name": "ssh", "container": 22, "external": 30022},
+        {"name": "metrics", "container": 9100, "serviceType": "ClusterIP"},
+    ],
+    "createHomeDir": True,
+    "restartPolicy": "OnFailure",
+    "category": "Train",
     "stdin": True,
     "tty": True,
     "security__uidGidSource": "custom",
@@ -285,7 +298,7 @@ def ref_of(submitted: Submission, scheduler: str = "plain", attempt: int = 2) ->
         name=submitted.name,
         namespace=NAMESPACE,
         submission=submitted,
-        rendered=manifests.render(submitted, scheduler),
+        rendered=manifests.render(submitted, scheduler, entrance=ENTRANCE),
     )
 
 

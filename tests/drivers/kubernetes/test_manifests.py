@@ -83,7 +83,7 @@ def test_every_job_is_ours_suspended_and_tried_once(case: Case) -> None:
     expected = {"Worker": 3} | ({} if case.mode == NONE else {kind.master: 1})
     assert {role: replica["replicas"] for role, replica in replicas.items()} == expected
     for role, replica in replicas.items():
-        assert replica["restartPolicy"] == "Never"
+        assert replica["restartPolicy"] == ("OnFailure" if case.volumes else "Never")
         assert "restartPolicy" not in replica["template"]["spec"]
         marks = replica["template"]["metadata"]["labels"]
         assert marks[labels.WORKLOAD] == job["metadata"]["labels"][labels.WORKLOAD]
@@ -100,7 +100,9 @@ def test_what_is_frozen_is_json_and_is_not_changed_by_a_try() -> None:
     frozen = manifests.render(submission(mode=SAME), "volcano")
     before = json.dumps(frozen)
     assert json.loads(before) == frozen
-    assert set(frozen) == {"form", "framework", "scheduler", "queue", "job", "dependents"}
+    assert set(frozen) == {
+        "form", "framework", "scheduler", "queue", "job", "tools", "dependents",
+    }  # fmt: skip
     for attempt in (1, 2):
         ref = AttemptRef("install", "w-1", attempt, "ddp", "ns", rendered=json.loads(before))
         job = manifests.job(ref)

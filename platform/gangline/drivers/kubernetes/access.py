@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .exposing import Entrance
 from .quantities import GPU
 
 
@@ -49,6 +50,8 @@ class Options:
     """Most bytes of log that are kept of one replica."""
     gpu: str = GPU
     """What the cluster's nodes call a GPU."""
+    entrance: Entrance = field(default_factory=Entrance)
+    """The way to tools."""
     data_dir: Path | None = None
     """Where logs are archived before their pods go."""
 

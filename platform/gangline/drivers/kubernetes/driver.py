@@ -35,6 +35,7 @@ from gangline.spec.problems import Advice, Problem, Role
 from . import (
     check,
     deadlines,
+    exposing,
     guidance,
     kept,
     logs,
@@ -56,12 +57,13 @@ from .effects import Effects
 from .jobs import Job
 from .kinds import KINDS
 from .logs import Collecting
-from .objects import Objects, Raw, is_attempt, is_seen, is_workload
+from .objects import Objects, Raw, is_attempt, is_seen, is_workload, selector
 from .owned import Owned
 from .pending import Pending, Why
 from .pods import MASTER, WORKER, Pod
 from .pods import read as read_pod
 from .rehearsing import Rehearsing
+from .resources import SERVICES
 from .store import Listener
 from .watching import Watch
 
@@ -102,6 +104,7 @@ class KubernetesDriver:
             *check.check(submission, facts),
             *self._adapter.check(submission),
             *placing.check(submission, facts),
+            *exposing.check(submission, facts, self.options.entrance),
             *queues.problems(submission, facts, self.options.scheduler, namespace),
         ]
 
@@ -119,7 +122,7 @@ class KubernetesDriver:
         """Frozen with the namespace: a later change of the prefix must not lose what is there."""
         options = self.options
         scheduler = options.scheduler or schedulers.PLAIN
-        native = manifests.render(submission, scheduler, gpu=options.gpu)
+        native = manifests.render(submission, scheduler, gpu=options.gpu, entrance=options.entrance)
         return {**native, "namespace": self._namespace(submission)}
 
     def rehearse(self, ref: AttemptRef) -> Rehearsal:
@@ -234,7 +237,11 @@ class KubernetesDriver:
         if not is_attempt(job, ref):
             return _conflict(ref, "Somebody removed it and made another object of its name.")
         its = list(self.objects.raw_pods(ref, job.namespace))
-        return self._explained(job, its, lambda: self._pending.why(ref, job, raw, its, shares))
+        seen = self._explained(job, its, lambda: self._pending.why(ref, job, raw, its, shares))
+        if not job.opens_ports or seen.state is not ObservedState.RUNNING:
+            return seen
+        listed = self.objects.every(SERVICES, job.namespace, selector(ref))
+        return replace(seen, tool_addresses=exposing.addresses(job.namespace, listed))
 
     def _explained(
         self, job: Job, its: Sequence[Raw], why_pending: Callable[[], Why]

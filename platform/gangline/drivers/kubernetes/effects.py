@@ -29,7 +29,7 @@ from .mapping import Place
 from .namespaces import Namespaces
 from .objects import Objects, is_attempt, is_workload
 from .pods import Pod
-from .resources import CLAIMS, Resource
+from .resources import CLAIMS, INGRESSES, SERVICES, Resource
 from .schedulers import ADAPTERS, Change
 
 log = logging.getLogger(__name__)
@@ -41,7 +41,8 @@ LOOK_EVERY = 0.2
 LONGEST_PAUSE = 2.0
 TRIES = 4
 DEPENDENTS = {
-    (r.api_version, r.kind): r for r in (CLAIMS, *(r for a in ADAPTERS.values() for r in a.reads))
+    (r.api_version, r.kind): r
+    for r in (CLAIMS, SERVICES, INGRESSES, *(r for a in ADAPTERS.values() for r in a.reads))
 }
 """What may stand beside a job, by version and kind."""
 

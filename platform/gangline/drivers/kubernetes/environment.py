@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gangline.drivers import tools
 from gangline.drivers.base import GPU_COUNT, Submission
 from gangline.spec.environment import EnvironmentVariable
 from gangline.spec.frameworks import WORKERS_ONLY
@@ -73,8 +74,10 @@ def variables(
 
     ``cores`` are what the pod requests. Own ones win where both exist (``OMP_NUM_THREADS``).
     """
+    part = submission.worker if role == WORKER else submission.master
     ours: dict[str, str | _Field] = {
         **submission.identifiers,
+        **{tools.variable(one.name): str(one.port) for one in (tools.all_of(part) if part else ())},
         **_pod(submission, role),
         "OMP_NUM_THREADS": str(max(1, int(cores))),
         **_contract(submission, kind),

@@ -35,6 +35,7 @@ _CERTIFICATE = re.compile(
 _PREFIX = re.compile(r"[a-z](?:[a-z0-9-]{0,18}[a-z0-9])?")
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 _RESOURCE = re.compile(rf"(?=.{{1,253}}/){_LABEL}(?:\.{_LABEL})+/gpu")
+_DOMAIN = re.compile(rf"{_LABEL}(?:\.{_LABEL})+")
 _WAYS = (
     Way(KUBECONFIG, "A kubeconfig", "Paste it or choose the file that kubectl uses."),
     Way(TOKEN, "Address and token", "The API server, its authority, a service account."),
@@ -62,6 +63,20 @@ def _gpu(resource: str) -> str:
             "gpu", "Give a resource that counts GPUs, such as amd.com/gpu, or leave it empty"
         )
     return resource
+
+
+def _domain(name: str) -> str:
+    if name and not _DOMAIN.fullmatch(name):
+        raise PydanticCustomError(
+            "domain", "Give a domain in small letters, such as tools.lab.example"
+        )
+    return name
+
+
+def _object(name: str) -> str:
+    if name and not re.fullmatch(_LABEL, name):
+        raise PydanticCustomError("name", "Use small letters, digits and hyphens")
+    return name
 
 
 def as_pem(text: str) -> str:
@@ -94,6 +109,36 @@ class KubernetesConnection(Settings):
         title="GPU resource",
         description="What counts one GPU, such as amd.com/gpu. Empty: the most common one.",
         json_schema_extra={"mono": True},
+    )
+
+    tools_domain: Annotated[str, AfterValidator(_domain)] = Field(
+        "",
+        max_length=180,
+        title="Domain of tools",
+        description="TensorBoard of a workload gets a host of its own in it, such as"
+        " tools.lab.example. It must not be the domain of Gangline. Empty: tools have no address.",
+        json_schema_extra={"mono": True},
+    )
+    ingress_class: Annotated[str, AfterValidator(_object)] = Field(
+        "",
+        max_length=63,
+        title="Ingress class of tools",
+        description="Its controller must ask Gangline who may open a tool, as ingress-nginx does."
+        " Empty: the default class of the cluster.",
+        json_schema_extra={"mono": True},
+    )
+    tools_secret: Annotated[str, AfterValidator(_object)] = Field(
+        "",
+        max_length=63,
+        title="Certificate of tools",
+        description="A TLS Secret in the namespace of each project. Empty: the certificate that"
+        " the controller uses by default.",
+        json_schema_extra={"mono": True},
+    )
+    tools_plain: bool = Field(
+        False,
+        title="Tools without TLS",
+        description="For trying things out: what people type and see can be read on the way.",
     )
 
 

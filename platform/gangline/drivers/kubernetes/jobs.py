@@ -20,6 +20,8 @@ INTENT = "gangline.dev/intent"
 """Annotation of ours: absent while held, then ``run`` or ``stop``. The operator's ``suspend`` alone
 does not tell a job that never began from one that was stopped, or that a queue holds back."""
 RUN, STOP = "run", "stop"
+OPENS_PORTS = "gangline.dev/opens-ports"
+"""Annotation of ours: Services of it have addresses that the cluster decides."""
 SCHEDULER, QUEUE = "gangline.dev/scheduler", "gangline.dev/queue"
 """Annotations of ours: the adapter that made the job, and the queue that its project names."""
 
@@ -49,6 +51,7 @@ class Job:
     intent: str
     scheduler: str
     queue: str
+    opens_ports: bool
     is_suspended: bool
     is_deleting: bool
     finalizers: tuple[str, ...]
@@ -110,6 +113,7 @@ def read(raw: Mapping[str, Any], kind: JobKind) -> Job:
         intent=str(notes.get(INTENT, "")),
         scheduler=str(notes.get(SCHEDULER, "")),
         queue=str(notes.get(QUEUE, "")),
+        opens_ports=OPENS_PORTS in notes,
         is_suspended=bool(policy.get("suspend")),
         is_deleting="deletionTimestamp" in meta,
         finalizers=tuple(map(str, meta.get("finalizers") or ())),

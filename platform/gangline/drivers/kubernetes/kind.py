@@ -27,6 +27,7 @@ from .access import Access, Options
 from .addresses import Reach
 from .client import Allowance, Client, Unreachable
 from .driver import KubernetesDriver
+from .exposing import Entrance
 from .identities import identity_of
 from .intake import KubernetesConnection, KubernetesCredential
 from .kubeconfig import MAKE_ACCOUNT
@@ -81,6 +82,13 @@ class Kubernetes(ClusterKind):
             log_cap=site.log_cap,
             gpu=self.gpu(connection, facts),
             data_dir=site.data_dir,
+            entrance=Entrance(
+                domain=connection.tools_domain,
+                ingress_class=connection.ingress_class,
+                tls_secret=connection.tools_secret,
+                is_plain=connection.tools_plain,
+                origin=site.origin,
+            ),
         )
         return KubernetesDriver(client(access, site), options)
 
@@ -200,6 +208,10 @@ class Kubernetes(ClusterKind):
                 ),
             ),
         )
+
+    def tools(self, rendered: Mapping[str, Any], uid: str, site: Site) -> Mapping[str, str]:
+        found: Mapping[str, str] = rendered.get("tools") or {}
+        return found
 
     def native(self, rendered: Mapping[str, Any], name: str) -> NativeObject | None:
         kind = str((rendered.get("job") or {}).get("kind") or "")

@@ -8,6 +8,7 @@ INSTALL = "gangline.dev/install"
 WORKLOAD = "gangline.dev/workload"
 ATTEMPT = "gangline.dev/attempt"
 ROLE = "gangline.dev/role"
+CATEGORY = "gangline.dev/category"
 MANAGED_BY = "app.kubernetes.io/managed-by"
 MANAGER = "gangline"
 _DIGITS = 9

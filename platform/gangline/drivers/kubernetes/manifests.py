@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gangline.drivers import tools
 from gangline.drivers.base import AttemptRef, Part, Submission
 from gangline.drivers.mapping import apply
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
@@ -20,6 +21,7 @@ from gangline.spec.workload import ReplicaSpec
 
 from . import (
     environment,
+    exposing,
     labels,
     mapping,
     mounts,
@@ -29,7 +31,7 @@ from . import (
     volumes,
 )
 from .environment import MASTER, WORKER
-from .jobs import QUEUE, SCHEDULER
+from .jobs import OPENS_PORTS, QUEUE, SCHEDULER
 from .kinds import KINDS, JobKind
 from .quantities import GPU
 from .schedulers import Gang
@@ -85,14 +87,23 @@ def _wishes_of(submission: Submission, part: Part, unsupported: Collection[str])
 FORM = "gangline.dev/kubernetes/v1"
 SPEC_HASH = "gangline.dev/spec-hash"
 SSH_SERVER = "sshd"
+HOME = "/home/gangline"
+NEVER = "Never"
+NO_ENTRANCE = exposing.Entrance()
 
 Object = dict[str, Any]
 
 
-def render(submission: Submission, scheduler: str, *, gpu: str = GPU) -> dict[str, Any]:
+def render(
+    submission: Submission,
+    scheduler: str,
+    *,
+    gpu: str = GPU,
+    entrance: exposing.Entrance = NO_ENTRANCE,
+) -> dict[str, Any]:
     """JSON data: the framework, the scheduler, the job and what must exist beside it.
 
-    ``gpu`` is what the cluster's nodes call a GPU.
+    ``gpu`` is what the cluster's nodes call a GPU, ``entrance`` the way to tools.
     """
     kind, adapter = KINDS[submission.framework], schedulers.adapter(scheduler)
     asked = of_roles(submission, adapter.unsupported)
@@ -102,12 +113,16 @@ def render(submission: Submission, scheduler: str, *, gpu: str = GPU) -> dict[st
         "kind": kind.resource.kind,
         "metadata": _metadata(pods[WORKER]["metadata"]),
         "spec": {
-            "runPolicy": {"backoffLimit": 0, "cleanPodPolicy": "Running", "suspend": True},
+            "runPolicy": {
+                "backoffLimit": _restarts_in_place(submission),
+                "cleanPodPolicy": "Running",
+                "suspend": True,
+            },
             **_of_kind(submission, pods, asked),
             kind.replicas: {
                 _role_name(kind, role): {
                     "replicas": submission.num_workers if role == WORKER else 1,
-                    "restartPolicy": "Never",  # every further try is Gangline's own
+                    "restartPolicy": _restarts(submission, role),
                     "template": template,
                 }
                 for role, template in pods.items()
@@ -123,7 +138,15 @@ def render(submission: Submission, scheduler: str, *, gpu: str = GPU) -> dict[st
         "scheduler": scheduler,
         "queue": submission.queue,
         "job": job,
-        "dependents": [*volumes.claims(submission), *adapter.objects(gang)],
+        "tools": {
+            one.tool.name: exposing.address(submission, one.tool.name, one.tool.url, entrance)
+            for one in tools.urls(submission)
+        },
+        "dependents": [
+            *volumes.claims(submission),
+            *exposing.objects(submission, entrance),
+            *adapter.objects(gang),
+        ],
     }
 
 
@@ -134,6 +157,8 @@ def job(ref: AttemptRef) -> Object:
     made: Object = copy.deepcopy(rendered["job"])
     said = made["metadata"]
     notes = {SCHEDULER: rendered["scheduler"], SPEC_HASH: spec_hash(rendered)}
+    if any(map(exposing.is_port, rendered["dependents"])):
+        notes[OPENS_PORTS] = "true"
     if rendered.get("queue"):
         notes[QUEUE] = rendered["queue"]
     made["metadata"] = {
@@ -167,6 +192,7 @@ def dependents(ref: AttemptRef, owner_uid: str) -> list[Object]:
             # An adapter may have said how the job owns it.
             "ownerReferences": [said_owner | (said.get("ownerReferences") or [{}])[0]],
         }
+        exposing.select(each, {labels.WORKLOAD: ref.workload})
     return made
 
 
@@ -244,15 +270,55 @@ def _pod(submission: Submission, kind: JobKind, role: str, spec: ReplicaSpec, gp
         native.get("nodes", {}), native.get("pools", ()), submission.node_pools
     ):
         pod["affinity"] = affinity
-    if native.get("large_shm"):
-        _add_shared_memory(pod, container)
+    _equip(native, pod)
+    if "tools" in native:
+        container["ports"] = [
+            {"name": f"tool-{number}", "containerPort": port}
+            for number, port in enumerate(dict.fromkeys(t.port for t in tools.all_of(spec)))
+        ]
     volumes.mount(submission, native.get("volumes", ()), pod)
     mounts.add(native.get("mounts", {}), pod)
     if launches and role == MASTER:
         first = waits_for_workers(container, submission.name, submission.num_workers)
         pod["initContainers"] = [first, *pod.get("initContainers", ())]
-    marks = {key: native[key] for key in ("labels", "annotations") if key in native}
-    return {"metadata": marks, "spec": pod}
+    return {"metadata": _marks(native), "spec": pod}
+
+
+def _marks(native: Object) -> Object:
+    marks: Object = {key: native[key] for key in ("labels", "annotations") if key in native}
+    if category := native.get("category"):
+        marks["labels"] = {**marks.get("labels", {}), labels.CATEGORY: category}
+    return marks
+
+
+def _equip(native: Object, pod: Object) -> None:
+    """Folders that the pod brings along."""
+    container = pod["containers"][0]
+    if native.get("large_shm"):
+        _add_shared_memory(pod, container)
+    if native.get("home"):
+        _add_home(pod, container)
+
+
+def _restarts(submission: Submission, role: str) -> str:
+    """Within a pod: none, unless somebody wants them; every further try is Gangline's own."""
+    spec = submission.worker if role == WORKER else submission.master
+    return (spec and spec.restart_policy) or NEVER
+
+
+def _restarts_in_place(submission: Submission) -> int:
+    """So often the operator lets pods be started again where they are."""
+    is_wanted = any((part.spec.restart_policy or NEVER) != NEVER for part in submission.parts)
+    return (submission.worker.backoff_limit or 0) if is_wanted else 0
+
+
+def _add_home(spec: Object, container: Object) -> None:
+    """A folder that anybody may write to, whoever the image runs as."""
+    spec.setdefault("volumes", []).append({"name": mapping.HOME, "emptyDir": {}})
+    place = {"name": mapping.HOME, "mountPath": HOME}
+    container.setdefault("volumeMounts", []).append(place)
+    if all(one["name"] != "HOME" for one in container["env"]):
+        container["env"].append({"name": "HOME", "value": HOME})
 
 
 def _add_shared_memory(spec: Object, container: Object) -> None:

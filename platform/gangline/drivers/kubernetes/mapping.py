@@ -20,6 +20,7 @@ from . import environment, placement, quantities
 
 EXTENDED = "compute.extendedResources"
 SHARED_MEMORY = "shared-memory"
+HOME = "home"
 Place = tuple[str, ...]
 """Keys from the top of an object on; an element of a list by its name, or by its index."""
 
@@ -73,6 +74,11 @@ ROLE: Table = {
     "imagePullSecrets": To("pod|imagePullSecrets", _named),
     "stdin": To("container|stdin"),
     "tty": To("container|tty"),
+    "exposedUrls": To("tools|urls"),
+    "ports": To("tools|ports"),
+    "createHomeDir": To("home"),
+    "restartPolicy": To("restart"),
+    "category": To("category"),
     "security.uidGidSource": To("identity"),
     "security.runAsUid": To("pod|securityContext|runAsUser"),
     "security.runAsGid": To("pod|securityContext|runAsGroup"),
@@ -153,6 +159,10 @@ _PLACES: Mapping[str, Place] = {
     "large_shm": ("spec", "volumes", SHARED_MEMORY),
     "volumes": ("spec", "volumes"),
     "mounts": ("spec", "volumes"),
+    "tools": (*_MAIN, "ports"),
+    "home": ("spec", "volumes", HOME),
+    "category": ("metadata", "labels"),
+    "restart": ("spec", "restartPolicy"),
     "identity": ("spec", "securityContext"),
 }
 """Where in a pod template `manifests` puts each group of these tables."""

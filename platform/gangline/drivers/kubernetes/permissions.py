@@ -57,6 +57,7 @@ CLUSTER: tuple[Rule, ...] = (
     Rule("", ("nodes",), ("list",), "What the cluster has, and why a workload waits"),
     Rule("", ("namespaces",), ("get", "list", "create", "patch"), "One namespace per project"),
     Rule("storage.k8s.io", ("storageclasses",), ("list",), "Storage classes in the form"),
+    Rule("networking.k8s.io", ("ingressclasses",), ("list",), "Whether tools can be guarded"),
     Rule("scheduling.k8s.io", ("priorityclasses",), ("list",), "Priorities in the form"),
     Rule(
         RBAC,
@@ -96,6 +97,8 @@ PROJECT: tuple[Rule, ...] = (
         "Volumes of workloads and data sources",
     ),
     Rule("", ("configmaps",), ("get",), "Whether the ConfigMap of a data source is there"),
+    Rule("", ("services",), GROUPS, "The ports of tools, and what the cluster gave them"),
+    Rule("networking.k8s.io", ("ingresses",), ("get", "create"), "The addresses of tools"),
     _of(volcano.POD_GROUPS, GROUPS, Volcano.name, "Volcano: gangs, and why one waits"),
     _of(native.POD_GROUPS, GROUPS, Native.name, "Gangs of Kubernetes itself, and why one waits"),
     _of(

@@ -16,10 +16,21 @@ from typing import Any
 from gangline.drivers.checks import State, Step, Tell, tell_nobody
 from gangline.drivers.facts import Capacity, Facts, FrameworkOffer, Health, NodeFact
 
-from . import addresses, connecting, offers, paging, permissions, placing, queues, schedulers
+from . import (
+    addresses,
+    connecting,
+    exposing,
+    offers,
+    paging,
+    permissions,
+    placing,
+    queues,
+    schedulers,
+)
 from .client import Answer, Client, Doubt, NotUnderstood, Unreachable, understood
 from .resources import (
     ACCESS_REVIEWS,
+    INGRESS_CLASSES,
     NAMESPACES,
     NODES,
     PRIORITY_CLASSES,
@@ -213,9 +224,19 @@ class _Look:
             self.is_half |= not why.is_lasting
         self.tell(step)
 
+    def _ingresses(self) -> None:
+        """What tools of workloads can be reached through; nothing else hangs on it."""
+        try:
+            listed = _listed(self.client, INGRESS_CLASSES, self.until)
+        except _Denied as why:
+            self.is_half |= not why.is_lasting
+        else:
+            self.detail["ingressClasses"] = exposing.classes(listed)
+
     def _storage(self) -> None:
         classes = _listed(self.client, STORAGE_CLASSES, self.until)
         step, self.detail["storageClasses"] = offers.storage(classes)
+        self._ingresses()
         self.tell(step)
 
     def _nodes(self) -> None:

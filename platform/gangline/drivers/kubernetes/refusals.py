@@ -19,7 +19,7 @@ from gangline.spec.values import item_label
 from gangline.spec.words import lowered
 from gangline.spec.workload import SPEC, ReplicaSpec
 
-from . import errors, mapping, quantities, volumes, wording
+from . import errors, exposing, mapping, quantities, volumes, wording
 from .client import Answer
 from .kinds import KINDS
 from .mapping import Place
@@ -138,6 +138,11 @@ def _item(
 
 def _of_claim(submission: Submission, claim: Mapping[str, Any], place: list[str]) -> Problem | None:
     """The volume that a claim beside the job is made for, whatever is said of the claim."""
+    if found := exposing.at(submission, claim):
+        role, path, index = found
+        items = json_at(_spec(submission, role), path)
+        attribute = {"Ingress": "url"}.get(claim["kind"], "external" if path == "ports" else "name")
+        return _one(role, path, items, index, attribute)
     if claim["kind"] != CLAIMS.kind:
         return None
     attribute = _CLAIM_FIELDS.get(place[1], "") if place[:1] == ["spec"] and place[1:] else ""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from gangline.drivers import tools
 from gangline.drivers.base import Submission
 from gangline.drivers.facts import Facts
 from gangline.lib.sizes import bytes_in_words
@@ -115,6 +116,27 @@ def _working_directory(role: Role, spec: ReplicaSpec, places: Places) -> Iterato
         yield _problem(
             role, "workingDir", "allowed", problem.message, value=given, accepted=problem.accepted
         )
+
+
+def tool_problems(submission: Submission, tools_url: str) -> Iterator[Problem]:
+    """Tools are opened through Gangline alone, each at an address that it makes."""
+    framework = FRAMEWORKS.get(submission.framework)
+    launches = framework is not None and not framework.master_trains
+    for role, place, tool in tools.urls(submission):
+        path = f"exposedUrls.{place}"
+        said: dict[str, Any] = {"key": tool.name, "label": f"Tool {tool.name}"}
+        if not tools_url:
+            message = "cannot be opened: this installation has no address for tools of this machine"
+            yield _problem(role, path, "cluster", message, accepted="no tools", **said)
+        elif launches and role is Role.WORKER and submission.master is not None:
+            message = "must be one of the launcher, which alone runs a command here"
+            yield _problem(role, path, "cluster", message, accepted="no tools of workers", **said)
+        elif tool.url:
+            said["label"] = f"Address of tool {tool.name}"
+            message = "must be left out: tools of this machine have an address of Gangline’s"
+            yield _problem(
+                role, f"{path}.url", "cluster", message, value=tool.url, accepted="no value", **said
+            )
 
 
 def _problem(role: Role, path: str, rule: str, message: str, **more: Any) -> Problem:

@@ -77,6 +77,8 @@ class Options:
     """Gangline's own programs, which no workload may change."""
     hidden: tuple[Path, ...] = ()
     """What else than the data folder no workload may see."""
+    tools_url: str = ""
+    """Where tools are opened, with ``*`` for the name of one; empty: nowhere."""
     use_sandbox: bool | None = None
     """None: use bubblewrap when a trial of it works."""
     log_limits: Limits = field(default_factory=Limits)
@@ -143,7 +145,10 @@ class LocalDriver:
         )
 
     def check(self, submission: Submission, facts: Facts) -> list[Problem]:
-        return check.check(submission, facts, self._places())
+        return [
+            *check.check(submission, facts, self._places()),
+            *check.tool_problems(submission, self.options.tools_url),
+        ]
 
     def advise(self, submission: Submission, facts: Facts) -> list[Advice]:
         return []

@@ -12,6 +12,11 @@ from gangline.spec.words import one_of
 
 from .sandbox import PRIVATE
 
+_TOOLS = (
+    "Programs of the workload that people open in a browser. The command starts them on 127.0.0.1"
+    " and the port that Gangline gives, such as $(GANGLINE_TOOL_PORT_TENSORBOARD) for tensorboard."
+    " Anyone with a login on this machine can reach that port past the list."
+)
 OWN_TMP = f"{PRIVATE} is each replica’s own and begins empty."
 
 
@@ -40,6 +45,7 @@ def field_notes(
             placeholder="" if _trains(framework) else LAUNCH_EXAMPLE,
             is_required=runs(framework, role, has_own_master=has_own_master),
         ),
+        "exposedUrls": FieldNote(help=_TOOLS),
         "priorityClass": FieldNote(
             help="Workloads of a higher class start first.",
             choices={"": [Choice(name) for name in PRIORITIES]},

@@ -58,6 +58,7 @@ class Local(ClusterKind):
                 examples_dir=site.examples_dir,
                 roots=tuple(roots),
                 hidden=site.hidden,
+                tools_url=site.tools_url,
                 use_sandbox=site.use_sandbox,
                 log_limits=Limits(cap=site.log_cap),
             ),
@@ -81,6 +82,12 @@ class Local(ClusterKind):
 
     def queue_problem(self, connection: Any, facts: Facts, *, namespace: str, queue: str) -> str:
         return "Only schedulers of Kubernetes have queues."
+
+    def tools(self, rendered: Mapping[str, Any], uid: str, site: Site) -> Mapping[str, str]:
+        halves = (rendered.get(role) or {} for role in ("worker", "master"))
+        names = dict.fromkeys(name for half in halves for name in half.get("tools", ()))
+        host = f"{uid.replace('-', '')}"
+        return {name: site.tools_url.replace("*", f"{name}-{host}") for name in names}
 
     def is_isolated(self) -> bool:
         return sandbox.works()

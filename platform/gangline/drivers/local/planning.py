@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gangline.drivers import tools
 from gangline.drivers.base import GPU_COUNT, AttemptRef, ReplicaPlacement
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.problems import Problem, Role
@@ -21,6 +22,8 @@ from .shim.files import PLAN_VERSION
 from .shim.log import Limits
 
 HOST = "127.0.0.1"
+HOME = "home"
+"""Folder of a replica that asked for one of its own, in its work folder."""
 INHERITED = ("HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LOGNAME", "SHELL", "TZ", "USER")
 
 
@@ -112,6 +115,8 @@ def prepare_work(site: Site, folder: RunFolder, plan: Mapping[str, Any]) -> None
         work.mkdir(mode=0o700, parents=True, exist_ok=True)
         if site.places.examples_dir is not None and not os.path.lexists(work / "examples"):
             (work / "examples").symlink_to(site.places.examples_dir)
+        if replica["env"].get("HOME") == str(work / HOME):
+            (work / HOME).mkdir(mode=0o700, exist_ok=True)
         if plan["ranks"]:
             (work / "hostfile").write_text(hostfile_text(num_workers=len(plan["ranks"])))
 
@@ -140,7 +145,7 @@ class _Gang:
         masters = [slot for slot in slots if slot.role == MASTER]
         self.started = (masters or self.workers)[:1] if self.uses_launcher else slots
         self.ranks = [slot for slot in self.workers if slot not in self.started]
-        self.ports = [port for slot in slots for port in slot.ports]
+        self.ports = [slot.ports[0] for slot in slots if slot.ports]
         if not self.ports:
             raise CannotPlan("No port was assigned to the workload.")
 
@@ -153,8 +158,14 @@ class _Gang:
             raise CannotPlan(f"This machine has no runtime named '{runtime}'.")
         name_python(self.site.data_dir / "bin" / runtime, python.parent)
         said = [(pair[0], pair[1]) for pair in role.get("variables", [])]
-        environment = expand_variables(self._environment(slot, runtime, python, work), said)
+        given = self._environment(slot, runtime, python, work)
+        if role.get("home"):
+            given["HOME"] = str(work / HOME)
+        given |= _of_tools(slot, role.get("tools", ()))
+        environment = expand_variables(given, said)
         environment["GANGLINE_RUN"] = mark_of(self.ref, name)
+        if category := role.get("category"):
+            environment["GANGLINE_CATEGORY"] = category
         for kind in ("labels", "annotations"):
             if pairs := role.get(kind):
                 environment[f"GANGLINE_{kind.upper()}"] = json.dumps(dict(pairs))
@@ -301,6 +312,12 @@ def readable(site: Site, python: Path) -> list[Path]:
 
 def _name(slot: ReplicaPlacement) -> str:
     return f"{slot.role}-{slot.index}"
+
+
+def _of_tools(slot: ReplicaPlacement, names: Sequence[str]) -> dict[str, str]:
+    """The port of each tool of the role's first replica, after the one that every replica has."""
+    ports = dict(zip(names, slot.ports[1:], strict=False))
+    return {tools.variable(name): str(port) for name, port in ports.items()}
 
 
 def _cores(limit: int | None, rank: int) -> list[int]:

@@ -9,6 +9,7 @@ from gangline.drivers.mapping import Table, To, apply, paths
 from gangline.spec.base import SpecModel
 from gangline.spec.catalogue import catalogue
 from gangline.spec.environment import EnvironmentVariable
+from gangline.spec.tools import ExposedUrl
 from gangline.spec.types import quantity_bytes, split_command
 from gangline.spec.workload import Annotation, Label, ReplicaSpec
 
@@ -18,6 +19,10 @@ SCHEME = "local://"
 
 def _pairs(items: Sequence[EnvironmentVariable | Label | Annotation]) -> list[list[str]]:
     return [[item.name, item.value or ""] for item in items]
+
+
+def _names(items: Sequence[ExposedUrl]) -> list[str]:
+    return [item.name for item in items]
 
 
 def _runtime(image: str) -> str:
@@ -46,6 +51,9 @@ ROLE: Table = {
     "compute.cpuCoreLimit": To("limits|cores", math.ceil),
     "compute.cpuMemoryLimit": To("limits|memory", quantity_bytes),
     **{f"storage.{name}": To(f"mounts|{place}", _items) for name, place in MOUNTS.items()},
+    "exposedUrls": To("tools", _names),
+    "createHomeDir": To("home"),
+    "category": To("category"),
     "labels": To("labels", _pairs),
     "annotations": To("annotations", _pairs),
 }
@@ -89,6 +97,8 @@ UNSUPPORTED: Mapping[str, str] = {
     "storage.configMapVolume": "This machine has no ConfigMaps.",
     "storage.secretVolume": "This machine has no Secrets.",
     "storage.dataVolume": "Volumes of this machine are of one project.",
+    "ports": "Nothing opens ports of this machine: its tools are reached through Gangline.",
+    "restartPolicy": "A process that ends is not started again; a retry starts all of them.",
     "stdin": "Processes of this machine read no input.",
     "tty": "Processes of this machine have no terminal.",
     **dict.fromkeys(

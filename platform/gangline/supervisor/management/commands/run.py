@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from gangline.config.env import env
+from gangline.config.env import Env, env
 from gangline.supervisor import banner, first_start, schema
 from gangline.supervisor.listening import CannotListen, is_loopback, listen
 from gangline.supervisor.lockfile import AlreadyRunning, LockFile
@@ -33,18 +33,32 @@ class Command(BaseCommand):
         try:
             listener = listen(settings.host, settings.port)
             with LockFile(settings.data_dir, settings.origin):
-                self._serve(listener)
+                self._serve(listener, _door(settings))
         except (AlreadyRunning, CannotListen, schema.FormerDatabase) as refusal:
             raise CommandError(str(refusal)) from None
 
-    def _serve(self, listener: Any) -> None:
+    def _serve(self, listener: Any, door: Any) -> None:
         # Late: these load the whole product, and a taken port or folder must be said at once.
         from gangline.supervisor.embedded import serve
 
         schema.ensure(env().data_dir)
         first_start.prepare()
-        serve(listener, on_ready=self._ready)
+        serve(listener, on_ready=self._ready, door=door)
 
     def _ready(self) -> None:
         sys.stdout.write(banner.text())
         sys.stdout.flush()
+
+
+def _door(settings: Env) -> Any:
+    """Where tools of this machine are opened; None where nobody could, or its port is taken."""
+    if not (settings.offers_local_cluster and settings.tools_address):
+        return None
+    try:
+        return listen(settings.host, settings.tools_listens_at)
+    except CannotListen as refusal:
+        if settings.tools_port:
+            raise
+        says = "Tools of workloads cannot be opened; GANGLINE_TOOLS_PORT can name another port."
+        sys.stderr.write(f"{says} {refusal}\n")
+        return None

@@ -73,12 +73,11 @@ def read(user: User, body: Any) -> SubmissionRequest:
                     label="The body")
         )  # fmt: skip
     reading.problems += _unknown_keys(reading.body)
-    if reading.boolean("useGivenNameAsPrefix"):
-        reading.wrong("useGivenNameAsPrefix", "unsupported", "is not supported yet", "false")
     given = _half(reading, "spec", Role.WORKER) | _half(reading, "masterSpec", Role.MASTER)
     configuration, master = _roles(reading)
     request = SubmissionRequest(
         name=reading.text("name", "Name"),
+        is_prefix=bool(reading.boolean("useGivenNameAsPrefix")),
         project_id=_project_id(reading),
         cluster_id=reading.text("clusterId", "Cluster"),
         configuration=configuration,
