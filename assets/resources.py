@@ -13,6 +13,7 @@ from django.utils.text import capfirst
 from assets import sync
 from assets.kinds import DATA_KINDS, AssetKind, kind_of, kind_of_asset
 from assets.models import Asset, Compute, DataSource, Environment
+from assets.templates import Templates
 from gangline.access.actor import Actor
 from gangline.accounts.models import User
 from gangline.resources.registry import register
@@ -313,6 +314,7 @@ class AllDataSources(DataSources[DataSource]):
 
 # Types first: the address of the list of all ends in what could be the id of one.
 _RESOURCES: tuple[Resource[Any], ...] = (
+    Templates(),
     Environments(),
     Computes(),
     *map(_of_type, DATA_KINDS),

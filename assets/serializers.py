@@ -165,7 +165,11 @@ class AssetViewSet(ResourceViewSet):
         found = dict(serializer.validated_data)
         values = {name: found[name] for name in ("name", "description") if name in found}
         if obj is None:
-            values["scope"] = _scope(self.user, self.resource.permission("view"), found)
+            kind = ScopeKind(found["scope"])
+            key = str(found.get(f"{kind}_id", ""))
+            at = f"meta.{IDS.get(kind, 'scope')}"
+            view = self.resource.permission("view")
+            values["scope"] = scope_named(self.user, view, kind, key, at)
         elif "scope" in found and found["scope"] != obj.scope.kind:
             raise Refused([Problem("fixed", "meta.scope", {"raw": "cannot be changed."})])
         return values
@@ -193,11 +197,9 @@ def _nested(kind: AssetKind, given: Any) -> Any:
     return {name: given} if name else given
 
 
-def _scope(user: User, permission: Permission, given: Mapping[str, Any]) -> Scope:
-    """The scope that a body names; what one may not see is as unknown as what is not there."""
-    kind = ScopeKind(given["scope"])
-    path = f"meta.{IDS.get(kind, 'scope')}"
-    key = str(given.get(f"{kind}_id", ""))
+def scope_named(user: User, permission: Permission, kind: str, key: str, path: str) -> Scope:
+    """The scope of a kind and id; what one may not see is as unknown as what is not there."""
+    kind = ScopeKind(kind)
     if kind in IDS and not key:
         raise Refused([Problem("required", path, {"raw": "is required for this scope."})])
     rows = visible_scopes(user, permission).filter(kind=kind)

@@ -281,6 +281,63 @@ def test_single_resources_of_a_project_are_changed(site: WebServer, client: Runa
     projects.delete_project(key)
 
 
+def test_policies_are_written_validated_read_and_removed(
+    site: WebServer, client: RunaiClient
+) -> None:
+    policies = client.policies.policy
+    meta = models.PolicyCreationFields(name="cap", scope="cluster", clusterId=site.cluster)
+    number = models.IntegerRules(min=1, max=8)
+    rules = models.DistributedPolicyRulesV2(
+        worker=models.DistributedPolicyRulesV2Worker(
+            numWorkers=number,
+            image=models.StringRules(options=[models.StringOption(value="a", displayed="A")]),
+            environmentVariables=models.InstancesRules(
+                instances=models.ItemRules(canAdd=True, locked=["HOME"])
+            ),
+        )
+    )
+    home = models.EnvironmentVariable(name="HOME", value="/home/all", exclude=False)
+    defaults = models.DistributedPolicyDefaultsV2(
+        worker=models.DistributedPolicyDefaultsV2Worker(
+            nodePools=["default"],
+            environmentVariables=models.EnvironmentVariablesDefaults(instances=[home]),
+        )
+    )
+    body = models.DistributedPolicyOverwriteRequestV2(
+        meta=meta,
+        policy=models.DistributedPolicyDefaultsAndRulesV2(defaults=defaults, rules=rules),
+    )
+    checked = policies.overwrite_distributed_policy_v2(
+        validate_only=True, distributed_policy_overwrite_request_v2=body
+    )
+    assert checked.status_code == 200
+    assert policies.list_policies().data == {"policies": []}
+    policies.overwrite_distributed_policy_v2(distributed_policy_overwrite_request_v2=body)
+    address = {"scope": models.ScopeType.CLUSTER, "cluster_id": site.cluster}
+    read = policies.get_distributed_policy_v2(**address).data
+    assert models.DistributedPolicyV2.from_dict(read).policy.rules.worker.num_workers == number
+    effective = models.DistributedPolicyV2.from_dict(read).effective.rules.worker
+    assert effective.num_workers.source_of_rule.cluster_id == site.cluster
+    change = models.DistributedPolicyChangeRequestV2(
+        meta=meta,
+        policy=models.DistributedPolicyDefaultsAndRulesV2(
+            rules=models.DistributedPolicyRulesV2(
+                worker=models.DistributedPolicyRulesV2Worker(numWorkers=models.IntegerRules(max=4))
+            )
+        ),
+        reset=["worker.image"],
+    )
+    policies.update_distributed_policy_v2(distributed_policy_change_request_v2=change)
+    worker = policies.get_distributed_policy_v2(**address).data["policy"]["rules"]["worker"]
+    assert worker["numWorkers"] == {"min": 1, "max": 4}
+    assert "image" not in worker
+    (listed,) = policies.list_policies(workload_type="Distributed").data["policies"]
+    assert models.PolicyListEntry.from_dict(listed).meta.name == "cap"
+    assert policies.delete_distributed_policy(**address).status_code == 204
+    with pytest.raises(NotFoundException):
+        policies.get_distributed_policy_v2(**address)
+
+
 def test_roles_are_read_and_named_in_own_rules(client: RunaiClient) -> None:
     iam = client.authentication_and_authorization
     roles = {one["name"]: one["id"] for one in iam.roles.get_roles_v1().data}

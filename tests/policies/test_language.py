@@ -167,3 +167,19 @@ def test_a_list_that_is_given_takes_the_place_of_the_default() -> None:
         made = resolve(request, policy)
         assert [(p.path, p.rule) for p in made.problems] == told
         assert [item["name"] for item in made.values("worker")["nodePools"]] == pools
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [("tenant", []), ("cluster", []), ("department", ["canEdit"]), ("project", ["canEdit"])],
+)
+def test_what_reaches_beyond_a_pod_is_allowed_for_a_whole_cluster_or_not(
+    kind: str, told: list[str]
+) -> None:
+    document = parse("rules: {worker: {security: {hostNetwork: {canEdit: true}}}}")
+    given = {"worker.security.hostNetwork": Value(True)}
+    request = Request(framework="PyTorch", configuration="workersOnly", given=given)
+    policy = effective_policy([Layer(kind, "a", document)])
+    assert [p.rule for p in resolve(request, policy).problems] == told
+    wrong = [p.code for p in check_document(document, [], kind=kind)]
+    assert wrong == (["policy.opposite"] if told else [])

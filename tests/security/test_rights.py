@@ -72,6 +72,8 @@ API: dict[str, dict[str, Codes]] = {
     "v1/authorization/permitted-scopes": {"POST": BAD},
     "v1/authorization/me/access-rules": {"GET": EVERYBODY},
     "v1/authorization/me/access-rules/count": {"GET": EVERYBODY},
+    "v2/policy": {"GET": EVERYBODY},
+    "v2/policy/distributed": dict.fromkeys(("GET", "PUT", "PATCH", "DELETE"), BAD),
 }
 OF_KEYS = {
     f"v1/{path}{end}"

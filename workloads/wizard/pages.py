@@ -87,7 +87,11 @@ class StepPage:
     def setup(self) -> setup_page.SetupPage:
         rule = self.desk.policy.rule(Role.WORKER, FRAMEWORK)
         return setup_page.SetupPage(
-            self.desk.choices, rule, [*self.here, *self.objections], self.desk.standing
+            self.desk.choices,
+            rule,
+            [*self.here, *self.objections],
+            self.desk.standing,
+            self.desk.policy_here,
         )
 
     def context(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The REST API: version 1 of every application's endpoints; anything else is a JSON 404."""
+"""The REST API, in the versions that clients know; anything else is a JSON 404."""
 
 from django.urls import include, path
 
@@ -12,5 +12,6 @@ urlpatterns = [
     path("v1/", include("gangline.people.api_urls")),
     path("v1/", include(AUDIT)),
     path("v1/", include(all_urls())),
+    path("v2/", include("gangline.policies.api_urls")),
     path("", include("gangline.api.urls")),
 ]

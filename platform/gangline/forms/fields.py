@@ -199,6 +199,8 @@ class FieldView:
     """What the button that makes another choice sends, and its words; empty: there is none."""
     applies: bool = False
     """Other fields depend on it: the page is drawn anew when it changes."""
+    modes: tuple[Option, ...] = ()
+    """Of a template's field: what may be done with it where the template is used."""
 
     @property
     def id(self) -> str:

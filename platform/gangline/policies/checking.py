@@ -19,14 +19,17 @@ THIS = "this policy"
 
 
 def check_document(
-    document: PolicyDocument, above: Sequence[Layer], models: SpecModels = SPEC
+    document: PolicyDocument,
+    above: Sequence[Layer],
+    models: SpecModels = SPEC,
+    kind: str = "tenant",
 ) -> list[Problem]:
     """What is wrong with ``document`` under ``above``, ordered from far to near (R22).
 
-    Warnings do not keep it from being saved.
+    ``kind``: that of its scope. Warnings do not keep it from being saved.
     """
     before = effective_policy(above, models)
-    after = effective_policy([*above, Layer(THIS, "", document)], models)
+    after = effective_policy([*above, Layer(kind, "", document, called=THIS)], models)
     found: list[Problem] = list(document.warnings)
     for role in HALVES:
         half = document.half(role)

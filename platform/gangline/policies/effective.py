@@ -40,10 +40,14 @@ class Layer:
     kind: str
     name: str
     document: PolicyDocument
+    called: str = ""
+    """What people call it, if not by its scope."""
 
     @property
     def source(self) -> str:
         """How people call the scope: "project vision"; the tenant has no name."""
+        if self.called:
+            return self.called
         if self.kind == "tenant":
             return "the whole installation"
         named = self.kind in ("cluster", "department", "project")
@@ -135,6 +139,8 @@ class _Statement:
     source: str
     default: GivenDefault | None
     rules: RuleSet | None
+    may_open: bool = False
+    """Whether it can allow what reaches beyond a pod: who shares a cluster cannot."""
 
 
 def _statements(spec: SpecField, role: Role, layers: Sequence[Layer]) -> list[_Statement]:
@@ -146,7 +152,8 @@ def _statements(spec: SpecField, role: Role, layers: Sequence[Layer]) -> list[_S
         half = layer.document.half(role)
         default, rules = half.defaults.get(spec.path), half.rules.get(spec.path)
         if default is not None or rules is not None:
-            found.append(_Statement(level, layer.source, default, rules))
+            may_open = layer.kind in ("tenant", "cluster")
+            found.append(_Statement(level, layer.source, default, rules, may_open))
     return found
 
 
@@ -160,6 +167,9 @@ class _Claim:
     overridable: bool
     origin: int | float = 0
     message: str = ""
+
+    def gives_way(self, to: _Statement) -> bool:
+        return self.overridable and (self.level > 0 or to.may_open)
 
 
 @dataclass(slots=True)
@@ -179,7 +189,7 @@ class _Claims:
                 rules.kinds.get("min", 0) if rules and kind == "step" else 0,
                 rules.message if rules else "",
             )
-            standing = [c for c in self.by_kind.get(kind, []) if not c.overridable]
+            standing = [c for c in self.by_kind.get(kind, []) if not c.gives_way(statement)]
             self.by_kind[kind] = [*standing, claim]
 
     def of(self, kind: str) -> list[_Claim]:

@@ -33,7 +33,14 @@ class PolicyChanged(Exception):
 
 
 @transaction.atomic
-def save(*, actor: Actor | None, scope: Scope, text: str, version: int | None = None) -> Policy:
+def save(
+    *,
+    actor: Actor | None,
+    scope: Scope,
+    text: str,
+    version: int | None = None,
+    name: str | None = None,
+) -> Policy:
     """Store ``text`` as the policy of ``scope``. ``version`` is the one the person saw (0: none).
 
     Raises InvalidPolicy with all problems, NotAllowed, and PolicyChanged when ``version`` is no
@@ -47,10 +54,11 @@ def save(*, actor: Actor | None, scope: Scope, text: str, version: int | None = 
         raise PolicyChanged(policy)
     before = policy.text if policy else ""
     if policy is None:
-        policy = Policy(scope=scope, version=0, created_at=now)
-    if text == before:
+        policy = Policy(scope=scope, version=0, created_at=now, created_by=by)
+    name = policy.name if name is None else name
+    if policy.version and (text, name) == (before, policy.name):
         return policy
-    policy.text, policy.updated_by, policy.updated_at = text, by, now
+    policy.text, policy.updated_by, policy.updated_at, policy.name = text, by, now, name
     policy.version += 1
     policy.save()
     _log(actor, scope, actions.POLICY_SAVE, {"before": before, "after": text})
@@ -66,7 +74,7 @@ def check(*, scope: Scope, text: str) -> list[Problem]:
     above = layers(scope.parent) if scope.parent else []
     ids = {key for half in (document.worker, document.master) for key in half.imposed}
     problems = [
-        *check_document(document, above),
+        *check_document(document, above, kind=scope.kind),
         *check_imposed(document, imposable(scope, ids)),
     ]
     if wrong := [one for one in problems if one.severity == "error"]:

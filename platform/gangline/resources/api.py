@@ -117,7 +117,10 @@ def _check_type(field: Any, name: str, value: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ExtraRoute:
-    """An address below that of the resource: ``{id}/secret``, and the methods it has."""
+    """An address below that of the resource: ``{id}/secret``, and the methods it has.
+
+    One that begins with a slash stands below ``/api/v1`` instead.
+    """
 
     path: str
     actions: Mapping[str, str]
@@ -252,10 +255,7 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
 
     def version(self, obj: Any) -> int | None:
         """The version of ``If-Match``; None: the last writer wins."""
-        given = self.request.headers.get("If-Match", "").strip('" ')
-        if not given or not isinstance(obj, Versioned):
-            return None
-        return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else 0
+        return if_match(self.request) if isinstance(obj, Versioned) else None
 
     def get_serializer_class(self) -> Any:
         return self.resource.serializer_class
@@ -276,6 +276,14 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
 
     def _has_name(self) -> bool:
         return "name" in self.sorts()
+
+
+def if_match(request: Request) -> int | None:
+    """The version that a request names; None where it names none, -1: no version at all."""
+    given = request.headers.get("If-Match", "").strip('" ')
+    if not given:
+        return None
+    return int(given) if given.isascii() and given.isdigit() and len(given) < 10 else -1
 
 
 def of_drf(found: Any, path: str = "") -> Iterator[Problem]:

@@ -90,7 +90,7 @@ def _chip_of(row: Row | None, item: InheritedItem) -> Chip | None:
         return given_chip(row.source)
     if item.source.is_policy:
         return Chip(item.source.name, "policy")
-    named = item.source.kind in (SourceKind.WORKERS, SourceKind.ASSET)
+    named = item.source.kind in (SourceKind.WORKERS, SourceKind.ASSET, SourceKind.TEMPLATE)
     return Chip(source_in_words(item.source)) if named else None
 
 
