@@ -12,7 +12,11 @@ class AssetsConfig(AppConfig):
         from django.db.models.signals import post_save
 
         from assets import sync
+        from assets.selectors.data import imposable
         from gangline.organization.models import Project
+        from gangline.policies.imposing import register_imposable
+
+        register_imposable(imposable)
 
         def keep(sender: Any, instance: Project, created: bool, **more: Any) -> None:
             if created:

@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 
 from assets.models import Asset
+from assets.selectors.data import imposable
 from gangline.clusters import objects
 from gangline.clusters.models import ClusterObject, ObjectState
 from gangline.db.clock import db_now
 from gangline.drivers.local.driver import LocalDriver
+from gangline.policies.services import save
 from gangline.resources.services import make
 from tests.support.forms import Filler, Page
 from tests.support.world import World
@@ -175,3 +177,30 @@ def test_what_this_cluster_cannot_mount_is_shown_with_the_reason(
     page = filler.get("workers").page
     assert page.has(value=str(nfs.pk), disabled="")
     assert LocalDriver.unsupported["storage.nfs"] in page.html
+
+
+def test_an_imposed_one_is_there_locked_and_ticked_whatever_is_posted(
+    filler: Filler, world: World
+) -> None:
+    code = git(world, "code")
+    save(
+        actor=world.actor("administrator"),
+        scope=world.department.scope,
+        text=f"imposedAssets: [{code.pk}]",
+    )
+    filler.fill()
+    filler.post("workers", {PICKS: [""]})
+    page = filler.get("workers").page
+    card = next(one for one in page.all(value=str(code.pk)) if one.tag == "input")
+    assert {"checked", "disabled"} <= card.attributes.keys()
+    filler.post("review", go="create")
+    attempt = Attempt.objects.get()
+    for role in ("worker", "master"):
+        (item,) = attempt.value(f"{role}.storage.git")
+        assert (item["name"], item["path"]) == (str(code.pk), "/code")
+
+
+def test_one_with_a_credential_cannot_be_imposed(world: World) -> None:
+    code = git(world, "code", secretRef={"name": "login"})
+    (found,) = imposable(world.vision.scope, [str(code.pk), "no id"])
+    assert found.needs_credential

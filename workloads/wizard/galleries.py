@@ -112,7 +112,8 @@ class Galleries:
         """The chosen data sources: the workers’, where the master has no choice of its own."""
         ids = self._ids(role)
         known = {str(asset.pk): asset for asset in self.data}
-        return [known[one] for one in ids if one in known]
+        imposed = self.policy.imposed.get(role, {})
+        return [known[one] for one in ids if one in known and one not in imposed]
 
     def _ids(self, role: Role) -> list[str]:
         own = self.chosen.get(f"{role}.{DATA}")
@@ -174,7 +175,11 @@ class Galleries:
         if not self.data and not may_create:
             return None
         key, picked = f"{role}.{DATA}", self.picked(role)
-        cards = [self._data_card(asset, is_picked=asset in picked) for asset in self.data]
+        imposed = self.policy.imposed.get(role, {})
+        cards = [
+            self._data_card(asset, asset in picked, imposed.get(str(asset.pk), ""))
+            for asset in self.data
+        ]
         return FieldView(
             path=asset_field(key),
             label="Data sources",
@@ -188,15 +193,18 @@ class Galleries:
             applies=True,
         )
 
-    def _data_card(self, asset: Asset, *, is_picked: bool) -> Card:
+    def _data_card(self, asset: Asset, is_picked: bool, imposed_by: str) -> Card:
+        """``imposed_by``: the scope whose policy gives it to every workload."""
         kind = kind_of_asset(asset)
-        unready, ruled = self.unready(asset) or self.cut_off, self._reason(kind, asset)
+        unready = self.unready(asset) or self.cut_off
+        ruled = f"Added by {imposed_by}." if imposed_by else self._reason(kind, asset)
         return Card(
             value=str(asset.pk),
             title=asset.name,
             facts=(kind.label, *self._data_facts(kind, asset)),
             chip=asset.scope.label,
-            checked=is_picked,
+            checked=is_picked or bool(imposed_by),
+            is_fixed=bool(imposed_by),
             blocked=bool(unready or ruled),
             reason=unready or ruled,
             by_policy=bool(ruled) and not unready,

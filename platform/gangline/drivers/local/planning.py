@@ -183,8 +183,8 @@ class _Gang:
         writable = [] if chosen is None or roots.is_example(chosen, places) else [chosen]
         cwd = str(chosen or work)
         inside = places.sandboxed
-        given = str(role.get("workingDirectory") or "")
-        at = given if mounts.around(given, found) else cwd
+        where = str(role.get("workingDirectory") or "")
+        at = where if mounts.around(where, found) else cwd
         return {
             "name": name,
             "role": slot.role,
