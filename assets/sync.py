@@ -14,14 +14,13 @@ from assets.models import Asset
 from assets.selectors.data import claim_of, item_name
 from gangline.clusters import objects
 from gangline.clusters.models import ClusterObject, ObjectState
-from gangline.drivers.kubernetes import labels, volumes
+from gangline.drivers import claims
 from gangline.lib.problems import Problem
 from gangline.organization.models import Project
 from gangline.scopes.models import Installation
 from gangline.scopes.selectors import scopes_to
 from gangline.spec.storage import Volume
 
-CONFIG_MAP = "ConfigMap"
 SYNCED = (Asset.Kind.PVC, Asset.Kind.CONFIG_MAP)
 """Kinds that need something on the clusters."""
 
@@ -116,20 +115,17 @@ def _state(row: ClusterObject) -> State:
 
 def _wanted(asset: Asset, project: Project) -> dict[str, Any]:
     """The manifest. Without content it is an object that others made: it is only looked for."""
-    kind, item = kind_of_asset(asset), kind_of_asset(asset).item_of(asset.values)
-    metadata: dict[str, Any] = {"namespace": project.claims_namespace}
+    kind, namespace = kind_of_asset(asset), project.claims_namespace
+    item = kind.item_of(asset.values)
     if asset.kind == Asset.Kind.CONFIG_MAP:
-        metadata["name"] = item["configMap"]
-        return {"apiVersion": "v1", "kind": CONFIG_MAP, "metadata": metadata}
-    metadata["name"] = claim_of(asset)
-    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata}
+        return claims.manifest(claims.CONFIG_MAP, namespace, item["configMap"])
     if item.get("existingPvc"):
-        return claim
+        return claims.manifest(claims.CLAIM, namespace, claim_of(asset))
     install = str(Installation.objects.values_list("pk", flat=True).get())
-    metadata["labels"] = {
-        labels.MANAGED_BY: labels.MANAGER,
-        labels.INSTALL: install,
+    marks = {
+        "app.kubernetes.io/managed-by": "gangline",
+        "gangline.dev/install": install,
         "gangline.dev/data-source": str(asset.pk),
     }
     volume = Volume.model_validate(kind.named(asset.values, item_name(asset)))
-    return {**claim, "spec": volumes.claim_spec(volume)}
+    return claims.claim(namespace, claim_of(asset), volume, marks)

@@ -33,6 +33,7 @@ from gangline.drivers.base import (
     ignore_all_told,
     ignore_trouble,
 )
+from gangline.drivers.claims import CLAIM
 from gangline.drivers.facts import Capacity, Facts, FieldNote, Health
 from gangline.lib.paths import OWN_CODE
 from gangline.lib.problems import Problem as Refusal
@@ -57,8 +58,6 @@ from .shim.log import Limits
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
 LAUNCH_SECONDS = 20
-CLAIM = "PersistentVolumeClaim"
-"""The one kind of object that is kept on this machine."""
 STUBBORN = 10.0
 """Seconds beyond the grace period after which a supervisor that does not end is killed."""
 
