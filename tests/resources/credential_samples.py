@@ -16,7 +16,7 @@ def _user_of_credential(world: World, credential: Any) -> str:
     made = make(
         "environment",
         scope=world.department.scope,
-        name="private-image",
+        name=f"of-{credential.name}",
         values={"image": "one:1", "environmentVariables": [{"name": "TOKEN", **source}]},
     )
     return str(made)

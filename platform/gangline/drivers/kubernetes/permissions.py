@@ -94,7 +94,7 @@ PROJECT: tuple[Rule, ...] = (
         "",
         ("persistentvolumeclaims",),
         ("get", "list", "create", "patch", "delete"),
-        "Volumes of a workload",
+        "Volumes of workloads and data sources",
     ),
     Rule(
         "",
@@ -102,6 +102,7 @@ PROJECT: tuple[Rule, ...] = (
         ("get", "create", "patch", "delete"),
         "Credentials that workloads of the project use; others are neither listed nor read",
     ),
+    Rule("", ("configmaps",), ("get",), "Whether the ConfigMap of a data source is there"),
     Rule("", ("services",), GROUPS, "The ports of tools, and what the cluster gave them"),
     Rule("networking.k8s.io", ("ingresses",), ("get", "create"), "The addresses of tools"),
     _of(volcano.POD_GROUPS, GROUPS, Volcano.name, "Volcano: gangs, and why one waits"),
