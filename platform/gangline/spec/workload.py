@@ -269,7 +269,7 @@ class ReplicaSpec(SpecModel):
         NodeType | None,
         Ui(
             "Node type",
-            help="Only nodes whose label node.kubernetes.io/instance-type has this value.",
+            help="Only nodes of this type, which their label says.",
             section="compute",
             placeholder="p5.48xlarge",
         ),
