@@ -28,7 +28,7 @@ from workloads.services import submission
 from workloads.services.admission import Standing
 from workloads.wizard.body import body_of
 from workloads.wizard.choices import Choices, as_uuid
-from workloads.wizard.galleries import Galleries, with_typed
+from workloads.wizard.galleries import DATA, Galleries, with_typed
 from workloads.wizard.rehearsal import Heard, heard
 from workloads.wizard.state import CONFIGURATION, PROJECT, TEMPLATE, DraftState
 from workloads.wizard.steps import Step, steps_for
@@ -128,7 +128,14 @@ class Desk:
             self.state.assets,
             self.offers,
             self._driver.unsupported if self._driver else {},
+            self._cut_off,
         )
+
+    @property
+    def _cut_off(self) -> str:
+        cluster = self.choices.cluster
+        is_there = cluster is None or cluster.health != "Unreachable"
+        return "" if is_there else f"Cluster {cluster.name} does not answer now."  # type: ignore[union-attr]
 
     @cached_property
     def worker_form(self) -> RoleForm:
@@ -234,6 +241,9 @@ class Desk:
             master = self.master_form.said(self.state.master)
             values |= master.values
             problems += master.problems
+        problems += self.galleries.problems(Role.WORKER)
+        if with_master and f"{Role.MASTER}.{DATA}" in self.state.assets:
+            problems += self.galleries.problems(Role.MASTER)
         choices, template = self.choices, self.choices.template
         return submission.SubmissionRequest(
             name=choices.name,

@@ -38,6 +38,8 @@ class Card:
     """Qualified path whose explanation the card's "Why?" opens; empty: the reason says it all."""
     kind: str = ""
     """Type of what it stands for, where a gallery has several."""
+    is_fixed: bool = False
+    """Nobody can take the choice back."""
 
 
 @dataclass(frozen=True, slots=True)
