@@ -190,7 +190,7 @@ class ReplicaSpec(SpecModel):
             item="tool",
         ),
         ItemKey("name"),
-        Reads(named_tools, shown_tools),
+        Reads(named_tools, shown_tools, keeps_items=True),
     ] = None
     ports: Annotated[
         list[ExposedPort] | None,
