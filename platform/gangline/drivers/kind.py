@@ -162,6 +162,10 @@ class ClusterKind:
     good_to_know: ClassVar[str] = ""
     unsupported: ClassVar[Mapping[str, str]] = MappingProxyType({})
     """As `Driver.unsupported`, whatever the cluster."""
+    takes_secrets: ClassVar[bool] = False
+    """The values of credentials are handed to ``create``, in ``AttemptRef.secrets``."""
+    keeps_secrets: ClassVar[bool] = False
+    """Credentials are copied to it as Secrets, beside others that people made there."""
     native_word: ClassVar[str] = ""
     """What people call the engine's own form of a workload; empty: it is not shown."""
 

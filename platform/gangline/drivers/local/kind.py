@@ -30,6 +30,7 @@ class Local(ClusterKind):
     key = "local"
     unsupported = rendering.UNSUPPORTED
     label = "This machine"
+    takes_secrets = True
     connection = LocalConnection
     native_word = "Local plan"
     check_names = (REACHABILITY, ROOM, RUNTIMES, ISOLATION)
