@@ -22,7 +22,10 @@ _panels: dict[str, list[Panel]] = {}
 
 
 class Uses:
-    """Rows that use an object; ``visible`` narrows them to what a person may see."""
+    """Rows that use an object; ``visible`` narrows them to what a person may see.
+
+    ``blocks``: the object is not deleted meanwhile.
+    """
 
     def __init__(
         self,
@@ -30,8 +33,11 @@ class Uses:
         rows: QuerySet[Any],
         visible: Callable[[User], QuerySet[Any]],
         url: Callable[[Any], str],
+        *,
+        blocks: bool = True,
     ) -> None:
         self.noun, self.rows, self.visible, self.url = noun, rows, visible, url
+        self.blocks = blocks
 
 
 def register(resource: Resource[Any]) -> None:
@@ -69,15 +75,20 @@ def resource_of(obj: Model) -> Resource[Any] | None:
 
 
 def register_usage(model: type[Model], uses: Callable[[Any], Uses]) -> None:
-    """Let a higher app say what of it uses an object of ``model``: it is not deleted meanwhile."""
+    """Let a higher app say what of it uses an object of ``model``."""
     _usages.setdefault(model, []).append(uses)
 
 
-def usages(obj: Model, user: User | None) -> list[Usage]:
-    """What uses the object, named as far as ``user`` may see it (None: the system, all)."""
+def usages(obj: Model, user: User | None, *, blocking: bool = False) -> list[Usage]:
+    """What uses the object, named as far as ``user`` may see it (None: the system, all).
+
+    ``blocking``: only what keeps it from being deleted.
+    """
     found = []
     for one in _usages.get(type(obj), ()):
         uses = one(obj)
+        if blocking and not uses.blocks:
+            continue
         total = uses.rows.count()
         if total:
             rows = uses.rows if user is None else uses.rows.filter(pk__in=uses.visible(user))
