@@ -18,6 +18,7 @@ from gangline.accounts.models import User
 from gangline.resources.registry import register
 from gangline.resources.resource import M, Nav, Resource, Wire
 from gangline.resources.tables import column, name_column, table, time_column
+from gangline.scopes.models import Scope
 from gangline.spec.catalogue import Kind
 from gangline.spec_forms.words import item_in_words, readable
 from gangline.tables import filters
@@ -51,9 +52,9 @@ class Assets(Resource[M]):
         return super().rows(user).annotate(scope_name=F("scope__name"))  # type: ignore[return-value]
 
     def choices(self, user: User) -> Any:
-        rows = self.visible(user).select_related("scope").order_by("scope__kind", "scope__name")
-        found = {str(row.scope_id): row.scope.title for row in rows}  # type: ignore[attr-defined]
-        return {"scope": list(found.items())}
+        used = self.visible(user).order_by().values("scope")
+        scopes = Scope.objects.filter(pk__in=used).order_by("kind", "name")
+        return {"scope": [(str(scope.pk), scope.title) for scope in scopes]}
 
     def check(self, obj: Any, *, actor: Actor | None, before: Any) -> None:
         if before is not None and before.scope_id != obj.scope_id:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -135,6 +136,9 @@ class DataSourceSerializer(AssetSerializer):
 
 class AssetViewSet(ResourceViewSet):
     """Bodies are read here: a scope is named by its kind and id, values by the spec itself."""
+
+    def base_rows(self) -> QuerySet[Any]:
+        return super().base_rows().prefetch_related(*(f"scope__{kind}" for kind in IDS))
 
     def read(
         self, data: Any, obj: Any = None, *, partial: bool = False

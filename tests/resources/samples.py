@@ -478,7 +478,9 @@ SAMPLES: dict[str, Sample] = {
             ("nme", "x"),
             ("name", ["a"]),
         ),
-        used=lambda world, department: make("project", department=department, name="within").name,
+        used=lambda world, department: (
+            make("project", department=department, name=f"in-{department.name}").name
+        ),
         left_out={"secret": "no field is secret"},
     ),
     "project": Sample(

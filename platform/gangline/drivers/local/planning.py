@@ -282,7 +282,7 @@ def _name(slot: ReplicaPlacement) -> str:
 
 
 def _of_tools(slot: ReplicaPlacement, names: Sequence[str]) -> dict[str, str]:
-    """The port of each tool of the role's first replica, after the one that every replica has."""
+    """The port of each tool of the role, after the one at which peers find the replica."""
     ports = dict(zip(names, slot.ports[1:], strict=False))
     return {tools.variable(name): str(port) for name, port in ports.items()}
 
