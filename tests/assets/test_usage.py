@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from assets.models import Template
+from gangline.policies.services import save
 from gangline.resources.registry import get
 from gangline.resources.services import make, update
 from tests.support.api import ApiClient
@@ -130,3 +131,45 @@ def test_review_is_saved_as_a_template_that_links_what_was_chosen(
     assert saved.links == {"worker.environment": str(environment.pk)}
     assert saved.values == {"worker.args": "--x"}
     assert Filler(world, "researcher-nlp").client.get(address).status_code == 404
+
+
+def test_flags_of_the_api(filler: Filler, world: World, environment: Any) -> None:
+    workload = made(filler, environment)
+    near = make("environment", scope=world.vision.scope, name="near", values={"image": "bad:1"})
+    text = "rules:\n  worker:\n    image: {options: [{value: 'local://examples'}]}\n"
+    save(actor=world.actor("administrator"), scope=world.vision.scope, text=text)
+    client = ApiClient(world, "researcher-vision")
+
+    def listed(**query: Any) -> dict[str, Any]:
+        answer = client.get("asset/environment", **query)
+        assert answer.status_code == 200, answer.content
+        return {one["meta"]["name"]: one for one in answer.json()["entries"]}
+
+    project = world.vision.pk
+    assert set(listed(projectId=project)) == {"digits", "near"}
+    assert set(listed(projectId=project, scope="project")) == {"near"}
+    everything = ApiClient(world, "administrator").get(
+        "asset/environment", departmentId=world.department.pk, includeDescendants="true"
+    )
+    assert len(everything.json()["entries"]) == 2
+    assert set(listed(name="near")) == {"near"}
+    assert listed(isTraining="true") == {}
+    found = listed(usageInfo="true", statusInfo="true", complyToProject=project)
+    digits = found["digits"]
+    (used,) = digits["usedBy"]["distributed"]
+    assert (used["id"], used["name"]) == (str(workload.pk), "run")
+    assert digits["usageTimes"]["lastUsedByWorkload"]
+    assert digits["compliance"] == {"imposed": False, "compliance": True, "reason": []}
+    assert not found["near"]["compliance"]["compliance"]
+    assert [r["field"] for r in found["near"]["compliance"]["reason"]] == ["image"]
+    one = client.get(f"asset/environment/{near.pk}", usageInfo="true").json()
+    assert one["usedBy"] == {"distributed": [], "templates": []}
+    for query in (
+        {"complyToProject": world.nlp.pk},
+        {"scope": "moon"},
+        {"scope": "project", "includeDescendants": "true"},
+        {"projectId": "x"},
+        {"usageInfo": "maybe"},
+        {"distributedFramework": "Caffe"},
+    ):
+        assert client.get("asset/environment", **query).status_code == 400, query

@@ -79,21 +79,26 @@ def register_usage(model: type[Model], uses: Callable[[Any], Uses]) -> None:
     _usages.setdefault(model, []).append(uses)
 
 
+def uses(obj: Model, model: type[Model] | None = None) -> Iterator[Uses]:
+    """What may use the object; ``model``: of which it is one, where it was read as another."""
+    for one in _usages.get(model or type(obj), ()):
+        yield one(obj)
+
+
 def usages(obj: Model, user: User | None, *, blocking: bool = False) -> list[Usage]:
     """What uses the object, named as far as ``user`` may see it (None: the system, all).
 
     ``blocking``: only what keeps it from being deleted.
     """
     found = []
-    for one in _usages.get(type(obj), ()):
-        uses = one(obj)
-        if blocking and not uses.blocks:
+    for one in uses(obj):
+        if blocking and not one.blocks:
             continue
-        total = uses.rows.count()
+        total = one.rows.count()
         if total:
-            rows = uses.rows if user is None else uses.rows.filter(pk__in=uses.visible(user))
-            shown = [(str(row), uses.url(row)) for row in rows[:SHOWN]]
-            found.append(Usage(uses.noun, shown, hidden=total - len(shown)))
+            rows = one.rows if user is None else one.rows.filter(pk__in=one.visible(user))
+            shown = [(str(row), one.url(row)) for row in rows[:SHOWN]]
+            found.append(Usage(one.noun, shown, hidden=total - len(shown)))
     return found
 
 
