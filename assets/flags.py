@@ -64,7 +64,7 @@ def _placed(
     if not named:
         return rows.filter(scope__kind=level) if level else rows
     kind = ScopeKind(level) if level in named else named[-1]
-    scope = scope_named(user, permission, kind, query[IDS[kind]], IDS[kind])
+    scope = scope_named(user, permission, kind, str(query[IDS[kind]]), IDS[kind])
     if level:
         return rows.filter(scope=scope) if level == kind else rows.filter(scope__kind=level)
     if below:
