@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
+from django.db.models import QuerySet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
@@ -174,6 +175,9 @@ class TemplateViewSet(ResourceViewSet):
     )
 
     # Reading
+
+    def base_rows(self) -> QuerySet[Any]:
+        return super().base_rows().prefetch_related(*(f"scope__{kind}" for kind in IDS))
 
     def list(self, request: Request, **kwargs: Any) -> Response:
         known_only(request, LIST | COMPLY)

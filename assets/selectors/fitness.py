@@ -112,25 +112,29 @@ def missing(problems: Iterable[Problem]) -> str:
 
 
 def reason_in(
-    template: Template, project: Project, assets: Mapping[str, Asset] | None = None
+    template: Template,
+    project: Project,
+    assets: Mapping[str, Asset] | None = None,
+    policy: EffectivePolicy | None = None,
 ) -> str:
     """Why it cannot run in the project as it is: the cluster, the policy, what is missing."""
     if reason := reason_against(template, [project.cluster], assets):
         return reason
-    problems = problems_under(template, effective_for(project), assets)
+    problems = problems_under(template, policy or effective_for(project), assets)
     return forbidden(problems) or missing(problems)
 
 
 def reasons(user: User, templates: Sequence[Template]) -> dict[Template, str]:
     """Why the person can run each in none of their projects; empty where they can in one."""
-    projects = _projects(user)
+    projects = _projects(user) if templates else []
+    policies = {project.pk: effective_for(project) for _, project in projects}
     assets = linked(*templates)
     found = {}
     for template in templates:
         holds = [p for line, p in projects if template.scope_id in line]
         told = ""
         for project in holds:
-            told = reason_in(template, project, assets)
+            told = reason_in(template, project, assets, policies[project.pk])
             if not told:
                 break
         found[template] = told if holds else NO_PROJECT
