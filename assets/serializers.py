@@ -10,7 +10,7 @@ from rest_framework import serializers
 
 from assets import flags
 from assets.kinds import AssetKind, kind_of, kind_of_asset
-from assets.models import Asset
+from assets.models import Asset, Credential
 from assets.scopes import IDS, scope_named
 from gangline.lib.problems import Problem, Refused, under
 from gangline.resources.api import IdField, ResourceSerializer, ResourceViewSet, of_drf
@@ -39,7 +39,7 @@ class MetaSerializer(ResourceSerializer):
         )  # fmt: skip
         read_only_fields = ("id", "kind", "created_at", "updated_at")
 
-    def to_representation(self, obj: Asset) -> dict[str, Any]:
+    def to_representation(self, obj: Asset | Credential) -> dict[str, Any]:
         scope, kind = obj.scope, ScopeKind(obj.scope.kind)
         found: dict[str, Any] = {
             "id": str(obj.pk),

@@ -29,7 +29,9 @@ class LocalConnection(Settings):
 class Local(ClusterKind):
     key = "local"
     label = "This machine"
+    takes_secrets = True
     connection = LocalConnection
+    native_word = "Local plan"
     check_names = (REACHABILITY, ROOM, RUNTIMES, ISOLATION)
     good_to_know = (
         "Workloads run here as the user that runs Gangline. Whole gangs start or wait; they go on"
