@@ -68,13 +68,13 @@ def _problems(framework: str, configuration: str, values: Mapping[str, Any]) -> 
     known = {f"{Role.WORKER}.{path}" for path in catalogue(SPEC.worker)}
     known |= {f"{Role.MASTER}.{path}" for path in catalogue(SPEC.master)}
     found = [
-        Problem(Role.WORKLOAD, path, "unknown", "is not a field", label=path)
+        Problem.of(Role.WORKLOAD, path, "unknown", "is not a field", label=path)
         for path in values
         if path not in known
     ]
     if (message := configuration_problem(framework, configuration)) is not None:
         found.append(
-            Problem(
+            Problem.of(
                 Role.WORKLOAD, "configuration", "framework", message, configuration,
                 label="Configuration",
             )

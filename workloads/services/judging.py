@@ -60,7 +60,7 @@ def find_place(user: User, request: SubmissionRequest) -> Place:
     if cluster_id.lower() == str(project.cluster_id):
         return Place(project, project.cluster, (), may_create)
     message = "is required" if not cluster_id else f"is not the cluster of project {project.name}"
-    wrong = Problem(
+    wrong = Problem.of(
         Role.WORKLOAD,
         "clusterId",
         "required" if not cluster_id else "options",
@@ -174,7 +174,7 @@ def _unknown_project(value: str | int) -> Problem:
     blank = value in ("", None)
     message = "is required" if blank else "does not exist, or you may not see it"
     rule = "required" if blank else "options"
-    return Problem(
+    return Problem.of(
         Role.WORKLOAD, "projectId", rule, message, value,
         accepted="the id of a project that you may see", label="Project",
     )  # fmt: skip
@@ -192,7 +192,7 @@ def _template_problems(
     if template_id in (None, "") or project is None:
         return
     if find_template(user, template_id, project) is None:
-        yield Problem(
+        yield Problem.of(
             Role.WORKLOAD, "templateId", "options", "does not exist, or you may not see it",
             str(template_id), accepted="the id of a template of this project", label="Template",
         )  # fmt: skip

@@ -122,21 +122,21 @@ class SpecField:
     @property
     def is_array(self) -> bool:
         """In JSON a list of plain values, such as ``["h100", "default"]``."""
-        return self._is_told_otherwise and len(self.items) == 1
+        return self._is_whole and len(self.items) == 1
 
     @property
     def is_opaque(self) -> bool:
         """In JSON an object of another's making, whose parts no policy rules."""
-        return self._is_told_otherwise and len(self.items) > 1
+        return self._is_whole and len(self.items) > 1
 
     @property
-    def _is_told_otherwise(self) -> bool:
-        return self.kind is Kind.ITEMIZED and self.reads is not None and self.reads.show is not None
+    def _is_whole(self) -> bool:
+        return self.kind is Kind.ITEMIZED and self.reads is not None and self.reads.is_whole
 
     @property
     def is_by_item(self) -> bool:
         """A list that is merged item by item; any other value is replaced as a whole."""
-        return self.kind is Kind.ITEMIZED and not self._is_told_otherwise
+        return self.kind is Kind.ITEMIZED and not self._is_whole
 
     def canonical(self, value: Any) -> Any:
         """``value`` with other spellings replaced by what the spec declares."""

@@ -208,7 +208,7 @@ class _Gang:
         try:
             return check.working_directory(given, self.site.places)
         except check.UnfitFolder as unfit:
-            problem = Problem(
+            problem = Problem.of(
                 Role(name), "workingDir", "allowed", unfit.message, given, unfit.accepted
             )
             reason = f"The working directory '{given}' {unfit.message}."
