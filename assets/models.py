@@ -3,35 +3,47 @@
 import uuid
 from typing import Any, ClassVar
 
-from django.conf import settings
 from django.db import models
 
 from gangline.resources.models import ScopedModel
 
 
-class Template(models.Model):
+class Template(ScopedModel):
+    """A workload's form, filled in: values of its own over those of the assets that it links."""
+
+    class Master(models.TextChoices):
+        NONE = "none", "None"
+        SAME = "same", "Same as the workers"
+        DIFFERENCES = "differences", "Different from the workers"
+
+    class Mode(models.TextChoices):
+        """What whoever uses the template may do with a field; without one they may change it."""
+
+        FIXED = "fixed", "Fixed"
+        ASK = "ask", "Ask"
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    scope = models.ForeignKey("scopes.Scope", models.CASCADE, related_name="templates")
-    name = models.CharField(max_length=63)
-    description = models.CharField(max_length=200, blank=True)
     framework = models.CharField(max_length=20)
     configuration = models.CharField(max_length=20)
-    master = models.CharField(max_length=12, default="same")
-    """``none``, ``same`` or ``differences``, as in `gangline.policies.engine.Request`."""
-    values = models.JSONField(default=dict)
+    master = models.CharField(max_length=12, choices=Master.choices, default=Master.SAME)
+    values = models.JSONField(default=dict, blank=True)
     """Value by qualified path, such as ``worker.compute.cpuCoreRequest``."""
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
-    created_at = models.DateTimeField()
-    used_count = models.PositiveIntegerField(default=0)
-    last_used_at = models.DateTimeField(null=True)
+    links = models.JSONField(default=dict, blank=True)
+    """Id by ``<role>.<kind>`` of each asset whose values it follows: edits of the asset flow in."""
+    modes = models.JSONField(default=dict, blank=True)
+    """A `Mode` by qualified path."""
+    used_count = models.PositiveIntegerField(default=0, editable=False)
+    last_used_at = models.DateTimeField(null=True, editable=False)
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["scope", "name"], name="template_name_in_scope")
+            models.UniqueConstraint(
+                fields=["scope", "name"],
+                name="template_name_in_scope",
+                violation_error_code="unique",
+                violation_error_message="This name is taken in this scope.",
+            )
         ]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 class OfKind(models.Manager[Any]):

@@ -1,6 +1,6 @@
 """Environments and compute resources as resources."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -10,13 +10,16 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.text import capfirst
 
+from assets import sync
 from assets.kinds import DATA_KINDS, AssetKind, kind_of, kind_of_asset
 from assets.models import Asset, Compute, DataSource, Environment
+from assets.templates import Templates
 from gangline.access.actor import Actor
 from gangline.accounts.models import User
 from gangline.resources.registry import register
 from gangline.resources.resource import M, Nav, Resource, Wire
 from gangline.resources.tables import column, name_column, table, time_column
+from gangline.scopes.models import Scope
 from gangline.spec.catalogue import Kind
 from gangline.spec_forms.words import item_in_words, readable
 from gangline.tables import filters
@@ -50,9 +53,9 @@ class Assets(Resource[M]):
         return super().rows(user).annotate(scope_name=F("scope__name"))  # type: ignore[return-value]
 
     def choices(self, user: User) -> Any:
-        rows = self.visible(user).select_related("scope").order_by("scope__kind", "scope__name")
-        found = {str(row.scope_id): row.scope.title for row in rows}  # type: ignore[attr-defined]
-        return {"scope": list(found.items())}
+        used = self.visible(user).order_by().values("scope")
+        scopes = Scope.objects.filter(pk__in=used).order_by("kind", "name")
+        return {"scope": [(str(scope.pk), scope.title) for scope in scopes]}
 
     def check(self, obj: Any, *, actor: Actor | None, before: Any) -> None:
         if before is not None and before.scope_id != obj.scope_id:
@@ -192,9 +195,24 @@ class DataSources(Assets[M]):
         if before is not None and before.values != obj.values:
             raise ValidationError({"values": ValidationError("cannot be changed.", "fixed")})
 
+    def saved(self, obj: Any, *, actor: Actor | None, changes: Any) -> None:
+        if not changes:
+            sync.keep(obj)
+
+    def delete(self, obj: Any, *, actor: Actor | None) -> None:
+        sync.let_go(obj)
+        super().delete(obj, actor=actor)
+
     def facts_of(self, request: HttpRequest, obj: Any) -> Iterable[tuple[str, Any]]:
         yield "Scope", obj.scope.title
         kind = kind_of_asset(obj)
+        for row, state in sync.states_of([obj]).get(str(obj.pk), ()):
+            yield (
+                f"On {row.cluster.name}",
+                format_html(
+                    "<code>{}</code> in {}: {}", row.name, row.namespace, state.sentence or "ready"
+                ),
+            )
         yield "Type", kind.label
         values = kind.fields[kind.item].complete(kind.item_of(obj.values))
         for one in kind.attributes:
@@ -220,6 +238,7 @@ def _of_type(kind: AssetKind) -> DataSources[Any]:
             "key": kind.resource_key,
             "path": f"data-sources/{kind.resource_key.replace('_', '-')}",
             "form": f"assets.forms.{name}Form",
+            "delete_text": _DELETION.get(kind.key, ""),
             "table": table(
                 f"{kind.resource_key}_sources",
                 name_column(kind.resource_key, "Data source"),
@@ -244,6 +263,10 @@ def _of_type(kind: AssetKind) -> DataSources[Any]:
     return found()  # type: ignore[no-any-return]
 
 
+_DELETION: Mapping[str, str] = {
+    "pvc": "A claim that was made for it is deleted with everything that is on it. "
+    "A claim that was there before stays."
+}
 _paths = {"host_path": "host-path", "config_map": "config-map", "secret_volume": "secrets"}
 """Where Run:ai's clients look for a type."""
 
@@ -292,6 +315,7 @@ class AllDataSources(DataSources[DataSource]):
 
 # Types first: the address of the list of all ends in what could be the id of one.
 _RESOURCES: tuple[Resource[Any], ...] = (
+    Templates(),
     Environments(),
     Computes(),
     *map(_of_type, DATA_KINDS),

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -136,6 +137,9 @@ class DataSourceSerializer(AssetSerializer):
 class AssetViewSet(ResourceViewSet):
     """Bodies are read here: a scope is named by its kind and id, values by the spec itself."""
 
+    def base_rows(self) -> QuerySet[Any]:
+        return super().base_rows().prefetch_related(*(f"scope__{kind}" for kind in IDS))
+
     def read(
         self, data: Any, obj: Any = None, *, partial: bool = False
     ) -> tuple[dict[str, Any], Mapping[str, Any]]:
@@ -165,7 +169,11 @@ class AssetViewSet(ResourceViewSet):
         found = dict(serializer.validated_data)
         values = {name: found[name] for name in ("name", "description") if name in found}
         if obj is None:
-            values["scope"] = _scope(self.user, self.resource.permission("view"), found)
+            kind = ScopeKind(found["scope"])
+            key = str(found.get(f"{kind}_id", ""))
+            at = f"meta.{IDS.get(kind, 'scope')}"
+            view = self.resource.permission("view")
+            values["scope"] = scope_named(self.user, view, kind, key, at)
         elif "scope" in found and found["scope"] != obj.scope.kind:
             raise Refused([Problem("fixed", "meta.scope", {"raw": "cannot be changed."})])
         return values
@@ -193,11 +201,9 @@ def _nested(kind: AssetKind, given: Any) -> Any:
     return {name: given} if name else given
 
 
-def _scope(user: User, permission: Permission, given: Mapping[str, Any]) -> Scope:
-    """The scope that a body names; what one may not see is as unknown as what is not there."""
-    kind = ScopeKind(given["scope"])
-    path = f"meta.{IDS.get(kind, 'scope')}"
-    key = str(given.get(f"{kind}_id", ""))
+def scope_named(user: User, permission: Permission, kind: str, key: str, path: str) -> Scope:
+    """The scope of a kind and id; what one may not see is as unknown as what is not there."""
+    kind = ScopeKind(kind)
     if kind in IDS and not key:
         raise Refused([Problem("required", path, {"raw": "is required for this scope."})])
     rows = visible_scopes(user, permission).filter(kind=kind)

@@ -135,6 +135,15 @@ document.addEventListener("click", (event) => {
 });
 }
 {
+/* A form whose fields depend on each other is drawn anew by the server when one of those changes. */
+document.addEventListener("change", (event) => {
+  if (!(event.target instanceof Element) || !event.target.matches("[data-applies]")) return;
+  const form = event.target.closest("form[data-draws-anew]");
+  const button = form?.querySelector("[data-draw]");
+  if (form instanceof HTMLFormElement && button instanceof HTMLElement) form.requestSubmit(button);
+});
+}
+{
 /* Menus open and close without scripts; this adds the arrow keys. */
 
 /** @param {Element} list @returns {HTMLElement[]} */

@@ -11,7 +11,6 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from assets.models import Template
 from gangline.accounts.models import ApiToken
 from gangline.accounts.services import CannotMake, make_token
 from gangline.audit.models import AuditEntry
@@ -23,6 +22,7 @@ from gangline.lib.problems import Refused
 from gangline.organization.quotas import pools_of
 from gangline.resources import services
 from gangline.resources.registry import get
+from gangline.resources.services import make
 from gangline.settings import catalogue
 from gangline.settings.catalogue import Declared, declared
 from gangline.settings.models import Setting
@@ -248,8 +248,13 @@ def test_name_and_notice_stand_on_every_page(world: World) -> None:
 
 
 def test_the_quick_start_can_be_switched_off(world: World) -> None:
-    Template.objects.create(
-        scope=world.vision.scope, name=SAMPLE, framework="XGBoost", values={}, created_at=db_now()
+    make(
+        "template",
+        scope=world.vision.scope,
+        name=SAMPLE,
+        framework="XGBoost",
+        configuration="workersAndMaster",
+        values={},
     )
     client = browser(world, "researcher-vision")
     assert 'id="first-steps"' in client.get("/").content.decode()

@@ -5,8 +5,8 @@ from django.test import Client
 
 from assets.models import Template
 from assets.selectors.fitness import reason_against
-from assets.services.templates import create_template
 from gangline.clusters.models import Cluster
+from gangline.resources.services import make
 from gangline.scopes.selectors import tenant_scope
 from tests.support.world import IMAGE, World
 from workloads.services.admission import Standing
@@ -17,14 +17,15 @@ RUN, CANNOT = "Run now", "Cannot run now: "
 
 
 def _template(framework: str, image: str) -> Template:
-    return create_template(
-        actor=None,
+    made: Template = make(
+        "template",
         scope=tenant_scope(),
         name=framework.lower(),
         framework=framework,
         configuration="workersAndMaster" if framework == "XGBoost" else "workersOnly",
         values={"worker.image": image, "worker.command": "python train.py"},
     )
+    return made
 
 
 def _page(world: World) -> str:

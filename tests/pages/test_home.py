@@ -8,13 +8,12 @@ import pytest
 from django.test import Client
 
 from assets.models import Template
-from assets.services.templates import create_template
 from gangline.db.clock import db_now
 from gangline.organization.models import Project
 from gangline.people.services import give
 from gangline.policies.services import save
 from gangline.resources.registry import get
-from gangline.resources.services import create
+from gangline.resources.services import create, make
 from gangline.scopes.selectors import tenant_scope
 from gangline.spec.frameworks import WORKERS_AND_MASTER
 from tests.support.engine import new_workload
@@ -28,8 +27,8 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def sample(world: World) -> Template:
-    return create_template(
-        actor=None,
+    made: Template = make(
+        "template",
         scope=tenant_scope(),
         name="digits-xgboost",
         description="",
@@ -38,6 +37,7 @@ def sample(world: World) -> Template:
         master="same",
         values={"worker.image": IMAGE, "worker.command": "python train.py"},
     )
+    return made
 
 
 def browser(world: World, person: str) -> Client:

@@ -11,6 +11,7 @@ from django.test import Client
 from assets.models import Template
 from gangline.clusters.models import Cluster
 from gangline.db.clock import db_now
+from gangline.resources.services import make
 from gangline.scopes.models import Scope
 from gangline.spec.frameworks import WORKERS_AND_MASTER
 from gangline.spec.sources import DEFAULT, Source, copy_source, template_source
@@ -123,9 +124,14 @@ def spec_page(world: World, person: str, workload: Workload, source: Source) -> 
 
 
 def template(world: World, scope: Scope) -> Template:
-    return Template.objects.create(
-        scope=scope, name="digits & more", framework="PyTorch", created_at=db_now()
+    made: Template = make(
+        "template",
+        scope=scope,
+        name="digits & more",
+        framework="PyTorch",
+        configuration="workersOnly",
     )
+    return made
 
 
 def test_a_value_of_a_template_names_it_and_leads_to_it(world: World) -> None:
@@ -136,7 +142,7 @@ def test_a_value_of_a_template_names_it_and_leads_to_it(world: World) -> None:
     address = re.search(r'href="([^"]+)"', origin)
     assert address
     page = client_of(world, OWNER).get(unescape(address[1])).content.decode()
-    assert f'data-testid="template-{made.pk}"' in page
+    assert 'data-testid="page-template"' in page
 
 
 def test_a_template_that_the_reader_may_not_use_is_not_named(world: World) -> None:

@@ -3,12 +3,15 @@
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from gangline.access.roles import ROLES
 from gangline.audit.models import AuditEntry
@@ -55,19 +58,14 @@ class Context:
             headers={**self.world.headers(person), **headers},
         )
 
-    @property
-    def api_rows(self) -> Callable[[str], list[dict[str, Any]]]:
+    def api_rows(self, query: str, person: str = "administrator") -> list[dict[str, Any]]:
         wire = self.resource.wire
         assert wire is not None
-
-        def rows(query: str, person: str = "administrator") -> list[dict[str, Any]]:
-            answer = self.api(person, "GET", query)
-            assert answer.status_code == 200, answer.content
-            found = answer.json()
-            listed: list[dict[str, Any]] = found[wire.envelope] if wire.envelope else found
-            return listed
-
-        return rows
+        answer = self.api(person, "GET", query)
+        assert answer.status_code == 200, answer.content
+        found = answer.json()
+        listed: list[dict[str, Any]] = found[wire.envelope] if wire.envelope else found
+        return listed
 
     def count(self) -> int:
         return int(self.resource.model._default_manager.count())
@@ -371,6 +369,39 @@ def list_pages(c: Context) -> None:
         assert rest.context["page"].found.first == 26, sort
     bad = page.get(c.resource.list_url(), {"after": "bm8"})
     assert bad.status_code == 302
+
+
+@check()
+def statements_do_not_grow(c: Context) -> None:
+    """Page, CSV and API ask as many statements for many rows as for a few, whoever asks."""
+    few, many = 3, 24
+    people = ("administrator", "head")
+    sent: list[dict[str, list[str]]] = []
+    for size in (few, many):
+        while c.resource.visible(c.world.people["administrator"]).count() < size:
+            made = c.sample.make(c.world, f"row-{c.count()}")
+            if c.sample.used:
+                c.sample.used(c.world, made)
+        sent.append({})
+        for person in people:
+            for way, ask in _ways_to_list(c, person).items():
+                ask()  # what is read once per process is read now
+                with CaptureQueriesContext(connection) as captured:
+                    ask()
+                sent[-1][f"{way} of {person}"] = [q["sql"][:200] for q in captured]
+    for way, of_few in sent[0].items():
+        of_many = sent[1][way]
+        more = Counter(of_many) - Counter(of_few)
+        assert len(of_many) <= len(of_few), (way, *more)
+
+
+def _ways_to_list(c: Context, person: str) -> dict[str, Callable[[], Any]]:
+    page, url = c.page(person), c.resource.list_url()
+    ways: dict[str, Callable[[], Any]] = {
+        "page": lambda: page.get(url),
+        "csv": lambda: _csv(page.get(f"{url}.csv")),
+    }
+    return ways | ({"api": lambda: c.api_rows("", person)} if c.resource.wire else {})
 
 
 @check(lambda r, s: "" if s.secret_field else "no field is secret")

@@ -14,6 +14,7 @@ from gangline.drivers.facts import NodeFact
 from gangline.people.services import give
 from gangline.resources.services import make
 from gangline.spec.sources import Value, asset_source
+from tests.resources.template_sample import TEMPLATE
 from tests.support.world import IMAGE, World
 from workloads.services.asking import SubmissionRequest
 from workloads.services.submission import submit
@@ -199,6 +200,7 @@ SAMPLES: dict[str, Sample] = {
         left_out={"in_use": "its nodes go to another pool"},
     ),
     "node": Sample(make=_node),
+    "template": Sample(**TEMPLATE),
     "environment": Sample(
         make=lambda world, name: make(
             "environment", scope=world.department.scope, name=name, values={"image": "one:1"}
@@ -476,7 +478,9 @@ SAMPLES: dict[str, Sample] = {
             ("nme", "x"),
             ("name", ["a"]),
         ),
-        used=lambda world, department: make("project", department=department, name="within").name,
+        used=lambda world, department: (
+            make("project", department=department, name=f"in-{department.name}").name
+        ),
         left_out={"secret": "no field is secret"},
     ),
     "project": Sample(

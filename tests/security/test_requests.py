@@ -6,10 +6,9 @@ from uuid import uuid4
 import pytest
 from django.test import Client
 
-from assets.models import Template
-from gangline.db.clock import db_now
 from gangline.policies.models import Policy
 from gangline.policies.services import save
+from gangline.resources.services import make
 from tests.support.api import ApiClient
 from tests.support.world import IMAGE, World
 from workloads.models import Workload
@@ -63,13 +62,13 @@ def test_row_43_two_masters(world: World, researcher: ApiClient) -> None:
 
 
 def test_row_43_said_values_win_over_the_templates(world: World, researcher: ApiClient) -> None:
-    template = Template.objects.create(
+    template = make(
+        "template",
         scope=world.vision.scope,
         name="t",
         framework="XGBoost",
         configuration="workersAndMaster",
         values={"worker.image": IMAGE, "worker.command": "python t.py", "worker.numWorkers": 3},
-        created_at=db_now(),
     )
     body = world.body(templateId=str(template.pk), spec={"numWorkers": 2})
     response = researcher.post(SUBMIT, body)
@@ -126,13 +125,13 @@ def test_row_62_a_fixed_value_cannot_be_said_otherwise(world: World, researcher:
 
 def test_row_65_and_66_todays_policy_judges_templates(world: World, researcher: ApiClient) -> None:
     govern(world, "rules:\n  worker:\n    numWorkers:\n      max: 2\n")
-    template = Template.objects.create(
+    template = make(
+        "template",
         scope=world.vision.scope,
         name="t",
         framework="XGBoost",
         configuration="workersAndMaster",
         values={"worker.image": IMAGE, "worker.command": "python t.py", "worker.numWorkers": 3},
-        created_at=db_now(),
     )
     response = researcher.post(SUBMIT, world.body(templateId=str(template.pk), spec=None))
     assert response.status_code == 400
@@ -173,9 +172,10 @@ def test_row_70_a_policy_saved_in_between_is_obeyed(
 def test_row_107_templates_of_another_project_look_like_none(
     world: World, researcher: ApiClient
 ) -> None:
-    foreign = Template.objects.create(
+    foreign = make(
+        "template",
         scope=world.nlp.scope, name="t", framework="XGBoost", configuration="workersAndMaster",
-        values={}, created_at=db_now(),
+        values={},
     )  # fmt: skip
     hidden, absent = (
         researcher.post(SUBMIT, world.body(templateId=str(key))).json()["problems"]

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from urllib.parse import urlencode
 
 from django.urls import reverse
 
@@ -34,7 +33,7 @@ def origins_in_words(
     if templates := _ids(wanted, SourceKind.TEMPLATE):
         found = usable_templates(user).filter(pk__in=templates).values_list("pk", "name")
         for pk, name in found:
-            url = f"{reverse('template-list')}?{urlencode({'q': name})}"
+            url = reverse("template-detail", args=[pk])
             words[template_source(pk)] = Origin(f"template {name}", url)
     if copies := _ids(wanted, SourceKind.COPY):
         rows = Workload.objects.filter(

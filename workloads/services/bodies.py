@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 
+from assets.layers import given_by
 from assets.models import Template
 from gangline.accounts.models import User
 from gangline.spec.frameworks import WORKERS_AND_MASTER, WORKERS_ONLY
@@ -177,18 +178,15 @@ def _with_template(user: User, request: SubmissionRequest) -> SubmissionRequest:
     template = find_template(user, request.template_id, project) if project else None
     if template is None:
         return request
-    source = template_source(template.pk)
-    given = {path: Value(v, source) for path, v in _template_values(template).items()}
+    below = given_by(template)
     if request.master != "same":
-        given = {path: value for path, value in given.items() if not path.startswith("master.")}
-    own_master = request.master == "same" and template.master == "differences"
+        below = {path: value for path, value in below.items() if not path.startswith("master.")}
+    own_master = request.master == "same" and template.master == Template.Master.DIFFERENCES
+    framework = Value(template.framework, template_source(template.pk))
     return replace(
         request,
         configuration=request.configuration or template.configuration,
         master=template.master if own_master else request.master,
-        given={**given, **request.given},
+        given={f"{Role.WORKER}.{FRAMEWORK}": framework, **request.given},
+        assets=below,
     )
-
-
-def _template_values(template: Template) -> dict[str, Any]:
-    return {**template.values, f"{Role.WORKER}.{FRAMEWORK}": template.framework}

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
+from assets.layers import ruled
 from assets.models import Template
 from gangline.access.grants import can, held_permissions, who_can
 from gangline.access.permissions import Permission
@@ -20,7 +21,7 @@ from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, has_gpus
 from gangline.spec.placement import DEFAULT_PRIORITY, PRIORITIES, is_preemptible
 from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.types import quantity_bytes
-from workloads.services import shares, slots, usage
+from workloads.services import shares, slots, tool_access, usage
 from workloads.services.admission import Standing
 from workloads.services.asking import Preview, SubmissionRequest, Totals
 from workloads.services.cluster_problems import whole_or, with_cluster
@@ -96,15 +97,17 @@ def judge(
     whether the name is taken, because the database will say.
     """
     place = place or find_place(user, request)
+    template = _template(user, request.template_id, place.project)
     if policy is None:
         policy = effective_for(place.project) if place.project else effective_policy([])
+        policy = ruled(policy, template) if template else policy
     resolution = resolution or resolve(request, policy)
     known = {p.path for p in request.problems if p.role == Role.WORKLOAD}
     among = None if is_to_store else place.project
     problems = [
         *(p for p in place.problems if p.path not in known),
         *(() if "name" in known else _name_problems(request, among)),
-        *_template_problems(user, request.template_id, place.project),
+        *_template_problems(request.template_id, place.project, template),
         *resolution.problems,
     ]
     advice: list[Advice] = []
@@ -116,6 +119,8 @@ def judge(
             name=request.name,
             resolution=resolution,
         )
+    if not is_to_store:
+        advice = [*advice, *tool_access.advice(user, resolution)]
     totals = totals_of(resolution)
     verdict = NO_FORECAST
     if with_forecast and not is_to_store:
@@ -186,12 +191,18 @@ def _name_problems(request: SubmissionRequest, among: Project | None) -> Iterato
     return name_problems(request.name, among)
 
 
-def _template_problems(
+def _template(
     user: User, template_id: str | UUID | None, project: Project | None
-) -> Iterator[Problem]:
+) -> Template | None:
     if template_id in (None, "") or project is None:
-        return
-    if find_template(user, template_id, project) is None:
+        return None
+    return find_template(user, template_id, project)
+
+
+def _template_problems(
+    template_id: str | UUID | None, project: Project | None, found: Template | None
+) -> Iterator[Problem]:
+    if template_id not in (None, "") and project is not None and found is None:
         yield Problem.of(
             Role.WORKLOAD, "templateId", "options", "does not exist, or you may not see it",
             str(template_id), accepted="the id of a template of this project", label="Template",

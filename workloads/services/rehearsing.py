@@ -4,8 +4,9 @@ import uuid
 from collections.abc import Iterable
 
 from gangline.clusters.connections import acts_here, driver_for
-from gangline.drivers.base import AttemptRef, Rehearsal
+from gangline.drivers.base import AttemptRef, Driver, Rehearsal
 from gangline.drivers.kind import Unconnectable
+from gangline.organization.models import Project
 from gangline.spec.problems import Problem, Role
 from gangline.spec.sources import Values
 from workloads import refs
@@ -24,31 +25,48 @@ def rehearse(preview: Preview, request: SubmissionRequest) -> Rehearsal:
         return Rehearsal(doubts=("The cluster is asked once our own checks find nothing.",))
     if not acts_here(cluster):
         return Rehearsal(doubts=(f"Only the machine of {cluster.name} itself could look.",))
-    uid = str(uuid.uuid4())
+    try:
+        driver = driver_for(cluster)
+    except Unconnectable as why:
+        return Rehearsal(doubts=(str(why),))
+    told = driver.rehearse(_attempt(preview, request, project, driver, uuid.uuid4()))
+    problems = at_fields(told.problems, preview.resolution.effective, preview.resolution.master)
+    return Rehearsal(problems, told.asked, told.doubts)
+
+
+def native_text(preview: Preview, request: SubmissionRequest, uid: uuid.UUID) -> str:
+    """What the cluster of ``preview`` would get, under ``uid``. Raises Unconnectable."""
+    cluster, project = preview.cluster, preview.project
+    if cluster is None or project is None:
+        return ""
+    driver = driver_for(cluster)
+    return cluster.engine.native_text(_attempt(preview, request, project, driver, uid))
+
+
+def _attempt(
+    preview: Preview,
+    request: SubmissionRequest,
+    project: Project,
+    driver: Driver,
+    uid: uuid.UUID,
+) -> AttemptRef:
+    """The first attempt that a submission would begin with."""
     submission = refs.submission(
         name=request.name,
-        uid=uid,
+        uid=str(uid),
         project=project,
         framework=preview.framework,
         configuration=preview.configuration,
         values=preview.resolution.plain,
     )
-    try:
-        driver = driver_for(cluster)
-    except Unconnectable as why:
-        return Rehearsal(doubts=(str(why),))
-    told = driver.rehearse(
-        AttemptRef(
-            install=refs.installation_id(),
-            workload=uid,
-            attempt=1,
-            name=request.name,
-            submission=submission,
-            rendered=driver.render(submission),
-        )
+    return AttemptRef(
+        install=refs.installation_id(),
+        workload=str(uid),
+        attempt=1,
+        name=request.name,
+        submission=submission,
+        rendered=driver.render(submission),
     )
-    problems = at_fields(told.problems, preview.resolution.effective, preview.resolution.master)
-    return Rehearsal(problems, told.asked, told.doubts)
 
 
 def at_fields(problems: Iterable[Problem], effective: Values, master: str) -> tuple[Problem, ...]:

@@ -33,7 +33,7 @@ class RoleNeed:
     gpu_share: float = 1.0
     """Of each device, by request."""
     tool_ports: int = 0
-    """Of its first replica, beside the port that each has."""
+    """Of each, beside the port at which its peers find it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Room:
                         memory=role.memory,
                         gpus=gpus,
                         gpu_share=role.gpu_share,
-                        ports=tuple(islice(self.ports, 1 + (0 if index else role.tool_ports))),
+                        ports=tuple(islice(self.ports, 1 + role.tool_ports)),
                     )
                 )
         for resource in RESOURCES:

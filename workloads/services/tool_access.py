@@ -6,21 +6,25 @@ it is changed for a pass, kept there in a cookie. A pass ends with the session i
 
 import hashlib
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from importlib import import_module
 from uuid import UUID
 
 from django.conf import settings
+from pydantic import ValidationError
 
 from gangline.access.models import Group
 from gangline.accounts.models import User
 from gangline.db.clock import db_now
 from gangline.db.fields import folded
+from gangline.policies.engine import Resolution
+from gangline.spec.problems import Advice, Role, shown
 from gangline.spec.tools import EVERYONE, GROUPS, ExposedUrl
 from workloads.models import Attempt, ToolPass, Workload
 from workloads.selectors.tools import tool_of
+from workloads.services.item_paths import as_sent
 
 TICKET = timedelta(seconds=60)
 PASS = timedelta(hours=12)
@@ -50,6 +54,26 @@ def may_open(user: User, tool: ExposedUrl) -> bool:
     if kind == GROUPS:
         return Group.objects.filter(members=user, folded_name__in=wanted).exists()
     return bool({folded(user.username), folded(user.email or "")} & wanted)
+
+
+def advice(user: User, resolution: Resolution) -> Iterator[Advice]:
+    """What may be an oversight: a list without oneself, and names that nobody has."""
+    effective = resolution.effective
+    roles = (Role.WORKER,) if resolution.master == "same" else (Role.WORKER, Role.MASTER)
+    for role in roles:
+        value = effective.get(f"{role}.exposedUrls")
+        for index, item in enumerate(value.value if value else ()):
+            try:
+                tool = ExposedUrl.model_validate(item)
+            except ValidationError:
+                continue  # what is wrong with it is said elsewhere
+            about = Advice(role, f"exposedUrls.{index}", "")
+            path = as_sent(about, effective)
+            if not may_open(user, tool):
+                yield Advice(role, path, "You are not on the list and cannot open it yourself.")
+            for name in unknown_names(tool):
+                what = "group" if tool.access[0] == GROUPS else "person"
+                yield Advice(role, path, f"There is no {what} called {shown(name)}.")
 
 
 def unknown_names(tool: ExposedUrl) -> list[str]:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
@@ -14,6 +14,7 @@ from gangline.spec.problems import Problem
 from gangline.spec_forms.gestures import Gesture
 from workloads.wizard import rehearsal
 from workloads.wizard.desk import Desk
+from workloads.wizard.equivalents import equivalents, file_name
 from workloads.wizard.pages import StepPage, step_url
 from workloads.wizard.review import CLUSTER_CHECK
 from workloads.wizard.steps import Step, after
@@ -33,9 +34,23 @@ class SeeOther(HttpResponseRedirect):
 
 def page(request: HttpRequest, step_page: StepPage, *, status: int = 200) -> HttpResponse:
     """One step, drawn."""
-    address = request.build_absolute_uri("/api/v1/workloads/distributed")
-    context = replace(step_page, api_url=address).context()
+    context = replace(step_page, api_url=api_url(request)).context()
     return render(request, f"wizard/{step_page.step}.html", context, status=status)
+
+
+def api_url(request: HttpRequest) -> str:
+    """Where programs submit."""
+    return request.build_absolute_uri("/api/v1/workloads/distributed")
+
+
+def download(request: HttpRequest, desk: Desk, key: str) -> HttpResponse:
+    """One of the other ways to say the workload, as a file."""
+    for one in equivalents(desk, api_url(request)):
+        if one.key == key and one.text:
+            name = file_name(desk, one)
+            headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+            return HttpResponse(one.text, content_type="text/plain; charset=utf-8", headers=headers)
+    raise Http404
 
 
 def as_yaml(request: HttpRequest, yaml_page: YamlPage, *, status: int = 200) -> HttpResponse:

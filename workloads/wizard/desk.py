@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from assets.layers import given_by, layered, ruled
 from gangline.access.actor import Actor
 from gangline.clusters.connections import driver_for
 from gangline.drivers.base import NO_FACTS, Driver
@@ -27,7 +28,7 @@ from workloads.services import submission
 from workloads.services.admission import Standing
 from workloads.wizard.body import body_of
 from workloads.wizard.choices import Choices, as_uuid
-from workloads.wizard.galleries import Galleries, with_typed
+from workloads.wizard.galleries import DATA, Galleries, with_typed
 from workloads.wizard.rehearsal import Heard, heard
 from workloads.wizard.state import CONFIGURATION, PROJECT, TEMPLATE, DraftState
 from workloads.wizard.steps import Step, steps_for
@@ -50,7 +51,8 @@ class Desk:
         """The desk with what is stored now; what Set-up decides is not asked again in vain."""
         now = Desk(self.actor, self.draft_id, state, draft)
         if state.setup == self.state.setup:
-            kept = {name: self.__dict__[name] for name in {"choices", "policy"} & vars(self).keys()}
+            same = {"choices", "policy", "policy_here", "_of_template"} & vars(self).keys()
+            kept = {name: self.__dict__[name] for name in same}
             now.__dict__.update(kept)
         return now
 
@@ -60,8 +62,21 @@ class Desk:
 
     @cached_property
     def policy(self) -> EffectivePolicy:
+        """What holds in the project, and what the chosen template fixes."""
+        template = self.choices.template
+        whole = self.policy_here
+        return ruled(whole, template, self._of_template) if template else whole
+
+    @cached_property
+    def policy_here(self) -> EffectivePolicy:
         project = self.choices.project
         return effective_for(project) if project else effective_policy([])
+
+    @cached_property
+    def _of_template(self) -> Values:
+        """What the chosen template gives, over those assets that it links."""
+        template = self.choices.template
+        return given_by(template) if template else {}
 
     @property
     def configuration(self) -> str:
@@ -113,7 +128,14 @@ class Desk:
             self.state.assets,
             self.offers,
             self._driver.unsupported if self._driver else {},
+            self._cut_off,
         )
+
+    @property
+    def _cut_off(self) -> str:
+        cluster = self.choices.cluster
+        is_there = cluster is None or cluster.health != "Unreachable"
+        return "" if is_there else f"Cluster {cluster.name} does not answer now."  # type: ignore[union-attr]
 
     @cached_property
     def worker_form(self) -> RoleForm:
@@ -126,13 +148,14 @@ class Desk:
 
     @cached_property
     def assets(self) -> Values:
-        """The values of the chosen assets."""
+        """The values of the chosen assets, over those of the chosen template (S3a)."""
         master = self.galleries.values(Role.MASTER)
-        return {**self._worker_assets, **with_typed(master, self.worker_form, self.state.worker)}
+        typed = with_typed(master, self.worker_form, self.state.worker)
+        return layered({**self.galleries.values(Role.WORKER), **typed}, self._of_template)
 
     @cached_property
     def _worker_assets(self) -> Values:
-        return self.galleries.values(Role.WORKER)
+        return layered(self.galleries.values(Role.WORKER), self._of_template)
 
     @cached_property
     def _node_pools(self) -> list[str]:
@@ -218,6 +241,9 @@ class Desk:
             master = self.master_form.said(self.state.master)
             values |= master.values
             problems += master.problems
+        problems += self.galleries.problems(Role.WORKER)
+        if with_master and f"{Role.MASTER}.{DATA}" in self.state.assets:
+            problems += self.galleries.problems(Role.MASTER)
         choices, template = self.choices, self.choices.template
         return submission.SubmissionRequest(
             name=choices.name,

@@ -4,8 +4,9 @@ import re
 import uuid
 from collections.abc import Mapping, Sequence
 
+from assets.layers import linked
 from assets.models import Template
-from assets.selectors.fitness import reason_against
+from assets.selectors.fitness import reason_against, reason_in
 from assets.selectors.templates import usable_templates
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotVisible
@@ -76,9 +77,11 @@ def from_workload(user: User, workload_id: uuid.UUID | None) -> DraftState:
 
 
 def _fitting(template: Template, projects: Sequence[Project]) -> list[Project]:
-    """Where it holds; of those, where its cluster can run it, if any can."""
+    """Where it holds; of those, where cluster and policy let it run as it is, if any do."""
     holds = [p for p in projects if template.scope_id in _line(p)]
-    return [p for p in holds if not reason_against(template, [p.cluster])] or holds
+    assets = linked(template)
+    run = [p for p in holds if not reason_against(template, [p.cluster], assets)]
+    return [p for p in run if not reason_in(template, p, assets)] or run or holds
 
 
 def _line(project: Project) -> set[int]:

@@ -19,6 +19,7 @@ from gangline.spec_forms.words import count
 from workloads.services.submission import Preview
 from workloads.wizard import drafts, setup_page
 from workloads.wizard.desk import NO_PROJECT, Desk
+from workloads.wizard.equivalents import equivalents
 from workloads.wizard.review import Review, copied_values
 from workloads.wizard.state import FRAMEWORK, SETUP_FIELDS
 from workloads.wizard.steps import Step, after, before, by_half, problems_of, step_of
@@ -87,7 +88,11 @@ class StepPage:
     def setup(self) -> setup_page.SetupPage:
         rule = self.desk.policy.rule(Role.WORKER, FRAMEWORK)
         return setup_page.SetupPage(
-            self.desk.choices, rule, [*self.here, *self.objections], self.desk.standing
+            self.desk.choices,
+            rule,
+            [*self.here, *self.objections],
+            self.desk.standing,
+            self.desk.policy_here,
         )
 
     def context(self) -> dict[str, Any]:
@@ -149,7 +154,7 @@ class StepPage:
             "master_step": Step.MASTER if Step.MASTER in desk.steps else "",
             "master_lines": differences,
             "master_text": same,
-            "curl": review.curl(self.api_url),
+            "equivalents": list(equivalents(desk, self.api_url)),
             "review_problems": [(text, self.field_url(p)) for text, p in self._sentences()],
         }
 

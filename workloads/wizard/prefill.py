@@ -1,4 +1,4 @@
-"""Filling a draft from a template or an earlier workload: copied in once, then the person's."""
+"""What a draft begins with: a template below it, or an earlier workload copied in."""
 
 from dataclasses import replace
 
@@ -21,12 +21,10 @@ from workloads.wizard.state import (
 DIFFERENCES = "differences"
 
 
-def with_template(
-    state: DraftState, template: Template | None, models: SpecModels = SPEC
-) -> DraftState:
-    """``state`` started from ``template`` (None: from scratch).
+def with_template(state: DraftState, template: Template | None) -> DraftState:
+    """``state`` upon ``template`` (None: from scratch), whose values stay its own.
 
-    Only what came from the template chosen before is replaced; what the person said stays (R21).
+    What the person said stays, also upon another template (R21).
     """
     before = state.text(TEMPLATE)
     if before:
@@ -34,13 +32,7 @@ def with_template(
     if template is None:
         return state.with_setup(TEMPLATE, SCRATCH)
     source = template_source(template.pk)
-    worker, master = typed_values(template.values, source, models)
-    state = replace(
-        state,
-        worker=worker.under(state.worker),
-        master=master.under(state.master),
-        different=template.master == DIFFERENCES or state.different,
-    )
+    state = replace(state, different=template.master == DIFFERENCES or state.different)
     state = state.with_setup(TEMPLATE, str(template.pk), source)
     state = state.with_setup(FRAMEWORK, template.framework, source)
     return state.with_setup(CONFIGURATION, template.configuration, source)

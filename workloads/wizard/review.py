@@ -1,7 +1,5 @@
 """Review: the checks, every effective value with its origin, what differs, the same as curl."""
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -230,18 +228,6 @@ class Review:
                 is_code=True,
                 before=(item_in_words(spec, old) if old else "not there") if changed else "",
             )
-
-    def curl(self, address: str) -> str:
-        """The same submission through the API; the token is left to the shell."""
-        body = json.dumps(self.desk.body, indent=2, ensure_ascii=False).replace("'", "'\\''")
-        # Sent twice it is one workload; what is changed before is another request.
-        key = hashlib.sha256(body.encode()).hexdigest()[:32]
-        return (
-            f"curl -X POST {address} \\\n"
-            '  -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\\n'
-            f'  -H "Idempotency-Key: {key}" \\\n'
-            f"  -d '{body}'"
-        )
 
 
 def copied_values(desk: Desk) -> Mapping[str, Any]:

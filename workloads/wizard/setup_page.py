@@ -1,15 +1,17 @@
 """Set-up: how it is read from a post and how it is drawn."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.http import QueryDict
 
-from assets.models import Template
-from assets.selectors.fitness import reason_against
+from assets.layers import linked
+from assets.models import Asset, Template
+from assets.selectors.fitness import forbidden, problems_under, reason_against
 from gangline.clusters.models import Cluster
 from gangline.drivers.facts import FrameworkOffer
 from gangline.forms.fields import Card, FieldView, Option
+from gangline.policies.effective import EffectivePolicy
 from gangline.policies.rules import FieldRule
 from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS, WORKERS_AND_MASTER
 from gangline.spec.problems import Problem, Role
@@ -106,6 +108,8 @@ class SetupPage:
     problems: Sequence[Problem] = ()
     standing: Standing | None = None
     """Of the chosen cluster."""
+    policy: EffectivePolicy | None = None
+    """Of the chosen project."""
 
     @property
     def cluster(self) -> FieldView:
@@ -187,12 +191,18 @@ class SetupPage:
             facts=("Everything empty but the defaults",),
             checked=chosen is None,
         )
-        cards = (scratch, *(self._template_card(t, chosen) for t in self.choices.templates))
+        templates = self.choices.templates
+        assets = linked(*templates)
+        cards = (scratch, *(self._template_card(t, chosen, assets) for t in templates))
         return self._view(TEMPLATE, "Template", control="cards", cards=cards)
 
-    def _template_card(self, template: Template, chosen: Template | None) -> Card:
-        cluster = self.choices.cluster
-        reason = reason_against(template, [cluster] if cluster else [])
+    def _template_card(
+        self, template: Template, chosen: Template | None, assets: Mapping[str, Asset]
+    ) -> Card:
+        cluster, policy = self.choices.cluster, self.policy
+        unfit = reason_against(template, [cluster] if cluster else [], assets)
+        ruled_out = forbidden(problems_under(template, policy, assets)) if policy else ""
+        reason = unfit or ruled_out
         is_chosen = chosen is not None and chosen.pk == template.pk
         return Card(
             value=str(template.pk),
@@ -202,6 +212,7 @@ class SetupPage:
             checked=is_chosen,
             blocked=bool(reason) and not is_chosen,
             reason=reason,
+            by_policy=bool(ruled_out) and not unfit,
         )
 
     @property

@@ -99,6 +99,21 @@ def as_yaml(request: HttpRequest, draft: uuid.UUID, step: str) -> HttpResponse:
     return answers.as_yaml(request, YamlPage(desk, here))
 
 
+@login_required
+@require_http_methods(["GET", "HEAD"])
+@never_cache
+def equivalent(request: HttpRequest, draft: uuid.UUID, key: str) -> HttpResponse:
+    """The draft said in another way, as a file."""
+    actor = actor_of(request, "form")
+    try:
+        row = drafts.find(owner=actor.user, draft_id=draft)
+    except NotVisible as error:
+        raise Http404 from error
+    if row is None:
+        raise Http404
+    return answers.download(request, Desk(actor, draft, DraftState.from_json(row.inputs), row), key)
+
+
 def _post_yaml(request: HttpRequest, desk: Desk, here: Step) -> HttpResponse:
     gesture = Gesture.of(request.POST.get("_go", ""))
     if gesture.verb == THEIRS:

@@ -24,7 +24,6 @@ urlpatterns = [
     path("", include("gangline.organization.urls")),
     path("", include("gangline.people.urls")),
     path("", include("gangline.resources.urls")),
-    path("", include("assets.urls")),
     path("", include("gangline.administration.urls")),
     path("account/tokens", views.tokens_page, name="tokens"),
     path("account/tokens/new", views.token_create, name="token-create"),

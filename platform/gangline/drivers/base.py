@@ -311,6 +311,11 @@ class KeptObject:
     wanted: Mapping[str, Any]
     """Its manifest, with ``apiVersion``, and nothing that others decide."""
 
+    @property
+    def is_others(self) -> bool:
+        """It has no content: others make it, and Gangline only looks whether it is there."""
+        return self.wanted.keys() <= {"apiVersion", "kind", "metadata"}
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:

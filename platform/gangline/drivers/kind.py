@@ -14,9 +14,10 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
+from gangline.lib import yaml_text
 from gangline.lib.problems import Problem
 
-from .base import Driver
+from .base import AttemptRef, Driver
 from .checks import REACHABILITY, Tell, tell_nobody
 from .facts import Facts, Health
 
@@ -156,6 +157,8 @@ class ClusterKind:
     required: ClassVar[frozenset[str]] = frozenset({REACHABILITY})
     """Steps without which nothing else is known: the cluster counts as unreachable."""
     good_to_know: ClassVar[str] = ""
+    native_word: ClassVar[str] = ""
+    """What people call the engine's own form of a workload; empty: it is not shown."""
 
     def phrase(self, name: str) -> str:
         """How a sentence names the cluster."""
@@ -246,6 +249,10 @@ class ClusterKind:
     def facts(self, connection: Any, facts: Facts) -> Sequence[FactGroup]:
         """What its page lists beside the capacity."""
         return ()
+
+    def native_text(self, ref: AttemptRef) -> str:
+        """What is made of an attempt on the engine, as YAML, without anything secret."""
+        return yaml_text.write(ref.rendered)
 
     def tools(self, rendered: Mapping[str, Any], uid: str, site: Site) -> Mapping[str, str]:
         """The address of each tool of the workload ``uid`` by its name, from its frozen form."""

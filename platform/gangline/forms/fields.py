@@ -38,6 +38,8 @@ class Card:
     """Qualified path whose explanation the card's "Why?" opens; empty: the reason says it all."""
     kind: str = ""
     """Type of what it stands for, where a gallery has several."""
+    is_fixed: bool = False
+    """Nobody can take the choice back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +201,8 @@ class FieldView:
     """What the button that makes another choice sends, and its words; empty: there is none."""
     applies: bool = False
     """Other fields depend on it: the page is drawn anew when it changes."""
+    modes: tuple[Option, ...] = ()
+    """Of a template's field: what may be done with it where the template is used."""
 
     @property
     def id(self) -> str:

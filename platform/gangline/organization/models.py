@@ -109,6 +109,11 @@ class Project(TreeNode):
         """Where its workloads run; empty on a cluster without namespaces."""
         return self.own_namespace or namespaces_of(self.cluster)(self.name)
 
+    @property
+    def claims_namespace(self) -> str:
+        """Where its claims lie, also on a cluster without namespaces. It never changes."""
+        return self.namespace or f"project-{self.pk}"
+
     def full_clean(self, *args: Any, **kwargs: Any) -> None:
         if self.department_id:
             self.cluster_id = self.department.cluster_id

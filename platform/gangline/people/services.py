@@ -71,9 +71,12 @@ def _change(changes: Iterable[tuple[Group, set[int]]], actor: Actor | None) -> N
             rights_changed(*users)
 
 
-def invite_link(user: User, *, actor: Actor) -> str:
-    """The path by which somebody sets a password, once, within 72 hours."""
-    _need_to_edit(actor, user)
+def invite_link(user: User, *, actor: Actor, is_new: bool = False) -> str:
+    """The path by which somebody sets a password, once, within 72 hours.
+
+    Who may create a user may invite them: of what is new, no right beyond that is asked.
+    """
+    _need(Permission.USER_CREATE if is_new else Permission.USER_EDIT, actor, user)
     return accounts.make_sign_in_link(
         user=user,
         purpose=SignInLink.Purpose.INVITE,
@@ -84,7 +87,7 @@ def invite_link(user: User, *, actor: Actor) -> str:
 
 def reset_password(user: User, *, actor: Actor) -> str:
     """A temporary password in place of the one that the person has."""
-    _need_to_edit(actor, user)
+    _need(Permission.USER_EDIT, actor, user)
     with transaction.atomic():
         _record(actor, actions.PASSWORD_RESET, user)
         return accounts.temporary_password(user)
@@ -92,7 +95,7 @@ def reset_password(user: User, *, actor: Actor) -> str:
 
 def sign_out(user: User, *, actor: Actor) -> None:
     """End every session of the person."""
-    _need_to_edit(actor, user)
+    _need(Permission.USER_EDIT, actor, user)
     with transaction.atomic():
         _record(actor, actions.SIGNED_OUT, user)
         accounts.sign_out(user)
@@ -100,16 +103,16 @@ def sign_out(user: User, *, actor: Actor) -> None:
 
 def reactivate(user: User, *, actor: Actor) -> None:
     """Let a deactivated person in again, with the roles that they had."""
-    _need_to_edit(actor, user)
+    _need(Permission.USER_EDIT, actor, user)
     with transaction.atomic():
         _record(actor, actions.USER_REACTIVATE, user)
         accounts.reactivate(user)
 
 
-def _need_to_edit(actor: Actor, user: User) -> None:
+def _need(permission: Permission, actor: Actor, user: User) -> None:
     place = tenant_scope()
-    if not can(actor.user, Permission.USER_EDIT, place):
-        raise NotAllowed(Permission.USER_EDIT, place)
+    if not can(actor.user, permission, place):
+        raise NotAllowed(permission, place)
     need_to_act_for(actor, user)
 
 

@@ -47,7 +47,7 @@ class InviteView(CreateView):
     resource = get("user")
 
     def done(self, saved: Saved[Any], sentence: str) -> HttpResponse:
-        return _link_page(self.request, saved.obj)
+        return _link_page(self.request, saved.obj, is_new=True)
 
 
 @login_required
@@ -124,8 +124,8 @@ def _ask(request: HttpRequest, user: User, *, title: str, text: str, verb: str) 
     )
 
 
-def _link_page(request: HttpRequest, user: User) -> HttpResponse:
-    path = services.invite_link(user, actor=actor_of(request, "form"))
+def _link_page(request: HttpRequest, user: User, *, is_new: bool = False) -> HttpResponse:
+    path = services.invite_link(user, actor=actor_of(request, "form"), is_new=is_new)
     context = {
         "person": user,
         "url": get("user").url(user),

@@ -135,7 +135,7 @@ class Half:
         self, spec: SpecField, rule: FieldRule, entry: Value | None, workers: "Half | None"
     ) -> Value | None:
         if rule.fixed is not None:
-            self._check_fixed(spec, rule.fixed, entry)
+            self._check_fixed(spec, rule.fixed, entry or self._under.get(spec.path))
             source = Source(SourceKind.FIXED, name=rule.fixed.source)
             return _sourced(spec, rule.fixed.value, source, locked=rule.fixed.source)
         chosen = entry or self._under.get(spec.path) or _followed(workers, spec)

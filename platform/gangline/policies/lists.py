@@ -1,6 +1,6 @@
 """Merge the items of a list: what a policy gives, and what was given."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -102,7 +102,21 @@ def overlaid(spec: SpecField, under: Value | None, over: Value | None) -> Value 
         return over
     keys = {item.get(spec.item_key) for item in over.value if isinstance(item, Mapping)}
     kept = [item for item in under.value if item.get(spec.item_key) not in keys]
-    return Value([*kept, *over.value], over.source)
+    origins = {source.key: source for source in under.items}
+    items = (
+        *(origins.get(key) or ItemSource(key, under.source) for key in map(_key_in(spec), kept)),
+        *(over.items or (ItemSource(key, over.source) for key in map(_key_in(spec), over.value))),
+    )
+    return Value([*kept, *over.value], over.source, items)
+
+
+def _key_in(spec: SpecField) -> Callable[[Any], str]:
+    """How an item of the list is called."""
+
+    def key(item: Any) -> str:
+        return str(item.get(spec.item_key, "")) if isinstance(item, Mapping) else ""
+
+    return key
 
 
 def item_problem(

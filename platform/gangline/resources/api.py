@@ -117,7 +117,10 @@ def _check_type(field: Any, name: str, value: Any) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ExtraRoute:
-    """An address below that of the resource: ``{id}/secret``, and the methods it has."""
+    """An address below that of the resource: ``{id}/secret``, and the methods it has.
+
+    One that begins with a slash stands below ``/api/v1`` instead.
+    """
 
     path: str
     actions: Mapping[str, str]

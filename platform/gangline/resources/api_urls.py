@@ -49,10 +49,9 @@ def urlpatterns_of(resource: Resource[Any]) -> Iterator[URLPattern]:
     if "count" in wire.methods:
         yield path(f"{wire.path}/count", views.as_view({"get": "count"}))
     for extra in base.extra_routes:
-        yield path(
-            f"{wire.path}/{extra.path.replace('{id}', f'<{kind}:pk>')}",
-            views.as_view(extra.actions),
-        )
+        at = extra.path.replace("{id}", f"<{kind}:pk>")
+        whole = at.removeprefix("/") if at.startswith("/") else f"{wire.path}/{at}"
+        yield path(whole, views.as_view(extra.actions))
     if one:
         yield path(f"{wire.path}/<{kind}:pk>", views.as_view(one))
 

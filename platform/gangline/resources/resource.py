@@ -271,6 +271,9 @@ class Resource(Generic[M]):
         """Choices of the table's filters that depend on who looks."""
         return {}
 
+    def look_at(self, rows: Sequence[M], user: User) -> None:
+        """Note on the rows of a page what their cells draw that depends on who looks."""
+
     # Writing: called by `resources.services`, in its transaction
 
     def check(self, obj: M, *, actor: Actor | None, before: M | None) -> None:

@@ -126,6 +126,7 @@ class ListView(ResourceView):
             )
         except (BadCursor, ValidationError, ValueError):
             return redirect(query.url(request.path))
+        resource.look_at(found.rows, user)
         table = TablePage(
             query=query,
             path=request.path,

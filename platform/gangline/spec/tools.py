@@ -126,17 +126,19 @@ class Tool(SpecModel):
 
     model_config = ConfigDict(json_schema_extra=tool_schema)
 
-    tool_type: Annotated[ToolType | None, Ui("Tool", words=_WORDS)] = None
-    name: Annotated[ToolName, Ui("Name", placeholder="Empty: made from the tool")]
+    tool_type: Annotated[ToolType | None, Ui("Tool", placeholder="Choose a tool", words=_WORDS)] = (
+        None
+    )
+    name: Annotated[ToolName, Ui("Name", placeholder="Made from the tool")]
     tool_name: Annotated[
         str | None,
         Field(max_length=60),
-        Ui("Shown as", placeholder="Empty: as the tool is called"),
+        Ui("Shown as", placeholder="As the tool"),
     ] = None
     container: Annotated[
         Port | None,
         Unique(),
-        Ui("Port of the program", placeholder="Empty: the tool’s usual port"),
+        Ui("Port of the program", placeholder="The usual one"),
     ] = None
 
     @model_validator(mode="before")
@@ -192,6 +194,7 @@ class ExposedUrl(Tool):
         Literal["authenticatedUsers", "authorizedUsers", "authorizedGroups"] | None,
         Ui(
             "Who may open it",
+            placeholder="Everyone, or those named",
             words={
                 EVERYONE: "Everyone who is signed in",
                 USERS: "Specific people",
@@ -249,6 +252,7 @@ class ExposedPort(Tool):
         Literal["NodePort", "LoadBalancer", "ClusterIP"] | None,
         Ui(
             "Opened as",
+            placeholder="Port of every node",
             words={
                 "NodePort": "Port of every node",
                 "LoadBalancer": "Load balancer",
@@ -301,7 +305,11 @@ class RelatedUrl(SpecModel):
     ]
     type: Annotated[
         Literal["wandb", "comet", "custom"] | None,
-        Ui("Kind", words={"wandb": "Weights & Biases", "comet": "Comet", "custom": "Another page"}),
+        Ui(
+            "Kind",
+            placeholder="Another page",
+            words={"wandb": "Weights & Biases", "comet": "Comet", "custom": "Another page"},
+        ),
     ] = None
 
 

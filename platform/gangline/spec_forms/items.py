@@ -90,7 +90,7 @@ def _chip_of(row: Row | None, item: InheritedItem) -> Chip | None:
         return given_chip(row.source)
     if item.source.is_policy:
         return Chip(item.source.name, "policy")
-    named = item.source.kind in (SourceKind.WORKERS, SourceKind.ASSET)
+    named = item.source.kind in (SourceKind.WORKERS, SourceKind.ASSET, SourceKind.TEMPLATE)
     return Chip(source_in_words(item.source)) if named else None
 
 
@@ -237,10 +237,16 @@ def _number(offered: Sequence[str], attribute: SpecField) -> int:
 
 def _options(attribute: SpecField, text: str, offered: Sequence[Choice]) -> tuple[Option, ...]:
     """The choices of a cell; what is no choice stays, so that nothing is lost."""
-    words = {c: c for c in attribute.choices} | {c.value: c.word or c.value for c in offered}
+    words = {c: attribute.ui.words.get(c, c) for c in attribute.choices} | {
+        c.value: c.word or c.value for c in offered
+    }
     if not words:
         return ()
-    first = () if text or "" in words else (Option("", attribute.label, True),)
+    first = (
+        ()
+        if text or "" in words
+        else (Option("", attribute.ui.placeholder or attribute.label, True),)
+    )
     strange = (Option(text, text, True),) if text and text not in words else ()
     return (*first, *(Option(c, word, c == text) for c, word in words.items()), *strange)
 

@@ -30,7 +30,7 @@ from gangline.spec_forms.items import given_chip, item_views
 from gangline.spec_forms.posted import Inherited, Reading
 from gangline.spec_forms.raw import RoleInputs, Typed
 from gangline.spec_forms.said import Said, said
-from gangline.spec_forms.words import readable
+from gangline.spec_forms.words import readable, source_in_words
 
 SETUP = "setup"
 """Section of the fields that are asked for in the first step, not in a role's own."""
@@ -256,8 +256,8 @@ class _Drawing:
             return Chip("workers")
         if source.kind is SourceKind.POLICY:
             return Chip(f"Default of {source.name}", "policy")
-        if source.kind is SourceKind.ASSET:
-            return Chip(source.name)
+        if source.kind in (SourceKind.ASSET, SourceKind.TEMPLATE):
+            return Chip(source_in_words(source))
         return None
 
 

@@ -6,7 +6,6 @@ from typing import Any
 from django.db import transaction
 
 from assets.models import Template
-from assets.services.templates import create_template
 from gangline.accounts.models import User
 from gangline.accounts.services import create_user, deactivate, reactivate
 from gangline.clusters.models import Cluster
@@ -84,8 +83,8 @@ def load() -> None:
     there = set(Template.objects.filter(scope=tenant).values_list("name", flat=True))
     for name, framework, description, values in _TEMPLATES:
         if name not in there:
-            create_template(
-                actor=None,
+            make(
+                "template",
                 scope=tenant,
                 name=name,
                 description=description,

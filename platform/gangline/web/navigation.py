@@ -58,7 +58,6 @@ GROUPS = ("", "Assets", "Organisation", "Infrastructure", "Access", "Settings")
 _places = [
     NavItem("Home", "home", "home"),
     NavItem("Workloads", "workload-list", "list-details", order=1),
-    NavItem("Templates", "template-list", "file-text", group="Assets", order=10),
     NavItem("Policies", "policy-list", "shield-check", group="Organisation", order=30),
     NavItem("Clusters", "cluster-list", "server", group="Infrastructure", order=10),
     NavItem(

@@ -338,3 +338,12 @@ def test_words_hold_no_inner_address_no_stack_and_no_control_character() -> None
 def test_a_flood_of_refusals_is_cut() -> None:
     causes = [{"field": f"spec.a{i}", "message": "no"} for i in range(1000)]
     assert len(refusals(refusal("no", causes))) == 20
+
+
+def test_a_label_of_the_job_is_the_workers_label() -> None:
+    """Jobs bear what their workers bear: a wrong one is told once."""
+    words = 'Invalid value: "team": no'
+    (found,) = problems(
+        attempt(), ("job",), refusal(words, [{"field": "metadata.labels", "message": words}])
+    )
+    assert (found.role, found.path) == (Role.WORKER, "labels.0.name")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from gangline.drivers.base import AttemptRef
 from gangline.drivers.checks import Tell, tell_nobody
 from gangline.drivers.facts import Facts, Health
 from gangline.drivers.kind import (
@@ -21,8 +22,9 @@ from gangline.drivers.kind import (
     Unconnectable,
     Way,
 )
+from gangline.lib import yaml_text
 
-from . import intake, names, probing, queues, schedulers
+from . import intake, manifests, names, probing, queues, schedulers
 from .access import Access, Options
 from .addresses import Reach
 from .client import Allowance, Client, Unreachable
@@ -40,6 +42,7 @@ log = logging.getLogger(__name__)
 
 WRITES_PER_SECOND, WRITES_AT_ONCE = 10.0, 20.0
 """Of one process to one cluster, so that a long queue is no storm."""
+_SECRET = ("data", "stringData")
 LONGEST_LOOK = 5.0
 """Seconds for the one answer that a person waits for."""
 
@@ -64,6 +67,7 @@ class Kubernetes(ClusterKind):
     text = "A cluster with Kubeflow’s operators."
     connection = KubernetesConnection
     credential = KubernetesCredential
+    native_word = "Kubernetes manifest"
     check_names = tuple(StepName)
     required = frozenset(REQUIRED)
 
@@ -209,6 +213,11 @@ class Kubernetes(ClusterKind):
             ),
         )
 
+    def native_text(self, ref: AttemptRef) -> str:
+        here = replace(ref, namespace=str(ref.rendered.get("namespace") or ""))
+        made = [manifests.job(here), *manifests.dependents(here, "")]
+        return "---\n".join(yaml_text.write(_shown(one)) for one in made)
+
     def tools(self, rendered: Mapping[str, Any], uid: str, site: Site) -> Mapping[str, str]:
         found: Mapping[str, str] = rendered.get("tools") or {}
         return found
@@ -220,6 +229,16 @@ class Kubernetes(ClusterKind):
             return None
         command = f"kubectl -n {namespace} get {kind.lower()}/{name}"
         return NativeObject(kind, name, namespace, command)
+
+
+def _shown(made: dict[str, Any]) -> dict[str, Any]:
+    """An object as people may see and apply it: owned by nothing yet, with no secret in it."""
+    said = {**made["metadata"]}
+    said.pop("ownerReferences", None)
+    shown = {**made, "metadata": said}
+    if made["kind"] == "Secret":
+        shown |= {key: dict.fromkeys(made[key], "") for key in _SECRET if key in made}
+    return shown
 
 
 KUBERNETES = Kubernetes()

@@ -94,6 +94,8 @@ def _at(ref: AttemptRef, place: Place, words: str) -> Problem | None:
         case ("job", "metadata", "name", *_):
             name = submission.name
             return Problem.of(Role.WORKLOAD, "name", "", "", name, label="Name")
+        case ("job", "metadata", "labels" | "annotations", *_):  # as those of its workers
+            return _of_pod(submission, Role.WORKER, place[1:], words)
         case ("dependents", index, *inside):
             return _of_claim(submission, ref.rendered["dependents"][int(index)], inside)
         case ("job", "spec", kind.replicas, _, "replicas"):

@@ -30,6 +30,7 @@ class Local(ClusterKind):
     key = "local"
     label = "This machine"
     connection = LocalConnection
+    native_word = "Local plan"
     check_names = (REACHABILITY, ROOM, RUNTIMES, ISOLATION)
     good_to_know = (
         "Workloads run here as the user that runs Gangline. Whole gangs start or wait; they go on"

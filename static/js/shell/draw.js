@@ -1,0 +1,7 @@
+/* A form whose fields depend on each other is drawn anew by the server when one of those changes. */
+document.addEventListener("change", (event) => {
+  if (!(event.target instanceof Element) || !event.target.matches("[data-applies]")) return;
+  const form = event.target.closest("form[data-draws-anew]");
+  const button = form?.querySelector("[data-draw]");
+  if (form instanceof HTMLFormElement && button instanceof HTMLElement) form.requestSubmit(button);
+});

@@ -1,0 +1,77 @@
+"""The same workload said in other ways: YAML, curl, and what each engine would get."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gangline.drivers.kind import ClusterKind, Unconnectable
+from gangline.drivers.registry import DRIVERS
+from gangline.spec.types import workload_name_problem
+from workloads.services.rehearsing import native_text
+from workloads.wizard.desk import Desk
+
+YAML, CURL = "yaml", "curl"
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalent:
+    """One way. ``why_not``: why it has no text now."""
+
+    key: str
+    title: str
+    text: str = ""
+    help: str = ""
+    why_not: str = ""
+    ending: str = "yaml"
+
+
+def equivalents(desk: Desk, address: str) -> Iterator[Equivalent]:
+    """All of them, each for what is in the form now; ``address`` is that of the API."""
+    yaml = "What the API takes as application/yaml, and what the YAML tab edits."
+    yield Equivalent(YAML, "YAML", desk.yaml, yaml)
+    curl = "The token is left to your shell; sent twice, it is one workload."
+    yield Equivalent(CURL, "curl", _curl(desk, address), curl, ending="sh")
+    yield from (_native(desk, kind) for kind in DRIVERS.values() if kind.native_word)
+
+
+def _native(desk: Desk, kind: ClusterKind) -> Equivalent:
+    preview, request = desk.preview, desk.request
+    cluster = desk.choices.cluster
+    if preview is None or request is None or cluster is None:
+        return Equivalent(kind.key, kind.native_word, why_not="There is no project.")
+    if cluster.engine is not kind:
+        project = desk.choices.project
+        place = f"Project {project.name}" if project else "This workload"
+        why = f"{place} is on {cluster.engine.phrase(cluster.name)}."
+        return Equivalent(kind.key, kind.native_word, why_not=why)
+    if preview.problems:
+        why = "Shown as soon as every problem is mended."
+        return Equivalent(kind.key, kind.native_word, why_not=why)
+    try:
+        text = native_text(preview, request, desk.draft_id)
+    except Unconnectable as error:
+        return Equivalent(kind.key, kind.native_word, why_not=str(error))
+    about = f"What {cluster.engine.phrase(cluster.name)} gets. Policy and defaults are in it."
+    return Equivalent(kind.key, kind.native_word, text, about)
+
+
+def _curl(desk: Desk, address: str) -> str:
+    """The same submission through the API."""
+    body = json.dumps(desk.body, indent=2, ensure_ascii=False).replace("'", "'\\''")
+    # Sent twice it is one workload; what is changed before is another request.
+    key = hashlib.sha256(body.encode()).hexdigest()[:32]
+    return (
+        f"curl -X POST {address} \\\n"
+        '  -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\\n'
+        f'  -H "Idempotency-Key: {key}" \\\n'
+        f"  -d '{body}'\n"
+    )
+
+
+def file_name(desk: Desk, equivalent: Equivalent) -> str:
+    """Of a download: the workload's name, where it is one."""
+    name = desk.choices.name
+    stem = "workload" if workload_name_problem(name) else name
+    middle = "" if equivalent.key in (YAML, CURL) else f".{equivalent.key}"
+    return f"{stem}{middle}.{equivalent.ending}"
