@@ -34,10 +34,10 @@ def test_the_sentence_leaves_out_what_is_not_known() -> None:
 
 def test_the_words_of_a_code_are_said_with_its_parameters() -> None:
     register_words({"test.most": "must be at most {most}", "test.most.remedy": "Take {most}."})
-    problem = Problem.of("test.most", "a", {"most": 4})
+    problem = Problem("test.most", "a", {"most": 4})
     assert (problem.message, problem.remedy) == ("must be at most 4", "Take 4.")
     assert problem.at(message="is odd").message == "is odd"
-    assert Problem.of("no words for it").message == "no words for it"
+    assert Problem("no words for it").message == "no words for it"
 
 
 def test_a_problem_has_an_id_for_its_field() -> None:

@@ -208,8 +208,8 @@ class Reads:
     show: Callable[[Any], Any] | None = None
     schema: Mapping[str, Any] | None = field(default=None, hash=False)
     """JSON Schema of what ``show`` gives."""
-    is_whole: bool = False
-    """In that JSON it is no list of objects: it is given, ruled and replaced as a whole."""
+    keeps_items: bool = False
+    """What ``show`` gives is a list with the same items, each merged and ruled by itself."""
 
     def __get_pydantic_json_schema__(
         self, core_schema: CoreSchema, handler: GetJsonSchemaHandler

@@ -125,21 +125,23 @@ class SpecField:
     @property
     def is_array(self) -> bool:
         """In JSON a list of plain values, such as ``["h100", "default"]``."""
-        return self._is_whole and len(self.items) == 1
+        return self._is_told_otherwise and len(self.items) == 1
 
     @property
     def is_opaque(self) -> bool:
         """In JSON an object of another's making, whose parts no policy rules."""
-        return self._is_whole and len(self.items) > 1
+        return self._is_told_otherwise and len(self.items) > 1
 
     @property
-    def _is_whole(self) -> bool:
-        return self.kind is Kind.ITEMIZED and self.reads is not None and self.reads.is_whole
+    def _is_told_otherwise(self) -> bool:
+        if self.kind is not Kind.ITEMIZED or self.reads is None:
+            return False
+        return self.reads.show is not None and not self.reads.keeps_items
 
     @property
     def is_by_item(self) -> bool:
         """A list that is merged item by item; any other value is replaced as a whole."""
-        return self.kind is Kind.ITEMIZED and not self._is_whole
+        return self.kind is Kind.ITEMIZED and not self._is_told_otherwise
 
     def canonical(self, value: Any) -> Any:
         """``value`` with other spellings replaced by what the spec declares."""

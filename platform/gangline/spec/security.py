@@ -113,7 +113,7 @@ class Security(SpecModel):
             advanced=True,
         ),
         ItemKey("name"),
-        Reads(from_names, to_names, names_schema(38), is_whole=True),
+        Reads(from_names, to_names, names_schema(38)),
         Restricted(),
     ] = None
     host_ipc: Annotated[

@@ -190,7 +190,7 @@ class ReplicaSpec(SpecModel):
             item="tool",
         ),
         ItemKey("name"),
-        Reads(named_tools, shown_tools),
+        Reads(named_tools, shown_tools, keeps_items=True),
     ] = None
     ports: Annotated[
         list[ExposedPort] | None,
@@ -263,13 +263,13 @@ class ReplicaSpec(SpecModel):
             item="node pool",
         ),
         ItemKey("name"),
-        Reads(from_names, to_names, names_schema(16), is_whole=True),
+        Reads(from_names, to_names, names_schema(16)),
     ] = None
     node_type: Annotated[
         NodeType | None,
         Ui(
             "Node type",
-            help="Only nodes whose label node.kubernetes.io/instance-type has this value.",
+            help="Only nodes of this type, which their label says.",
             section="compute",
             placeholder="p5.48xlarge",
         ),
@@ -285,7 +285,7 @@ class ReplicaSpec(SpecModel):
             item="requirement",
         ),
         ItemKey("key"),
-        Reads(node_requirements, node_affinity, node_affinity_schema(16), is_whole=True),
+        Reads(node_requirements, node_affinity, node_affinity_schema(16)),
     ] = None
     pod_affinity: PodAffinity = Field(default_factory=PodAffinity)
     tolerations: Annotated[
