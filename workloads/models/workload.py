@@ -80,6 +80,8 @@ class Workload(models.Model):
     """`gangline.spec.sources.Values` as JSON: what was given, before any default."""
     template = models.ForeignKey("assets.Template", models.SET_NULL, null=True)
     assets = models.ManyToManyField("assets.Asset", related_name="workloads")
+    made_of = models.JSONField(default=list)
+    """Kind, id, name and version of template and assets, as they were when it was submitted."""
     """Those that the form was filled in from."""
     copied_from = models.UUIDField(null=True)
     priority = models.PositiveSmallIntegerField(default=40)
@@ -184,6 +186,23 @@ class Workload(models.Model):
             self.project_name = self.project.name
             self.owner_name = self.owner.get_username()
         super().save(*args, **kwargs)
+
+
+class CredentialUse(models.Model):
+    """A workload uses a credential, which is therefore not deleted."""
+
+    workload = models.ForeignKey("Workload", models.CASCADE, related_name="credential_uses")
+    credential = models.ForeignKey("assets.Credential", models.CASCADE, related_name="uses")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workload", "credential"], name="credential_of_workload"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.credential_id} in {self.workload_id}"
 
 
 class WorkloadLabel(models.Model):
