@@ -12,7 +12,7 @@ from gangline.access.grants import can
 from gangline.accounts.models import User
 from gangline.forms.fields import Card, FieldView, Offer, Option
 from gangline.organization.models import Project
-from gangline.policies.effective import EffectivePolicy
+from gangline.policies.effective import SYSTEM, EffectivePolicy
 from gangline.policies.engine import Request, resolve
 from gangline.resources.registry import get
 from gangline.scopes.selectors import scopes_to
@@ -284,7 +284,15 @@ class Galleries:
         given = {f"{Role.WORKER}.{path}": Value(value) for path, value in values.items()}
         request = Request(framework=self.framework, configuration=WORKERS_ONLY, given=given)
         found = resolve(request, self.policy).problems
-        return next((p.sentence for p in found if p.source and _about(values, p.path)), "")
+        rule = next((p for p in found if p.source and _about(values, p.path)), None)
+        if rule is None or rule.rule != "canAdd":
+            return rule.sentence if rule else ""
+        # Its name is of no interest here.
+        return (
+            "Needs a policy that allows it."
+            if rule.source == SYSTEM
+            else (f"Not allowed by {rule.source}.")
+        )
 
 
 def _about(values: Mapping[str, object], path: str) -> bool:
