@@ -157,6 +157,10 @@ class ClusterKind:
     required: ClassVar[frozenset[str]] = frozenset({REACHABILITY})
     """Steps without which nothing else is known: the cluster counts as unreachable."""
     good_to_know: ClassVar[str] = ""
+    takes_secrets: ClassVar[bool] = False
+    """The values of credentials are handed to ``create``, in ``AttemptRef.secrets``."""
+    keeps_secrets: ClassVar[bool] = False
+    """Credentials are copied to it as Secrets, beside others that people made there."""
     native_word: ClassVar[str] = ""
     """What people call the engine's own form of a workload; empty: it is not shown."""
 

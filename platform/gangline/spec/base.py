@@ -75,6 +75,8 @@ class Ui:
     """What people read in place of a choice."""
     advanced: bool = False
     """Few people need it: forms fold it away while it has no value."""
+    instructs: bool = False
+    """Of an attribute: whoever makes an asset writes it, for those who fill in the rest."""
 
     def __get_pydantic_json_schema__(
         self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -137,6 +139,18 @@ class Unique:
     """No two items of a list may have the same value; ``alike`` gives what is compared."""
 
     alike: Callable[[str], str] = str
+
+
+@dataclass(frozen=True, slots=True)
+class NamesCredential:
+    """The text is the name of a credential; a sibling attribute ``key`` is one of its keys.
+
+    ``kinds``: the types that fit, all where there are none. ``is_personal``: one of the owner's own
+    is meant, or, with the name of a sibling attribute, where that one is true.
+    """
+
+    kinds: tuple[str, ...] = ()
+    is_personal: bool | str = False
 
 
 @dataclass(frozen=True, slots=True)

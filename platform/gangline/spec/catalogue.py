@@ -20,6 +20,7 @@ from .base import (
     Guarded,
     ItemKey,
     Limits,
+    NamesCredential,
     Only,
     Percent,
     Reads,
@@ -106,6 +107,8 @@ class SpecField:
     """A number from 0 to 1 that people read and type in percent."""
     unique: Callable[[str], str] | None = None
     """Of an attribute that must differ from item to item: gives what is compared."""
+    credential: NamesCredential | None = None
+    """Of an attribute that names a credential."""
     is_several: bool = False
     """A text of several names, separated by commas."""
 
@@ -266,6 +269,7 @@ def _field(path: str, annotation: Any, notes: _Notes, *, required: bool) -> Spec
         "restricted": notes.get(Restricted) is not None,
         "alternative": notes.take(Alternative, lambda note: note.label, ""),
         "reads": notes.get(Reads),
+        "credential": notes.get(NamesCredential),
         "is_percent": notes.get(Percent) is not None,
         "is_several": notes.get(Several) is not None,
         "unique": notes.take(Unique, lambda note: note.alike),

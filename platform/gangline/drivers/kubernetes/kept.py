@@ -13,7 +13,7 @@ from gangline.lib.problems import Problem
 from .client import Answer, Client, Unreachable
 from .labels import INSTALL
 from .namespaces import SETTLE, Namespaces
-from .resources import CLAIMS, Resource
+from .resources import CLAIMS, SECRETS, Resource
 from .schedulers import ADAPTERS
 
 CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
@@ -22,6 +22,7 @@ KINDS: Mapping[tuple[str, str], Resource] = {
     for one in (
         CLAIMS,
         CONFIG_MAPS,
+        SECRETS,
         *(one.queues for one in ADAPTERS.values() if one.queues is not None),
     )
 }

@@ -64,6 +64,7 @@ def client(access: Access, site: Site, *, is_paced: bool = True) -> Client:
 class Kubernetes(ClusterKind):
     key = "kubernetes"
     label = "Kubernetes"
+    keeps_secrets = True
     text = "A cluster with Kubeflow’s operators."
     connection = KubernetesConnection
     credential = KubernetesCredential

@@ -96,6 +96,12 @@ PROJECT: tuple[Rule, ...] = (
         ("get", "list", "create", "patch", "delete"),
         "Volumes of workloads and data sources",
     ),
+    Rule(
+        "",
+        ("secrets",),
+        ("get", "create", "patch", "delete"),
+        "Credentials that workloads of the project use; others are neither listed nor read",
+    ),
     Rule("", ("configmaps",), ("get",), "Whether the ConfigMap of a data source is there"),
     Rule("", ("services",), GROUPS, "The ports of tools, and what the cluster gave them"),
     Rule("networking.k8s.io", ("ingresses",), ("get", "create"), "The addresses of tools"),

@@ -1,5 +1,6 @@
 """The local cluster: processes of this machine, each under a shim that outlives the dashboard."""
 
+import json
 import os
 import platform
 import signal
@@ -283,7 +284,8 @@ class LocalDriver:
         folder.prepare()
         if folder.is_cancelled:
             return Refused("The attempt was deleted before it started.")
-        if folder.plan() is None:
+        plan = folder.plan()
+        if plan is None:
             native = ref.rendered
             if native is None:
                 if ref.submission is None:
@@ -296,16 +298,19 @@ class LocalDriver:
                 return Refused(str(problem), problem.problems)
             planning.prepare_work(site, folder, plan)
             folder.write_plan(plan)
-        return self._launch(folder)
+        if missing := planning.lacking(plan, ref.secrets):
+            return Refused(missing)
+        return self._launch(folder, planning.late_of(plan, ref.secrets))
 
-    def _launch(self, folder: RunFolder) -> Result:
+    def _launch(self, folder: RunFolder, late: Mapping[str, Mapping[str, str]]) -> Result:
+        """``late`` are variables by replica: they go through a pipe, and onto no disk."""
         line = [sys.executable, "-I", "-S", str(LAUNCHER), str(folder.path)]
         with (folder.ctl / "faults.txt").open("ab") as faults:
             launcher = subprocess.run(
                 line,
                 env={"LANG": "C.UTF-8"},
                 cwd="/",
-                stdin=subprocess.DEVNULL,
+                input=json.dumps(late).encode(),
                 stdout=faults,
                 stderr=faults,
                 start_new_session=True,

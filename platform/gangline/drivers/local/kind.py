@@ -29,6 +29,7 @@ class LocalConnection(Settings):
 class Local(ClusterKind):
     key = "local"
     label = "This machine"
+    takes_secrets = True
     connection = LocalConnection
     native_word = "Local plan"
     check_names = (REACHABILITY, ROOM, RUNTIMES, ISOLATION)

@@ -82,6 +82,29 @@ def from_claims(ref: AttemptRef, names: Sequence[str]) -> dict[str, Any]:
     }
 
 
+def lacking(plan: Mapping[str, Any], secrets: Mapping[str, Mapping[str, str]]) -> str:
+    """Why a variable of ``plan`` cannot be filled in from a credential; else empty."""
+    for replica in plan["replicas"]:
+        for name, credential, key in replica.get("late", ()):
+            if credential not in secrets:
+                return f"The credential {credential}, for the variable {name}, is not there."
+            if key not in secrets[credential]:
+                return f"The credential {credential} has no {key}, for the variable {name}."
+    return ""
+
+
+def late_of(
+    plan: Mapping[str, Any], secrets: Mapping[str, Mapping[str, str]]
+) -> dict[str, dict[str, str]]:
+    """The variables of each replica whose values are secret: nobody writes them down."""
+    return {
+        str(replica["name"]): {
+            name: secrets[credential][key] for name, credential, key in replica.get("late", ())
+        }
+        for replica in plan["replicas"]
+    }
+
+
 def ref_of(plan: Mapping[str, Any]) -> AttemptRef:
     """The attempt that a plan was made for."""
     slots = tuple(
@@ -193,6 +216,7 @@ class _Gang:
             "runtime": runtime,
             "argv": argv,
             "env": environment,
+            "late": role.get("late", []),
             "cwd": cwd,
             "log": str(self.folder.logs / name),
             "memory_limit": self._memory_limit(slot),

@@ -17,8 +17,18 @@ FORM = "gangline.dev/local/v1"
 SCHEME = "local://"
 
 
-def _pairs(items: Sequence[EnvironmentVariable | Label | Annotation]) -> list[list[str]]:
-    return [[item.name, item.value or ""] for item in items]
+def _pairs(items: Sequence[Label | Annotation]) -> list[list[str]]:
+    return [[item.name, item.value] for item in items]
+
+
+def _variables(items: Sequence[EnvironmentVariable]) -> list[list[str]]:
+    return [[item.name, item.value or ""] for item in items if item.secret is None]
+
+
+def late(spec: ReplicaSpec) -> list[list[str]]:
+    """Variable, credential and key of what is known only when processes start."""
+    given = spec.environment_variables or ()
+    return [[one.name, one.secret.name, one.secret.key] for one in given if one.secret is not None]
 
 
 def _names(items: Sequence[ExposedUrl]) -> list[str]:
@@ -47,7 +57,7 @@ ROLE: Table = {
     "command": To("command", split_command),
     "args": To("arguments", split_command),
     "workingDir": To("workingDirectory"),
-    "environmentVariables": To("variables", _pairs),
+    "environmentVariables": To("variables", _variables),
     "compute.cpuCoreLimit": To("limits|cores", math.ceil),
     "compute.cpuMemoryLimit": To("limits|memory", quantity_bytes),
     **{f"storage.{name}": To(f"mounts|{place}", _items) for name, place in MOUNTS.items()},
@@ -90,7 +100,6 @@ UNSUPPORTED: Mapping[str, str] = {
     "compute.gpuPortionLimit": _NO_GPU_LIMIT,
     "compute.gpuMemoryLimit": _NO_GPU_LIMIT,
     "tolerations": "This machine has no other nodes, and none of them is tainted.",
-    "environmentVariables.secret": "This machine has no Secrets.",
     "environmentVariables.configMap": "This machine has no ConfigMaps.",
     "environmentVariables.podFieldRef": "Processes of this machine run in no pod.",
     "storage.nfs": "This machine mounts no file servers; its own folders are host paths.",
@@ -123,5 +132,10 @@ def render(submission: Submission) -> dict[str, Any]:
         "configuration": submission.configuration,
         "identifiers": dict(submission.identifiers),
         "volumesOf": submission.namespace,
-        **{part.role.value: apply(ROLE, part.spec, {}) for part in submission.parts},
+        **{part.role.value: _role(part.spec) for part in submission.parts},
     }
+
+
+def _role(spec: ReplicaSpec) -> dict[str, Any]:
+    made = apply(ROLE, spec, {})
+    return {**made, "late": found} if (found := late(spec)) else made
