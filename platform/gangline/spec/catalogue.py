@@ -134,7 +134,9 @@ class SpecField:
 
     @property
     def _is_told_otherwise(self) -> bool:
-        return self.kind is Kind.ITEMIZED and self.reads is not None and self.reads.show is not None
+        if self.kind is not Kind.ITEMIZED or self.reads is None:
+            return False
+        return self.reads.show is not None and not self.reads.keeps_items
 
     @property
     def is_by_item(self) -> bool:
