@@ -111,7 +111,7 @@ def _the_form(product: Product, camera: Camera) -> None:
     page.goto("/templates")
     page.get_by_role("button", name="Use digits-xgboost").click()
     page.wait_for_url("**/setup*")
-    project = page.locator("[name=\"workload.projectId\"]")
+    project = page.locator('[name="workload.projectId"]')
     project.select_option(project.locator("option", has_text="vision").get_attribute("value"))
     page.locator('[name="workload.name"]').fill("digits-tuned")
     page.get_by_role("button", name="Continue to workers").click()
