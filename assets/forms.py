@@ -57,6 +57,7 @@ class AssetForm(ResourceForm):
             policy=effective_policy([]),
             standing={},
             only=frozenset(self.kind.fields),
+            is_author=True,
         )
         values = self.initial.get("values") or self.instance.values
         stored = self.stored(values)

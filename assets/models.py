@@ -1,10 +1,16 @@
 """What a workload's form is filled in from: assets for its parts, templates for the whole."""
 
+import secrets
 import uuid
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from django.conf import settings
 from django.db import models
+from django.utils.text import slugify
 
+from assets.credentials.types import PERSONAL, TYPES, CredentialType
+from gangline.db import sealed
 from gangline.resources.models import ScopedModel
 
 
@@ -206,3 +212,101 @@ class SecretSource(Asset):
     class Meta:
         proxy = True
         verbose_name = "Secret data source"
+
+
+class Credential(ScopedModel):
+    """A secret that workloads use by its name. Its values are sealed and never shown.
+
+    With an ``owner`` it is personal: nobody else sees or uses it.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    kind = models.CharField(
+        "type", max_length=16, choices=[(t.key, t.label) for t in TYPES.values()]
+    )
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, null=True, editable=False, related_name="+"
+    )
+    object_name = models.CharField(max_length=63, unique=True, editable=False)
+    """Of its Secret on clusters: workloads name it so, and it never changes."""
+    shown = models.JSONField(default=dict, blank=True, editable=False)
+    """What of the values may be shown: the registry, the keys."""
+    sealed = models.TextField(editable=False)
+    """The values, as JSON."""
+    rotations = models.PositiveIntegerField(default=1, editable=False)
+    """How often values were given."""
+    rotated_at = models.DateTimeField(null=True, editable=False)
+
+    given: Mapping[str, Any] | None = None
+    """New values in clear, from whoever changes them to `assets.credentials.resources`."""
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["scope", "kind", "name"],
+                condition=models.Q(owner=None),
+                name="credential_name_in_scope",
+                violation_error_code="unique",
+                violation_error_message="This name is taken in this scope.",
+            ),
+            models.UniqueConstraint(
+                fields=["owner", "name"],
+                condition=models.Q(owner__isnull=False),
+                name="credential_name_of_owner",
+                violation_error_code="unique",
+                violation_error_message="You have a credential of this name.",
+            ),
+        ]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.given = kwargs.pop("given", None)
+        super().__init__(*args, **kwargs)
+
+    @property
+    def type(self) -> CredentialType:
+        return TYPES[self.kind]
+
+    @property
+    def keys(self) -> Sequence[str]:
+        """The keys that a variable can name."""
+        return self.type.keys_of(self.shown)
+
+    @property
+    def context(self) -> str:
+        """What its values are sealed for."""
+        return f"credential/{self.pk}"
+
+    def new_object_name(self) -> str:
+        """A name for its Secret that no other has; nobody guesses that of a personal one."""
+        if self.owner_id is not None:
+            return f"{PERSONAL}-{secrets.token_hex(16)}"
+        name = f"{self.type.prefix}-{slugify(self.name)[:40].strip('-_') or self.pk.hex[:8]}"
+        name = name.replace("_", "-")
+        is_taken = Credential.objects.filter(object_name=name).exists()
+        return f"{name}-{self.pk.hex[:6]}" if is_taken else name
+
+
+class Owned(models.Manager[Credential]):
+    """Personal credentials."""
+
+    def get_queryset(self) -> models.QuerySet[Credential]:
+        return super().get_queryset().filter(owner__isnull=False)
+
+
+class PersonalCredential(Credential):
+    """A credential of one person."""
+
+    objects: ClassVar[Any] = Owned()
+
+    class Meta:
+        proxy = True
+        verbose_name = "personal credential"
+
+
+sealed.register(
+    sealed.SealedColumn(
+        Credential,
+        context=lambda row: row.context,
+        name=lambda row: f"The credential {row.name}",
+    )
+)

@@ -1,6 +1,6 @@
 """Environments and compute resources as resources."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -10,6 +10,8 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.text import capfirst
 
+import assets.credentials.resources  # noqa: F401  registers them
+from assets import sync
 from assets.kinds import DATA_KINDS, AssetKind, kind_of, kind_of_asset
 from assets.models import Asset, Compute, DataSource, Environment
 from assets.templates import Templates
@@ -194,9 +196,24 @@ class DataSources(Assets[M]):
         if before is not None and before.values != obj.values:
             raise ValidationError({"values": ValidationError("cannot be changed.", "fixed")})
 
+    def saved(self, obj: Any, *, actor: Actor | None, changes: Any) -> None:
+        if not changes:
+            sync.keep(obj)
+
+    def delete(self, obj: Any, *, actor: Actor | None) -> None:
+        sync.let_go(obj)
+        super().delete(obj, actor=actor)
+
     def facts_of(self, request: HttpRequest, obj: Any) -> Iterable[tuple[str, Any]]:
         yield "Scope", obj.scope.title
         kind = kind_of_asset(obj)
+        for row, state in sync.states_of([obj]).get(str(obj.pk), ()):
+            yield (
+                f"On {row.cluster.name}",
+                format_html(
+                    "<code>{}</code> in {}: {}", row.name, row.namespace, state.sentence or "ready"
+                ),
+            )
         yield "Type", kind.label
         values = kind.fields[kind.item].complete(kind.item_of(obj.values))
         for one in kind.attributes:
@@ -222,6 +239,7 @@ def _of_type(kind: AssetKind) -> DataSources[Any]:
             "key": kind.resource_key,
             "path": f"data-sources/{kind.resource_key.replace('_', '-')}",
             "form": f"assets.forms.{name}Form",
+            "delete_text": _DELETION.get(kind.key, ""),
             "table": table(
                 f"{kind.resource_key}_sources",
                 name_column(kind.resource_key, "Data source"),
@@ -246,6 +264,10 @@ def _of_type(kind: AssetKind) -> DataSources[Any]:
     return found()  # type: ignore[no-any-return]
 
 
+_DELETION: Mapping[str, str] = {
+    "pvc": "A claim that was made for it is deleted with everything that is on it. "
+    "A claim that was there before stays."
+}
 _paths = {"host_path": "host-path", "config_map": "config-map", "secret_volume": "secrets"}
 """Where Run:ai's clients look for a type."""
 

@@ -8,7 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from assets.kinds import AssetKind, kind_of, kind_of_asset
-from assets.models import Asset
+from assets.models import Asset, Credential
 from gangline.access.grants import visible_scopes
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
@@ -44,7 +44,7 @@ class MetaSerializer(ResourceSerializer):
         )  # fmt: skip
         read_only_fields = ("id", "kind", "created_at", "updated_at")
 
-    def to_representation(self, obj: Asset) -> dict[str, Any]:
+    def to_representation(self, obj: Asset | Credential) -> dict[str, Any]:
         scope, kind = obj.scope, ScopeKind(obj.scope.kind)
         found: dict[str, Any] = {
             "id": str(obj.pk),

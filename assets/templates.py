@@ -57,13 +57,13 @@ def _start(row: Template) -> Any:
     )  # fmt: skip
     if reason := getattr(row, "why_not", ""):
         why = format_html('<span class="sub start-why">Cannot run now: {}</span>', reason)
-        return format_html('<span class="start">{}{}</span>', use, why)
+        return format_html('<span class="start-cell">{}{}</span>', use, why)
     run = format_html(
         '<button class="button small" form="run-now" formaction="{}" name="key" value="{}"'
         ' aria-label="Run now: {}">{}Run now</button>',
         reverse("template-run", args=[row.pk]), uuid4(), row.name, components.icon("player-play"),
     )  # fmt: skip
-    return format_html('<span class="start">{}{}</span>', use, run)
+    return format_html('<span class="start-cell">{}{}</span>', use, run)
 
 
 class Templates(Resource[Template]):

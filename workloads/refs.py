@@ -60,7 +60,7 @@ def submission(
         },
         queue=queues.queue_of(project),
         node_pools=_node_pools(project) if any(map(_names_pools, values)) else {},
-        namespace=project.own_namespace,
+        namespace=project.own_namespace if project.namespace else project.claims_namespace,
     )
 
 

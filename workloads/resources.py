@@ -6,6 +6,7 @@ from django.db.models import FloatField, Sum
 from django.db.models.functions import Coalesce
 
 from assets.kinds import DATA_KINDS
+from assets.models import Credential, PersonalCredential
 from gangline.clusters.models import Cluster
 from gangline.clusters.resources import forgetting
 from gangline.db.expressions import total
@@ -72,6 +73,15 @@ def _unfinished(cluster: Any) -> Uses:
 
 
 register_usage(Cluster, _unfinished)
+
+
+def _users_of(credential: Credential) -> Uses:
+    rows = Workload.objects.filter(credential_uses__credential=credential.pk, deleted_at=None)
+    return Uses("workload", rows, listing.visible, lambda one: f"/workloads/{one.pk}")
+
+
+for model in (Credential, PersonalCredential):
+    register_usage(model, _users_of)
 
 
 def _forget(sender: Any, cluster: Cluster, **more: Any) -> None:

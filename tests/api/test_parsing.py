@@ -67,12 +67,12 @@ def test_refused(what: str) -> None:
         (
             b'{"args": "a\\u0000"}',
             "args",
-            "spec.args holds a NUL character. You entered a\\x00.",
+            "spec.args holds a NUL character.",
         ),
         (
             b'{"args": "\\ud800"}',
             "args",
-            "spec.args holds half of a surrogate pair. You entered \\ud800.",
+            "spec.args holds half of a surrogate pair.",
         ),
         (b'{"a": {"b": 1, "b": 2}}', "a.b", "spec.a.b stands twice in one object."),
         (b'{"": 1, "": 2}', "", "spec. stands twice in one object."),

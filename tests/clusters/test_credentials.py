@@ -14,6 +14,7 @@ from django.db import close_old_connections, connection
 from gangline.accounts.services import create_user
 from gangline.clusters import connections, credentials
 from gangline.clusters.models import Cluster, Credential
+from gangline.db import sealed
 from gangline.drivers.kind import Unconnectable
 from gangline.drivers.kubernetes.access import Access
 from gangline.lib.sealing import KeyFile, Keyring, key_of
@@ -100,17 +101,17 @@ def test_keys_are_turned_over_by_commands(db: None) -> None:
     clusters = [cluster(f"lab-{n}") for n in range(5)]
     for one in clusters:
         credentials.store(one, ACCESS, by=None)
-    old = credentials.key_file().keyring().current
+    old = sealed.key_file().keyring().current
     new = keys("add").split()[2]
     with pytest.raises(CommandError, match=f"5 credentials are sealed with {old}"):
         keys("retire", old)
     assert f"{new}  seals  0" in keys("list")
     # Stopped in the middle and begun again: nothing is done twice.
-    progress = credentials.reseal()
+    progress = sealed.reseal()
     assert [next(progress), next(progress)] == [1, 2]
     del progress
     assert "3 credentials are sealed anew" in keys("rotate")
-    assert credentials.counts() == {new: 5}
+    assert sealed.counts() == {new: 5}
     keys("retire", old)
     assert old not in keys("list")
     assert [credentials.access_of(one) for one in clusters] == [ACCESS] * 5
@@ -130,16 +131,16 @@ def test_a_replaced_credential_is_not_overwritten_by_rotation(
         return real(ring, context, sealed)
 
     monkeypatch.setattr(Keyring, "resealed", meanwhile)
-    assert list(credentials.reseal()) == [0]
+    assert list(sealed.reseal()) == [0]
     assert credentials.access_of(lab) == other
 
 
 def rotate_and_retire() -> None:
     """A new key seals everything, and the old one goes."""
-    old = credentials.key_file().keyring().current
-    credentials.key_file().add()
-    list(credentials.reseal())
-    credentials.retire(old)
+    old = sealed.key_file().keyring().current
+    sealed.key_file().add()
+    list(sealed.reseal())
+    sealed.retire(old)
 
 
 def test_a_key_that_goes_between_row_and_file_is_no_loss(
@@ -196,7 +197,7 @@ def test_rotating_twice_while_others_read(transactional_db: None) -> None:
     assert not wrong
     assert reads[0] > len(clusters)
     assert {key_of(row.sealed) for row in Credential.objects.all()} == {
-        credentials.key_file().keyring().current
+        sealed.key_file().keyring().current
     }
 
 

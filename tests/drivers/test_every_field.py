@@ -197,7 +197,9 @@ def _planned(path: str, value: Any, folder: Path) -> str:
         grace_seconds=value if path == "terminationGracePeriodSeconds" else 30,
     )
     runtimes = {name: Path(f"/opt/{name}/bin/python") for name in ("one", "two")}
-    places = sandbox.Places(folder, roots=(Path("/usr"),))
+    roots = (Path("/usr"), Path("/mnt"))
+    # Container paths are of the sandbox.
+    places = sandbox.Places(folder, roots=roots, sandboxed=path.startswith("storage."))
     site = planning.Site(places, runtimes, Limits())
     native = json.loads(json.dumps(LocalDriver(folder, "host-a").render(submission)))
     return json.dumps(planning.build(site, ref, native), sort_keys=True)
@@ -226,7 +228,11 @@ PLANNED: Mapping[str, Callable[[str, Any, Path], str]] = {
     "kubernetes": _manifest,
 }
 MAPPED = [
-    (kind, path)
+    pytest.param(
+        kind,
+        path,
+        marks=[pytest.mark.needs_bwrap] if (kind, path[:8]) == ("local", "storage.") else [],
+    )
     for kind, driver in DRIVERS.items()
     for path in sorted(driver.mapped)
     if kind != "local" or path not in rendering.ADMISSION
@@ -273,7 +279,7 @@ def test_a_driver_acts_on_what_it_maps(kind: str, path: str, tmp_path: Path) -> 
     )
 
 
-@pytest.mark.parametrize(("kind", "path"), [m for m in MAPPED if m[1] in WHOLE_WORKLOAD])
+@pytest.mark.parametrize(("kind", "path"), [m for m in MAPPED if m.values[1] in WHOLE_WORKLOAD])
 def test_what_holds_for_the_workload_reaches_every_replica(
     kind: str, path: str, tmp_path: Path
 ) -> None:

@@ -115,10 +115,10 @@ def test_a_link_put_in_the_place_of_a_folder_is_not_followed(
 
     launch = cluster.driver._launch
 
-    def swap(folder: RunFolder) -> Result:
+    def swap(folder: RunFolder, late: Any) -> Result:
         chosen.rmdir()
         chosen.symlink_to("../outside")
-        return launch(folder)
+        return launch(folder, late)
 
     chosen.mkdir()
     first = cluster.ref("touch WRITTEN", workingDir=str(chosen))

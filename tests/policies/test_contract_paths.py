@@ -16,13 +16,7 @@ OURS = {"blocked", "overridable", "message"}
 """Rules that we have besides."""
 NOT_HERE = {
     "tolerations.attributes.exclude": "an item removes a default by it; no rule judges it",
-    "category": "not declared yet",
-    "createHomeDir": "not declared yet",
-    "restartPolicy": "not declared yet",
     "imagePullSecrets.attributes.userCredentials": "not declared yet",
-    "exposedUrls": "not declared yet",
-    "ports": "not declared yet",
-    "relatedUrls": "not declared yet",
     "storage.dataVolume": "not declared yet",
     "storage.s3": "not declared yet",
 }

@@ -76,6 +76,7 @@ CREATED_ELSEWHERE = {
     ("platform/gangline/accounts/services.py", "User"): "create_user lies below the resources",
     ("platform/gangline/programs/models.py", "User"): "the account of a program, saved with it",
     ("platform/gangline/audit/services.py", "AuditEntry"): "written along with every change",
+    ("platform/gangline/clusters/credentials.py", "Credential"): "another one: a cluster's login",
     ("platform/gangline/clusters/nodes.py", "Node"): "what a look at the cluster finds",
     ("platform/gangline/organization/forms.py", "NodePool"): "never saved: a form's empty row",
     ("platform/gangline/organization/forms.py", "Project"): "never saved: a form's empty row",

@@ -22,7 +22,8 @@ from gangline.scopes.models import Scope
 from gangline.scopes.selectors import scopes_to
 from tests.support.world import World
 
-from .samples import SAMPLES, Sample
+from .sample import Sample
+from .samples import SAMPLES
 
 ABSENT = {"int": "999999", "uuid": "3d0c2c6e-8b1f-4c57-9c1f-2f7f0a5f0a11", "str": "no-such"}
 

@@ -393,7 +393,7 @@ def test_every_route_of_a_resource_asks_every_role(
         tried |= {cell.name for cell in cells}
         for role in roles:
             allowed = tuple(cell.admits(role) for cell in cells)
-            if not every and allowed in same:
+            if allowed in same and not (every and role.key in ROLES):
                 continue
             same.add(allowed)
             for cell, is_allowed in zip(cells, allowed, strict=True):

@@ -68,7 +68,8 @@ def test_a_field_carries_its_notes() -> None:
     variables = catalogue(WorkerSpec)["environmentVariables"]
     assert (variables.item_key, variables.max_items, variables.flag) == ("name", 200, "env")
     assert [item.path for item in variables.items[:3]] == ["name", "value", "secret.name"]
-    assert list(variables.alternatives) == ["value", "secret", "configMap", "podFieldRef"]
+    sources = ["value", "secret", "configMap", "podFieldRef", "userCredential"]
+    assert list(variables.alternatives) == sources
     assert variables.attribute("value") is variables.items[1]
     assert variables.attribute("colour") is None
     assert catalogue(WorkerSpec)["compute.cpuCoreLimit"].at_least == "compute.cpuCoreRequest"

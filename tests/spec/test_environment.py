@@ -8,7 +8,7 @@ from gangline.spec.problems import Problem, Role
 from gangline.spec.values import validate
 from gangline.spec.workload import WorkerSpec
 
-ONE_OF = "one of value, secret, configMap or podFieldRef"
+ONE_OF = "one of value, secret, configMap, podFieldRef or userCredential"
 
 
 def problems(item: dict[str, Any]) -> list[Problem]:
@@ -97,4 +97,4 @@ def test_a_reserved_name_is_refused_whatever_its_source() -> None:
 
 def test_the_message_names_the_source_that_people_chose() -> None:
     (problem,) = problems({"secret": {"name": "wandb", "key": "a b"}})
-    assert problem.sentence.startswith("Key in the Secret of environment variable A must have")
+    assert problem.sentence.startswith("Key in the credential of environment variable A must have")

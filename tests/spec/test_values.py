@@ -39,6 +39,8 @@ DEEP: Any = None
 for _ in range(100_000):
     DEEP = [DEEP]
 
+ONE_OF = "one of value, secret, configMap, podFieldRef or userCredential"
+
 
 def judged(values: dict[str, Any]) -> list[tuple[str, str, str]]:
     return [(p.path, p.rule, p.message) for p in validate(WorkerSpec, Role.WORKER, values)]
@@ -181,7 +183,7 @@ def test_wrong_values_get_our_words(path: str, value: Any, rule: str, message: s
             5,
             "environmentVariables.1",
             "Environment variable 2",
-            "must be an object with name and one of value, secret, configMap or podFieldRef",
+            f"must be an object with name and description and {ONE_OF}",
         ),
         (
             {"name": "A"},

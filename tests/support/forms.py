@@ -149,7 +149,7 @@ class Filler:
     def post(
         self,
         step: str,
-        changes: Mapping[str, str | None] | None = None,
+        changes: Mapping[str, Any] | None = None,
         *,
         go: str = "",
         page: Page | None = None,
@@ -176,7 +176,7 @@ class Filler:
         return _answer(
             self.client.post(
                 self.url(step),
-                urlencode(pairs),
+                urlencode(pairs, doseq=True),
                 content_type="application/x-www-form-urlencoded",
                 headers=dict(headers or {}),
             )

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from gangline.drivers.local.driver import LocalDriver
+from gangline.drivers.local.kind import Local
 from gangline.policies.services import save
 from tests.support.forms import Filler, Page
 from tests.support.world import World
@@ -35,6 +36,7 @@ def ready(filler: Filler) -> Filler:
 def everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a cluster that has every source."""
     monkeypatch.setattr(LocalDriver, "unsupported", {})
+    monkeypatch.setattr(Local, "keeps_secrets", True)
 
 
 def last_row(page: Page) -> str:
@@ -58,7 +60,7 @@ def test_a_key_of_a_secret_is_chosen_and_sent(ready: Filler, everywhere: None) -
     page = ready.get("workers").page
     assert page.value(f"{LIST}~{row}.~choice") == "secret"
     assert page.value(f"{LIST}~{row}.secret.key") == "key"
-    assert "Secret wandb / key" in ready.get("review").page.html
+    assert "Credential wandb / key" in ready.get("review").page.html
     ready.post("review", go="create")
     assert said() == [{"name": "WANDB_API_KEY", "secret": {"name": "wandb", "key": "key"}}]
 
@@ -82,7 +84,7 @@ def test_a_slip_is_told_at_its_cell(ready: Filler, everywhere: None) -> None:
     assert cell.attributes["aria-invalid"] == "true"
     other = page.one(id=f"f-worker-environmentVariables-{row}-secret-name")
     assert "aria-invalid" not in other.attributes
-    assert "Key in the Secret of environment variable WANDB_API_KEY must have" in page.html
+    assert "Key in the credential of environment variable WANDB_API_KEY must have" in page.html
 
 
 def test_a_laptop_offers_values_alone(ready: Filler) -> None:
@@ -93,18 +95,13 @@ def test_a_laptop_offers_values_alone(ready: Filler) -> None:
     assert not page.has(name=f"{LIST}~{row}.secret.name")
 
 
-def test_a_laptop_refuses_a_secret_at_its_row_with_the_reason(
-    ready: Filler, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_laptop_refuses_a_secret_that_is_no_credential_at_its_row(ready: Filler) -> None:
     type_in(ready, {"name": "SEED", "value": "1"})
-    with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(LocalDriver, "unsupported", {})
-        row = type_in(ready, SECRET)
+    row = type_in(ready, SECRET)
     page = ready.post("workers").page
     text = page.one(data_testid=f"row-f-worker-environmentVariables-{row}").text
-    assert "Secret of environment variable WANDB_API_KEY cannot be used on this cluster" in text
-    assert "This machine has no Secrets" in text
-    assert page.one(data_testid=f"f-{LIST}").text.count("cannot be used") == 1
+    assert "must be a credential of this project" in text
+    assert page.one(data_testid=f"f-{LIST}").text.count("must be a credential") == 1
     ready.post("review", go="create")
     assert not Workload.objects.exists()
     ready.post("workers", {f"{LIST}~{row}.~choice": "", f"{LIST}~{row}.value": "plain"})

@@ -99,6 +99,29 @@ def test_the_page_counts_begins_and_tells_only_its_owner(
     assert client.post("/workloads/bulk", posted | {"since": "x"}).status_code == 400
 
 
+def test_all_is_all_that_the_person_may_see(world: World, ids: list[str], client: Client) -> None:
+    """However the address is widened by hand, and whatever the person may stop elsewhere."""
+    other = ApiClient(world, "researcher-nlp")
+    body = {**world.spec_body("digits-nlp"), "projectId": str(world.nlp.pk)}
+    assert other.post("workloads/distributed", body).status_code == 202
+    for person, seen in ((PERSON, 4), ("researcher-nlp", 1), ("stranger", 0)):
+        client.force_login(world.people[person])
+        since = client.get("/workloads").context["live_since"]
+        wide = f"q=digits&project={world.vision.pk}&project={world.nlp.pk}"
+        posted = {"action": "stop", "all": "1", "address": wide, "since": since}
+        answer = client.post("/workloads/bulk", posted)
+        if seen:
+            sure = dict(answer.context["question"].fields())
+            client.post("/workloads/bulk", {**sure, "address": wide})
+        made = BulkAction.objects.filter(actor=world.people[person]).first()
+        assert (made.total if made else 0) == seen, person
+    bulk.turn()
+    bulk.turn()
+    assert Workload.objects.get(name="digits-nlp").desired == "Stopped"
+    own = BulkAction.objects.get(actor=world.people[PERSON]).items
+    assert {one.workload.project_id for one in own.select_related("workload")} == {world.vision.pk}
+
+
 def test_a_row_that_breaks_is_told_and_holds_up_nobody(
     world: World, ids: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

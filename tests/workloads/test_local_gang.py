@@ -8,20 +8,24 @@ import pytest
 from django.conf import settings
 from django.db import connections as database_connections
 
+from gangline.access.actor import Actor
+from gangline.accounts.models import User
 from gangline.accounts.services import create_user
 from gangline.clusters.connections import driver_for, host_id
 from gangline.clusters.models import Cluster
 from gangline.drivers.local import capacity
 from gangline.organization.models import Project
+from gangline.people.services import give
 from gangline.resources.registry import get
 from gangline.resources.services import make, update
 from gangline.scopes.services import found
+from gangline.spec.sources import Value
 from tests.support.engine import current_attempt, new_workload
 from tests.support.local_cluster import processes_of
 from tests.support.waiting import wait_for
 from workloads import refs
 from workloads.models import Event, Replica, Workload
-from workloads.services import events, intents
+from workloads.services import events, intents, lifecycle, submission
 from workloads.watching.ticker import Ticker
 from workloads.watching.watcher import Watchers
 
@@ -139,12 +143,12 @@ def test_a_stop_ends_every_process_and_run_makes_a_new_attempt(start: Start) -> 
 def test_a_claimed_quota_ends_every_process_of_the_guest_which_then_runs_again(
     start: Start, project: Project
 ) -> None:
-    def give(cpus: int, to: Project) -> None:
+    def quota(cpus: int, to: Project) -> None:
         row = {"node_pool": project.cluster.pools.get(), "cpus": cpus}
         update(get("project"), actor=None, obj=to, values={}, parts={"quotas": [row]})
 
-    give(0, project)
-    give(2, make("project", department=project.department, name="nlp"))
+    quota(0, project)
+    quota(2, make("project", department=project.department, name="nlp"))
     guest = start("guest", "sleep 300")
     _until(guest, "Running")
     ref = refs.attempt_ref(guest, current_attempt(guest))
@@ -185,3 +189,52 @@ def _gone(workload: Workload) -> None:
         return workload.deleted_at is not None
 
     wait_for(look, seconds=15)
+
+
+def test_a_credential_reaches_its_processes_and_a_new_value_those_that_start_later(
+    start: Start, project: Project
+) -> None:
+    owner = User.objects.get(username="researcher")
+    give(actor=None, user=owner, role="researcher", scope=project.scope)
+    values = {"keyValuePairs": [{"key": "token", "value": "first"}]}
+    one = make("credential", scope=project.scope, name="hf", kind="genericSecret", given=values)
+    own = make("personal_credential", scope=project.scope, owner=owner, name="mine",
+               kind="password", given={"user": "dana", "password": "own"})  # fmt: skip
+    variables = [
+        {"name": "TOKEN", "secret": {"name": one.object_name, "key": "token"}},
+        {"name": "OWN", "userCredential": {"name": "mine", "key": "Password"}},
+    ]
+    asked = submission.SubmissionRequest(
+        name="reads",
+        project_id=project.pk,
+        cluster_id=project.cluster_id,
+        framework="PyTorch",
+        configuration="workersOnly",
+        master="same",
+        given={
+            f"worker.{path}": Value(value)
+            for path, value in {
+                "image": "local://system",
+                "command": "sh -c 'echo $TOKEN $OWN'",
+                "environmentVariables": variables,
+            }.items()
+        },
+    )
+    workload = submission.submit(actor=Actor(owner, "api"), request=asked).workload
+    try:
+        _until(workload, "Completed")
+        assert _log(workload).endswith(" F first own\n")
+        changed = {"keyValuePairs": [{"key": "token", "value": "second"}]}
+        update(get("credential"), actor=None, obj=one, values={"given": changed})
+        lifecycle.rerun(actor=Actor(owner, "api"), workload_id=workload.pk)
+        wait_for(lambda: _log(workload).endswith(" F second own\n"))
+    finally:
+        _remove(workload)
+    assert own.object_name in str(current_attempt(workload).rendered)
+    assert "second" not in str(current_attempt(workload).rendered)
+
+
+def _log(workload: Workload) -> str:
+    workload.refresh_from_db()
+    ref = refs.attempt_ref(workload, current_attempt(workload))
+    return driver_for(workload.cluster).read_log(ref, "worker-0", 0, 10_000).data.decode()

@@ -7,6 +7,7 @@ from .event import Event, IdempotencyKey, ScopeSeq
 from .tool_pass import ToolPass
 from .workload import (
     MOST_SEARCHED,
+    CredentialUse,
     Desired,
     Workload,
     WorkloadLabel,
@@ -20,6 +21,7 @@ __all__ = [
     "BulkAction",
     "BulkItem",
     "CreateState",
+    "CredentialUse",
     "Desired",
     "Draft",
     "Event",

@@ -186,6 +186,23 @@ class Workload(models.Model):
         super().save(*args, **kwargs)
 
 
+class CredentialUse(models.Model):
+    """A workload uses a credential, which is therefore not deleted."""
+
+    workload = models.ForeignKey("Workload", models.CASCADE, related_name="credential_uses")
+    credential = models.ForeignKey("assets.Credential", models.CASCADE, related_name="uses")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["workload", "credential"], name="credential_of_workload"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.credential_id} in {self.workload_id}"
+
+
 class WorkloadLabel(models.Model):
     """A label of a workload's pods, as the list filters by it."""
 

@@ -6,6 +6,7 @@ from typing import Literal
 from uuid import UUID
 
 from gangline.access.refusals import NotVisible
+from gangline.accounts.models import User
 from gangline.clusters.models import Cluster
 from gangline.organization.models import Project
 from gangline.policies.effective import EffectivePolicy
@@ -71,6 +72,8 @@ class Preview:
     policy: EffectivePolicy
     project: Project | None
     cluster: Cluster | None
+    owner: User
+    """Whose personal credentials it may use."""
     advice: Sequence[Advice] = ()
     """What may be submitted as it is, and may well disappoint."""
 

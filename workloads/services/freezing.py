@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from assets.models import Credential
 from gangline.clusters.connections import driver_for
 from gangline.spec.placement import DEFAULT_PRIORITY, PRIORITIES, is_preemptible
 from gangline.spec.problems import Role
@@ -13,6 +14,7 @@ from gangline.spec.sources import to_json
 from workloads import refs
 from workloads.models import MOST_SEARCHED, Workload, WorkloadLabel
 from workloads.services.asking import Preview
+from workloads.services.credentials import bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,7 @@ class Frozen:
     effective: dict[str, Any]
     rendered: Any
     spec_hash: str
+    credentials: tuple[Credential, ...] = ()
 
 
 def columns_of(judged: Preview) -> dict[str, Any]:
@@ -72,6 +75,7 @@ def freeze(workload: Workload, judged: Preview) -> Frozen:
     """The specification in the form of the workload's cluster. ``workload`` has `columns_of`."""
     resolution = judged.resolution
     effective = to_json(resolution.effective)
-    rendered = driver_for(workload.cluster).render(refs.submission_of(workload, resolution.plain))
+    held = bound(resolution.plain, workload.project, workload.owner)
+    rendered = driver_for(workload.cluster).render(refs.submission_of(workload, held.values))
     text = json.dumps([effective, rendered], sort_keys=True, separators=(",", ":"), default=str)
-    return Frozen(effective, rendered, hashlib.sha256(text.encode()).hexdigest())
+    return Frozen(effective, rendered, hashlib.sha256(text.encode()).hexdigest(), held.used)

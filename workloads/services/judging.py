@@ -21,7 +21,7 @@ from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, has_gpus
 from gangline.spec.placement import DEFAULT_PRIORITY, PRIORITIES, is_preemptible
 from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.types import quantity_bytes
-from workloads.services import shares, slots, tool_access, usage
+from workloads.services import credentials, shares, slots, tool_access, usage
 from workloads.services.admission import Standing
 from workloads.services.asking import Preview, SubmissionRequest, Totals
 from workloads.services.cluster_problems import whole_or, with_cluster
@@ -89,12 +89,14 @@ def judge(
     resolution: Resolution | None = None,
     with_forecast: bool = True,
     is_to_store: bool = False,
+    owner: User | None = None,
 ) -> Preview:
     """Resolve the values under today's policy and collect every problem, never only the first.
 
     ``place``, its ``policy``, ``standing`` and ``resolution`` save finding them again; the forecast
     walks over the queue, so whoever shows none leaves it out. ``is_to_store``: nor is it asked
     whether the name is taken, because the database will say.
+    ``owner``: of the workload, where that is not ``user``.
     """
     place = place or find_place(user, request)
     template = _template(user, request.template_id, place.project)
@@ -118,6 +120,13 @@ def judge(
             project=place.project,
             name=request.name,
             resolution=resolution,
+        )
+        problems += credentials.problems(
+            resolution,
+            project=place.project,
+            cluster=place.cluster,
+            owner=owner or user,
+            known=problems,
         )
     if not is_to_store:
         advice = [*advice, *tool_access.advice(user, resolution)]
@@ -144,6 +153,7 @@ def judge(
         policy=policy,
         project=place.project,
         cluster=place.cluster,
+        owner=owner or user,
         advice=advice,
     )
 

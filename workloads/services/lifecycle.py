@@ -22,6 +22,7 @@ from gangline.spec.sources import from_json
 from workloads.models import Workload
 from workloads.services import intents
 from workloads.services.asking import IdempotencyConflict, Preview, SubmissionRequest
+from workloads.services.credentials import store_uses
 from workloads.services.freezing import columns_of, freeze, labels_of, searched, store_labels
 from workloads.services.intents import AlreadyEnded, BeingDeleted, NotEnded
 from workloads.services.judging import judge
@@ -120,6 +121,7 @@ def _rerun(actor: Actor, workload: Workload, judged: Preview) -> Workload:
         setattr(workload, name, value)
     columns["search_text"] = searched(workload, judged)
     frozen = freeze(workload, judged)
+    store_uses(workload, frozen.credentials)
     labels = labels_of(judged)
     if labels != dict(workload.labels.values_list("key", "value")):
         workload.labels.all().delete()
@@ -204,6 +206,7 @@ def _judged_again(actor: Actor, workload: Workload) -> Preview:
             given=from_json(workload.given),
         ),
         with_forecast=False,
+        owner=workload.owner,
     )
     own = [p for p in judged.problems if p.rule == "unique" and p.path == "name"]
     for problem in own:

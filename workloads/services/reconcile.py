@@ -7,13 +7,14 @@ done, and an answer that did not come is an answer: only the next observation te
 import logging
 import time
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from django.db import transaction
 
+from assets.credentials.store import CannotUse
 from gangline.clusters import contact
 from gangline.clusters.connections import acts_here, driver_for
 from gangline.db import leases
@@ -41,6 +42,7 @@ from workloads.models import Attempt, CreateState, Desired, Outcome, Workload
 from workloads.services import (
     admission,
     claims,
+    credentials,
     events,
     facts,
     lifecycle,
@@ -268,6 +270,12 @@ class _Work:
     def _effect(self, driver: Driver, action: Action, prepare: preparing.Preparation) -> _After:
         if self.held.is_too_old:
             return self._no_contact(TOO_SLOW, db_now())
+        secrets: Mapping[str, Mapping[str, str]] = {}
+        if action is Action.CREATE and self.workload.cluster.engine.takes_secrets:
+            try:
+                secrets = credentials.values_of(self.workload)
+            except CannotUse as why:
+                return self._no_contact(str(why), db_now())
         with claims.fenced(self.held, same_intent=True) as workload:
             now = db_now()
             attempt = locked(Attempt.objects.all()).get(pk=self.attempt.pk)
@@ -279,7 +287,8 @@ class _Work:
         fail_point(f"reconcile.before_{action}")
         if self.held.is_too_old:
             raise LostLease
-        result = _method(driver, action)(refs.attempt_ref(workload, attempt))
+        ref = replace(refs.attempt_ref(workload, attempt), secrets=secrets)
+        result = _method(driver, action)(ref)
         self.effects += 1
         fail_point(f"reconcile.after_{action}")
         return self._judge(action, result)
@@ -392,6 +401,7 @@ class _Work:
             workload.deleted_at = now
             workload.save(update_fields=["deleted_at"])
             retries.free_slots_later(workload)
+            credentials.let_go(workload)
             status.settle(workload, now=now)
         return _After(retries.late_look(attempt, now))
 

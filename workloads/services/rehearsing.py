@@ -12,6 +12,7 @@ from gangline.spec.sources import Values
 from workloads import refs
 from workloads.services.asking import Preview, SubmissionRequest
 from workloads.services.cluster_problems import labelled
+from workloads.services.credentials import bound
 from workloads.services.item_paths import as_sent, field_of
 
 
@@ -57,7 +58,7 @@ def _attempt(
         project=project,
         framework=preview.framework,
         configuration=preview.configuration,
-        values=preview.resolution.plain,
+        values=bound(preview.resolution.plain, project, preview.owner).values,
     )
     return AttemptRef(
         install=refs.installation_id(),

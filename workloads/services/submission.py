@@ -34,6 +34,7 @@ from workloads.services.asking import (
     Totals,
     Verdict,
 )
+from workloads.services.credentials import store_uses
 from workloads.services.freezing import columns_of, freeze, labels_of, searched, store_labels
 from workloads.services.judging import Place, find_place, judge, not_allowed
 from workloads.services.naming import name_taken, prefix_problems, prefixed
@@ -243,6 +244,8 @@ def _store(
             created_at=now,
         )
         remember(actor.user, key, request_hash, workload, now=now)
+        if frozen.credentials:
+            store_uses(workload, frozen.credentials)
         if chosen := asset_ids(request.assets):
             used = Asset.objects.filter(pk__in=chosen)
             workload.assets.set(used)

@@ -28,7 +28,8 @@ from workloads.services import submission
 from workloads.services.admission import Standing
 from workloads.wizard.body import body_of
 from workloads.wizard.choices import Choices, as_uuid
-from workloads.wizard.galleries import Galleries, with_typed
+from workloads.wizard.credentials import Choosable
+from workloads.wizard.galleries import DATA, NEW, Galleries, with_typed
 from workloads.wizard.rehearsal import Heard, heard
 from workloads.wizard.state import CONFIGURATION, PROJECT, TEMPLATE, DraftState
 from workloads.wizard.steps import Step, steps_for
@@ -128,7 +129,14 @@ class Desk:
             self.state.assets,
             self.offers,
             self._driver.unsupported if self._driver else {},
+            self._cut_off,
         )
+
+    @property
+    def _cut_off(self) -> str:
+        cluster = self.choices.cluster
+        is_there = cluster is None or cluster.health != "Unreachable"
+        return "" if is_there else f"Cluster {cluster.name} does not answer now."  # type: ignore[union-attr]
 
     @cached_property
     def worker_form(self) -> RoleForm:
@@ -176,17 +184,35 @@ class Desk:
         )
         pools = [Choice(name) for name in self._node_pools]
         notes = {**notes, "nodePools": FieldNote(choices={"name": pools})}
+        image = self._image(role)
         return RoleForm(
             role=role,
             policy=self.policy,
             standing=inherited_values(request, role, self.policy),
             framework=self.choices.framework,
             offers=self.offers,
-            unsupported={**self._switched_off, **(driver.unsupported if driver else {})},
-            notes=notes,
+            unsupported={
+                **self.credentials.unsupported,
+                **self._switched_off,
+                **(driver.unsupported if driver else {}),
+            },
+            notes=self.credentials.notes(notes, image),
+            makers=self.credentials.makers(role, NEW),
             galleries=self.galleries.fields(role),
             suggestions=facts.detail.get("suggestions", {}) if facts else {},
         )
+
+    @cached_property
+    def credentials(self) -> Choosable:
+        cluster = self.choices.cluster
+        takes_others = cluster is not None and cluster.engine.keeps_secrets
+        return Choosable(self.actor.user, self.choices.project, takes_others)
+
+    def _image(self, role: Role) -> str:
+        """The image as it is typed."""
+        inputs = self.state.master if role is Role.MASTER else self.state.worker
+        typed = inputs.scalars.get("image")
+        return typed.text if typed else ""
 
     @cached_property
     def _switched_off(self) -> Mapping[str, str]:
@@ -234,6 +260,9 @@ class Desk:
             master = self.master_form.said(self.state.master)
             values |= master.values
             problems += master.problems
+        problems += self.galleries.problems(Role.WORKER)
+        if with_master and f"{Role.MASTER}.{DATA}" in self.state.assets:
+            problems += self.galleries.problems(Role.MASTER)
         choices, template = self.choices, self.choices.template
         return submission.SubmissionRequest(
             name=choices.name,

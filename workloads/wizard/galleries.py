@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from assets import sync
 from assets.kinds import DATA_KINDS, KINDS, AssetKind, kind_of_asset
 from assets.models import Asset
 from assets.selectors.data import item_name, named_item
@@ -17,7 +18,7 @@ from gangline.resources.registry import get
 from gangline.scopes.selectors import scopes_to
 from gangline.spec.frameworks import WORKERS_ONLY, has_gpus
 from gangline.spec.gpus import is_gpu_field
-from gangline.spec.problems import Role
+from gangline.spec.problems import Problem, Role
 from gangline.spec.sources import WORKERS, YOU, ItemSource, Value, Values, asset_source
 from gangline.spec_forms.raw import RoleInputs
 from gangline.spec_forms.spec_form import RoleForm
@@ -78,6 +79,8 @@ class Galleries:
     """What the cluster has for the framework, by field; of such fields it takes nothing else."""
     unsupported: Mapping[str, str] = field(default_factory=dict)
     """What the cluster cannot do, by field, with the reason."""
+    cut_off: str = ""
+    """That the cluster does not answer, in a sentence; what waits for it is not refused."""
 
     @cached_property
     def assets(self) -> Sequence[Asset]:
@@ -109,7 +112,8 @@ class Galleries:
         """The chosen data sources: the workers’, where the master has no choice of its own."""
         ids = self._ids(role)
         known = {str(asset.pk): asset for asset in self.data}
-        return [known[one] for one in ids if one in known]
+        imposed = self.policy.imposed.get(role, {})
+        return [known[one] for one in ids if one in known and one not in imposed]
 
     def _ids(self, role: Role) -> list[str]:
         own = self.chosen.get(f"{role}.{DATA}")
@@ -171,7 +175,11 @@ class Galleries:
         if not self.data and not may_create:
             return None
         key, picked = f"{role}.{DATA}", self.picked(role)
-        cards = [self._data_card(asset, is_picked=asset in picked) for asset in self.data]
+        imposed = self.policy.imposed.get(role, {})
+        cards = [
+            self._data_card(asset, asset in picked, imposed.get(str(asset.pk), ""))
+            for asset in self.data
+        ]
         return FieldView(
             path=asset_field(key),
             label="Data sources",
@@ -185,15 +193,18 @@ class Galleries:
             applies=True,
         )
 
-    def _data_card(self, asset: Asset, *, is_picked: bool) -> Card:
+    def _data_card(self, asset: Asset, is_picked: bool, imposed_by: str) -> Card:
+        """``imposed_by``: the scope whose policy gives it to every workload."""
         kind = kind_of_asset(asset)
-        unready, ruled = self.unready(asset), self._reason(kind, asset)
+        unready = self.unready(asset) or self.cut_off
+        ruled = f"Added by {imposed_by}." if imposed_by else self._reason(kind, asset)
         return Card(
             value=str(asset.pk),
             title=asset.name,
             facts=(kind.label, *self._data_facts(kind, asset)),
             chip=asset.scope.label,
-            checked=is_picked,
+            checked=is_picked or bool(imposed_by),
+            is_fixed=bool(imposed_by),
             blocked=bool(unready or ruled),
             reason=unready or ruled,
             by_policy=bool(ruled) and not unready,
@@ -202,8 +213,22 @@ class Galleries:
 
     def unready(self, asset: Asset) -> str:
         """Why this cluster cannot use the data source now; empty when it can."""
-        kind = kind_of_asset(asset)
-        return self.unsupported.get(kind.item, "")
+        state = self._states.get(str(asset.pk))
+        why = self.unsupported.get(kind_of_asset(asset).item, "")
+        return why or (state.sentence if state else "")
+
+    @cached_property
+    def _states(self) -> Mapping[str, sync.State]:
+        return sync.states_in(self.project, self.data) if self.project else {}
+
+    def problems(self, role: Role) -> list[Problem]:
+        """V21: chosen data sources that this cluster cannot use now."""
+        return [
+            Problem(role, DATA, "cluster", f"{asset.name} cannot be used. {why}",
+                    label="Data source")
+            for asset in self.picked(role)
+            if (why := self.unready(asset))
+        ]  # fmt: skip
 
     def _data_facts(self, kind: AssetKind, asset: Asset) -> Iterable[str]:
         """Where the data is, and where it will be."""

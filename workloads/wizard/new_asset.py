@@ -1,27 +1,34 @@
 """An asset made within the form: it asks only for what is needed and comes back selected."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
+from assets.credentials.forms import CredentialForm
 from assets.forms import AssetForm
 from assets.kinds import DATA_KINDS, KINDS, AssetKind
-from gangline.access.grants import who_can
+from gangline.access.grants import can, who_can
 from gangline.access.refusals import NotAllowed
 from gangline.forms.fields import dom_id
 from gangline.lib.problems import Refused
 from gangline.organization.models import Project
 from gangline.policies.effective import effective_policy
 from gangline.resources import services
+from gangline.resources.forms import ResourceForm
 from gangline.resources.registry import get
+from gangline.resources.resource import Resource
 from gangline.scopes.selectors import scopes_to
 from gangline.spec.problems import Role
 from gangline.web.errors import Refusal
+from workloads.services.credentials import PULL
 from workloads.wizard import drafts
 from workloads.wizard.answers import SeeOther
+from workloads.wizard.credentials import CREDENTIAL, MADE_FOR, chosen
 from workloads.wizard.desk import Desk
 from workloads.wizard.galleries import DATA, NEW, asset_field, with_picks
 from workloads.wizard.pages import step_url
@@ -36,43 +43,97 @@ def page(request: HttpRequest, desk: Desk, step: Step, key: str) -> HttpResponse
     project = desk.choices.project
     if project is None or role not in (Role.WORKER, Role.MASTER):
         raise Http404
+    name, _, path = name.partition(".")
+    if name == CREDENTIAL and path in MADE_FOR:
+        return _credential(request, desk, step, Role(role), path, project)
     if name == DATA and desk.galleries.may_create(DATA_KINDS[0]):
         return _types(request, desk, step, Role(role))
     if kind is None:
         raise Http404
     resource = get(kind.resource_key)
     if not desk.galleries.may_create(kind):
-        permission = resource.permission("create")
-        who = [user.username for user in who_can(permission, project.scope)]
-        refusal = NotAllowed(permission, project.scope, who)
-        raise PermissionDenied(Refusal(refusal.sentence)) from refusal
+        raise _denied(resource, project)
     form = _form(request, desk, Role(role), kind, project)
+    back = _back(desk, step, Role(role), kind)
     if request.method == "POST" and form.is_valid():
-        try:
-            values = {"scope": project.scope, **form.values()}
-            made = services.create(resource, actor=desk.actor, values=values).obj
-        except Refused as refused:
-            form.refuse(refused.problems)
-        except NotAllowed as refusal:
-            form.add_error(None, refusal.sentence)
-        else:
+        made = _made(desk, resource, form, project)
+        if made is not None:
             _choose(desk, step, Role(role), kind, str(made.pk))
             messages.success(request, f"{made} was created.")
-            return SeeOther(_back(desk, step, Role(role), kind))
+            return SeeOther(back)
+    return _page(request, resource, form, project, back)
+
+
+def _credential(
+    request: HttpRequest, desk: Desk, step: Step, role: Role, path: str, project: Project
+) -> HttpResponse:
+    """A credential for a row of ``path``: of any type, or a login where images are pulled."""
+    resource = get(CREDENTIAL)
+    if not can(desk.actor.user, resource.permission("create"), project.scope):
+        raise _denied(resource, project)
+    form: CredentialForm = resource.form_class(
+        request.POST if request.method == "POST" else None,
+        resource=resource,
+        actor=desk.actor,
+        initial={"scope": project.scope_id},
+    )
+    form.offer(pulls=path == PULL)
+    _narrow(form, project)
+    back = f"{step_url(desk, step)}#{dom_id(f'{role}.{path}')}"
+    if request.method == "POST" and form.pressed(request.POST.get("_go", "")):
+        return _page(request, resource, form, project, back, status=200)
+    if request.method == "POST" and form.is_valid():
+        made = _made(desk, resource, form, project)
+        if made is not None:
+            _save(desk, step, lambda stored: _with_row(stored, role, path, made))
+            messages.success(request, f"{made} was created.")
+            return SeeOther(back)
+    return _page(request, resource, form, project, back)
+
+
+def _with_row(stored: DraftState, role: Role, path: str, made: Any) -> DraftState:
+    if role is Role.MASTER:
+        return replace(stored, master=chosen(stored.master, path, made))
+    return replace(stored, worker=chosen(stored.worker, path, made))
+
+
+def _denied(resource: Resource[Any], project: Project) -> PermissionDenied:
+    permission = resource.permission("create")
+    who = [user.username for user in who_can(permission, project.scope)]
+    return PermissionDenied(Refusal(NotAllowed(permission, project.scope, who).sentence))
+
+
+def _made(desk: Desk, resource: Resource[Any], form: ResourceForm, project: Project) -> Any:
+    """What was stored; None where the form now says why nothing was."""
+    try:
+        values = {"scope": project.scope, **form.values()}
+        return services.create(resource, actor=desk.actor, values=values).obj
+    except Refused as refused:
+        form.refuse(refused.problems)
+    except NotAllowed as refusal:
+        form.add_error(None, refusal.sentence)
+    return None
+
+
+def _page(
+    request: HttpRequest,
+    resource: Resource[Any],
+    form: ResourceForm,
+    project: Project,
+    back: str,
+    *,
+    status: int = 0,
+) -> HttpResponse:
     context = {
         "resource": resource,
         "form": form,
         "sections": form.views(),
         "problems": form.problems(),
         "project": project,
-        "back": _back(desk, step, Role(role), kind),
+        "back": back,
     }
-    return render(
-        request,
-        "wizard/new_asset.html",
-        context,
-        status=422 if request.method == "POST" else 200,
-    )
+    status = status or (422 if request.method == "POST" else 200)
+    return render(request, "wizard/new_asset.html", context, status=status)
 
 
 def _form(
@@ -95,13 +156,18 @@ def _form(
         part=part,
         initial={"scope": project.scope_id},
     )
+    _narrow(form, project)
+    return form
+
+
+def _narrow(form: ResourceForm, project: Project) -> None:
+    """Only what is needed, and only places in which the project lies."""
     del form.fields["description"]
     places = form.fields["scope"]
     line = [scope.pk for scope in scopes_to(project.scope)]
     places.queryset = places.queryset.filter(pk__in=line)  # type: ignore[attr-defined]
     if places.queryset.count() < 2:  # type: ignore[attr-defined]
         del form.fields["scope"]
-    return form
 
 
 def _types(request: HttpRequest, desk: Desk, step: Step, role: Role) -> HttpResponse:
@@ -121,15 +187,19 @@ def _back(desk: Desk, step: Step, role: Role, kind: AssetKind) -> str:
     return f"{step_url(desk, step)}#{dom_id(field)}"
 
 
-def _choose(desk: Desk, step: Step, role: Role, kind: AssetKind, chosen: str) -> None:
+def _choose(desk: Desk, step: Step, role: Role, kind: AssetKind, pk: str) -> None:
     """The new asset stands in the draft; the rest of the draft is as it was saved."""
     picked = [str(one.pk) for one in desk.galleries.picked(role)]
 
     def change(stored: DraftState) -> DraftState:
         if kind.item:
-            return with_picks(stored, role, [*picked, chosen])
-        return stored.with_asset(f"{role}.{kind.key}", chosen)
+            return with_picks(stored, role, [*picked, pk])
+        return stored.with_asset(f"{role}.{kind.key}", pk)
 
+    _save(desk, step, change)
+
+
+def _save(desk: Desk, step: Step, change: Callable[[DraftState], DraftState]) -> None:
     drafts.save(
         owner=desk.actor.user,
         draft_id=desk.draft_id,

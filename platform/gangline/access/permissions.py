@@ -9,6 +9,7 @@ ENTITIES = {
     "environment": ("Environments", "environments"),
     "compute": ("Compute resources", "compute resources"),
     "data_source": ("Data sources", "data sources"),
+    "credential": ("Credentials", "credentials"),
     "project": ("Projects", "projects"),
     "department": ("Departments", "departments"),
     "quota": ("Quotas", "quotas"),
@@ -69,6 +70,11 @@ class Permission(StrEnum):
     DATA_SOURCE_CREATE = "data_source.create"
     DATA_SOURCE_EDIT = "data_source.edit"
     DATA_SOURCE_DELETE = "data_source.delete"
+    CREDENTIAL_VIEW = "credential.view"
+    """See that they are there; their values nobody sees. Workloads use them without it."""
+    CREDENTIAL_CREATE = "credential.create"
+    CREDENTIAL_EDIT = "credential.edit"
+    CREDENTIAL_DELETE = "credential.delete"
     PROJECT_VIEW = "project.view"
     PROJECT_CREATE = "project.create"
     PROJECT_EDIT = "project.edit"

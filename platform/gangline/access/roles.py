@@ -47,7 +47,7 @@ _WATCH = _SEE | {P.WORKLOAD_LOGS}
 _RESEARCHER = _VIEWER | {P.WORKLOAD_CREATE, P.WORKLOAD_LOGS}
 _OWN = frozenset({P.WORKLOAD_STOP, P.WORKLOAD_DELETE, P.WORKLOAD_EXEC})
 _MEMBERS = frozenset({P.MEMBER_MANAGE, P.USER_VIEW, P.GROUP_VIEW, P.ROLE_VIEW, *_of("access_rule")})
-_LEAD = _RESEARCHER | _OWN | _MEMBERS | _ASSETS | {P.AUDIT_VIEW}
+_LEAD = _RESEARCHER | _OWN | _MEMBERS | _ASSETS | _of("credential") | {P.AUDIT_VIEW}
 _PLACES = frozenset({P.CLUSTER_VIEW, P.NODE_POOL_VIEW, P.NODE_VIEW})
 
 _BUILT_IN = (
@@ -77,21 +77,24 @@ _BUILT_IN = (
         "editor",
         "Editor",
         "Manages departments, projects and quotas; views workloads and clusters.",
-        _WATCH | _PLACES | _of("project", "department", "quota") | {P.POLICY_VIEW},
+        _WATCH
+        | _PLACES
+        | _of("project", "department", "quota")
+        | {P.POLICY_VIEW, P.CREDENTIAL_VIEW},
     ),
     Role(
         5,
         "research_manager",
         "Research manager",
         "Manages projects, templates and assets; views workloads and their logs.",
-        _WATCH | _ASSETS | _of("project") | {P.POLICY_VIEW},
+        _WATCH | _ASSETS | _of("project") | {P.POLICY_VIEW, P.CREDENTIAL_VIEW},
     ),
     Role(
         6,
         "researcher",
         "L1 researcher",
         "Creates workloads, templates and assets; stops and deletes only their own workloads.",
-        _RESEARCHER | _ASSETS,
+        _RESEARCHER | _ASSETS | {P.CREDENTIAL_VIEW},
         _OWN,
     ),
     Role(
@@ -99,7 +102,7 @@ _BUILT_IN = (
         "l2_researcher",
         "L2 researcher",
         "Creates workloads and uses templates; stops and deletes only their own workloads.",
-        _RESEARCHER,
+        _RESEARCHER | {P.CREDENTIAL_VIEW},
         _OWN,
     ),
     Role(
@@ -155,8 +158,8 @@ _BUILT_IN = (
         15,
         "credentials_administrator",
         "Credentials administrator",
-        "Views workloads, logs and templates; will manage credentials when a release adds them.",
-        _WATCH,
+        "Manages credentials; views workloads, logs and templates.",
+        _WATCH | _of("credential"),
     ),
     Role(
         16,

@@ -188,26 +188,26 @@ def _problems(value: Any) -> Iterator[Problem]:
         if isinstance(item, _Wrong):
             yield item.at(place if item.key is None else (*place, item.key))
         elif isinstance(item, str):
-            yield from _of_text(place, item, item)
+            yield from _of_text(place, item)
         elif isinstance(item, dict):
             for key in item:
-                yield from _of_text((*place, key), key, None)
+                yield from _of_text((*place, key), key)
             stack.extend(((*place, key), inner) for key, inner in reversed(item.items()))
         elif isinstance(item, list):
             stack.extend(((*place, n), item[n]) for n in reversed(range(len(item))))
 
 
-def _of_text(place: _Place, text: str, value: str | None) -> Iterator[Problem]:
-    """``value``: the text, unless it is a key, which its place names."""
+def _of_text(place: _Place, text: str) -> Iterator[Problem]:
+    """The text itself is not repeated: nobody knows here whether it is secret."""
     if len(text) > MAX_STRING:
         most = f"{MAX_STRING // 1024} KiB"
         yield _Wrong("maxLength", f"is longer than {most}", f"a text of at most {most}").at(place)
     elif "\x00" in text:
-        wrong = _Wrong("format", "holds a NUL character", "a text without NUL characters", value)
+        wrong = _Wrong("format", "holds a NUL character", "a text without NUL characters")
         yield wrong.at(place)
     elif not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
         what = "holds half of a surrogate pair"
-        yield _Wrong("format", what, "a text of whole characters", value).at(place)
+        yield _Wrong("format", what, "a text of whole characters").at(place)
 
 
 def _named(place: _Place) -> str:

@@ -19,7 +19,7 @@ from gangline.drivers.facts import Facts, FrameworkOffer, Runtime
 from gangline.drivers.kind import Settings, Site, Unconnectable
 from gangline.drivers.registry import DRIVERS
 from gangline.lib.paths import RESOURCES
-from gangline.settings.catalogue import LOG_BYTES
+from gangline.settings.catalogue import LOG_BYTES, NODE_TYPE_LABEL
 from gangline.settings.values import value_of
 
 from . import credentials
@@ -81,6 +81,7 @@ def _configuration(cluster: Cluster) -> dict[str, Any]:
         **cluster.config,
         "credential": cluster.credential_at,
         "logCap": value_of(LOG_BYTES),
+        "nodeType": value_of(NODE_TYPE_LABEL),
         "scheduler": cluster.engine.scheduler(connection, facts),
         "gpu": cluster.engine.gpu(connection, facts),
     }
@@ -112,6 +113,11 @@ def scheduler_of(cluster: Cluster) -> str:
 def gpu_of(cluster: Cluster) -> str:
     """What the cluster calls a GPU."""
     return cluster.engine.gpu(connection_of(cluster), facts_of(cluster))
+
+
+def names_node_types(cluster: Cluster) -> bool:
+    """Whether its workloads can ask for a type of nodes."""
+    return "nodeType" not in cluster.engine.unsupported
 
 
 def namespaces_of(cluster: Cluster) -> Callable[[str], str]:
@@ -171,6 +177,7 @@ def site() -> Site:
         own=tuple(own),
         origin=known.origin,
         tools_url=known.tools_address,
+        node_type=value_of(NODE_TYPE_LABEL),
         declared_gpus=known.local_gpus,
         roots=_roots(),
         hidden=(known.sealing_keys, *known.local_hidden),

@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 
+from gangline.db import sealed
 from gangline.db.versioned import Versioned
 from gangline.drivers.kind import ClusterKind
 from gangline.drivers.registry import DRIVERS
@@ -119,6 +120,16 @@ class Credential(models.Model):
 
     def __str__(self) -> str:
         return f"{self.identity} for {self.server}"
+
+
+sealed.register(
+    sealed.SealedColumn(
+        Credential,
+        context=lambda row: f"cluster/{row.cluster_id}",
+        name=lambda row: f"The credential of {row.cluster.name}",
+        related=("cluster",),
+    )
+)
 
 
 class ConnectionCheck(models.Model):

@@ -8,8 +8,8 @@ a crash, comes to the same.
 import hashlib
 import json
 import logging
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -34,6 +34,28 @@ SOON = timedelta(seconds=30)
 """After a failure."""
 HELD = timedelta(minutes=2)
 """So long one process may take for an object before another one tries."""
+
+
+class CannotFill(Exception):
+    """What belongs into an object cannot be had, in words why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A manifest with what is never stored, and the texts that no answer may repeat."""
+
+    manifest: Mapping[str, Any] = field(repr=False)
+    hidden: tuple[str, ...] = field(default=(), repr=False)
+
+
+_fillers: dict[str, Callable[[ClusterObject], Filled]] = {}
+LEAST_HIDDEN = 6
+"""Shorter texts are everywhere."""
+
+
+def fill_with(owner_type: str, filler: Callable[[ClusterObject], Filled]) -> None:
+    """Let a higher app put what is secret into its objects while they are applied."""
+    _fillers[owner_type] = filler
 
 
 def want(cluster: Cluster, owner: tuple[str, str], wanted: Mapping[str, Any]) -> ClusterObject:
@@ -109,10 +131,25 @@ def _reconcile(row: ClusterObject) -> None:
         if not isinstance(driver, ObjectKeeper):
             raise Unconnectable(f"The cluster {row.cluster.name} takes no objects of this kind.")
         is_unwanted = row.state == ObjectState.DELETING
-        kept = driver.remove(wanted) if is_unwanted else driver.apply(wanted)
-    except Unconnectable as why:
+        kept = driver.remove(wanted) if is_unwanted else _apply(driver, row, wanted)
+    except (Unconnectable, CannotFill) as why:
         kept = Kept("failed", Problem("unconnectable", "", {"raw": str(why)}))
     _store(row, kept)
+
+
+def _apply(driver: ObjectKeeper, row: ClusterObject, wanted: KeptObject) -> Kept:
+    filler = _fillers.get(row.owner_type)
+    if filler is None:
+        return driver.apply(wanted)
+    filled = filler(row)
+    kept = driver.apply(replace(wanted, wanted=filled.manifest))
+    if kept.problem is None:
+        return kept
+    raw = kept.problem.message
+    for text in filled.hidden:
+        if len(text) >= LEAST_HIDDEN:
+            raw = raw.replace(text, "[redacted]")
+    return replace(kept, problem=replace(kept.problem, params={**kept.problem.params, "raw": raw}))
 
 
 def _store(row: ClusterObject, kept: Kept) -> None:

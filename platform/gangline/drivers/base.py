@@ -139,6 +139,9 @@ class AttemptRef:
     grace_seconds: int = 30
     goes_on: bool = False
     """The workload outlives this attempt: ``delete`` leaves the volumes that it keeps."""
+    secrets: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
+    """What the credentials hold, by their names and keys; only for ``create`` of a kind that takes
+    them. It goes into processes, and into no plan, file, log or answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,8 +311,13 @@ class KeptObject:
     kind: str
     namespace: str
     name: str
-    wanted: Mapping[str, Any]
+    wanted: Mapping[str, Any] = field(repr=False)
     """Its manifest, with ``apiVersion``, and nothing that others decide."""
+
+    @property
+    def is_others(self) -> bool:
+        """It has no content: others make it, and Gangline only looks whether it is there."""
+        return self.wanted.keys() <= {"apiVersion", "kind", "metadata"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,8 @@ class Choice:
 
     value: str
     word: str = ""
+    of: str = ""
+    """Of a key: the name beside which it can be chosen."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
@@ -59,6 +60,8 @@ class Site:
     """Scheme, host and port of this installation, without a slash at the end."""
     tools_url: str = ""
     """Where tools of this machine are opened, with ``*`` for the name of one; empty: nowhere."""
+    node_type: str = ""
+    """The label in which nodes have their type; empty: the one that Kubernetes itself gives."""
     declared_gpus: int = 0
     roots: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
@@ -157,6 +160,12 @@ class ClusterKind:
     required: ClassVar[frozenset[str]] = frozenset({REACHABILITY})
     """Steps without which nothing else is known: the cluster counts as unreachable."""
     good_to_know: ClassVar[str] = ""
+    unsupported: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """As `Driver.unsupported`, whatever the cluster."""
+    takes_secrets: ClassVar[bool] = False
+    """The values of credentials are handed to ``create``, in ``AttemptRef.secrets``."""
+    keeps_secrets: ClassVar[bool] = False
+    """Credentials are copied to it as Secrets, beside others that people made there."""
     native_word: ClassVar[str] = ""
     """What people call the engine's own form of a workload; empty: it is not shown."""
 

@@ -66,7 +66,8 @@ def summary(form: forms.BaseForm) -> list[dict[str, str]]:
 
 
 def _text(bound: BoundField) -> str:
-    if isinstance(bound.field.widget, forms.PasswordInput):
+    widget = bound.field.widget
+    if isinstance(widget, forms.PasswordInput) or getattr(widget, "is_secret", False):
         return ""
     value = bound.value()
     return "" if value is None else str(value)

@@ -42,6 +42,8 @@ class Card:
     """Qualified path whose explanation the card's "Why?" opens; empty: the reason says it all."""
     kind: str = ""
     """Type of what it stands for, where a gallery has several."""
+    is_fixed: bool = False
+    """Nobody can take the choice back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,8 @@ class Cell:
     described_by: str = ""
     alternative: int = 0
     """Which of the alternatives it belongs to, counted from 1; 0: it is always there."""
+    applies: bool = False
+    """What can be chosen beside it depends on it: the page is drawn anew when it changes."""
     chooses: bool = False
     """It says which of the alternatives counts; the cells of the others step aside."""
 
@@ -108,6 +112,10 @@ class ItemView:
     advice: tuple[str, ...] = ()
     is_sheet: bool = False
     """Its cells stand one by one, each with its label and its errors."""
+    carried: tuple[Cell, ...] = ()
+    """What goes along unseen."""
+    instructions: str = ""
+    """What whoever made it says to whoever fills it in."""
 
     @property
     def layout(self) -> str:

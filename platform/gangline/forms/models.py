@@ -17,6 +17,12 @@ M = TypeVar("M", bound=BaseModel)
 Choices = Sequence[tuple[str, str]]
 
 
+class SecretTextarea(forms.Textarea):
+    """A text area whose text is never sent back."""
+
+    is_secret = True
+
+
 def fields_of(
     model: type[BaseModel], *, choices: Mapping[str, Choices] | None = None
 ) -> dict[str, forms.Field]:
@@ -40,7 +46,8 @@ def fields_of(
             made[name].choices = list(choices[name])  # type: ignore[attr-defined]
         elif extra.get("rows"):
             attrs["rows"] = extra["rows"]
-            made[name] = forms.CharField(**common, widget=forms.Textarea(attrs))
+            area = SecretTextarea if extra.get("secret") else forms.Textarea
+            made[name] = forms.CharField(**common, widget=area(attrs))
         elif extra.get("secret"):
             attrs["autocomplete"] = "new-password"
             made[name] = forms.CharField(**common, widget=forms.PasswordInput(attrs))

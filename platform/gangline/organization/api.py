@@ -27,6 +27,7 @@ _OWN_PATHS = {
     "department": "parentId",
     "department_id": "parentId",
     "default_pools": "defaultNodePools",
+    "node_types": "nodeTypes",
     "own_namespace": "requestedNamespace",
 }
 _QUOTA_PATHS = {

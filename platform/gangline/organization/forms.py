@@ -8,9 +8,15 @@ from django.forms.models import fields_for_model
 
 from gangline.access.grants import can
 from gangline.access.permissions import Permission
-from gangline.clusters.connections import namespaces_of, scheduler_of
+from gangline.clusters.connections import (
+    facts_of,
+    names_node_types,
+    namespaces_of,
+    scheduler_of,
+)
 from gangline.clusters.models import DEFAULT_POOL, Cluster, NodePool
 from gangline.resources.forms import ResourceForm
+from gangline.spec.shapes import split_names
 from gangline.spec.types import quantity_bytes
 
 from . import queues, quotas
@@ -50,6 +56,25 @@ class SizeField(forms.Field):
         return _size_text(value) if isinstance(value, int) else value
 
 
+class NamesField(forms.CharField):
+    """Names in their order, separated by commas."""
+
+    def to_python(self, value: Any) -> Any:
+        return split_names(super().to_python(value) or "")
+
+    def prepare_value(self, value: Any) -> Any:
+        return ", ".join(map(str, value)) if isinstance(value, list) else value
+
+    def validate(self, value: Any) -> None:
+        """The model judges the names."""
+
+    def run_validators(self, value: Any) -> None:
+        """Those of a text are about the length of it."""
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return bool(self.to_python(data) != list(initial or ()))
+
+
 def _size_text(size: int) -> str:
     """The shortest exact quantity: ``64G``, ``16Gi``, ``1500M``."""
     exact = (f"{size // factor}{unit}" for unit, factor in _UNITS if size and size % factor == 0)
@@ -73,6 +98,33 @@ class UnitForm(ResourceForm):
             for title, names in _PARTS:
                 sections.append((f"{title}{of}", tuple(f"{prefix}.{name}" for name in names)))
         self.sections = tuple(sections)
+
+    def _add_scheduling(self, *names: str) -> None:
+        """What the cluster knows of nodes; on one without node types there is nothing to say."""
+        cluster = self._cluster()
+        if cluster is None or not names_node_types(cluster):
+            for name in names:
+                del self.fields[name]
+            return
+        known = facts_of(cluster).detail.get("suggestions", {}).get("nodeType") or []
+        offered = f" Nodes have {', '.join(known[:12])}." if known else ""
+        self.fields["node_types"] = NamesField(
+            label="Node types for training",
+            required=False,
+            initial=self.instance.node_types,
+            help_text="Every new workload must choose one of these, separated by commas."
+            f" Empty: any node.{offered}",
+        )
+        if "default_pools" in names:
+            pools = ", ".join(one.name for one in self.pools)
+            self.fields["default_pools"] = NamesField(
+                label="Node pools in order",
+                required=False,
+                initial=self.instance.default_pools,
+                help_text="Workloads try them in this order unless they or a policy name others."
+                f" Separated by commas. Empty: no preference. There is {pools}.",
+            )
+        self.sections = (*self.sections, ("Scheduling rules", names))
 
     def above(self) -> Cluster | Department | None:
         """The unit's parent: stored, posted, given in the address, or the only one."""
@@ -141,7 +193,7 @@ class DepartmentForm(UnitForm):
 
     class Meta:
         model = Department
-        fields = ("cluster", "name", "description")
+        fields = ("cluster", "name", "description", "node_types")
 
     def prepare(self) -> None:
         clusters = self.places(Cluster.objects.order_by("name"))
@@ -149,6 +201,7 @@ class DepartmentForm(UnitForm):
         if not self.is_edit and clusters.count() == 1:
             self.initial.setdefault("cluster", clusters.get().pk)
         super().prepare()
+        self._add_scheduling("node_types")
 
 
 class ProjectForm(UnitForm):
@@ -157,7 +210,10 @@ class ProjectForm(UnitForm):
 
     class Meta:
         model = Project
-        fields = ("department", "name", "description", "own_namespace", "own_queue")
+        fields = (
+            "department", "name", "description", "own_namespace", "own_queue",
+            "default_pools", "node_types",
+        )  # fmt: skip
 
     def prepare(self) -> None:
         rows = Department.objects.select_related("cluster", "scope__parent").order_by("name")
@@ -171,6 +227,7 @@ class ProjectForm(UnitForm):
         if not self.is_edit and here and (self.cluster_id or len(here) == 1):
             self.initial.setdefault("department", here[0].pk)
         super().prepare()
+        self._add_scheduling("default_pools", "node_types")
         self.sections = (*self.sections, ("", ("own_namespace", "own_queue")))
         above = self.above()
         if isinstance(above, Department):

@@ -12,8 +12,10 @@ from django.utils.text import capfirst
 from gangline.clusters.connections import namespaces_of
 from gangline.resources.models import TreeNode
 from gangline.scopes.models import Scope, ScopeKind
+from gangline.spec.placement import node_type_problem
 from gangline.spec.types import workload_name_problem
 
+MOST_TYPES = 40
 RESERVED = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})
 
 
@@ -25,6 +27,18 @@ def unit_name(name: str) -> None:
         raise ValidationError("Kubernetes uses this name itself.", "reserved", {"value": name})
 
 
+def node_types(names: Any) -> None:
+    """Values of the label of node types; raises ValidationError."""
+    if not isinstance(names, list) or len(names) > MOST_TYPES:
+        raise ValidationError(f"Give at most {MOST_TYPES} node types.", "type")
+    for name in names:
+        if problem := node_type_problem(name) if isinstance(name, str) else "must be text":
+            says = f"A node type {problem}."
+            raise ValidationError(says, "invalid", {"value": str(name)[:60]})
+    if len(set(names)) < len(names):
+        raise ValidationError("A node type is there twice.", "twice")
+
+
 class Department(TreeNode):
     scope_kind = ScopeKind.DEPARTMENT
     parent_field = "cluster"
@@ -32,6 +46,10 @@ class Department(TreeNode):
     cluster = models.ForeignKey("clusters.Cluster", models.PROTECT, related_name="departments")
     name = models.CharField(max_length=63, validators=[unit_name])
     uid = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
+    node_types = models.JSONField(
+        "node types for training", default=list, blank=True, validators=[node_types]
+    )
+    """Of which a workload must choose one; none: any or none."""
 
     class Meta:
         constraints = [
@@ -83,6 +101,10 @@ class Project(TreeNode):
     )
     default_pools = models.JSONField("node pools", default=list, blank=True)
     """Names of node pools in the order in which workloads try them."""
+    node_types = models.JSONField(
+        "node types for training", default=list, blank=True, validators=[node_types]
+    )
+    """Of which a workload must choose one, and one that the department allows too."""
 
     class Meta:
         constraints = [
@@ -108,6 +130,11 @@ class Project(TreeNode):
     def namespace(self) -> str:
         """Where its workloads run; empty on a cluster without namespaces."""
         return self.own_namespace or namespaces_of(self.cluster)(self.name)
+
+    @property
+    def claims_namespace(self) -> str:
+        """Where its claims lie, also on a cluster without namespaces. It never changes."""
+        return self.namespace or f"project-{self.pk}"
 
     def full_clean(self, *args: Any, **kwargs: Any) -> None:
         if self.department_id:

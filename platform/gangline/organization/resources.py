@@ -15,7 +15,7 @@ from gangline.access.grants import can
 from gangline.access.models import AccessRule
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
-from gangline.clusters.connections import namespaces_of, queue_problem
+from gangline.clusters.connections import names_node_types, namespaces_of, queue_problem
 from gangline.clusters.models import Cluster
 from gangline.clusters.resources import cluster_choices
 from gangline.db.expressions import total
@@ -150,6 +150,9 @@ class Departments(Units[Department]):
     def choices(self, user: User) -> Mapping[str, Sequence[tuple[str, str]]]:
         return {"cluster": cluster_choices(user)}
 
+    def check(self, obj: Department, *, actor: Actor | None, before: Department | None) -> None:
+        _check_node_types(obj, before)
+
 
 class Projects(Units[Project]):
     model = Project
@@ -206,6 +209,7 @@ class Projects(Units[Project]):
             why = queue_problem(obj.cluster, namespace=obj.namespace, queue=obj.own_queue)
             if why:
                 raise ValidationError({"own_queue": ValidationError(why, "queue")})
+        _check_node_types(obj, before)
         names = {one.name for one in quotas.pools_of(obj.cluster)}
         strange = [one for one in obj.default_pools if one not in names]
         if strange:
@@ -219,6 +223,21 @@ class Projects(Units[Project]):
             yield "Namespace", obj.namespace
         if state := queues.state_of(obj):
             yield "Queue", state
+
+
+def _check_node_types(node: Department | Project, before: Department | Project | None) -> None:
+    """Rules of nodes need nodes, and a project may only tighten what its department says."""
+    if not node.node_types or (before is not None and before.node_types == node.node_types):
+        return
+    if not names_node_types(node.cluster):
+        words = f"{node.cluster.name} has no node types to choose from."
+        raise ValidationError({"node_types": ValidationError(words, "cluster")})
+    allowed = node.department.node_types if isinstance(node, Project) else []
+    strange = [one for one in node.node_types if one not in allowed] if allowed else []
+    if strange:
+        words = f"Department {node.department.name} allows {', '.join(allowed)}."  # type: ignore[union-attr]
+        params = {"value": strange[0]}
+        raise ValidationError({"node_types": ValidationError(words, "department", params)})
 
 
 def _check_right_to_own(project: Project, before: Project | None, actor: Actor | None) -> None:

@@ -12,7 +12,7 @@ from gangline.lib.problems import Problem, Refused
 from gangline.resources.api import IdField, ResourceSerializer
 
 from . import quotas, usage
-from .models import RESOURCES, Department, Project, Quota, Rank
+from .models import MOST_TYPES, RESOURCES, Department, Project, Quota, Rank
 
 UNITS = {"Mib": 2**20, "MB": 10**6, "GB": 10**9}
 WIRE = {"gpus": "gpu", "cpus": "cpu", "memory": "memory"}
@@ -123,11 +123,28 @@ def _refuse(path: str, words: str, code: str, value: Any = None) -> NoReturn:
     raise Refused([Problem(code, path, {"raw": f"{words}.", **given})])
 
 
+class NodeTypesField(serializers.DictField):
+    """``{"training": ["a100"]}``; workspaces are not this product's."""
+
+    child = serializers.ListField(
+        child=serializers.CharField(max_length=63), max_length=MOST_TYPES, allow_empty=True
+    )
+
+    def get_attribute(self, instance: Any) -> Any:
+        return {"training": instance.node_types, "workspace": []}
+
+    def to_internal_value(self, data: Any) -> Any:
+        found = super().to_internal_value(data)
+        _only(found, "nodeTypes", ("training", "workspace"))
+        return found.get("training", [])
+
+
 class UnitSerializer(ResourceSerializer):
     """What departments and projects share on the wire."""
 
     id = IdField(read_only=True)
     cluster_id = serializers.UUIDField()
+    node_types = NodeTypesField(required=False)
     resources = ResourcesField(required=False)
     total_resources = serializers.SerializerMethodField("get_total_resources")
     status = serializers.SerializerMethodField()
@@ -182,7 +199,8 @@ def _pool(given: Mapping[str, Any], pools: list[NodePool], at: str) -> NodePool:
 
 
 _SHARED = (
-    "id", "name", "description", "cluster_id", "resources", "total_resources", "status",
+    "id", "name", "description", "cluster_id", "node_types", "resources", "total_resources",
+    "status",
     "created_at", "updated_at", "created_by", "updated_by",
 )  # fmt: skip
 
@@ -224,7 +242,12 @@ class ProjectSerializer(UnitSerializer):
 
     def get_effective(self, project: Project) -> dict[str, Any]:
         names = [one.name for one in quotas.pools_of(project.cluster)]
-        return {"defaultNodePools": project.default_pools or names}
+        of_department = project.department.node_types
+        types = [one for one in project.node_types if one in of_department or not of_department]
+        return {
+            "defaultNodePools": project.default_pools or names,
+            "nodeTypes": {"training": types or of_department, "workspace": []},
+        }
 
     def get_status(self, node: Any) -> dict[str, Any]:
         return {"namespace": node.namespace, "phase": "Ready", **super().get_status(node)}

@@ -20,6 +20,7 @@ TENANT_ID = 1
 RESOURCE_TYPES = {
     "workload": ("workloads", "workload"),
     "template": ("templates", "workload-asset"),
+    "credential": ("credentials", "workload-asset"),
     "project": ("project", "organization"),
     "department": ("department", "organization"),
     "policy": ("policies", "organization"),

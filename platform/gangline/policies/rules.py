@@ -8,6 +8,7 @@ from math import gcd, lcm
 from typing import Any
 
 from gangline.spec.catalogue import Kind, SpecField
+from gangline.spec.shapes import split_names
 from gangline.spec.values import size
 from gangline.spec.words import accepted, one_of, plain_number, span
 
@@ -100,6 +101,9 @@ def _option_breaches(spec: SpecField, options: Sourced, value: Any) -> Iterator[
         for index, item in enumerate(value if isinstance(value, list) else ()):
             if not isinstance(item, Mapping) or item.get(spec.item_key) not in allowed:
                 yield Breach("options", words, options.source, listed, index)
+    elif spec.is_several and isinstance(value, str):
+        if not allowed.issuperset(split_names(value)):
+            yield Breach("options", words, options.source, listed)
     elif _alike(spec, value) not in allowed:
         yield Breach("options", words, options.source, listed)
 

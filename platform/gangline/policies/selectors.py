@@ -1,9 +1,11 @@
 """Which policies hold where."""
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
+from gangline.clusters.connections import names_node_types
 from gangline.organization.models import Project
 from gangline.scopes.models import Scope
 from gangline.scopes.selectors import is_loaded, scopes_to
@@ -31,11 +33,34 @@ def effective_for(project: Project) -> EffectivePolicy:
     stored = {policy.scope_id: policy for policy in Policy.objects.filter(scope__in=chain)}
     held = [(scope, stored[scope.pk]) for scope in chain if scope.pk in stored]
     merged = _merged(
-        tuple((scope.kind, scope.name, policy.text) for scope, policy in held),
+        (
+            *_defaults(project),
+            *((scope.kind, scope.name, policy.text, "") for scope, policy in held),
+            *_rules(project),
+        ),
         tuple(sorted((scope.pk, policy.version) for scope, policy in held)),
     )
     ids = {key for sources in merged.imposed.values() for key in sources}
     return merged.with_imposed(imposable(project.scope, ids)) if ids else merged
+
+
+def _defaults(project: Project) -> Iterator[tuple[str, str, str, str]]:
+    """What a project says of its workloads and any policy may say otherwise."""
+    if project.default_pools:
+        said = {key: {"nodePools": project.default_pools} for key in ("worker", "master")}
+        yield "project", project.name, json.dumps({"defaults": said}), f"project {project.name}"
+
+
+def _rules(project: Project) -> Iterator[tuple[str, str, str, str]]:
+    """The scheduling rules, beside every policy. Existing workloads are not touched."""
+    if not names_node_types(project.cluster):
+        return  # a rule about nodes says nothing where there are none
+    for node, kind in ((project.department, "department"), (project, "project")):
+        if node.node_types:
+            rule = {"required": True, "options": [{"value": one} for one in node.node_types]}
+            said = {key: {"nodeType": rule} for key in ("worker", "master")}
+            called = f"the scheduling rules of {kind} {node.name}"
+            yield kind, node.name, json.dumps({"rules": said}), called
 
 
 def versions_to(scope: Scope) -> tuple[tuple[int, int], ...]:
@@ -47,10 +72,13 @@ def versions_to(scope: Scope) -> tuple[tuple[int, int], ...]:
 
 @lru_cache(maxsize=256)
 def _merged(
-    texts: tuple[tuple[str, str, str], ...], versions: tuple[tuple[int, int], ...]
+    texts: tuple[tuple[str, str, str, str], ...], versions: tuple[tuple[int, int], ...]
 ) -> EffectivePolicy:
     merged = effective_policy(
-        [Layer(kind=kind, name=name, document=_parsed(text)) for kind, name, text in texts]
+        [
+            Layer(kind=kind, name=name, document=_parsed(text), called=called)
+            for kind, name, text, called in texts
+        ]
     )
     return replace(merged, versions=versions)
 

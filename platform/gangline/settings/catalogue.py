@@ -1,12 +1,13 @@
 """Every setting, declared once: key, type, default and words. Each is read by code (S12b)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from django import forms
 from django.core.exceptions import ValidationError
 
+from gangline.spec.placement import label_key_problem
 from gangline.spec.types import quantity_bytes, split_quantity
 
 T = TypeVar("T", bool, int, str)
@@ -47,6 +48,8 @@ class Declared(Generic[T]):
     least: int = 0
     most: int = 0
     """Of a number, or of the characters of a text."""
+    problem: Callable[[str], str | None] | None = None
+    """Of a text: what is wrong with it, as a predicate, or None."""
     environment: str = ""
     """The field of `Env` that locks the setting where the operator gave it."""
 
@@ -70,7 +73,14 @@ class Declared(Generic[T]):
             kind = SizeField if is_size else forms.IntegerField
             number = forms.TextInput(attrs={} if is_size else {"data-unit": self.unit})
             return kind(min_value=self.least, max_value=self.most, widget=number, **words)
-        return forms.CharField(max_length=self.most, required=bool(self.default), **words)
+        judges = [self._judge] if self.problem is not None else []
+        return forms.CharField(
+            max_length=self.most, required=bool(self.default), validators=judges, **words
+        )
+
+    def _judge(self, text: str) -> None:
+        if self.problem is not None and (wrong := self.problem(text)):
+            raise ValidationError(f"It {wrong}.", "invalid", {"value": text[:60]})
 
     def clean(self, value: Any) -> T:
         """A value of the right JSON type, checked. Raises django's ValidationError."""
@@ -176,6 +186,18 @@ LABEL_DOMAINS = declare(
         category="Workloads",
         default="",
         most=500,
+    )
+)
+NODE_TYPE_LABEL = declare(
+    Declared(
+        key="workloads.node-type-label",
+        label="Label of node types",
+        help="The label of nodes whose values the workload form offers as node types, such as"
+        " run.ai/type. Existing workloads keep theirs.",
+        category="Workloads",
+        default="node.kubernetes.io/instance-type",
+        most=317,
+        problem=label_key_problem,
     )
 )
 IMAGE_PULL_MINUTES = declare(

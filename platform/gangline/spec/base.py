@@ -75,6 +75,8 @@ class Ui:
     """What people read in place of a choice."""
     advanced: bool = False
     """Few people need it: forms fold it away while it has no value."""
+    instructs: bool = False
+    """Of an attribute: whoever makes an asset writes it, for those who fill in the rest."""
 
     def __get_pydantic_json_schema__(
         self, core_schema: CoreSchema, handler: GetJsonSchemaHandler
@@ -140,6 +142,18 @@ class Unique:
 
 
 @dataclass(frozen=True, slots=True)
+class NamesCredential:
+    """The text is the name of a credential; a sibling attribute ``key`` is one of its keys.
+
+    ``kinds``: the types that fit, all where there are none. ``is_personal``: one of the owner's own
+    is meant, or, with the name of a sibling attribute, where that one is true.
+    """
+
+    kinds: tuple[str, ...] = ()
+    is_personal: bool | str = False
+
+
+@dataclass(frozen=True, slots=True)
 class Several:
     """A text of several names, separated by commas: a list in JSON, and to policies."""
 
@@ -192,6 +206,8 @@ class Reads:
     show: Callable[[Any], Any] | None = None
     schema: Mapping[str, Any] | None = field(default=None, hash=False)
     """JSON Schema of what ``show`` gives."""
+    keeps_items: bool = False
+    """What ``show`` gives is a list with the same items, each merged and ruled by itself."""
 
     def __get_pydantic_json_schema__(
         self, core_schema: CoreSchema, handler: GetJsonSchemaHandler

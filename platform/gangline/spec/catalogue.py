@@ -20,6 +20,7 @@ from .base import (
     Guarded,
     ItemKey,
     Limits,
+    NamesCredential,
     Only,
     Percent,
     Reads,
@@ -106,6 +107,8 @@ class SpecField:
     """A number from 0 to 1 that people read and type in percent."""
     unique: Callable[[str], str] | None = None
     """Of an attribute that must differ from item to item: gives what is compared."""
+    credential: NamesCredential | None = None
+    """Of an attribute that names a credential."""
     is_several: bool = False
     """A text of several names, separated by commas."""
 
@@ -131,7 +134,9 @@ class SpecField:
 
     @property
     def _is_told_otherwise(self) -> bool:
-        return self.kind is Kind.ITEMIZED and self.reads is not None and self.reads.show is not None
+        if self.kind is not Kind.ITEMIZED or self.reads is None:
+            return False
+        return self.reads.show is not None and not self.reads.keeps_items
 
     @property
     def is_by_item(self) -> bool:
@@ -266,6 +271,7 @@ def _field(path: str, annotation: Any, notes: _Notes, *, required: bool) -> Spec
         "restricted": notes.get(Restricted) is not None,
         "alternative": notes.take(Alternative, lambda note: note.label, ""),
         "reads": notes.get(Reads),
+        "credential": notes.get(NamesCredential),
         "is_percent": notes.get(Percent) is not None,
         "is_several": notes.get(Several) is not None,
         "unique": notes.take(Unique, lambda note: note.alike),

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
-from .base import Default, SpecModel, Ui, Unique
+from .base import Default, NamesCredential, SpecModel, Ui, Unique
 from .environment import ObjectKey, ObjectName
 from .shapes import name_may_be_left_out
 from .storage import ContainerPath, VolumeName, without_slash
@@ -139,7 +139,11 @@ class HostPath(Mounted):
 class GitSecret(SpecModel):
     """A Secret with a user and a password, or with a private key under ``ssh``."""
 
-    name: Annotated[ObjectName | None, Ui("Secret", placeholder="None: public")] = None
+    name: Annotated[
+        ObjectName | None,
+        Ui("Credential", placeholder="None: public"),
+        NamesCredential(("password", "sshKey", "genericSecret")),
+    ] = None
     authentication_method: Annotated[
         Literal["password", "ssh-key"] | None, Ui("Signs in with"), Default("password")
     ] = None
@@ -185,7 +189,9 @@ class S3(Mounted):
     ] = None
     path: MountPath
     access_key_secret: Annotated[
-        ObjectName | None, Ui("Secret with the access key", placeholder="None: public")
+        ObjectName | None,
+        Ui("Credential", placeholder="None: public"),
+        NamesCredential(("accessKey", "genericSecret")),
     ] = None
     secret_key_of_access_key_id: Annotated[
         ObjectKey | None, Ui("Key of the access key’s id"), Default("AccessKeyId")
@@ -207,7 +213,9 @@ class ConfigMapVolume(Mounted):
 class SecretVolume(Mounted):
     """Every key of a Secret as a file."""
 
-    secret: Annotated[ObjectName, Ui("Secret", placeholder="certificates")]
+    secret: Annotated[
+        ObjectName, Ui("Credential", placeholder="genericsecret-certificates"), NamesCredential()
+    ]
     mount_path: MountPath
     default_mode: FileMode = None
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from .base import Alternative, SpecModel, Ui
+from .base import Alternative, NamesCredential, SpecModel, Ui
 from .reserved import VariableName
 from .types import Format, Text
 
@@ -26,7 +26,7 @@ _POD_FIELDS = (
 _POD_MARK = re.compile(r"metadata\.(?:labels|annotations)\['[-./_a-zA-Z0-9]{1,317}'\]")
 
 
-def _name_problem(text: str) -> str | None:
+def object_name_problem(text: str) -> str | None:
     if _OBJECT_NAME.fullmatch(text):
         return None
     return "must have lowercase letters, digits or “-”, with a letter or digit at both ends"
@@ -47,7 +47,7 @@ def _pod_field_problem(text: str) -> str | None:
 ObjectName = Annotated[
     str,
     Field(max_length=253),
-    Format("object-name", "the name of an object such as wandb", _name_problem),
+    Format("object-name", "the name of an object such as wandb", object_name_problem),
 ]
 ObjectKey = Annotated[
     str, Field(max_length=253), Format("object-key", "a key in it such as api-key", _key_problem)
@@ -55,16 +55,35 @@ ObjectKey = Annotated[
 
 
 class SecretKey(SpecModel):
-    """A key of a Secret in the project's namespace."""
+    """A key of a credential, or of a Secret in the project's namespace."""
 
-    name: Annotated[ObjectName, Ui("Secret", placeholder="wandb")]
-    key: Annotated[ObjectKey, Ui("Key in the Secret", placeholder="api-key")]
+    name: Annotated[
+        ObjectName, Ui("Credential", placeholder="genericsecret-wandb"), NamesCredential()
+    ]
+    key: Annotated[ObjectKey, Ui("Key in the credential", placeholder="api-key")]
+
+
+class UserCredentialKey(SpecModel):
+    """A key of a credential of the workload's owner, by the name that the owner gave it."""
+
+    name: Annotated[
+        str,
+        Field(max_length=63),
+        Ui("My credential", placeholder="my-wandb"),
+        NamesCredential(is_personal=True),
+    ]
+    key: Annotated[ObjectKey, Ui("Key in the credential", placeholder="api-key")]
 
 
 class PullSecret(SpecModel):
-    """A Secret of type ``kubernetes.io/dockerconfigjson``."""
+    """A registry's login: a credential, or a Secret of type ``kubernetes.io/dockerconfigjson``."""
 
-    name: Annotated[ObjectName, Ui("Secret", placeholder="registry-login")]
+    name: Annotated[
+        ObjectName,
+        Ui("Credential", placeholder="dockerreg-lab"),
+        NamesCredential(("dockerRegistry", "ngcApiKey"), "userCredential"),
+    ]
+    user_credential: Annotated[bool | None, Ui("My credential")] = None
 
 
 class ConfigMapKey(SpecModel):
@@ -94,6 +113,13 @@ class EnvironmentVariable(SpecModel):
 
     name: Annotated[VariableName, Ui("Name", placeholder="NCCL_DEBUG")]
     value: Annotated[Text | None, Ui("Value", placeholder="INFO"), Alternative("Value")] = None
-    secret: Annotated[SecretKey | None, Alternative("Secret")] = None
+    secret: Annotated[SecretKey | None, Alternative("Credential")] = None
     config_map: Annotated[ConfigMapKey | None, Alternative("ConfigMap")] = None
     pod_field_ref: Annotated[PodField | None, Alternative("Pod field")] = None
+    user_credential: Annotated[UserCredentialKey | None, Alternative("My credential")] = None
+    description: Annotated[
+        str | None,
+        Field(max_length=250),
+        Ui("Instructions", placeholder="What to fill in", instructs=True),
+    ] = None
+    """For who submits: with it and without a value, the variable must be filled in."""

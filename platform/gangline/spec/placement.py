@@ -19,7 +19,7 @@ _KEY = re.compile(
 _NAME = re.compile(r"[A-Za-z0-9](?:[-._ A-Za-z0-9]{0,61}[A-Za-z0-9])?")
 
 
-def _key_problem(text: str) -> str | None:
+def label_key_problem(text: str) -> str | None:
     if _KEY.fullmatch(text):
         return None
     return "must be a key such as dedicated or nvidia.com/gpu" if text else "must not be empty"
@@ -37,7 +37,7 @@ ItemName = Annotated[
 QualifiedKey = Annotated[
     str,
     Field(max_length=317),
-    Format("qualified-key", "a key such as dedicated or nvidia.com/gpu", _key_problem),
+    Format("qualified-key", "a key such as dedicated or nvidia.com/gpu", label_key_problem),
 ]
 
 
@@ -60,7 +60,7 @@ def _class_problem(text: str) -> str | None:
     return "must be the name of a priority class: lowercase letters, digits, “-” and “.”"
 
 
-def _node_type_problem(text: str) -> str | None:
+def node_type_problem(text: str) -> str | None:
     if re.fullmatch(r"[A-Za-z0-9](?:[-._A-Za-z0-9]{0,61}[A-Za-z0-9])?", text):
         return None
     return "must have 1 to 63 letters, digits, “-”, “_” or “.”, with a letter or digit at both ends"
@@ -106,7 +106,7 @@ def is_preemptible(said: object, priority: int) -> bool:
 
 
 NodeType = Annotated[
-    str, Field(max_length=63), Format("node-type", "a type such as p5.48xlarge", _node_type_problem)
+    str, Field(max_length=63), Format("node-type", "a type such as p5.48xlarge", node_type_problem)
 ]
 PriorityClassName = Annotated[
     str,

@@ -343,6 +343,8 @@ def _choice_problems(
     found = chosen(field, value)
     if not field.alternatives or len(found) == 1:
         return
+    if not found and value.get("description"):
+        return  # who submits it fills it in: it is judged then
     name = found[1] if found else next(iter(field.alternatives))
     rule, message = "required", "is required"
     if found:

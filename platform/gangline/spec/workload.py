@@ -190,7 +190,7 @@ class ReplicaSpec(SpecModel):
             item="tool",
         ),
         ItemKey("name"),
-        Reads(named_tools, shown_tools),
+        Reads(named_tools, shown_tools, keeps_items=True),
     ] = None
     ports: Annotated[
         list[ExposedPort] | None,
@@ -269,7 +269,7 @@ class ReplicaSpec(SpecModel):
         NodeType | None,
         Ui(
             "Node type",
-            help="Only nodes whose label node.kubernetes.io/instance-type has this value.",
+            help="Only nodes of this type, which their label says.",
             section="compute",
             placeholder="p5.48xlarge",
         ),

@@ -28,6 +28,7 @@ def item_views(
     choices: Mapping[str, Sequence[Choice]],
     advice: Sequence[Advice] = (),
     unsupported: Collection[str] = (),
+    is_author: bool = False,
 ) -> Iterator[ItemView]:
     """Every row to draw; problems and advice about an item stand at the row that was sent.
 
@@ -56,6 +57,7 @@ def item_views(
             unsupported=unsupported,
             advice=hints.get(row.id if row else row_id, []),
             choices=choices,
+            is_author=is_author,
         )  # fmt: skip
     for row in rows:
         if row is replaced.get(key_of(spec, row)) or (row.of and row.removed):
@@ -72,6 +74,7 @@ def item_views(
             unsupported=unsupported,
             advice=hints.get(row.id, []),
             choices=choices,
+            is_author=is_author,
         )  # fmt: skip
 
 
@@ -123,6 +126,7 @@ def _view(
     unsupported: Collection[str],
     advice: Sequence[Advice],
     choices: Mapping[str, Sequence[Choice]],
+    is_author: bool,
     key: str = "",
     locked_by: str = "",
 ) -> ItemView:
@@ -135,6 +139,14 @@ def _view(
     one = choice_of(spec, texts)
     # What nobody can change shows what holds; a row that can be changed keeps every text.
     offered = [n for n in spec.alternatives if n == one or not (locked_by or n in unsupported)]
+    seen = [
+        attribute
+        for attribute in spec.items
+        if (is_author or not attribute.ui.instructs)
+        and (not attribute.alternative or attribute.path.partition(".")[0] in offered)
+    ]
+    told_to_fill = [a for a in spec.items if a.ui.instructs and a not in seen]
+    choices = {path: _beside(path, some, texts) for path, some in choices.items()}
     cells = [
         Cell(
             id=f"{row_dom}-{dashed(attribute.path)}",
@@ -155,9 +167,10 @@ def _view(
                 filter(None, (_own_error(row_dom, attribute, at_cells), described))
             ),
             alternative=_number(offered, attribute),
+            applies=any(some and some[0].of for p, some in choices.items() if p != attribute.path)
+            and attribute.credential is not None,
         )
-        for attribute in spec.items
-        if not attribute.alternative or attribute.path.partition(".")[0] in offered
+        for attribute in seen
     ]
     if len(offered) > 1 or one != next(iter(spec.alternatives), ""):
         choice = Cell(
@@ -181,8 +194,26 @@ def _view(
         errors=tuple(p.sentence for p in problems),
         errors_below=tuple(p.sentence for p in below),
         is_sheet=is_sheet(spec),
+        instructions=" ".join(filter(None, (texts.get(a.path) for a in told_to_fill))),
+        carried=tuple(
+            Cell(
+                id=f"{row_dom}-{dashed(a.path)}",
+                name=f"{path}~{row_id}.{a.path}",
+                label=a.label,
+                text=texts.get(a.path, ""),
+            )
+            for a in told_to_fill
+            if texts.get(a.path) and not locked_by
+        ),
         advice=tuple(a.sentence for a in advice),
     )
+
+
+def _beside(path: str, choices: Sequence[Choice], texts: Mapping[str, str]) -> Sequence[Choice]:
+    """Keys of what is chosen beside them; all of them while nothing is."""
+    chosen = texts.get(f"{path.rpartition('.')[0]}.name", "")
+    own = [one for one in choices if one.of in ("", chosen)]
+    return own if chosen and own else choices
 
 
 def _at_cells(spec: SpecField, problems: Sequence[Problem]) -> dict[str, tuple[str, ...]]:

@@ -55,6 +55,10 @@ class RoleForm:
     """Assets to choose from, by the section that they begin."""
     only: frozenset[str] | None = None
     """Paths of a part of the form; None: all of it."""
+    is_author: bool = False
+    """It is of an asset: instructions are written here, for those who use it."""
+    makers: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """By path of a list: the button that makes what its items name, and its words."""
 
     @cached_property
     def fields(self) -> tuple[SpecField, ...]:
@@ -186,13 +190,17 @@ class _Drawing:
             ],
             choices=self._choices(spec, rule),
             advice=self.advice,
+            is_author=self.form.is_author,
         )
+        add, add_label = self.form.makers.get(spec.path, ("", ""))
         return replace(
             common,
             control="rows",
             items=tuple(items),
             attributes=tuple(a.label for a in spec.items),
             item_word=spec.ui.item or "item",
+            add=add,
+            add_label=add_label,
             can_add=rule.can_add is None and rule.fixed is None,
             fixed_by=rule.fixed.source if rule.fixed else "",
         )

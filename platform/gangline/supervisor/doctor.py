@@ -10,8 +10,8 @@ from typing import Literal
 
 from django.db import DatabaseError, connection
 
-from gangline.clusters import credentials
 from gangline.config.env import env
+from gangline.db import sealed
 from gangline.db.clock import db_now
 from gangline.drivers.registry import DRIVERS
 from gangline.lib.sealing import CannotSeal
@@ -225,9 +225,9 @@ def _migrations() -> Iterator[Finding]:
 
 def _keys() -> Iterator[Finding]:
     """Whether the credentials of clusters can be opened; silent while there are none."""
-    if schema.pending() or not (counts := credentials.counts()):
+    if schema.pending() or not (counts := sealed.counts()):
         return
-    file = credentials.key_file()
+    file = sealed.key_file()
     try:
         known, mode = set(file.keyring().keys), file.path.stat().st_mode & 0o077
     except CannotSeal as why:

@@ -173,7 +173,7 @@ def quota_bar(used: float, quota: float, most: float | None, label: str) -> Safe
         over = format_html(
             '<rect class="over" x="{}" width="{}" height="8"/>', at(quota), at(used - quota)
         )
-    if quota < end:
+    if 0 < quota < end:
         mark = format_html('<path class="mark" d="M{0} 0V8"/>', at(quota))
     return format_html(
         '<svg class="share" viewBox="0 0 100 8" preserveAspectRatio="none" role="img"'

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .exposing import Entrance
+from .placement import NODE_TYPE
 from .quantities import GPU
 
 
@@ -50,6 +51,8 @@ class Options:
     """Most bytes of log that are kept of one replica."""
     gpu: str = GPU
     """What the cluster's nodes call a GPU."""
+    node_type: str = NODE_TYPE
+    """The label in which nodes have their type."""
     entrance: Entrance = field(default_factory=Entrance)
     """The way to tools."""
     data_dir: Path | None = None

@@ -93,7 +93,7 @@ class KubernetesDriver:
         self.unsupported = {**mapping.UNSUPPORTED, **self._adapter.unsupported}
 
     def probe(self) -> Health:
-        return probing.probe(self.client)
+        return probing.probe(self.client, node_type=self.options.node_type)
 
     def capacity(self) -> Capacity | None:
         return probing.capacity(self.client)
@@ -115,14 +115,24 @@ class KubernetesDriver:
         self, *, framework: str, role: Role, has_own_master: bool, facts: Facts = NO_FACTS
     ) -> Mapping[str, FieldNote]:
         return guidance.field_notes(
-            framework=framework, role=role, has_own_master=has_own_master, facts=facts
+            framework=framework,
+            role=role,
+            has_own_master=has_own_master,
+            node_type=self.options.node_type,
+            facts=facts,
         )
 
     def render(self, submission: Submission) -> dict[str, Any]:
         """Frozen with the namespace: a later change of the prefix must not lose what is there."""
         options = self.options
         scheduler = options.scheduler or schedulers.PLAIN
-        native = manifests.render(submission, scheduler, gpu=options.gpu, entrance=options.entrance)
+        native = manifests.render(
+            submission,
+            scheduler,
+            gpu=options.gpu,
+            entrance=options.entrance,
+            node_type=options.node_type,
+        )
         return {**native, "namespace": self._namespace(submission)}
 
     def rehearse(self, ref: AttemptRef) -> Rehearsal:

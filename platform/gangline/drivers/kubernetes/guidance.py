@@ -9,6 +9,7 @@ from gangline.spec.launching import LAUNCH_EXAMPLE
 from gangline.spec.problems import Role
 
 from . import volume_checks
+from .placement import NODE_TYPE
 
 SYSTEM_CLASSES = "system-"
 """Beginning of the priority classes that every cluster has for its own parts."""
@@ -25,7 +26,12 @@ _BY_MPIRUN = (
 
 
 def field_notes(
-    *, framework: str, role: Role, has_own_master: bool, facts: Facts = NO_FACTS
+    *,
+    framework: str,
+    role: Role,
+    has_own_master: bool,
+    node_type: str = NODE_TYPE,
+    facts: Facts = NO_FACTS,
 ) -> Mapping[str, FieldNote]:
     """Notes by field path. What a master leaves open follows the workers."""
     launches = not _trains(framework)
@@ -40,6 +46,7 @@ def field_notes(
             placeholder=LAUNCH_EXAMPLE if launches and runs_here else "",
         ),
         "workingDir": FieldNote(help="Where the command starts. Empty: as the image has it."),
+        "nodeType": FieldNote(help=f"Only nodes whose label {node_type} has this value."),
         "priorityClass": FieldNote(choices={"": _priorities(facts)}),
         "storage.pvc": FieldNote(choices=volume_checks.choices(facts)),
     }

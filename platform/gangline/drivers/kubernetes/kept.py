@@ -3,20 +3,28 @@
 https://kubernetes.io/docs/reference/using-api/server-side-apply/
 """
 
+import time
 from collections.abc import Mapping
 from typing import Any
 
-from gangline.drivers.base import Kept, KeptObject
+from gangline.drivers.base import Done, Kept, KeptObject
 from gangline.lib.problems import Problem
 
 from .client import Answer, Client, Unreachable
-from .resources import Resource
+from .labels import INSTALL
+from .namespaces import SETTLE, Namespaces
+from .resources import CLAIMS, SECRETS, Resource
 from .schedulers import ADAPTERS
 
+CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap")
 KINDS: Mapping[tuple[str, str], Resource] = {
-    (one.queues.api_version, one.queues.kind): one.queues
-    for one in ADAPTERS.values()
-    if one.queues is not None
+    (one.api_version, one.kind): one
+    for one in (
+        CLAIMS,
+        CONFIG_MAPS,
+        SECRETS,
+        *(one.queues for one in ADAPTERS.values() if one.queues is not None),
+    )
 }
 """What may be kept, by ``apiVersion`` and kind; administrators give the rights for it."""
 
@@ -27,16 +35,46 @@ def apply(client: Client, kept: KeptObject) -> Kept:
     if resource is None:
         return _unknown(kept)
     try:
+        if kept.is_others:
+            return _looked_for(client, kept, resource)
         answer = client.apply(resource, kept.namespace, kept.name, kept.wanted, force=False)
+        if answer.status in (403, 404) and resource.namespaced:
+            # The namespace of a project is made when something is first put into it.
+            namespaces = Namespaces(client)
+            told = namespaces.prepare(kept.namespace, _labels(kept.wanted).get(INSTALL, ""))
+            if told is not None and not isinstance(told, Done):
+                says = getattr(told, "reason", "") or "Its namespace is not ready."
+                return Kept("failed", Problem("namespace", "", {"raw": says}))
+            time.sleep(SETTLE)
+            answer = client.apply(resource, kept.namespace, kept.name, kept.wanted, force=False)
     except Unreachable as why:
         return Kept("failed", Problem("unreachable", "", {"raw": str(why)}))
-    return Kept("ok") if answer.ok else _refused(kept, answer)
+    return _state(kept, answer)
+
+
+def _looked_for(client: Client, kept: KeptObject, resource: Resource) -> Kept:
+    """Whether an object of others is there."""
+    answer = client.get(resource, kept.namespace, kept.name)
+    if answer.status == 404:
+        says = f"There is no {kept.kind} {kept.name} in namespace {kept.namespace}."
+        return Kept("failed", Problem("missing", "", {"raw": says, "value": kept.name}))
+    return _state(kept, answer)
+
+
+def _state(kept: KeptObject, answer: Answer) -> Kept:
+    if not answer.ok:
+        return _refused(kept, answer)
+    status = answer.body.get("status")
+    if isinstance(status, Mapping) and status.get("phase") == "Lost":
+        says = f"The volume behind claim {kept.name} is gone."
+        return Kept("failed", Problem("lost", "", {"raw": says, "value": kept.name}))
+    return Kept("ok")
 
 
 def remove(client: Client, kept: KeptObject) -> Kept:
     """Delete the object while it is the one that was applied; ``gone`` where there is none."""
     resource = _resource(kept)
-    if resource is None:
+    if resource is None or kept.is_others:
         return Kept("gone")
     try:
         answer = client.get(resource, kept.namespace, kept.name)

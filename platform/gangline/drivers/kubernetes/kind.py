@@ -34,6 +34,7 @@ from .identities import identity_of
 from .intake import KubernetesConnection, KubernetesCredential
 from .kubeconfig import MAKE_ACCOUNT
 from .permissions import role_manifests
+from .placement import NODE_TYPE
 from .quantities import GPU
 from .resources import NAMESPACES
 from .steps import REQUIRED, StepName
@@ -64,6 +65,7 @@ def client(access: Access, site: Site, *, is_paced: bool = True) -> Client:
 class Kubernetes(ClusterKind):
     key = "kubernetes"
     label = "Kubernetes"
+    keeps_secrets = True
     text = "A cluster with Kubeflow’s operators."
     connection = KubernetesConnection
     credential = KubernetesCredential
@@ -86,6 +88,7 @@ class Kubernetes(ClusterKind):
             log_cap=site.log_cap,
             gpu=self.gpu(connection, facts),
             data_dir=site.data_dir,
+            node_type=site.node_type or NODE_TYPE,
             entrance=Entrance(
                 domain=connection.tools_domain,
                 ingress_class=connection.ingress_class,
@@ -106,7 +109,13 @@ class Kubernetes(ClusterKind):
         tell: Tell = tell_nobody,
     ) -> Health:
         found = client(access, site, is_paced=False)
-        health = probing.probe(found, scheduler=connection.scheduler, tell=tell, ask_rights=True)
+        health = probing.probe(
+            found,
+            scheduler=connection.scheduler,
+            tell=tell,
+            ask_rights=True,
+            node_type=site.node_type or NODE_TYPE,
+        )
         if health.reachable and health.capacity is None:
             return replace(health, capacity=probing.capacity(found))
         return health

@@ -100,14 +100,16 @@ def render(
     *,
     gpu: str = GPU,
     entrance: exposing.Entrance = NO_ENTRANCE,
+    node_type: str = placement.NODE_TYPE,
 ) -> dict[str, Any]:
     """JSON data: the framework, the scheduler, the job and what must exist beside it.
 
-    ``gpu`` is what the cluster's nodes call a GPU, ``entrance`` the way to tools.
+    ``gpu`` is what the cluster's nodes call a GPU, ``node_type`` the label that has their type,
+    and ``entrance`` is the way to tools.
     """
     kind, adapter = KINDS[submission.framework], schedulers.adapter(scheduler)
     asked = of_roles(submission, adapter.unsupported)
-    pods = _pods(submission, kind, gpu, asked)
+    pods = _pods(submission, kind, gpu, asked, node_type)
     job: Object = {
         "apiVersion": kind.resource.api_version,
         "kind": kind.resource.kind,
@@ -225,17 +227,25 @@ def _role_name(kind: JobKind, role: str) -> str:
 
 
 def _pods(
-    submission: Submission, kind: JobKind, gpu: str, asked: Mapping[str, Wishes]
+    submission: Submission,
+    kind: JobKind,
+    gpu: str,
+    asked: Mapping[str, Wishes],
+    node_type: str,
 ) -> dict[str, Object]:
     """The pod template of each role; the master's first, as the operators count ranks."""
     return {
         # A part of a GPU is no resource of the pod.
-        role.value: _pod(submission, kind, role.value, spec, "" if asked[role].share else gpu)
+        role.value: _pod(
+            submission, kind, role.value, spec, "" if asked[role].share else gpu, node_type
+        )
         for role, _, spec in reversed(submission.parts)
     }
 
 
-def _pod(submission: Submission, kind: JobKind, role: str, spec: ReplicaSpec, gpu: str) -> Object:
+def _pod(
+    submission: Submission, kind: JobKind, role: str, spec: ReplicaSpec, gpu: str, node_type: str
+) -> Object:
     native: Object = {"container": {"name": kind.container}}
     launches = not FRAMEWORKS[submission.framework].master_trains
     is_reached = launches and role == WORKER and not _starts_server(spec)
@@ -267,7 +277,7 @@ def _pod(submission: Submission, kind: JobKind, role: str, spec: ReplicaSpec, gp
     if pod.get("hostNetwork"):  # else the pod would not find its peers by name
         pod["dnsPolicy"] = "ClusterFirstWithHostNet"
     if affinity := placement.affinity(
-        native.get("nodes", {}), native.get("pools", ()), submission.node_pools
+        _nodes(native, node_type), native.get("pools", ()), submission.node_pools
     ):
         pod["affinity"] = affinity
     _equip(native, pod)
@@ -282,6 +292,13 @@ def _pod(submission: Submission, kind: JobKind, role: str, spec: ReplicaSpec, gp
         first = waits_for_workers(container, submission.name, submission.num_workers)
         pod["initContainers"] = [first, *pod.get("initContainers", ())]
     return {"metadata": _marks(native), "spec": pod}
+
+
+def _nodes(native: Object, label: str) -> Mapping[str, Any]:
+    """What is asked of nodes."""
+    wanted: str = native.get("node_type", "")
+    of_type = {"type": placement.node_type(wanted, label)} if wanted else {}
+    return {**of_type, **native.get("nodes", {})}
 
 
 def _marks(native: Object) -> Object:

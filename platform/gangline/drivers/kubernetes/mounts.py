@@ -6,6 +6,7 @@ https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from gangline.drivers import fetching
 from gangline.spec.data import (
     AWS,
     S3,
@@ -103,13 +104,15 @@ _MADE: Mapping[str, Callable[[Any], tuple[Object, Object]]] = {
 def _fetching(volume: str, item: Git) -> Object:
     """The container that clones ``item`` into ``volume`` before the main one starts."""
     wanted = [item.repository, item.branch or "", item.revision or ""]
+    given = {**fetching.GIT, "HOME": "/tmp"}  # noqa: S108
+    if _private_key(item):
+        given["SSH_KEY_FILE"] = f"{_LOGIN}/{_SSH_KEY}"
     return {
         "name": f"fetch-{item.name}",
         "image": GIT_IMAGE,
-        "command": ["sh", "-ec", _CLONE, "fetch", *wanted],
+        "command": ["sh", "-ec", fetching.CLONE, "fetch", *wanted, f"{_FETCHED}/{_WORKTREE}"],
         "env": [
-            {"name": "GIT_TERMINAL_PROMPT", "value": "0"},
-            {"name": "HOME", "value": "/tmp"},  # noqa: S108
+            *({"name": name, "value": value} for name, value in given.items()),
             *_login(item.secret_ref),
         ],
         "volumeMounts": [
@@ -121,29 +124,6 @@ def _fetching(volume: str, item: Git) -> Object:
             ),
         ],
     }
-
-
-_CLONE = f"""\
-cd {_FETCHED}
-rm -rf {_WORKTREE}
-if [ -e {_LOGIN}/{_SSH_KEY} ]; then
-  cp {_LOGIN}/{_SSH_KEY} /tmp/key
-  chmod 600 /tmp/key
-  export GIT_SSH_COMMAND="ssh -i /tmp/key -o StrictHostKeyChecking=accept-new -o BatchMode=yes"
-fi
-if [ -n "$PASSWORD" ]; then
-  git config --global credential.helper \
-    '!f() {{ echo "username=$USERNAME"; echo "password=$PASSWORD"; }}; f'
-fi
-if [ -n "$3" ]; then
-  git clone --no-checkout -- "$1" {_WORKTREE}
-  git -C {_WORKTREE} checkout --detach "$3" --
-elif [ -n "$2" ]; then
-  git clone --depth 1 --branch "$2" -- "$1" {_WORKTREE}
-else
-  git clone --depth 1 -- "$1" {_WORKTREE}
-fi
-"""
 
 
 def _login(secret: GitSecret | None) -> Iterator[Object]:

@@ -18,9 +18,9 @@ NODE_TYPE = "node.kubernetes.io/instance-type"
 MOST_WEIGHT = 100
 
 
-def node_type(name: str) -> list[dict[str, Any]]:
-    """The requirement of a node type."""
-    return [{"key": NODE_TYPE, "operator": "In", "values": [name]}]
+def node_type(name: str, label: str) -> list[dict[str, Any]]:
+    """The requirement of a node type, which nodes have as this label."""
+    return [{"key": label, "operator": "In", "values": [name]}]
 
 
 def requirements(items: Sequence[NodeRequirement]) -> list[dict[str, Any]]:

@@ -20,9 +20,11 @@ def labels_of(nodes: Sequence[Mapping[str, Any]]) -> list[str]:
     return sorted({key for node in nodes for key in _labels(node)})[:MOST_KEYS]
 
 
-def suggestions(nodes: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
+def suggestions(
+    nodes: Sequence[Mapping[str, Any]], node_type: str = NODE_TYPE
+) -> dict[str, list[str]]:
     """Values of fields, by path, that fit these nodes: the form offers them."""
-    types = {str(_labels(node)[NODE_TYPE]) for node in nodes if NODE_TYPE in _labels(node)}
+    types = {str(_labels(node)[node_type]) for node in nodes if node_type in _labels(node)}
     keys = [key for key in labels_of(nodes) if _is_topology(key)]
     return {"nodeType": sorted(types)[:MOST_TYPES], TOPOLOGY: keys}
 

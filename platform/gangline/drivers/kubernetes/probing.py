@@ -28,6 +28,7 @@ from . import (
     schedulers,
 )
 from .client import Answer, Client, Doubt, NotUnderstood, Unreachable, understood
+from .placement import NODE_TYPE
 from .resources import (
     ACCESS_REVIEWS,
     INGRESS_CLASSES,
@@ -63,12 +64,13 @@ def probe(
     scheduler: str = "",
     tell: Tell = tell_nobody,
     ask_rights: bool = False,
+    node_type: str = NODE_TYPE,
 ) -> Health:
     """Look at everything; ``tell`` is called with each step as soon as it is known.
 
     ``ask_rights``: about 50 questions more, so not for a look every half a minute.
     """
-    look = _Look(client, scheduler, tell, ask_rights)
+    look = _Look(client, scheduler, tell, ask_rights, node_type)
     try:
         look.all()
     except _Stop:
@@ -101,9 +103,11 @@ class _Denied(Doubt):
 class _Look:
     """One check on its way."""
 
-    def __init__(self, client: Client, scheduler: str, tell: Tell, ask_rights: bool) -> None:
+    def __init__(
+        self, client: Client, scheduler: str, tell: Tell, ask_rights: bool, node_type: str
+    ) -> None:
         self.client, self.scheduler, self._tell = client, scheduler, tell
-        self.ask_rights = ask_rights
+        self.ask_rights, self.node_type = ask_rights, node_type
         self.until = time.monotonic() + BUDGET
         self.steps: list[Step] = []
         self.version, self.is_complete, self.is_half = "", False, False
@@ -244,7 +248,7 @@ class _Look:
         self.capacity, self.nodes = offers.capacity(nodes), offers.node_facts(nodes)
         step, about = offers.nodes_in_words(nodes)
         self.detail["nodes"] = {**about, "labels": placing.labels_of(nodes)}
-        self.detail["suggestions"] = placing.suggestions(nodes)
+        self.detail["suggestions"] = placing.suggestions(nodes, self.node_type)
         self.tell(step)
 
     def _guarded(self, name: StepName, step: Callable[[], None]) -> None:

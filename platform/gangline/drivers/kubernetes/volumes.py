@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gangline.drivers.base import Submission
+from gangline.drivers.claims import access_modes, claim_spec, is_block, storage_class
 from gangline.spec.catalogue import SpecField, catalogue
-from gangline.spec.storage import AccessModes, ClaimInfo, Volume
+from gangline.spec.storage import Volume
 from gangline.spec.workload import ReplicaSpec
 
 PATH = "storage.pvc"
@@ -23,6 +24,7 @@ ONE_NODE = ["ReadWriteOnce"]
 _DIGITS = 6
 
 Object = dict[str, Any]
+__all__ = ["access_modes", "claim_spec", "is_block", "storage_class"]
 
 
 def field() -> SpecField:
@@ -33,26 +35,6 @@ def field() -> SpecField:
 def of(spec: ReplicaSpec) -> Sequence[Volume]:
     """The volumes of one role."""
     return spec.storage.pvc or ()
-
-
-def access_modes(volume: Volume) -> list[str]:
-    """In Kubernetes' words."""
-    modes = (volume.claim_info or ClaimInfo()).access_modes or AccessModes()
-    known = {
-        "ReadWriteOnce": modes.read_write_once,
-        "ReadOnlyMany": modes.read_only_many,
-        "ReadWriteMany": modes.read_write_many,
-    }
-    return [mode for mode, is_chosen in known.items() if is_chosen]
-
-
-def storage_class(volume: Volume) -> str:
-    """Empty: the default one of the cluster."""
-    return (volume.claim_info and volume.claim_info.storage_class) or ""
-
-
-def _is_block(volume: Volume) -> bool:
-    return volume.claim_info is not None and volume.claim_info.volume_mode == "Block"
 
 
 def claim_name(submission: Submission, volume: Volume) -> str:
@@ -120,7 +102,7 @@ def mount(submission: Submission, volumes: Sequence[Volume], spec: Object) -> No
     for volume in volumes:
         name = mounted(volume.name)
         spec.setdefault("volumes", []).append({"name": name, **_source(submission, volume)})
-        if _is_block(volume):
+        if is_block(volume):
             device = {"name": name, "devicePath": volume.path}
             container.setdefault("volumeDevices", []).append(device)
         else:
@@ -142,21 +124,6 @@ def _source(submission: Submission, volume: Volume) -> Object:
         return {"ephemeral": {"volumeClaimTemplate": template}}
     claim = {"claimName": claim_name(submission, volume), **_read_only(volume)}
     return {"persistentVolumeClaim": claim}
-
-
-def claim_spec(volume: Volume) -> Object:
-    """What a claim for ``volume`` asks of the cluster.
-
-    https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/persistent-volume-claim-v1/
-    """
-    spec: Object = {
-        "accessModes": access_modes(volume),
-        "volumeMode": "Block" if _is_block(volume) else "Filesystem",
-        "resources": {"requests": {"storage": volume.claim_info and volume.claim_info.size}},
-    }
-    if name := storage_class(volume):  # left out, the cluster takes its default
-        spec["storageClassName"] = name
-    return spec
 
 
 def _read_only(volume: Volume) -> Object:

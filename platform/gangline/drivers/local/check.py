@@ -1,8 +1,6 @@
 """What this machine refuses, by value and in words, before anything is submitted."""
 
-import os
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from gangline.drivers import tools
@@ -18,60 +16,14 @@ from gangline.spec.types import quantity_bytes
 from gangline.spec.words import one_of
 from gangline.spec.workload import ReplicaSpec
 
-from .guidance import OWN_TMP, folders
+from . import mounts, roots
 from .rendering import SCHEME
-from .sandbox import PRIVATE, Places
-
-KERNEL = tuple(map(Path, ("/proc", "/sys", "/dev")))
-"""Links in there lead elsewhere for each process, and nobody works there."""
-
-
-class UnfitFolder(Exception):
-    """Why a folder cannot be a working directory, as a predicate, and what can."""
-
-    def __init__(self, message: str, accepted: str) -> None:
-        super().__init__(message)
-        self.message, self.accepted = message, accepted
+from .sandbox import Places
 
 
 def check(submission: Submission, facts: Facts, places: Places) -> list[Problem]:
     """All refusals."""
     return list(_problems(submission, facts, places))
-
-
-def working_directory(path: str, places: Places) -> Path:
-    """The folder that ``path`` leads to now, without links. Raises UnfitFolder."""
-    accepted = folders(places.roots)
-    try:
-        folder = Path(os.path.realpath(path))
-        is_there = folder.is_dir()
-    except OSError as problem:
-        told = problem.strerror or type(problem).__name__
-        raise UnfitFolder(f"cannot be opened: {told}", accepted) from problem
-    except ValueError as problem:
-        raise UnfitFolder("must be the path of a folder", accepted) from problem
-    if _lies_in(folder, (places.data_dir, *places.hidden)):
-        raise UnfitFolder("must not lie in the data folder of the dashboard", accepted)
-    if _lies_in(Path(os.path.normpath(path)), KERNEL) or not _lies_in(folder, places.roots):
-        message = "must lie in a folder that workloads may use"
-        if places.sandboxed and folder.is_relative_to(PRIVATE):
-            message += f"; {OWN_TMP.rstrip('.')}"
-        raise UnfitFolder(message, accepted)
-    if _lies_in(folder, places.code) and not is_example(folder, places):
-        raise UnfitFolder("must not lie in the folder of Gangline’s own programs", accepted)
-    if not is_there:
-        raise UnfitFolder("must be a folder that exists", "an existing folder")
-    return folder
-
-
-def is_example(folder: Path, places: Places) -> bool:
-    """Whether it belongs to the examples, which are there to be read."""
-    examples = places.examples_dir
-    return examples is not None and _lies_in(folder, (examples,))
-
-
-def _lies_in(folder: Path, around: tuple[Path, ...]) -> bool:
-    return any(folder.is_relative_to(os.path.realpath(one)) for one in around)
 
 
 def _problems(submission: Submission, facts: Facts, places: Places) -> Iterator[Problem]:
@@ -89,7 +41,9 @@ def _problems(submission: Submission, facts: Facts, places: Places) -> Iterator[
         if framework.master_trains or role is Role.MASTER or submission.master is None:
             yield from _command(role, spec, framework)
         yield from _image(role, spec, framework, facts)
-        yield from _working_directory(role, spec, places)
+        if not mounts.holds(spec, spec.working_dir or ""):
+            yield from _working_directory(role, spec, places)
+        yield from mounts.problems(role, spec, places, submission.namespace)
         yield from _gpu_memory(role, spec, facts)
 
 
@@ -157,8 +111,8 @@ def _working_directory(role: Role, spec: ReplicaSpec, places: Places) -> Iterato
     if not given:
         return
     try:
-        working_directory(given, places)
-    except UnfitFolder as problem:
+        roots.folder(given, places)
+    except roots.UnfitFolder as problem:
         yield _problem(
             role, "workingDir", "allowed", problem.message, value=given, accepted=problem.accepted
         )

@@ -1,5 +1,6 @@
 """The local cluster: processes of this machine, each under a shim that outlives the dashboard."""
 
+import json
 import os
 import platform
 import signal
@@ -33,6 +34,7 @@ from gangline.drivers.base import (
     ignore_all_told,
     ignore_trouble,
 )
+from gangline.drivers.claims import CLAIM
 from gangline.drivers.facts import Capacity, Facts, FieldNote, Health
 from gangline.lib.paths import OWN_CODE
 from gangline.lib.problems import Problem as Refusal
@@ -42,6 +44,7 @@ from . import (
     capacity,
     check,
     guidance,
+    mounts,
     observing,
     planning,
     rehearsing,
@@ -218,11 +221,33 @@ class LocalDriver:
         return self.delete(owned.ref)
 
     def apply(self, wanted: KeptObject) -> Kept:
-        says = "There are no objects to keep on this cluster."
-        return Kept("failed", Refusal("kind", "", {"raw": says, "value": wanted.kind}))
+        """A claim is a folder here."""
+        try:
+            folder = self._claim(wanted)
+            if wanted.is_others and not folder.is_dir():
+                says = f"There is no claim {wanted.name} on this machine."
+                return Kept("failed", Refusal("missing", "", {"raw": says, "value": wanted.name}))
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except ValueError as problem:
+            return Kept("failed", Refusal("kind", "", {"raw": str(problem), "value": wanted.kind}))
+        except OSError as problem:
+            says = f"The folder cannot be made: {problem.strerror}."
+            return Kept("failed", Refusal("folder", "", {"raw": says, "value": wanted.name}))
+        return Kept("ok")
 
     def remove(self, wanted: KeptObject) -> Kept:
-        return Kept("gone")
+        if wanted.is_others:
+            return Kept("gone")
+        try:
+            return Kept("gone" if mounts.forget(self._claim(wanted)) else "deleting")
+        except ValueError:
+            return Kept("gone")
+
+    def _claim(self, wanted: KeptObject) -> Path:
+        """Where it lies; raises ValueError for anything but a claim."""
+        if wanted.kind != CLAIM:
+            raise ValueError("There are no objects of this kind on this machine.")
+        return mounts.claim_folder(self.data_dir, wanted.namespace, wanted.name)
 
     def watch(
         self,
@@ -260,7 +285,8 @@ class LocalDriver:
         folder.prepare()
         if folder.is_cancelled:
             return Refused("The attempt was deleted before it started.")
-        if folder.plan() is None:
+        plan = folder.plan()
+        if plan is None:
             native = ref.rendered
             if native is None:
                 if ref.submission is None:
@@ -273,16 +299,19 @@ class LocalDriver:
                 return Refused(str(problem), problem.problems)
             planning.prepare_work(site, folder, plan)
             folder.write_plan(plan)
-        return self._launch(folder)
+        if missing := planning.lacking(plan, ref.secrets):
+            return Refused(missing)
+        return self._launch(folder, planning.late_of(plan, ref.secrets))
 
-    def _launch(self, folder: RunFolder) -> Result:
+    def _launch(self, folder: RunFolder, late: Mapping[str, Mapping[str, str]]) -> Result:
+        """``late`` are variables by replica: they go through a pipe, and onto no disk."""
         line = [sys.executable, "-I", "-S", str(LAUNCHER), str(folder.path)]
         with (folder.ctl / "faults.txt").open("ab") as faults:
             launcher = subprocess.run(
                 line,
                 env={"LANG": "C.UTF-8"},
                 cwd="/",
-                stdin=subprocess.DEVNULL,
+                input=json.dumps(late).encode(),
                 stdout=faults,
                 stderr=faults,
                 start_new_session=True,
@@ -301,7 +330,11 @@ class LocalDriver:
         folder = self._folder(ref)
         # Cancel first, read claims afterwards: a shim does it the other way round (R7a).
         folder.cancel()
-        return self._end(folder, ending.DELETE, ref)
+        ended = self._end(folder, ending.DELETE, ref)
+        if not isinstance(ended, Done) or ref.goes_on:
+            return ended
+        kept = mounts.kept_folder(self.data_dir, folder.workload)
+        return ended if mounts.forget(kept) else NotYet()
 
     def _end(self, folder: RunFolder, cause: str, ref: AttemptRef) -> Result:
         try:

@@ -12,7 +12,7 @@ from gangline.drivers.facts import Capacity, Facts, Health
 from gangline.drivers.kind import ClusterKind, Settings, Site
 from gangline.lib.sizes import bytes_in_words
 
-from . import sandbox
+from . import rendering, sandbox
 from .driver import LocalDriver, Options
 from .shim.log import Limits
 
@@ -28,7 +28,9 @@ class LocalConnection(Settings):
 
 class Local(ClusterKind):
     key = "local"
+    unsupported = rendering.UNSUPPORTED
     label = "This machine"
+    takes_secrets = True
     connection = LocalConnection
     native_word = "Local plan"
     check_names = (REACHABILITY, ROOM, RUNTIMES, ISOLATION)

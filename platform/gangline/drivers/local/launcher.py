@@ -5,6 +5,7 @@ dashboard finds it. With a replica's name as second argument that one runs in th
 """
 
 import importlib
+import json
 import os
 import signal
 import sys
@@ -26,6 +27,11 @@ def main(arguments: list[str]) -> int:
     if plan is None:
         sys.stderr.write(f"There is no plan in {folder}.\n")
         return 66
+    if any(one.get("late") for one in plan["replicas"]):
+        # Secret variables come through a pipe, and stay in the memory of each supervisor.
+        late = json.loads(sys.stdin.buffer.read() or b"{}")
+        for one in plan["replicas"]:
+            one["env"] = {**one["env"], **late.get(str(one["name"]), {})}
     if len(arguments) > 1:
         code: int = replica.run(folder, plan, arguments[1])
         return code

@@ -12,7 +12,7 @@ from gangline.drivers.base import GPU_COUNT, AttemptRef, ReplicaPlacement
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.problems import Problem, Role
 
-from . import check, sandbox
+from . import mounts, roots, sandbox
 from .expansion import expand, expand_variables
 from .frameworks import MASTER, WORKER, hostfile_text, replica_environment
 from .rendering import FORM
@@ -82,6 +82,29 @@ def from_claims(ref: AttemptRef, names: Sequence[str]) -> dict[str, Any]:
     }
 
 
+def lacking(plan: Mapping[str, Any], secrets: Mapping[str, Mapping[str, str]]) -> str:
+    """Why a variable of ``plan`` cannot be filled in from a credential; else empty."""
+    for replica in plan["replicas"]:
+        for name, credential, key in replica.get("late", ()):
+            if credential not in secrets:
+                return f"The credential {credential}, for the variable {name}, is not there."
+            if key not in secrets[credential]:
+                return f"The credential {credential} has no {key}, for the variable {name}."
+    return ""
+
+
+def late_of(
+    plan: Mapping[str, Any], secrets: Mapping[str, Mapping[str, str]]
+) -> dict[str, dict[str, str]]:
+    """The variables of each replica whose values are secret: nobody writes them down."""
+    return {
+        str(replica["name"]): {
+            name: secrets[credential][key] for name, credential, key in replica.get("late", ())
+        }
+        for replica in plan["replicas"]
+    }
+
+
 def ref_of(plan: Mapping[str, Any]) -> AttemptRef:
     """The attempt that a plan was made for."""
     slots = tuple(
@@ -108,6 +131,9 @@ def mark_of(ref: AttemptRef, name: str) -> str:
 def prepare_work(site: Site, folder: RunFolder, plan: Mapping[str, Any]) -> None:
     """Make the folders that the replicas of ``plan`` start in."""
     for replica in plan["replicas"]:
+        for _, source in replica["mounts"]:
+            if source and Path(source).is_relative_to(site.data_dir):
+                Path(source).mkdir(mode=0o700, parents=True, exist_ok=True)
         work = folder.work(replica["name"])
         work.mkdir(mode=0o700, parents=True, exist_ok=True)
         if site.places.examples_dir is not None and not os.path.lexists(work / "examples"):
@@ -173,12 +199,15 @@ class _Gang:
         if any("\0" in text for text in (*argv, *environment, *environment.values())):
             raise CannotPlan("A command or variable holds a NUL character.")
         places = self.site.places
-        chosen = self._working_directory(slot.role, role)
+        found = self._mounts(slot, role)
+        chosen = self._working_directory(slot.role, role, found)
         shown = [self.site.data_dir / "bin" / runtime, *readable(self.site, python)]
         shown = [folder for folder in shown if folder.is_dir()]
-        writable = [] if chosen is None or check.is_example(chosen, places) else [chosen]
+        writable = [] if chosen is None or roots.is_example(chosen, places) else [chosen]
         cwd = str(chosen or work)
         inside = places.sandboxed
+        where = str(role.get("workingDirectory") or "")
+        at = where if mounts.around(where, found) else cwd
         return {
             "name": name,
             "role": slot.role,
@@ -187,27 +216,55 @@ class _Gang:
             "runtime": runtime,
             "argv": argv,
             "env": environment,
+            "late": role.get("late", []),
             "cwd": cwd,
             "log": str(self.folder.logs / name),
             "memory_limit": self._memory_limit(slot),
             "cores": _cores(role.get("limits", {}).get("cores"), slot.rank),
             "opened": [] if chosen is None else [cwd],
-            "sandbox": sandbox.prefix(places, cwd=cwd, readable=shown, writable=writable, work=work)
+            "sandbox": sandbox.prefix(
+                places, cwd=at, readable=shown, writable=writable, work=work, mounts=found
+            )
             if inside
             else [],
+            "at": at,
+            "mounts": [[one.target, one.source] for one in found],
+            "fetches": self._replica(slot, role).fetches(),
             "hidden": [*map(str, places.covered()), sandbox.PRIVATE],
             "shown": [str(p) for p in (*shown, *writable, work)],
             "scratch": "" if inside else environment["TMPDIR"],
         }
 
-    def _working_directory(self, name: str, role: Mapping[str, Any]) -> Path | None:
-        """The chosen folder, judged again: since the submission a link may lead elsewhere."""
+    def _replica(self, slot: ReplicaPlacement, role: Mapping[str, Any]) -> mounts.Replica:
+        return mounts.Replica(
+            places=self.site.places,
+            folder=self.folder,
+            name=_name(slot),
+            project=str(self.native.get("volumesOf", "")),
+            native=role.get("mounts", {}),
+            role=Role(slot.role),
+        )
+
+    def _mounts(self, slot: ReplicaPlacement, role: Mapping[str, Any]) -> list[sandbox.Mount]:
+        """What stands at container paths, judged again as the working directory."""
+        try:
+            return self._replica(slot, role).mounts()
+        except mounts.CannotMount as problem:
+            raise CannotPlan(str(problem), problem.problem) from problem
+
+    def _working_directory(
+        self, name: str, role: Mapping[str, Any], found: Sequence[sandbox.Mount]
+    ) -> Path | None:
+        """The chosen folder, judged again: since the submission a link may lead elsewhere.
+
+        None: it is the replica's own, or lies in what is mounted.
+        """
         given = role.get("workingDirectory")
-        if not given:
+        if not given or mounts.around(given, found):
             return None
         try:
-            return check.working_directory(given, self.site.places)
-        except check.UnfitFolder as unfit:
+            return roots.folder(given, self.site.places)
+        except roots.UnfitFolder as unfit:
             problem = Problem(
                 Role(name), "workingDir", "allowed", unfit.message, given, unfit.accepted
             )

@@ -6,6 +6,7 @@ from typing import Any
 
 from gangline.drivers.base import Submission
 from gangline.drivers.mapping import Table, To, apply, paths
+from gangline.spec.base import SpecModel
 from gangline.spec.catalogue import catalogue
 from gangline.spec.environment import EnvironmentVariable
 from gangline.spec.tools import ExposedUrl
@@ -16,8 +17,18 @@ FORM = "gangline.dev/local/v1"
 SCHEME = "local://"
 
 
-def _pairs(items: Sequence[EnvironmentVariable | Label | Annotation]) -> list[list[str]]:
-    return [[item.name, item.value or ""] for item in items]
+def _pairs(items: Sequence[Label | Annotation]) -> list[list[str]]:
+    return [[item.name, item.value] for item in items]
+
+
+def _variables(items: Sequence[EnvironmentVariable]) -> list[list[str]]:
+    return [[item.name, item.value or ""] for item in items if item.secret is None]
+
+
+def late(spec: ReplicaSpec) -> list[list[str]]:
+    """Variable, credential and key of what is known only when processes start."""
+    given = spec.environment_variables or ()
+    return [[one.name, one.secret.name, one.secret.key] for one in given if one.secret is not None]
 
 
 def _names(items: Sequence[ExposedUrl]) -> list[str]:
@@ -28,15 +39,28 @@ def _runtime(image: str) -> str:
     return image.removeprefix(SCHEME)
 
 
+def _items(items: Sequence[SpecModel]) -> list[dict[str, Any]]:
+    return [item.model_dump(by_alias=True, exclude_none=True) for item in items]
+
+
+MOUNTS = {
+    "pvc": "pvc",
+    "emptyDirVolume": "emptyDir",
+    "git": "git",
+    "s3": "s3",
+    "hostPath": "hostPath",
+}
+"""Lists of the spec under ``storage``, by their names in the rendered form."""
 # Once for each role; into ``worker`` and ``master`` of the native form.
 ROLE: Table = {
     "image": To("runtime", _runtime),
     "command": To("command", split_command),
     "args": To("arguments", split_command),
     "workingDir": To("workingDirectory"),
-    "environmentVariables": To("variables", _pairs),
+    "environmentVariables": To("variables", _variables),
     "compute.cpuCoreLimit": To("limits|cores", math.ceil),
     "compute.cpuMemoryLimit": To("limits|memory", quantity_bytes),
+    **{f"storage.{name}": To(f"mounts|{place}", _items) for name, place in MOUNTS.items()},
     "exposedUrls": To("tools", _names),
     "createHomeDir": To("home"),
     "category": To("category"),
@@ -76,13 +100,12 @@ UNSUPPORTED: Mapping[str, str] = {
     "compute.gpuPortionLimit": _NO_GPU_LIMIT,
     "compute.gpuMemoryLimit": _NO_GPU_LIMIT,
     "tolerations": "This machine has no other nodes, and none of them is tainted.",
-    "environmentVariables.secret": "This machine has no Secrets.",
     "environmentVariables.configMap": "This machine has no ConfigMaps.",
     "environmentVariables.podFieldRef": "Processes of this machine run in no pod.",
-    **dict.fromkeys(
-        (path for path in catalogue(ReplicaSpec) if path.startswith("storage.")),
-        "Processes of this machine work in its own folders: nothing is mounted.",
-    ),
+    "storage.nfs": "This machine mounts no file servers; its own folders are host paths.",
+    "storage.configMapVolume": "This machine has no ConfigMaps.",
+    "storage.secretVolume": "This machine has no Secrets.",
+    "storage.dataVolume": "Volumes of this machine are of one project.",
     "ports": "Nothing opens ports of this machine: its tools are reached through Gangline.",
     "restartPolicy": "A process that ends is not started again; a retry starts all of them.",
     "stdin": "Processes of this machine read no input.",
@@ -108,5 +131,11 @@ def render(submission: Submission) -> dict[str, Any]:
         "framework": submission.framework,
         "configuration": submission.configuration,
         "identifiers": dict(submission.identifiers),
-        **{part.role.value: apply(ROLE, part.spec, {}) for part in submission.parts},
+        "volumesOf": submission.namespace,
+        **{part.role.value: _role(part.spec) for part in submission.parts},
     }
+
+
+def _role(spec: ReplicaSpec) -> dict[str, Any]:
+    made = apply(ROLE, spec, {})
+    return {**made, "late": found} if (found := late(spec)) else made

@@ -8,12 +8,37 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from .shim.command import BIND_FOLDER
+from .shim.command import BIND_FOLDER, READ_FOLDER
 
 PRIVATE = "/tmp"  # noqa: S108 - what the command sees there is its own empty folder
 PROBE_SECONDS = 5
 DEVICES = ("nvidia*", "dri", "kfd", "infiniband")
 """What accelerators and fast networks need of /dev; everything else of the host stays out."""
+
+
+MOST_NEIGHBOURS = 400
+"""So many entries of a folder are mounted one by one to make room for one more among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """What stands at a container path; without ``source`` a file system in memory."""
+
+    target: str
+    source: str = ""
+    writable: bool = False
+    is_chosen: bool = False
+    """A person chose the folder, so that it must be the one that was checked."""
+    size: int = 0
+    """Bytes that fit into memory; 0: as much as half of it."""
+
+    @property
+    def options(self) -> list[str]:
+        if not self.source:
+            limit = ["--size", str(self.size)] if self.size else []
+            return [*limit, "--tmpfs", self.target]
+        chosen, plain = (BIND_FOLDER, "--bind") if self.writable else (READ_FOLDER, "--ro-bind")
+        return [chosen if self.is_chosen else plain, self.source, self.target]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +106,11 @@ def prefix(
     readable: Sequence[Path],
     writable: Sequence[Path] = (),
     work: Path | None = None,
+    mounts: Sequence[Mount] = (),
 ) -> list[str]:
     """bubblewrap and its options. ``readable`` and ``writable`` stay in view.
+
+    ``mounts`` come last, so that nothing covers them.
 
     The word after each ``BIND_FOLDER`` is a path, which whoever starts it opens and replaces by the
     number of the descriptor.
@@ -95,7 +123,7 @@ def prefix(
     if work is not None:
         binds.append(("--bind", work))
     inside = [bind for bind in binds if _is_below(bind[1], covered)]
-    line = [*_base(program), "--tmpfs", PRIVATE]
+    line = [*_base(program, _room_for(mounts)), "--tmpfs", PRIVATE]
     # What lies around ours comes first: bound later, it would bring our data back into view.
     for option, folder in [bind for bind in binds if bind not in inside]:
         line += [option, str(folder), str(folder)]
@@ -112,7 +140,55 @@ def prefix(
         line += ["--ro-bind", os.devnull, str(path)] if path.is_file() else ["--tmpfs", str(path)]
     for option, folder in inside:
         line += [option, str(folder), str(folder)]
-    return [*line, "--chdir", cwd]
+    return [*line, *_mounted(mounts), "--chdir", cwd]
+
+
+def cannot_be_made(target: Path) -> str:
+    """Why no mount point can be made for a container path; empty when it can."""
+    around = _nearest(target)
+    if around == target or around == Path("/") or around.is_relative_to(PRIVATE):
+        return ""
+    try:
+        with os.scandir(around) as entries:
+            many = sum(1 for _ in entries) > MOST_NEIGHBOURS
+    except OSError:
+        return f"cannot be made in {around}, which cannot be read"
+    return f"cannot be made in {around}, which has too many entries" if many else ""
+
+
+def _nearest(target: Path) -> Path:
+    """The nearest folder around ``target`` that is there."""
+    return next(one for one in (target, *target.parents) if one.is_dir())
+
+
+def _mounted(mounts: Sequence[Mount]) -> list[str]:
+    line = [word for mount in mounts for word in mount.options]
+    for folder in _remade(mounts):
+        line += ["--remount-ro", str(folder)]
+    return line
+
+
+def _remade(mounts: Sequence[Mount]) -> list[Path]:
+    """Folders in which a mount point is missing."""
+    targets = [Path(mount.target) for mount in mounts]
+    around = {_nearest(one) for one in targets if not one.is_dir()}
+    return sorted(one for one in around if not one.is_relative_to(PRIVATE))
+
+
+def _room_for(mounts: Sequence[Mount]) -> list[str]:
+    """The root of this machine, read-only, with room for mount points that it does not have.
+
+    A folder in which one is missing becomes one of our own, with all that is in it.
+    """
+    line = ["--ro-bind", "/", "/"]
+    for folder in _remade(mounts):
+        line = [] if folder == Path("/") else [*line, "--tmpfs", str(folder)]
+        for entry in sorted(folder.iterdir()):
+            if entry.is_symlink():
+                line += ["--symlink", str(entry.readlink()), str(entry)]
+            elif entry not in (Path("/dev"), Path("/proc"), Path(PRIVATE)):
+                line += ["--ro-bind-try", str(entry), str(entry)]
+    return line
 
 
 def is_hidden(folder: Path, places: Places) -> bool:
@@ -135,8 +211,8 @@ def _on_the_way(paths: Sequence[Path], writable: Sequence[Path]) -> Iterator[Pat
     yield from sorted(found - {*paths})
 
 
-def _base(program: str) -> list[str]:
-    line = [program, "--die-with-parent", "--unshare-pid", "--ro-bind", "/", "/"]
+def _base(program: str, root: Sequence[str] = ("--ro-bind", "/", "/")) -> list[str]:
+    line = [program, "--die-with-parent", "--unshare-pid", *root]
     # A /dev of its own: as root, to own a disk's node is enough to read and write the disk.
     line += ["--dev", "/dev", "--proc", "/proc"]
     for device in sorted(path for name in DEVICES for path in Path("/dev").glob(name)):

@@ -12,7 +12,8 @@ from . import words
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 PIPE = 2**20
 BIND_FOLDER = "--bind-fd"
-"""bubblewrap's option for a folder that it must not look up by its path."""
+READ_FOLDER = "--ro-bind-fd"
+"""bubblewrap's options for a folder that it must not look up by its path."""
 _OOM_SCORE = "500"
 """The kernel rather ends a workload than the process that watches it."""
 _OURS = ("GANGLINE_RUN",)
@@ -46,10 +47,11 @@ def start(replica: dict[str, Any]) -> Started | Refusal:
     cwd: str = replica["cwd"]
     if not os.path.isdir(cwd):
         return Refusal(127, f"The working directory '{cwd}' does not exist.")
-    program = _find(argv[0], environment.get("PATH", ""), cwd)
+    mounts: list[list[str]] = replica.get("mounts", [])
+    program = _find(argv[0], environment.get("PATH", ""), replica.get("at", cwd), mounts)
     if program is None:
         return Refusal(127, words.not_found(argv[0], replica["runtime"]))
-    if not os.access(program, os.X_OK):
+    if not os.access(_outside(program, mounts), os.X_OK):
         return Refusal(126, f"The command '{argv[0]}' is not executable.")
     if replica["sandbox"] and (folder := _hiding(program, replica["hidden"], replica["shown"])):
         return Refusal(127, words.hidden(argv[0], folder))
@@ -67,7 +69,7 @@ def start(replica: dict[str, Any]) -> Started | Refusal:
 def _opened(replica: dict[str, Any]) -> dict[str, int]:
     """Descriptors of the folders that a person chose, by path; OSError when a link leads away."""
     options: list[str] = replica["sandbox"]
-    paths = [options[n + 1] for n, word in enumerate(options) if word == BIND_FOLDER]
+    paths = [options[n + 1] for n, word in enumerate(options) if word in (BIND_FOLDER, READ_FOLDER)]
     found: dict[str, int] = {}
     for path in {*replica["opened"], *paths}:
         try:
@@ -82,10 +84,18 @@ def _opened(replica: dict[str, Any]) -> dict[str, int]:
     return found
 
 
-def _find(command: str, path: str, cwd: str) -> str | None:
+def _outside(program: str, mounts: list[list[str]]) -> str:
+    """Where a program that lies at a container path is outside of the sandbox."""
+    for target, source in reversed(mounts):
+        if source and program.startswith(f"{target}/"):
+            return source + program[len(target) :]
+    return program
+
+
+def _find(command: str, path: str, cwd: str, mounts: list[list[str]]) -> str | None:
     if "/" in command:
         program = os.path.normpath(os.path.join(cwd, command))
-        return program if os.path.isfile(program) else None
+        return program if os.path.isfile(_outside(program, mounts)) else None
     unusable = None
     for folder in path.split(":"):
         program = os.path.join(cwd, folder, command)
@@ -149,7 +159,7 @@ def _sandboxed(
     """
     options = sandbox[1:]
     for n, word in enumerate(sandbox[1:]):
-        if word == BIND_FOLDER:
+        if word in (BIND_FOLDER, READ_FOLDER):
             folder = folders[options[n + 1]]
             os.set_inheritable(folder, True)  # bubblewrap closes it; any other would lead outside
             options[n + 1] = str(folder)

@@ -15,6 +15,8 @@ from .memory import Memory
 KILL_PAUSE = 0.02
 KILL_PATIENCE = 10.0
 RING_EVERY = 1.0
+NOT_FETCHED = 126
+"""Exit code of a replica that did not get what its command needs."""
 
 
 def run(folder: str, plan: dict[str, Any], name: str) -> int:
@@ -74,11 +76,14 @@ class _Life:
         self.log = LogWriter(self.replica["log"], Limits(*self.plan["log"]))
         if self.replica["scratch"]:
             os.makedirs(self.replica["scratch"], mode=0o700, exist_ok=True)
-        started = command.start(self.replica)
+        started = self._fetched() or command.start(self.replica)
         if isinstance(started, command.Refusal):
             self.gang.fail_for_good(started.reason)
             self.log.notice(started.reason)
             self.log.close()
+            if self.end is not None and started.code == NOT_FETCHED:
+                self.record(state="Stopped", reason=ending.stopped_because(self.end))
+                return 0
             self.record(state="Failed", reason=started.reason, code=started.code)
             return 0
         self.pid = started.pid
@@ -95,6 +100,24 @@ class _Life:
             shutil.rmtree(self.replica["scratch"], ignore_errors=True)
         self._finish(status)
         return 0
+
+    def _fetched(self) -> command.Refusal | None:
+        """None once everything is there that must be before the command."""
+        steps = self.replica.get("fetches")
+        if not steps:
+            return None
+        from . import fetching
+
+        reason = fetching.fetch(steps, self.log, self._is_told_to_end)
+        return None if reason is None else command.Refusal(NOT_FETCHED, reason)
+
+    def _is_told_to_end(self) -> bool:
+        if self.asked_to_end:
+            self.asked_to_end = False
+            ending.request(
+                self.ctl, cause=ending.SIGNAL, grace=self.plan["grace"], replica=self.name
+            )
+        return self._look_for_end()
 
     def record(self, *, state: str, reason: str, **facts: Any) -> None:
         """Write the exit record, whole, and ring."""
@@ -174,12 +197,7 @@ class _Life:
         return self.end is not None
 
     def _end_when_told(self) -> None:
-        if self.asked_to_end:
-            self.asked_to_end = False
-            ending.request(
-                self.ctl, cause=ending.SIGNAL, grace=self.plan["grace"], replica=self.name
-            )
-        if not self._look_for_end() and not self.own_stop:
+        if not self._is_told_to_end() and not self.own_stop:
             return
         now = time.monotonic()
         if self.told_at is None:

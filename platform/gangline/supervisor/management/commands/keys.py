@@ -1,11 +1,11 @@
-"""`gangline-manage keys add|list|rotate|retire`: the keys that seal credentials of clusters."""
+"""`gangline-manage keys add|list|rotate|retire`: the keys that seal credentials."""
 
 from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from gangline.clusters import credentials
+from gangline.db import sealed
 from gangline.lib.sealing import CannotOpen, CannotSeal
 
 
@@ -24,15 +24,15 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             getattr(self, f"_{options['action']}")(options)
-        except (CannotOpen, CannotSeal, credentials.StillUsed) as why:
+        except (CannotOpen, CannotSeal, sealed.StillUsed) as why:
             raise CommandError(str(why)) from None
 
     def _add(self, options: dict[str, Any]) -> None:
-        kid = credentials.key_file().add()
+        kid = sealed.key_file().add()
         self.stdout.write(f"The key {kid} seals from now on. Next: gangline-manage keys rotate")
 
     def _list(self, options: dict[str, Any]) -> None:
-        keyring, counts = credentials.key_file().keyring(), credentials.counts()
+        keyring, counts = sealed.key_file().keyring(), sealed.counts()
         for kid in [*keyring.keys, *sorted(set(counts) - set(keyring.keys))]:
             words = "seals" if kid == keyring.current else "opens"
             words = words if kid in keyring.keys else "is missing from the key file"
@@ -40,11 +40,11 @@ class Command(BaseCommand):
 
     def _rotate(self, options: dict[str, Any]) -> None:
         done = 0
-        for done in credentials.reseal():
-            if done % credentials.BATCH == 0:
+        for done in sealed.reseal():
+            if done % sealed.BATCH == 0:
                 self.stdout.write(f"{done} …")
         self.stdout.write(f"{done} credentials are sealed anew; all are under the newest key.")
 
     def _retire(self, options: dict[str, Any]) -> None:
-        credentials.retire(options["key"])
+        sealed.retire(options["key"])
         self.stdout.write(f"The key {options['key']} is forgotten.")

@@ -1,0 +1,202 @@
+"""Forms of credentials: one with every type, of which one is chosen, and one for new values."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from django import forms
+from django.forms.utils import ErrorDict
+
+from assets.credentials import store
+from assets.credentials.types import LONGEST, MOST_PAIRS, TYPES, CredentialType, GenericSecret
+from assets.models import Credential, PersonalCredential
+from gangline.forms.bound import field_view
+from gangline.forms.fields import FieldView, SectionView
+from gangline.forms.models import SecretTextarea, fields_of
+from gangline.lib.problems import Problem, Refused
+from gangline.resources.forms import ResourceForm
+from gangline.scopes.models import Scope
+from gangline.scopes.selectors import tenant_scope
+
+PAIRS = "keyValuePairs"
+FIRST_PAIRS, MORE_PAIRS = 3, 3
+MORE = "more-pairs"
+"""The button that draws further pairs."""
+
+
+class ValuesForm(ResourceForm):
+    """The values of the credential: fields of each type, ``password.user``."""
+
+    offered: tuple[CredentialType, ...] = ()
+    """The types that are drawn; one of them is chosen."""
+
+    @property
+    def chosen(self) -> CredentialType:
+        raise NotImplementedError
+
+    def add_values(self, offered: tuple[CredentialType, ...]) -> None:
+        self.offered = offered
+        given = self.data.get("pairs", "") if self.is_bound else ""
+        self.pairs = min(int(given) if given.isdecimal() else FIRST_PAIRS, MOST_PAIRS)
+        for one in offered:
+            self.fields.update(self._fields(one))
+
+    def clean(self) -> dict[str, Any]:
+        """The values of the chosen type are judged as a client's are."""
+        cleaned = super().clean() or self.cleaned_data
+        try:
+            values = store.read(self.chosen, self._given(cleaned))
+        except Refused as refused:
+            self.refuse(refused.problems)
+        else:
+            cleaned["given"] = values.model_dump(by_alias=True)
+        return cleaned
+
+    def refuse(self, problems: list[Problem]) -> None:
+        """A problem of the values stands at the field of the chosen type."""
+        for one in problems:
+            if one.path in self.fields:
+                self.add_error(one.path, one.message)
+                continue
+            path = f"{self.chosen.key}.{one.path}"
+            if one.path.partition(".")[0] == PAIRS and path not in self.fields:
+                path = f"{self.chosen.key}.{PAIRS}.0.key"
+            self.add_error(path if path in self.fields else None, one.message)
+
+    def values(self) -> dict[str, Any]:
+        return super().values() | {"given": self.cleaned_data["given"]}
+
+    def pressed(self, button: str) -> bool:
+        if button != MORE:
+            return False
+        self.pairs = min(self.pairs + MORE_PAIRS, MOST_PAIRS)
+        self.fields.update(self._fields(next(t for t in self.offered if t.model is GenericSecret)))
+        self._errors = ErrorDict()
+        return True
+
+    def parts_of_types(self) -> Iterator[tuple[CredentialType, bool, list[Any], bool]]:
+        """Each type, whether it is chosen, its fields, and whether they are pairs."""
+        for one in self.offered:
+            views = [field_view(self[name]) for name in self._fields(one)]
+            is_pairs = one.model is GenericSecret
+            lines: list[Any] = _pairs(views) if is_pairs else views
+            yield one, one is self.chosen, lines, is_pairs
+
+    def views(self) -> list[SectionView]:
+        own = {name for one in self.offered for name in self._fields(one)} | {"kind"}
+        visible = [n for n in self.fields if n not in own and not self[n].is_hidden]
+        return [SectionView("s0", "", [field_view(self[n]) for n in visible])] if visible else []
+
+    def _fields(self, one: CredentialType) -> dict[str, forms.Field]:
+        made = fields_of(one.model)
+        if one.model is GenericSecret:
+            for number in range(self.pairs):
+                made[f"{PAIRS}.{number}.key"] = forms.CharField(
+                    label=f"Key {number + 1}", widget=forms.TextInput({"class": "mono"})
+                )
+                made[f"{PAIRS}.{number}.value"] = forms.CharField(
+                    label=f"Value {number + 1}",
+                    widget=SecretTextarea({"rows": 1, "class": "mono"}),
+                )
+        aliases = {name: str(info.alias or name) for name, info in one.model.model_fields.items()}
+        for field in made.values():
+            # Whether it is required depends on the type that is chosen; the values judge.
+            field.required = False
+            field.strip = False  # type: ignore[attr-defined]
+            field.max_length = LONGEST  # type: ignore[attr-defined]
+        return {f"{one.key}.{aliases.get(name, name)}": field for name, field in made.items()}
+
+    def _given(self, cleaned: Mapping[str, Any]) -> dict[str, Any]:
+        prefix = f"{self.chosen.key}."
+        given = {
+            name.removeprefix(prefix): value.replace("\r\n", "\n")
+            for name, value in cleaned.items()
+            if name.startswith(prefix) and isinstance(value, str) and value
+        }
+        if self.chosen.model is not GenericSecret:
+            return given
+        self._rows = [
+            n
+            for n in range(self.pairs)
+            if any(f"{PAIRS}.{n}.{part}" in given for part in ("key", "value"))
+        ]
+        pairs = [
+            {part: given.get(f"{PAIRS}.{n}.{part}", "") for part in ("key", "value")}
+            for n in self._rows
+        ]
+        return {PAIRS: pairs} if pairs else {}
+
+
+class CredentialForm(ValuesForm):
+    not_edited = frozenset({"scope"})
+
+    class Meta:
+        model: type[Credential] = Credential
+        fields: tuple[str, ...] = ("name", "description", "scope")
+
+    def prepare(self) -> None:
+        if "scope" in self.fields:
+            places = self.places(Scope.objects.order_by("kind", "name"), within="self")
+            field = self.fields["scope"]
+            field.queryset, field.empty_label = places, None  # type: ignore[attr-defined]
+        if not self.is_edit:
+            self.fields["kind"] = forms.ChoiceField(
+                label="Type", choices=[(t.key, t.label) for t in TYPES.values()]
+            )
+            self.add_values(tuple(TYPES.values()))
+
+    def offer(self, *, pulls: bool) -> None:
+        """Only the types with which images are pulled, or with keys that variables can name."""
+        fit = [t for t in self.offered if t.pulls == pulls]
+        for one in self.offered:
+            for name in () if one in fit else self._fields(one):
+                del self.fields[name]
+        self.offered = tuple(fit)
+        choices = [(one.key, one.label) for one in fit]
+        self.fields["kind"].choices = choices  # type: ignore[attr-defined]
+
+    @property
+    def chosen(self) -> CredentialType:
+        text = self.data.get("kind") if self.is_bound else self.initial.get("kind")
+        return TYPES.get(str(text), self.offered[0] if self.offered else TYPES["genericSecret"])
+
+    def clean(self) -> dict[str, Any]:
+        return forms.ModelForm.clean(self) or {} if self.is_edit else super().clean()
+
+    def values(self) -> dict[str, Any]:
+        if self.is_edit:
+            return ResourceForm.values(self)
+        return super().values() | {"kind": self.chosen.key}
+
+
+class PersonalCredentialForm(CredentialForm):
+    not_edited = frozenset()
+
+    class Meta(CredentialForm.Meta):
+        model = PersonalCredential
+        fields = ("name", "description")
+
+    def values(self) -> dict[str, Any]:
+        return super().values() | ({} if self.is_edit else {"scope": tenant_scope()})
+
+
+class RotationForm(ValuesForm):
+    """New values in place of those that are there."""
+
+    class Meta:
+        model: type[Credential] = Credential
+        fields: tuple[str, ...] = ()
+
+    def prepare(self) -> None:
+        self.add_values((self.instance.type,))
+
+    @property
+    def chosen(self) -> CredentialType:
+        kind: CredentialType = self.instance.type
+        return kind
+
+
+def _pairs(views: list[FieldView]) -> list[tuple[FieldView, FieldView]]:
+    return list(zip(views[::2], views[1::2], strict=True))
+
+
+__all__ = ["CredentialForm", "PersonalCredentialForm", "RotationForm"]

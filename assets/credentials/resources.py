@@ -1,0 +1,251 @@
+"""Credentials as resources: those of scopes, and one's own."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db.models import F, Model, QuerySet, TextField
+from django.db.models.functions import Cast
+from django.http import HttpRequest
+from django.utils.html import format_html, format_html_join
+
+from assets.credentials import copies, store
+from assets.credentials.types import TYPES
+from assets.models import Credential, Environment, PersonalCredential, Template
+from assets.selectors.templates import usable_templates
+from gangline.access.actor import Actor
+from gangline.accounts.models import User
+from gangline.lib.problems import Problem, Refused
+from gangline.lib.sealing import CannotSeal
+from gangline.resources.registry import Uses, get, register, register_usage
+from gangline.resources.resource import Action, M, Nav, Panel, Resource, Wire
+from gangline.resources.tables import column, name_column, table, time_column
+from gangline.spec.environment import object_name_problem
+from gangline.tables import filters
+from gangline.web import components
+
+OF_ALL_TYPES = Wire(
+    path="asset/credentials",
+    envelope="entries",
+    serializer="assets.credentials.serializers.CredentialSerializer",
+    viewset="assets.credentials.serializers.CredentialViewSet",
+    created=202,
+    edited=202,
+    deleted=202,
+    in_use=412,
+)
+
+
+class CredentialResource(Resource[M]):
+    """What both have: values that are sealed, a type, a Secret on clusters."""
+
+    icon = "key"
+    secret = frozenset({"values"})
+    form_template = "assets/credential_form.html"
+    pages = MappingProxyType({"values": "assets.credentials.views.RotateView"})
+    delete_text = "Its copies on clusters are removed too."
+
+    @property
+    def actions(self) -> tuple[Action, ...]:  # type: ignore[override]
+        url = partial(self.url, page="values")
+        return (Action(label="Replace values", icon="refresh", url=url),)
+
+    @property
+    def panels(self) -> tuple[Panel, ...]:  # type: ignore[override]
+        context = copies.panel
+        return (Panel(title="On clusters", template="assets/copies.html", context=context),)
+
+    def check(self, obj: Any, *, actor: Actor | None, before: Any) -> None:
+        for name in ("scope_id", "kind", "owner_id") if before is not None else ():
+            if getattr(before, name) != getattr(obj, name):
+                path = name.removesuffix("_id")
+                raise ValidationError({path: ValidationError("cannot be changed.", "fixed")})
+        if obj.kind not in TYPES:
+            raise ValidationError({"kind": ValidationError("is not a type.", "choice")})
+        if before is None:
+            obj.object_name = obj.new_object_name()
+        if obj.given is None and before is not None:
+            return
+        try:
+            store.keep(obj, store.read(obj.type, obj.given or {}))
+        except CannotSeal as why:
+            raise Refused([Problem("sealing", "", {"raw": str(why)})]) from why
+        if before is not None:
+            obj.rotations = before.rotations + 1
+
+    def snapshot(self, obj: Any) -> dict[str, Any]:
+        found = {n: getattr(obj, n) for n in ("name", "description", "kind", "object_name")}
+        return found | {"scope": obj.scope_id, **obj.shown, "values": obj.sealed}
+
+    def saved(self, obj: Any, *, actor: Actor | None, changes: Mapping[str, Any]) -> None:
+        if "values" in changes:
+            copies.keep(obj)
+
+    def delete(self, obj: Any, *, actor: Actor | None) -> None:
+        copies.remove(obj)
+        obj.delete()
+
+    def facts_of(self, request: HttpRequest, obj: Any) -> Iterable[tuple[str, Any]]:
+        yield "Type", obj.get_kind_display()
+        if obj.owner_id is None:
+            yield "Scope", obj.scope.title
+        yield "Kubernetes name", format_html("<code>{}</code>", obj.object_name)
+        if url := obj.shown.get("url"):
+            yield "Registry", url
+        if obj.keys:
+            yield "Keys", format_html_join(", ", "<code>{}</code>", ((key,) for key in obj.keys))
+        yield "Values", format_html("Set {}", components.time_ago(obj.rotated_at))
+
+
+def _columns(key: str) -> tuple[Any, ...]:
+    return (
+        name_column(key, "Credential"),
+        column("kind", "Type", "type.label", sort="kind", width="m"),
+    )
+
+
+_TAIL = (
+    column("object_name", "Kubernetes name", width="l"),
+    time_column("rotated", "Values set", "rotated_at"),
+)
+_CREATED = time_column("created", "Created", "created_at", sort="created_at")
+_FILTERS = (
+    filters.choice(
+        "kind", "Type", "kind", choices=[(t.key, t.label) for t in TYPES.values()], wire="kind"
+    ),
+    filters.dates("created", "Created", "created_at", wire="createdAt"),
+    filters.for_clients("name", "name"),
+)
+
+
+class Credentials(CredentialResource[Credential]):
+    model = Credential
+    key = "credential"
+    path = "credentials"
+    related = ("scope__parent__parent__parent", "created_by", "updated_by")
+    seen_from_below = True
+    lede = "Logins, keys and tokens that workloads use by name. Values are never shown again."
+    empty_text = "With a credential, a workload pulls a private image or reads a token."
+    form = "assets.credentials.forms.CredentialForm"
+    nav = Nav(group="Assets", icon="key", order=60)
+    table = table(
+        "credentials",
+        *_columns("credential"),
+        column("scope", "Scope", cell=lambda row: row.scope.title, sort="scope_name"),
+        *_TAIL,
+        column("creator", "Created by", "created_by", width="m"),
+        _CREATED,
+        noun=("credential", "credentials"),
+        search=("name", "description", "object_name"),
+        filters=(filters.choice("scope", "Scope", "scope_id"), *_FILTERS),
+    )
+    wire = OF_ALL_TYPES
+
+    def visible(self, user: User) -> QuerySet[Credential]:
+        return super().visible(user).filter(owner=None)
+
+    def rows(self, user: User) -> QuerySet[Credential]:
+        return super().rows(user).annotate(scope_name=F("scope__name"))
+
+    def choices(self, user: User) -> Any:
+        rows = self.visible(user).select_related("scope").order_by("scope__kind", "scope__name")
+        return {"scope": list({str(row.scope_id): row.scope.title for row in rows}.items())}
+
+
+class PersonalCredentials(CredentialResource[PersonalCredential]):
+    model = PersonalCredential
+    key = "personal_credential"
+    path = "my-credentials"
+    scope_path = ""
+    own_path = "owner"
+    related = ("created_by", "updated_by")
+    lede = "Only you see them, and only your workloads can use them."
+    empty_text = "Keep a token of your own here, and use it in your workloads by its name."
+    form = "assets.credentials.forms.PersonalCredentialForm"
+    nav = Nav(group="Settings", icon="key", order=15)
+    table = table(
+        "personal_credentials",
+        *_columns("personal_credential"),
+        *_TAIL[1:],
+        _CREATED,
+        noun=("credential", "credentials"),
+        filters=_FILTERS,
+    )
+    wire = replace(
+        OF_ALL_TYPES,
+        path="user-credentials",
+        serializer="assets.credentials.serializers.PersonalCredentialSerializer",
+        viewset="assets.credentials.serializers.PersonalCredentialViewSet",
+    )
+
+    @property
+    def labels(self) -> str:
+        return "My credentials"
+
+    @property
+    def label(self) -> str:
+        return "Credential"
+
+    def check(self, obj: Any, *, actor: Actor | None, before: Any) -> None:
+        if (problem := object_name_problem(obj.name)) is not None:
+            raise ValidationError({"name": ValidationError(f"It {problem}.", "format")})
+        super().check(obj, actor=actor, before=before)
+
+
+class CredentialsOfType(Credentials):
+    """The credentials of one type, at the address that clients know."""
+
+    entity = "credential"
+
+    def __init__(self, kind: str) -> None:
+        super().__init__()
+        self.of_type = TYPES[kind]
+        self.key = f"{kind}_credential"
+        self.wire = replace(
+            OF_ALL_TYPES,
+            path=f"asset/credentials/{self.of_type.path}",
+            serializer="assets.credentials.serializers.CredentialOfTypeSerializer",
+            viewset="assets.credentials.serializers.CredentialOfTypeViewSet",
+            deleted=self.of_type.deleted,
+        )
+
+    @property
+    def labels(self) -> str:
+        return f"{self.of_type.label} credentials"
+
+
+register(Credentials())
+register(PersonalCredentials())
+
+
+def _named_by(
+    model: type[Model],
+    noun: str,
+    visible: Callable[[User], QuerySet[Any]],
+    url: Callable[[Any], str],
+) -> Callable[[Any], Uses]:
+    """Objects with ``values`` that name the credential."""
+
+    def uses(credential: Any) -> Uses:
+        rows = model._default_manager.annotate(text=Cast("values", TextField()))
+        return Uses(noun, rows.filter(text__contains=f'"{credential.object_name}"'), visible, url)
+
+    return uses
+
+
+def _environments(user: User) -> QuerySet[Any]:
+    found: QuerySet[Any] = get("environment").visible(user)
+    return found
+
+
+register_usage(
+    Credential,
+    _named_by(Environment, "environment", _environments, lambda row: get("environment").url(row)),
+)
+register_usage(
+    Credential,
+    _named_by(Template, "template", usable_templates, lambda row: get("template").url(row)),
+)

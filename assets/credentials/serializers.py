@@ -1,0 +1,195 @@
+"""How the API writes and reads credentials: values go in, and none comes out."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from assets.credentials import store
+from assets.credentials.resources import CredentialsOfType
+from assets.credentials.types import TYPES, CredentialType, GenericSecret
+from assets.models import Credential
+from assets.serializers import AssetViewSet, MetaSerializer
+from gangline.lib.problems import Problem, Refused, under
+from gangline.resources.registry import get
+from gangline.scopes.models import Scope
+from gangline.scopes.selectors import scopes_to, tenant_scope
+
+QUERY = frozenset({"name", "scope", "projectId", "departmentId", "clusterId"})
+FLAGS = frozenset({"usageInfo", "statusInfo"})
+
+
+@extend_schema_field(
+    {
+        "type": "object",
+        "additionalProperties": True,
+        "description": "The values, by type. Answers have none of them, but `keyId`, which rises"
+        " whenever values are given.",
+    }
+)
+class ValuesField(serializers.DictField):
+    """Values of the credential."""
+
+
+class CredentialSerializer(serializers.Serializer[Any]):
+    """A credential of any type: its ``spec`` has one member, named like the type."""
+
+    meta = MetaSerializer()
+    spec = ValuesField(required=False)
+
+    def to_representation(self, obj: Credential) -> dict[str, Any]:
+        return {
+            "meta": MetaSerializer().to_representation(obj),
+            "spec": {obj.kind: _spec(obj)},
+            "clusterInfo": {"resources": [{"name": obj.object_name}]},
+        }
+
+
+class CredentialOfTypeSerializer(CredentialSerializer):
+    """A credential of one type: its ``spec`` are the values."""
+
+    def to_representation(self, obj: Credential) -> dict[str, Any]:
+        return super().to_representation(obj) | {"spec": _spec(obj)}
+
+
+class PersonalCredentialSerializer(CredentialSerializer):
+    """A credential of the caller."""
+
+    def to_representation(self, obj: Credential) -> dict[str, Any]:
+        found = super().to_representation(obj)
+        found["meta"]["private"] = True
+        del found["clusterInfo"]  # nobody needs the name, and nobody shall guess it
+        return found
+
+
+def _spec(obj: Credential) -> dict[str, Any]:
+    found: dict[str, Any] = {"keyId": obj.rotations}
+    if obj.type.model is GenericSecret:
+        return found | {"keyValuePairs": [{"key": key} for key in obj.shown["keys"]]}
+    return found | ({"url": obj.shown["url"]} if "url" in obj.shown else {})
+
+
+class CredentialViewSet(AssetViewSet):
+    """Credentials of every type. Bodies that change one may leave out the values."""
+
+    extra_parameters = QUERY | FLAGS
+
+    def type_of(self, obj: Credential | None, spec: Any) -> tuple[CredentialType, Any, str]:
+        """The type that a body is about, its values, and where they stand."""
+        named = [name for name in spec if name in TYPES] if isinstance(spec, Mapping) else []
+        if len(named) != 1 or len(spec) != 1:
+            says = f"must have one of {', '.join(TYPES)}."
+            raise Refused([Problem("oneOf", "spec", {"raw": says})])
+        return TYPES[named[0]], spec[named[0]], f"spec.{named[0]}"
+
+    def read(
+        self, data: Any, obj: Any = None, *, partial: bool = False
+    ) -> tuple[dict[str, Any], Mapping[str, Any]]:
+        if not isinstance(data, Mapping):
+            raise Refused([Problem("type", "", {"raw": "must be an object"})])
+        unknown = [str(name)[:60] for name in data if name not in ("meta", "spec")]
+        if unknown:
+            raw = "is not a field. There are: meta, spec."
+            raise Refused([Problem("unknown", name, {"raw": raw}) for name in unknown])
+        values = self._meta(data.get("meta"), obj)
+        if obj is None or data.get("spec") is not None:
+            kind, given, at = self.type_of(obj, data.get("spec") or {})
+            if obj is not None and kind.key != obj.kind:
+                raise Refused([Problem("fixed", at, {"raw": "The type cannot be changed."})])
+            values["given"] = _read(kind, given, at)
+            if obj is None:
+                values["kind"] = kind.key
+        return values, {}
+
+    def filtered(self, request: Request) -> Any:
+        rows, query = super().filtered(request), request.query_params
+        if name := query.get("name", ""):
+            rows = rows.filter(name=name[:200])
+        if scope := query.get("scope", ""):
+            rows = rows.filter(scope__kind=scope[:20])
+        for wire, path in (
+            ("projectId", "scope__project"),
+            ("departmentId", "scope__department"),
+            ("clusterId", "scope__cluster"),
+        ):
+            if given := query.get(wire, ""):
+                rows = rows.filter(pk__in=_held_by(rows, path, given))
+        return rows
+
+
+class CredentialOfTypeViewSet(CredentialViewSet):
+    """Credentials of one type; one thing with all others in the audit log."""
+
+    kind: ClassVar[CredentialType]
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        if isinstance(self.resource, CredentialsOfType):
+            self.kind = self.resource.of_type  # type: ignore[misc]
+        self.resource = get("credential")  # type: ignore[misc]
+        super().initial(request, *args, **kwargs)
+
+    def get_serializer_class(self) -> Any:
+        return CredentialOfTypeSerializer
+
+    def type_of(self, obj: Credential | None, spec: Any) -> tuple[CredentialType, Any, str]:
+        return self.kind, spec, "spec"
+
+    def base_rows(self) -> Any:
+        return super().base_rows().filter(kind=self.kind.key)
+
+    def destroy(self, request: Request, pk: Any, **kwargs: Any) -> Response:
+        done = super().destroy(request, pk, **kwargs)
+        return Response(status=204) if self.kind.deleted == 204 else done
+
+
+class PersonalCredentialViewSet(CredentialViewSet):
+    """The caller's own."""
+
+    def _meta(self, given: Any, obj: Any) -> dict[str, Any]:
+        if not isinstance(given, Mapping):
+            given = {} if given is None else given
+        found: dict[str, Any] = {}
+        problems = []
+        for name, value in given.items() if isinstance(given, Mapping) else ():
+            if name not in ("name", "description"):
+                raw = "is not a field. There are: name, description."
+                problems.append(Problem("unknown", f"meta.{str(name)[:60]}", {"raw": raw}))
+            elif not isinstance(value, str):
+                problems.append(Problem("type", f"meta.{name}", {"raw": "must be a text."}))
+            else:
+                found[name] = value
+        if obj is None and not problems and not found.get("name"):
+            problems.append(Problem("required", "meta.name", {"raw": "is required."}))
+        if problems:
+            raise Refused(problems)
+        return found | ({} if obj is not None else {"scope": tenant_scope()})
+
+
+def _read(kind: CredentialType, given: Any, at: str) -> Mapping[str, Any]:
+    """The values as they may be stored; problems at their place in the body."""
+    if not isinstance(given, Mapping):
+        raise Refused([Problem("type", at, {"raw": "must be an object"})])
+    if given.get("existingSecretName"):
+        raw = "A Secret of the cluster needs no credential: workloads name it themselves."
+        raise Refused([Problem("unsupported", f"{at}.existingSecretName", {"raw": raw})])
+    known = {name: value for name, value in given.items() if name != "keyId" and value is not None}
+    try:
+        return store.read(kind, known).model_dump(by_alias=True)
+    except Refused as refused:
+        raise Refused(list(under(at, refused.problems))) from None
+
+
+def _held_by(rows: Any, path: str, given: str) -> list[Any]:
+    """Keys of the rows that hold there: of the place itself and of every place above it."""
+    kind = path.removeprefix("scope__")
+    place = next(
+        (s for s in Scope.objects.filter(kind=kind) if str(getattr(s, kind).pk) == given), None
+    )
+    if place is None:
+        return []
+    return list(
+        rows.filter(scope__in=[s.pk for s in scopes_to(place)]).values_list("pk", flat=True)
+    )

@@ -1,0 +1,131 @@
+"""What data sources need on clusters: claims that are made at once, objects that must be there.
+
+A claim lies in the namespace of each project that can use it: a cluster shares none between them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q
+
+from assets.kinds import kind_of_asset
+from assets.models import Asset
+from assets.selectors.data import claim_of, item_name
+from gangline.clusters import objects
+from gangline.clusters.models import ClusterObject, ObjectState
+from gangline.drivers import claims
+from gangline.lib.problems import Problem
+from gangline.organization.models import Project
+from gangline.scopes.models import Installation
+from gangline.scopes.selectors import scopes_to
+from gangline.spec.storage import Volume
+
+SYNCED = (Asset.Kind.PVC, Asset.Kind.CONFIG_MAP)
+"""Kinds that need something on the clusters."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """How a data source is in one project."""
+
+    state: str
+    """``ok``, ``creating``, ``failed`` or ``deleting``."""
+    problem: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """Why it cannot be used now; empty when it can."""
+        words = {
+            "creating": "It is being created on this cluster.",
+            "deleting": "It is being deleted.",
+            "failed": f"Not on this cluster: {self.problem or 'it could not be created.'}",
+        }
+        return words.get(self.state, "")
+
+
+def keep(asset: Asset) -> None:
+    """Want what the data source needs in every project that can use it."""
+    if asset.kind in SYNCED:
+        for project in projects_of(asset):
+            keep_in(asset, project)
+
+
+def keep_in(asset: Asset, project: Project) -> None:
+    objects.want(project.cluster, (asset.kind, str(asset.pk)), _wanted(asset, project))
+
+
+def keep_for(project: Project) -> None:
+    """Everything that a new project can use of the scopes above it."""
+    line = [scope.pk for scope in scopes_to(project.scope)]
+    for asset in Asset.objects.filter(kind__in=SYNCED, scope__in=line):
+        keep_in(asset, project)
+
+
+def let_go(asset: Asset) -> None:
+    """Take away what was made for it; what was there before stays."""
+    objects.unwant(objects.of(asset, asset.kind))
+
+
+def projects_of(asset: Asset) -> Iterator[Project]:
+    """Those below its scope."""
+    scope = asset.scope_id
+    above = Q(scope=scope) | Q(department__scope=scope) | Q(cluster__scope=scope)
+    tenant = Q(cluster__scope__parent=scope)
+    yield from Project.objects.filter(above | tenant).select_related("cluster").order_by("pk")
+
+
+def states_in(project: Project, assets: Iterable[Asset]) -> Mapping[str, State]:
+    """By id of the data source, in one query: only those that need something on the cluster."""
+    wanted = [asset for asset in assets if asset.kind in SYNCED]
+    if not wanted:
+        return {}
+    rows = ClusterObject.objects.filter(
+        cluster=project.cluster_id,
+        namespace=project.claims_namespace,
+        owner_type__in=SYNCED,
+        owner_id__in=[str(asset.pk) for asset in wanted],
+    )
+    found = {row.owner_id: _state(row) for row in rows}
+    missing = State("creating")
+    return {str(asset.pk): found.get(str(asset.pk), missing) for asset in wanted}
+
+
+def states_of(assets: Sequence[Asset]) -> Mapping[str, list[tuple[ClusterObject, State]]]:
+    """The state in each place, by id of the data source, in one query."""
+    ids = [str(asset.pk) for asset in assets if asset.kind in SYNCED]
+    rows = ClusterObject.objects.filter(owner_type__in=SYNCED, owner_id__in=ids)
+    found: dict[str, list[tuple[ClusterObject, State]]] = {one: [] for one in ids}
+    for row in rows.select_related("cluster").order_by("cluster__name", "namespace"):
+        found[row.owner_id].append((row, _state(row)))
+    return found
+
+
+def _state(row: ClusterObject) -> State:
+    match row.state:
+        case ObjectState.OK:
+            return State("ok")
+        case ObjectState.WAITING:
+            return State("creating")
+        case ObjectState.DELETING:
+            return State("deleting")
+        case _:
+            return State("failed", Problem(**row.problem).message if row.problem else "")
+
+
+def _wanted(asset: Asset, project: Project) -> dict[str, Any]:
+    """The manifest. Without content it is an object that others made: it is only looked for."""
+    kind, namespace = kind_of_asset(asset), project.claims_namespace
+    item = kind.item_of(asset.values)
+    if asset.kind == Asset.Kind.CONFIG_MAP:
+        return claims.manifest(claims.CONFIG_MAP, namespace, item["configMap"])
+    if item.get("existingPvc"):
+        return claims.manifest(claims.CLAIM, namespace, claim_of(asset))
+    install = str(Installation.objects.values_list("pk", flat=True).get())
+    marks = {
+        "app.kubernetes.io/managed-by": "gangline",
+        "gangline.dev/install": install,
+        "gangline.dev/data-source": str(asset.pk),
+    }
+    volume = Volume.model_validate(kind.named(asset.values, item_name(asset)))
+    return claims.claim(namespace, claim_of(asset), volume, marks)

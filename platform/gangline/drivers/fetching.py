@@ -1,0 +1,29 @@
+"""How a repository is fetched before a command starts, alike wherever it runs."""
+
+GIT = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ALLOW_PROTOCOL": "http:https:ssh",
+}
+"""Variables: it asks nobody, and follows no address to another kind of transport."""
+CLONE = """\
+repository=$1 branch=$2 revision=$3 folder=$4
+rm -rf "$folder"/..?* "$folder"/.[!.]* "$folder"/*
+if [ -n "${SSH_KEY_FILE-}" ]; then
+  cp "$SSH_KEY_FILE" "$HOME/key"
+  chmod 600 "$HOME/key"
+  export GIT_SSH_COMMAND="ssh -i $HOME/key -o StrictHostKeyChecking=accept-new -o BatchMode=yes"
+fi
+if [ -n "${PASSWORD-}" ]; then
+  git config --global credential.helper \\
+    '!f() { echo "username=$USERNAME"; echo "password=$PASSWORD"; }; f'
+fi
+if [ -n "$revision" ]; then
+  git clone --no-checkout -- "$repository" "$folder"
+  git -C "$folder" checkout --detach "$revision" --
+elif [ -n "$branch" ]; then
+  git clone --depth 1 --branch "$branch" -- "$repository" "$folder"
+else
+  git clone --depth 1 -- "$repository" "$folder"
+fi
+"""
+"""For ``sh -ec``: address, branch, revision and folder. The login is in variables."""

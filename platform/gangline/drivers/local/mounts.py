@@ -1,0 +1,272 @@
+"""What replicas find at container paths: folders, volumes, clones and downloads of this machine.
+
+Only a sandbox has paths of its own. A volume is a folder: nothing keeps it to its size.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gangline.drivers import fetching
+from gangline.spec.data import AWS
+from gangline.spec.problems import Problem, Role
+from gangline.spec.types import quantity_bytes
+from gangline.spec.workload import ReplicaSpec
+
+from . import roots, sandbox
+from .run_folder import RunFolder
+from .sandbox import Mount, Places
+
+PATHS: Mapping[str, str] = {
+    "pvc": "path",
+    "emptyDir": "path",
+    "git": "path",
+    "s3": "path",
+    "hostPath": "mountPath",
+}
+"""Lists of the rendered form, each with the attribute that is the container path."""
+_FIELDS = {"emptyDir": "emptyDirVolume"}
+SYSTEM = tuple(
+    map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/proc", "/sys", "/dev"))
+)
+"""Without what is in there no program starts."""
+FETCH_SECONDS = 1800
+FORGET_SECONDS = 20
+DOWNLOAD = Path(__file__).with_name("download.py")
+_NAME = re.compile(r"[A-Za-z0-9](?:[-.A-Za-z0-9]{0,251}[A-Za-z0-9])?")
+NO_SANDBOX = "needs bubblewrap on this machine, as every container path does"
+
+
+def volumes(data_dir: Path) -> Path:
+    return data_dir / "volumes"
+
+
+def claim_folder(data_dir: Path, project: str, claim: str) -> Path:
+    """Where a claim of a project lies. Raises ValueError for what is no name of one."""
+    if not _NAME.fullmatch(project) or not _NAME.fullmatch(claim):
+        raise ValueError(claim)
+    return volumes(data_dir) / "projects" / project / claim
+
+
+def kept_folder(data_dir: Path, workload: str) -> Path:
+    """Where the volumes of a workload lie, which outlive its attempts."""
+    return volumes(data_dir) / "workloads" / workload
+
+
+def forget(folder: Path) -> bool:
+    """Remove what is in a volume; False while that takes its time, or cannot be done."""
+    if not folder.exists():
+        return True
+    try:
+        # Unlike `shutil.rmtree` it removes what is nested deeper than Python's stack.
+        line = ["/bin/rm", "-rf", "--", str(folder)]
+        return subprocess.run(line, check=False, timeout=FORGET_SECONDS).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def problems(role: Role, spec: ReplicaSpec, places: Places, project: str) -> Iterator[Problem]:
+    """What cannot be found or mounted here, before anything is submitted."""
+    taken: dict[str, str] = {}
+    for kind, number, item in _items(spec):
+        at = f"storage.{_FIELDS.get(kind, kind)}.{number}"
+        target = str(item.get(PATHS[kind], ""))
+        where = os.path.normpath(target)
+        why = unfit_target(where, places) if places.sandboxed else NO_SANDBOX
+        if not why and where in taken:
+            why = f"is used by {taken[where]} too"
+        if why:
+            path = f"{at}.{PATHS[kind]}"
+            yield Problem(role, path, "cluster", why, target, "another path such as /data")
+        taken[where] = str(item.get("name", ""))
+        for attribute, message, value, accepted in _faults(kind, item, places, project):
+            yield Problem(role, f"{at}.{attribute}", "cluster", message, value, accepted)
+
+
+Fault = tuple[str, str, Any, str]
+"""Attribute, what is wrong with it, its value, what would be accepted."""
+
+
+def _faults(kind: str, item: Mapping[str, Any], places: Places, project: str) -> Iterator[Fault]:
+    """What is wrong with where the data comes from."""
+    if kind == "hostPath":
+        if item.get("mountPropagation") == "HostToContainer":
+            message = "cannot follow later mounts of this machine"
+            yield "mountPropagation", message, "HostToContainer", "None"
+        try:
+            roots.folder(item["path"], places)
+        except roots.UnfitFolder as unfit:
+            yield "path", unfit.message, item["path"], unfit.accepted
+    elif kind == "pvc":
+        yield from _volume_faults(item, places, project)
+    elif kind == "git" and shutil.which("git") is None:
+        yield "repository", "cannot be fetched: this machine has no git", item["repository"], ""
+
+
+def _volume_faults(item: Mapping[str, Any], places: Places, project: str) -> Iterator[Fault]:
+    info = item.get("claimInfo") or {}
+    if name := info.get("storageClass"):
+        message = "must be empty: volumes of this machine are folders"
+        yield "claimInfo.storageClass", message, name, "no value"
+    if info.get("volumeMode") == "Block":
+        message = "must be Filesystem: volumes of this machine are folders"
+        yield "claimInfo.volumeMode", message, "Block", "Filesystem"
+    if item.get("existingPvc") and not _claim_is_there(places, project, item):
+        message = "is no claim of this project on this machine"
+        yield "claimName", message, item.get("claimName"), "the claim of a PVC data source"
+
+
+def _items(spec: ReplicaSpec) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
+    for kind in PATHS:
+        attribute = {"emptyDir": "empty_dir_volume", "hostPath": "host_path"}.get(kind, kind)
+        for number, item in enumerate(getattr(spec.storage, attribute) or ()):
+            yield kind, number, item.model_dump(by_alias=True, exclude_none=True)
+
+
+def _claim_is_there(places: Places, project: str, item: Mapping[str, Any]) -> bool:
+    try:
+        return claim_folder(places.data_dir, project, str(item.get("claimName", ""))).is_dir()
+    except ValueError:
+        return False
+
+
+def around(path: str, mounts: Sequence[Mount]) -> bool:
+    """Whether ``path`` is a container path, or lies in one."""
+    clean = os.path.normpath(path) if path else ""
+    return any(Path(clean).is_relative_to(one.target) for one in mounts) if clean else False
+
+
+def holds(spec: ReplicaSpec, path: str) -> bool:
+    """The same of what a spec mounts."""
+    targets = [str(item.get(PATHS[kind], "/")) for kind, _, item in _items(spec)]
+    return around(path, [Mount(os.path.normpath(one)) for one in targets])
+
+
+def unfit_target(target: str, places: Places) -> str:
+    """Why nothing can be mounted at a container path; empty when it can."""
+    path = Path(target)
+    needed = [*SYSTEM, places.data_dir, *places.code, *places.hidden, *places.roots]
+    if any(Path(os.path.realpath(one)).is_relative_to(path) for one in needed):
+        return "must not hide folders that programs of this machine need"
+    if any(path.is_relative_to(one) for one in (*roots.KERNEL, places.data_dir, *places.hidden)):
+        return "must not lie in a folder of the kernel or of Gangline"
+    if path.is_file():
+        return "must be a folder, and is a file of this machine"
+    lies_in_roots = any(path.is_relative_to(os.path.realpath(one)) for one in places.roots)
+    if lies_in_roots and not path.is_dir():
+        return "must exist, because it lies in a folder that workloads may use"
+    return sandbox.cannot_be_made(path)
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """One replica that finds something at container paths."""
+
+    places: Places
+    folder: RunFolder
+    name: str
+    project: str
+    native: Mapping[str, Sequence[Mapping[str, Any]]]
+    role: Role
+
+    def mounts(self) -> list[Mount]:
+        """Everything to mount, outer paths first. Raises `CannotMount`."""
+        found = [self._mount(kind, item) for kind in PATHS for item in self.native.get(kind, ())]
+        for one in found:
+            if why := unfit_target(one.target, self.places) or (
+                "" if self.places.sandboxed else NO_SANDBOX
+            ):
+                raise CannotMount(f"The container path {one.target} {why}.", self.role)
+        found.sort(key=lambda one: one.target)
+        for inner in found:
+            outer = next((o for o in found if inner is not o and _lies_in(inner, o)), None)
+            if outer is not None and not outer.writable:
+                why = f"lies in {outer.target}, which is read-only"
+                raise CannotMount(f"The container path {inner.target} {why}.", self.role)
+        return found
+
+    def fetches(self) -> list[dict[str, Any]]:
+        """What must arrive before the command starts."""
+        return [
+            *(self._clone(item) for item in self.native.get("git", ())),
+            *(self._download(item) for item in self.native.get("s3", ())),
+        ]
+
+    def _own(self, kind: str, item: Mapping[str, Any]) -> Path:
+        """A folder of this replica alone."""
+        return self.folder.path / self.name / "mounts" / f"{kind.lower()}-{item['name']}"
+
+    def _mount(self, kind: str, item: Mapping[str, Any]) -> Mount:
+        target = os.path.normpath(str(item[PATHS[kind]]))
+        if kind == "hostPath":
+            try:
+                folder = roots.folder(item["path"], self.places)
+            except roots.UnfitFolder as unfit:
+                reason = f"The host path {item['path']} {unfit.message}."
+                raise CannotMount(reason, self.role) from unfit
+            writes = item.get("readOnly") is False
+            return Mount(target, str(folder), writable=writes, is_chosen=True)
+        if kind == "pvc":
+            return Mount(target, str(self._volume(item)), writable=not item.get("readOnly"))
+        if kind == "emptyDir" and item.get("medium") == "Memory":
+            limit = item.get("sizeLimit")
+            return Mount(target, writable=True, size=quantity_bytes(limit) if limit else 0)
+        return Mount(target, str(self._own(kind, item)), writable=True)
+
+    def _volume(self, item: Mapping[str, Any]) -> Path:
+        if item.get("existingPvc"):
+            try:
+                folder = claim_folder(self.places.data_dir, self.project, str(item["claimName"]))
+            except ValueError:
+                folder = self.places.data_dir / "volumes" / "none"
+            if not folder.is_dir():
+                raise CannotMount(f"The claim {item['claimName']} is not there.", self.role)
+            return folder
+        if item.get("ephemeral"):
+            return self.folder.path / "volumes" / str(item["name"])
+        return kept_folder(self.places.data_dir, self.folder.workload) / str(item["name"])
+
+    def _clone(self, item: Mapping[str, Any]) -> dict[str, Any]:
+        wanted = [item["repository"], item.get("branch", ""), item.get("revision", "")]
+        into = self._own("git", item)
+        line = ["/bin/sh", "-ec", fetching.CLONE, "fetch", *wanted, str(into)]
+        return self._step(f"The repository {item['repository']}", line, into, fetching.GIT)
+
+    def _download(self, item: Mapping[str, Any]) -> dict[str, Any]:
+        into = self._own("s3", item)
+        line = [sys.executable, "-I", str(DOWNLOAD), item.get("url") or AWS, item["bucket"]]
+        return self._step(f"The bucket {item['bucket']}", [*line, str(into)], into, {})
+
+    def _step(
+        self, what: str, line: list[str], into: Path, environment: Mapping[str, str]
+    ) -> dict[str, Any]:
+        shown = [Path(sys.prefix), Path(sys.base_prefix), *self.places.code]
+        box = sandbox.prefix(
+            self.places, cwd="/", readable=[one for one in shown if one.is_dir()], work=into
+        )
+        inherited = ("PATH", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE")
+        own = {name: os.environ[name] for name in inherited if name in os.environ}
+        return {
+            "what": what,
+            "line": [*box, "--", *line],
+            "env": {"LANG": "C.UTF-8", "HOME": sandbox.PRIVATE, **own, **environment},
+            "seconds": FETCH_SECONDS,
+        }
+
+
+class CannotMount(Exception):
+    """In words, why a replica cannot find what it should."""
+
+    def __init__(self, reason: str, role: Role) -> None:
+        super().__init__(reason)
+        self.problem = Problem(role, "storage", "cluster", reason)
+
+
+def _lies_in(inner: Mount, outer: Mount) -> bool:
+    return Path(inner.target).is_relative_to(outer.target)

@@ -1,0 +1,53 @@
+"""Folders of this machine that workloads may use."""
+
+import os
+from pathlib import Path
+
+from .guidance import OWN_TMP, folders
+from .sandbox import PRIVATE, Places
+
+KERNEL = tuple(map(Path, ("/proc", "/sys", "/dev")))
+"""Links in there lead elsewhere for each process, and nobody works there."""
+
+
+class UnfitFolder(Exception):
+    """Why workloads may not use a folder, as a predicate, and what they may."""
+
+    def __init__(self, message: str, accepted: str) -> None:
+        super().__init__(message)
+        self.message, self.accepted = message, accepted
+
+
+def folder(path: str, places: Places) -> Path:
+    """The folder that ``path`` leads to now, without links. Raises UnfitFolder."""
+    accepted = folders(places.roots)
+    try:
+        found = Path(os.path.realpath(path))
+        is_there = found.is_dir()
+    except OSError as problem:
+        told = problem.strerror or type(problem).__name__
+        raise UnfitFolder(f"cannot be opened: {told}", accepted) from problem
+    except ValueError as problem:
+        raise UnfitFolder("must be the path of a folder", accepted) from problem
+    if _lies_in(found, (places.data_dir, *places.hidden)):
+        raise UnfitFolder("must not lie in the data folder of the dashboard", accepted)
+    if _lies_in(Path(os.path.normpath(path)), KERNEL) or not _lies_in(found, places.roots):
+        message = "must lie in a folder that workloads may use"
+        if places.sandboxed and found.is_relative_to(PRIVATE):
+            message += f"; {OWN_TMP.rstrip('.')}"
+        raise UnfitFolder(message, accepted)
+    if _lies_in(found, places.code) and not is_example(found, places):
+        raise UnfitFolder("must not lie in the folder of Gangline’s own programs", accepted)
+    if not is_there:
+        raise UnfitFolder("must be a folder that exists", "an existing folder")
+    return found
+
+
+def is_example(folder: Path, places: Places) -> bool:
+    """Whether it belongs to the examples, which are there to be read."""
+    examples = places.examples_dir
+    return examples is not None and _lies_in(folder, (examples,))
+
+
+def _lies_in(folder: Path, around: tuple[Path, ...]) -> bool:
+    return any(folder.is_relative_to(os.path.realpath(one)) for one in around)

@@ -1,0 +1,205 @@
+"""What a replica of this machine finds at container paths."""
+
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gangline.drivers.base import AttemptRef, ObservedState, Refused
+from gangline.drivers.local.driver import LocalDriver, Options
+from tests.support.local_cluster import LocalCluster
+from tests.support.repositories import Repository, serving
+from tests.support.waiting import wait_for
+
+pytestmark = pytest.mark.needs_bwrap
+Start = Callable[..., AttemptRef]
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """The one folder that workloads may use."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, home: Path) -> Iterator[LocalCluster]:
+    options = Options(roots=(home,), use_sandbox=True)
+    made = LocalCluster(LocalDriver(tmp_path / "data", "host-a", options))
+    yield made
+    made.close()
+
+
+def start(cluster: LocalCluster, text: str, storage: Mapping[str, Any], **more: Any) -> AttemptRef:
+    values = {f"storage.{kind}": items for kind, items in storage.items()}
+    return cluster.start(f"sh -c {shlex.quote(text)}", values=values, **more)
+
+
+def told(cluster: LocalCluster, ref: AttemptRef) -> str:
+    cluster.over(ref)
+    return b"\n".join(cluster.log(ref)).decode()
+
+
+def host(path: Path, at: str, **more: Any) -> dict[str, Any]:
+    return {"name": "sets", "path": str(path), "mountPath": at, **more}
+
+
+@pytest.mark.parametrize("at", ["/sets", "/mnt/deep/sets", "/opt/sets", "/tmp/sets"])
+def test_a_folder_of_this_machine_stands_at_a_path_that_is_not_there(
+    cluster: LocalCluster, home: Path, at: str
+) -> None:
+    (home / "one.txt").write_text("first")
+    text = f"cat {at}/one.txt; touch {at}/two; echo; ls /usr/bin/env; ls /"
+    said = told(cluster, start(cluster, text, {"hostPath": [host(home, at)]}))
+    assert "first" in said
+    assert "Read-only file system" in said
+    assert "/usr/bin/env" in said
+    assert [one.name for one in home.iterdir()] == ["one.txt"]
+
+
+def test_what_may_be_written_is_written(cluster: LocalCluster, home: Path) -> None:
+    ref = start(cluster, "echo 7 > /sets/x", {"hostPath": [host(home, "/sets", readOnly=False)]})
+    assert cluster.over(ref).state is ObservedState.SUCCEEDED
+    assert (home / "x").read_text() == "7\n"
+
+
+def test_the_sandbox_shows_no_more_than_before(cluster: LocalCluster, home: Path) -> None:
+    """Room for a mount point is made of what was read-only, and brings nothing of ours to light."""
+    data = cluster.driver.data_dir
+    text = f"ls -A {data}; echo x > /new; mkdir /usr/x; echo done"
+    said = told(cluster, start(cluster, text, {"hostPath": [host(home, "/sets")]}))
+    assert "runs" in said  # the way to its own folder
+    assert "logs" not in said
+    assert said.count("Read-only file system") == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "at"),
+    [
+        ("/etc", "/sets"),
+        ("{home}", "/usr"),
+        ("{home}", "/"),
+        ("{home}", "/proc/x"),
+        ("{home}", "{home}/none"),
+        ("{home}", "{data}/x"),
+        ("{home}/none", "/sets"),
+        ("{home}/../data", "/sets"),
+    ],
+)
+def test_a_place_that_is_not_allowed_is_refused_at_the_start(
+    cluster: LocalCluster, home: Path, path: str, at: str
+) -> None:
+    names = {"home": home, "data": cluster.driver.data_dir}
+    item = host(Path(path.format(**names)), at.format(**names))
+    ref = cluster.ref("true", native={"mounts": {"hostPath": [item]}})
+    assert isinstance(cluster.driver.create(ref), Refused)
+
+
+def test_a_folder_that_became_a_link_is_not_followed(
+    cluster: LocalCluster, home: Path, tmp_path: Path
+) -> None:
+    (home / "sets").symlink_to(tmp_path / "data")
+    ref = cluster.ref("true", native={"mounts": {"hostPath": [host(home / "sets", "/sets")]}})
+    assert isinstance(cluster.driver.create(ref), Refused)
+
+
+def test_a_volume_outlives_the_attempt_and_goes_with_the_workload(cluster: LocalCluster) -> None:
+    volumes = [
+        {"name": "kept", "path": "/kept", "claimInfo": {"size": "1G"}},
+        {"name": "gone", "path": "/gone", "claimInfo": {"size": "1G"}, "ephemeral": True},
+    ]
+    first = start(cluster, "echo 1 > /kept/a; echo 1 > /gone/a", {"pvc": volumes}, replicas=2)
+    assert cluster.over(first).state is ObservedState.SUCCEEDED
+    cluster.driver.delete(replace(first, goes_on=True))
+    again = replace(first, attempt=2)
+    cluster.driver.create(again)
+    cluster.over(again)
+    assert (cluster.driver.data_dir / "volumes/workloads" / first.workload / "kept/a").exists()
+    third = cluster.ref("ls /kept /gone", values={"storage.pvc": volumes})
+    third = replace(third, workload=first.workload, attempt=3)
+    cluster.driver.create(third)
+    assert told(cluster, third).split() == ["/gone:", "/kept:", "a"]
+    wait_for(lambda: not isinstance(cluster.driver.delete(third), Refused), seconds=5)
+    assert not (cluster.driver.data_dir / "volumes/workloads" / first.workload).exists()
+
+
+def test_a_temporary_folder_is_of_each_replica(cluster: LocalCluster) -> None:
+    folders = [
+        {"name": "disk", "path": "/scratch"},
+        {"name": "memory", "path": "/quick", "medium": "Memory", "sizeLimit": "1M"},
+    ]
+    text = "echo $RANK > /scratch/$RANK; ls /scratch | wc -l; head -c 2000000 /dev/zero > /quick/x"
+    ref = start(cluster, text, {"emptyDirVolume": folders}, replicas=2)
+    said = told(cluster, ref)
+    assert said.splitlines()[0].strip() == "1"
+    assert "No space left on device" in said
+
+
+def test_a_program_and_a_working_directory_may_lie_in_what_is_mounted(
+    cluster: LocalCluster, home: Path
+) -> None:
+    (home / "train.sh").write_text("#!/bin/sh\npwd\n")
+    (home / "train.sh").chmod(0o755)
+    values = {"storage.hostPath": [host(home, "/sets")], "workingDir": "/sets"}
+    ref = cluster.start("./train.sh", values=values)
+    assert told(cluster, ref) == "/sets"
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Iterator[Repository]:
+    with serving(tmp_path / "served") as found:
+        yield found
+
+
+def test_a_repository_is_there_before_the_command(
+    cluster: LocalCluster, repository: Repository
+) -> None:
+    old = repository.commit("old")
+    repository.commit("new")
+    repository.branch("side", "aside")
+    items = [
+        {"name": "main", "repository": repository.url, "path": "/main"},
+        {"name": "old", "repository": repository.url, "path": "/old", "revision": old},
+        {"name": "side", "repository": repository.url, "path": "/side", "branch": "side"},
+    ]
+    ref = start(cluster, "cat /main/text /old/text /side/text; touch /main/x", {"git": items})
+    said = told(cluster, ref)
+    assert [line for line in said.splitlines() if line in ("new", "old", "aside")] == [
+        "new",
+        "old",
+        "aside",
+    ]
+    assert cluster.over(ref).state is ObservedState.SUCCEEDED
+
+
+def test_a_repository_that_cannot_be_fetched_is_the_reason(
+    cluster: LocalCluster, repository: Repository
+) -> None:
+    repository.commit("new")
+    for item, why in (
+        ({"branch": "none"}, "Remote branch none not found"),
+        ({"repository": f"{repository.url}x"}, "not found"),
+    ):
+        git = {"name": "main", "repository": repository.url, "path": "/main", **item}
+        seen = cluster.over(start(cluster, "echo never", {"git": [git]}))
+        assert seen.state is ObservedState.FAILED
+        assert "could not be fetched" in seen.reason
+        assert why in seen.reason
+
+
+def test_a_stop_does_not_wait_for_a_repository(
+    cluster: LocalCluster, repository: Repository
+) -> None:
+    repository.commit("new")
+    repository.hold()
+    git = {"name": "main", "repository": repository.url, "path": "/main"}
+    ref = start(cluster, "echo never", {"git": [git]})
+    cluster.until(ref, ObservedState.STARTING)
+    repository.wait_for_a_call()
+    cluster.driver.suspend(ref)
+    assert cluster.over(ref).state is ObservedState.SUSPENDED
+    assert b"never" not in b"".join(cluster.log(ref))

@@ -1,0 +1,209 @@
+"""Credentials of workloads: whether the named ones hold, what drivers get in their place."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assets.credentials import copies, store
+from assets.credentials.references import Reference, references, replaced
+from assets.credentials.types import PREFIXES, image_host, serves
+from assets.models import Credential
+from gangline.accounts.models import User
+from gangline.clusters.models import Cluster
+from gangline.organization.models import Project
+from gangline.policies.engine import Resolution
+from gangline.spec.catalogue import catalogue
+from gangline.spec.problems import Problem, Role
+from gangline.spec.values import item_label
+from gangline.spec.words import lowered, one_of
+from gangline.spec.workload import SPEC
+from workloads.models import CredentialUse, Workload
+from workloads.services.item_paths import as_sent, field_of
+
+PULL = "imagePullSecrets"
+VARIABLES = "environmentVariables"
+SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """Values as drivers see them, and the credentials that they use."""
+
+    values: Mapping[str, Any]
+    used: tuple[Credential, ...] = ()
+
+
+def bound(values: Mapping[str, Any], project: Project, owner: User) -> Bound:
+    """Personal credentials named by their Secrets; logins of registries in scope attached."""
+    named = list(references(values))
+    images = _images(values) if project.cluster.engine.keeps_secrets else {}
+    if not named and not images:
+        return Bound(values)
+    known = list(store.usable(project.scope, owner))
+    if not known:
+        return Bound(values)
+    by_name = store.by_name(known)
+    used = {one.pk: one for ref in named if (one := _found(ref, by_name)) is not None}
+    personal = {one.name: one.object_name for one in known if one.owner_id is not None}
+    found = replaced(values, personal)
+    for role, image in images.items():
+        for one in attached(known, image):
+            _attach(found, f"{role}.{PULL}", one)
+            used[one.pk] = one
+    return Bound(found, tuple(used.values()))
+
+
+def attached(known: list[Credential], image: str) -> list[Credential]:
+    """Those that pods with the image get by themselves: shared logins of its registry."""
+    return [
+        one
+        for one in known
+        if one.type.pulls and one.owner_id is None and serves(one.shown["url"], image)
+    ]
+
+
+def store_uses(workload: Workload, used: tuple[Credential, ...]) -> None:
+    """Remember what the workload uses, in place of what it used before."""
+    rows = CredentialUse.objects.filter(workload=workload)
+    before = set(rows.values_list("credential_id", flat=True))
+    now = {one.pk for one in used}
+    if before - now:
+        rows.exclude(credential__in=now).delete()
+    CredentialUse.objects.bulk_create(
+        CredentialUse(workload=workload, credential_id=pk) for pk in now - before
+    )
+    for one in Credential.objects.filter(pk__in=now | before):
+        copies.keep(one)
+
+
+def let_go(workload: Workload) -> None:
+    """Take the copies away that only this workload needed; it is deleted by now."""
+    for one in Credential.objects.filter(uses__workload=workload):
+        copies.keep(one)
+
+
+def values_of(workload: Workload) -> dict[str, Mapping[str, str]]:
+    """What the credentials of a workload hold, by their names. Raises `store.CannotUse`."""
+    rows = Credential.objects.filter(uses__workload=workload)
+    return {one.object_name: store.data_of(one) for one in rows}
+
+
+def problems(
+    resolution: Resolution,
+    *,
+    project: Project,
+    cluster: Cluster,
+    owner: User,
+    known: list[Problem],
+) -> Iterator[Problem]:
+    """References that lead nowhere, and variables that must be filled in."""
+    wrong = {(p.role, field_of(p.path)) for p in known}
+    roles = [Role.WORKER] if resolution.master == "same" else [Role.WORKER, Role.MASTER]
+    values = {
+        path: value
+        for path, value in resolution.plain.items()
+        if (role := Role(path.partition(".")[0])) in roles
+        and (role, path.partition(".")[2]) not in wrong
+    }
+    named = list(references(values))
+    usable = list(store.usable(project.scope, owner)) if named else []
+    judged = _Judge(values, usable, takes_others=cluster.engine.keeps_secrets)
+    found = [*(p for ref in named if (p := judged.problem(ref))), *_unfilled(values)]
+    for problem in found:
+        yield problem.at(path=as_sent(problem, resolution.effective))
+
+
+@dataclass(frozen=True)
+class _Judge:
+    values: Mapping[str, Any]
+    usable: list[Credential]
+    takes_others: bool
+    """Secrets that people made on the cluster can be named too."""
+
+    def problem(self, ref: Reference) -> Problem | None:
+        """What is wrong with one reference; what one may not see is as unknown as what is not."""
+        one = _found(ref, store.by_name(self.usable))
+        if one is None:
+            others = self.takes_others and not ref.is_personal
+            if others and not ref.name.startswith(PREFIXES):
+                return None
+            whose = "one of your credentials" if ref.is_personal else "a credential of this project"
+            return self._refused(ref, f"must be {whose}", self._names(ref))
+        if ref.note.kinds and one.kind not in ref.note.kinds:
+            message = f"must not be a credential of type {one.type.label}"
+            return self._refused(ref, message, self._names(ref))
+        if ref.key is not None and ref.key not in one.keys:
+            accepted = one_of(one.keys) if one.keys else "a credential that has keys"
+            return self._refused(ref, "is not a key of this credential", accepted, at_key=True)
+        image = self.values.get(f"{ref.role}.image")
+        if ref.field.path != PULL or not isinstance(image, str) or not one.type.pulls:
+            return None
+        url, host = one.shown["url"], image_host(image)
+        if serves(url, image):
+            return None
+        message = f"is a login for {url}, and the image comes from {host}"
+        return self._refused(ref, message, f"a login for {host}")
+
+    def _names(self, ref: Reference) -> str:
+        fit = [
+            name
+            for name, one in store.by_name(self.usable).items()
+            if bool(one.owner_id) == ref.is_personal
+            and (not ref.note.kinds or one.kind in ref.note.kinds)
+        ]
+        return one_of(fit[:SHOWN]) if fit else "none yet: create a credential first"
+
+    def _refused(
+        self, ref: Reference, message: str, accepted: str, *, at_key: bool = False
+    ) -> Problem:
+        item = self.values[f"{ref.role}.{ref.field.path}"][ref.index]
+        key = item.get(ref.field.item_key)
+        label = lowered(item_label(ref.field, ref.index, key if isinstance(key, str) else ""))
+        attribute = ref.attribute
+        if at_key:
+            path = ref.key_path.partition(f"{ref.field.path}.{ref.index}.")[2]
+            attribute = ref.field.attribute(path) or attribute
+        return Problem(
+            ref.role,
+            ref.key_path if at_key else ref.path,
+            "options",
+            message,
+            ref.key if at_key else ref.name,
+            accepted,
+            label=f"{attribute.label} of {label}",
+        )
+
+
+def _unfilled(values: Mapping[str, Any]) -> Iterator[Problem]:
+    """Variables that came with instructions and without a value."""
+    spec = catalogue(SPEC.worker)[VARIABLES]
+    for role in (Role.WORKER, Role.MASTER):
+        for index, item in enumerate(values.get(f"{role}.{VARIABLES}") or ()):
+            if not isinstance(item, Mapping) or not item.get("description"):
+                continue
+            if any(item.get(name) for name in spec.alternatives):
+                continue
+            yield Problem(
+                role,
+                f"{VARIABLES}.{index}.value",
+                "fill",
+                f"must be filled in: {item['description']}",
+                accepted="a value, a credential or another source",
+                label=item_label(spec, index, str(item.get("name", ""))),
+            )
+
+
+def _found(ref: Reference, known: Mapping[str, Credential]) -> Credential | None:
+    one = known.get(ref.name)
+    return one if one is not None and bool(one.owner_id) == ref.is_personal else None
+
+
+def _images(values: Mapping[str, Any]) -> dict[str, str]:
+    found = {role: values.get(f"{role}.image") for role in (Role.WORKER, Role.MASTER)}
+    return {role: image for role, image in found.items() if isinstance(image, str) and image}
+
+
+def _attach(values: dict[str, Any], path: str, one: Credential) -> None:
+    given = [dict(item) for item in values.get(path) or ()]
+    if all(item.get("name") != one.object_name for item in given):
+        values[path] = [*given, {"name": one.object_name}]
