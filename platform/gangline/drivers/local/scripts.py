@@ -13,7 +13,7 @@ from gangline.spec.problems import Advice, Role
 from gangline.spec.types import split_command
 from gangline.spec.workload import ReplicaSpec
 
-from .check import UnfitFolder, working_directory
+from .roots import UnfitFolder, working_directory
 from .sandbox import Places
 
 SCRIPTS = (".py", ".sh")
