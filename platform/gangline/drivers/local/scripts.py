@@ -13,7 +13,7 @@ from gangline.spec.problems import Advice, Role
 from gangline.spec.types import split_command
 from gangline.spec.workload import ReplicaSpec
 
-from .roots import UnfitFolder, working_directory
+from . import roots
 from .sandbox import Places
 
 SCRIPTS = (".py", ".sh")
@@ -70,7 +70,7 @@ def _missing(word: str, folder: str | None, places: Places, *, is_program: bool)
             return f"{word} is not a file in {found.parent}."
         if is_program and not os.access(found, os.X_OK):
             return f"{word} cannot be executed. Make it executable, or start it with its program."
-    except (OSError, UnfitFolder, ValueError):
+    except (OSError, roots.UnfitFolder, ValueError):
         return ""
     return ""
 
@@ -80,7 +80,7 @@ def _file(word: str, folder: str | None, places: Places) -> Path | None:
     if Path(word).is_absolute():
         return Path(os.path.realpath(word))
     if folder:
-        return Path(os.path.realpath(working_directory(folder, places) / word))
+        return Path(os.path.realpath(roots.folder(folder, places) / word))
     first, _, rest = os.path.normpath(word).partition("/")
     if first == EXAMPLES and rest and places.examples_dir is not None:
         return Path(os.path.realpath(places.examples_dir / rest))
