@@ -252,6 +252,7 @@ class _Drawing:
             echo=units.echo(spec, typed) if units.has_unit(spec) and typed.text else "",
             words=_words(spec, typed.text),
             suggestions=tuple(self.form.suggestions.get(spec.path, ())),
+            advice=tuple(a.sentence for a in self.advice if a.path == spec.path),
         )
 
     def _chip(self, spec: SpecField, typed: Typed | None) -> Chip | None:
