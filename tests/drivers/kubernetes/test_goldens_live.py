@@ -8,7 +8,7 @@ from _pytest.mark import ParameterSet
 
 from gangline.drivers.kubernetes.client import Answer
 from gangline.drivers.kubernetes.kinds import KINDS
-from gangline.drivers.kubernetes.resources import CLAIMS, Resource
+from gangline.drivers.kubernetes.resources import CLAIMS, INGRESSES, SERVICES, Resource
 from gangline.drivers.kubernetes.schedulers import ADAPTERS
 from tests.beds.kubernetes.bed import Bed
 from tests.drivers.kubernetes import goldens
@@ -31,6 +31,8 @@ RESOURCES = {
     (resource.api_version, resource.kind): resource
     for resource in (
         CLAIMS,
+        SERVICES,
+        INGRESSES,
         *(kind.resource for kind in KINDS.values()),
         *(resource for adapter in ADAPTERS.values() for resource in adapter.reads),
     )
