@@ -33,13 +33,13 @@ def template_problems(template: Template) -> list[Problem]:
 def _setup(template: Template) -> Iterator[Problem]:
     if template.framework not in FRAMEWORKS:
         names = one_of(list(FRAMEWORKS))
-        yield Problem(
+        yield Problem.of(
             Role.WORKLOAD, "framework", "options", f"must be one of {names}", template.framework,
             accepted=names, label="Framework",
         )  # fmt: skip
     elif message := configuration_problem(template.framework, template.configuration):
         known = FRAMEWORKS[template.framework]
-        yield Problem(
+        yield Problem.of(
             Role.WORKLOAD, "configuration", "framework", message, template.configuration,
             accepted=one_of(known.configurations), label="Configuration",
         )  # fmt: skip
@@ -54,20 +54,20 @@ def _values(template: Template, role: Role) -> Iterator[Problem]:
     for path, value in values.items():
         spec = field_at(f"{role}.{path}")
         if path == FRAMEWORK:
-            yield Problem(role, path, "unknown", "is said once for the whole template", value)
+            yield Problem.of(role, path, "unknown", "is said once for the whole template", value)
         elif spec and spec.only and template.framework not in spec.only:
-            yield Problem(
+            yield Problem.of(
                 role, path, "framework", f"is for {one_of(spec.only)} only", value,
                 accepted="no value", label=spec.label,
             )  # fmt: skip
         elif role is Role.MASTER and not has_master:
-            yield Problem(
+            yield Problem.of(
                 role, path, "master", "is a value of a master that is the same as the workers",
                 value, accepted="no value", label=spec.label if spec else path,
             )  # fmt: skip
     for qualified, value in template.values.items() if role is Role.WORKER else ():
         if qualified.partition(".")[0] not in (Role.WORKER, Role.MASTER):
-            yield Problem(Role.WORKLOAD, qualified, "unknown", "is not a field", value)
+            yield Problem.of(Role.WORKLOAD, qualified, "unknown", "is not a field", value)
 
 
 def _modes(template: Template) -> Iterator[Problem]:
@@ -75,17 +75,17 @@ def _modes(template: Template) -> Iterator[Problem]:
         role, _, path = qualified.partition(".")
         spec = field_at(qualified)
         if spec is None or path == FRAMEWORK:
-            yield Problem(Role.WORKLOAD, f"modes.{qualified}", "unknown", "is not a field", mode)
+            yield Problem.of(Role.WORKLOAD, f"modes.{qualified}", "unknown", "is not a field", mode)
         elif mode not in Mode.values:
             accepted = one_of(Mode.values)
-            yield Problem(
+            yield Problem.of(
                 Role(role), path, "mode", f"must be {accepted}", mode, accepted, label=spec.label
             )
         elif mode == Mode.ASK and template.values.get(qualified) not in (None, "", []):
             message = "must be empty: who uses the template fills it in"
             value = template.values[qualified]
             shown = value if spec.kind is not Kind.ITEMIZED else None
-            yield Problem(Role(role), path, "ask", message, shown, "no value", label=spec.label)
+            yield Problem.of(Role(role), path, "ask", message, shown, "no value", label=spec.label)
 
 
 def _links(template: Template) -> Iterator[Problem]:
@@ -94,12 +94,12 @@ def _links(template: Template) -> Iterator[Problem]:
     for key, pk in template.links.items():
         kind = known.get(key)
         if kind is None:
-            yield Problem(Role.WORKLOAD, f"links.{key}", "unknown", "is no asset to link", pk)
+            yield Problem.of(Role.WORKLOAD, f"links.{key}", "unknown", "is no asset to link", pk)
             continue
         role = Role(key.partition(".")[0])
         asset = _asset(str(pk), kind.key)
         if asset is None or asset.scope_id not in line:
-            yield Problem(
+            yield Problem.of(
                 role, kind.key, "options", "does not exist where the template is used", str(pk),
                 accepted=f"the id of {kind.word} of its scope or of one above", label=kind.label,
             )  # fmt: skip
@@ -121,4 +121,4 @@ def _doubled(template: Template, role: Role, asset: Asset) -> Iterator[Problem]:
         spec, value = field_at(f"{role}.{path}"), values.get(f"{role}.{path}")
         if spec is not None and not spec.is_by_item and value not in (None, ""):
             message = f"must be empty: it follows {asset.name}"
-            yield Problem(role, path, "linked", message, value, "no value", label=spec.label)
+            yield Problem.of(role, path, "linked", message, value, "no value", label=spec.label)

@@ -97,17 +97,19 @@ class AssetKind:
         judged = {**values, self.item: [self.named(values)]} if self.item else values
         found = validate(SPEC.worker, Role.WORKER, judged)
         found += [
-            Problem(Role.WORKER, path, "unknown", f"is no field of {self.word}", values[path])
+            Problem.of(Role.WORKER, path, "unknown", f"is no field of {self.word}", values[path])
             for path in values
             if path in catalogue(SPEC.worker) and path not in self.fields
         ]
         found += [
-            Problem(Role.WORKER, f"{self.item}.0.{name}", "unknown", f"is no field of {self.word}")
+            Problem.of(
+                Role.WORKER, f"{self.item}.0.{name}", "unknown", f"is no field of {self.word}"
+            )
             for name in self.without
             if self.item_of(values).get(name)
         ]
         found += [
-            Problem(
+            Problem.of(
                 Role.WORKER, path, "required", "is required", label=self.fields[path].label
             )
             for path in self.required

@@ -308,6 +308,6 @@ def refusal(text: str) -> Problem:
     found = re.match(r"(workload|worker|master)\.([\w.]+): (.+)", text)
     if found is None:
         message = f"refuses it: {text}"
-        return Problem(Role.WORKLOAD, "", "cluster", message, accepted="-", label="The cluster")
+        return Problem.of(Role.WORKLOAD, "", "cluster", message, accepted="-", label="The cluster")
     message = f"is not accepted by the cluster: {found[3]}"
-    return Problem(Role(found[1]), found[2], "cluster", message, accepted="another value")
+    return Problem.of(Role(found[1]), found[2], "cluster", message, accepted="another value")

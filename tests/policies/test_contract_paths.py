@@ -21,6 +21,7 @@ NOT_HERE = {
     "storage.s3": "not declared yet",
 }
 """Paths, and lists with all their paths, that the spec does not have."""
+ID = "5a2d0f2e-5c0a-4b2b-9f4b-0e0a8f0d3c11"
 WORKER = fields_of(SPEC, Role.WORKER)
 
 
@@ -49,7 +50,16 @@ def sample(path: str, kind: str) -> Any:
         return field.maximum
     if kind == "options":
         told = field.items[0] if field.is_array else field
-        texts = told.choices or ("a", "/a", "1", "16G", "0644", "https://a.b/c.git")
+        texts = told.choices or (
+            "a",
+            "/a",
+            "1",
+            "16G",
+            "0644",
+            "https://a.b/c.git",
+            "https://s3.lab",
+            ID,
+        )
         if field.kind is Kind.QUANTITY:
             return ["16G"]
         return [next(t for t in texts if told.format is None or told.format.check(t) is None)]

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from gangline.lib.problems import register_words
 from gangline.spec.problems import InvalidSpec, Problem, Role, shown
 
-GPUS = Problem(
+GPUS = Problem.of(
     Role.WORKER,
     "compute.gpuDevicesRequest",
     "max",
@@ -26,9 +27,17 @@ def test_the_sentence_names_field_rule_scope_and_value() -> None:
 
 
 def test_the_sentence_leaves_out_what_is_not_known() -> None:
-    assert Problem(Role.WORKLOAD, "", "x", "cannot be").sentence == "This cannot be."
-    assert Problem(Role.WORKER, "image", "x", "is required").sentence == "image is required."
+    assert Problem.of(Role.WORKLOAD, "", "x", "cannot be").sentence == "This cannot be."
+    assert Problem.of(Role.WORKER, "image", "x", "is required").sentence == "image is required."
     assert GPUS.at(value=False, source="").sentence.endswith("4. You entered false.")
+
+
+def test_the_words_of_a_code_are_said_with_its_parameters() -> None:
+    register_words({"test.most": "must be at most {most}", "test.most.remedy": "Take {most}."})
+    problem = Problem("test.most", "a", {"most": 4})
+    assert (problem.message, problem.remedy) == ("must be at most 4", "Take 4.")
+    assert problem.at(message="is odd").message == "is odd"
+    assert Problem("no words for it").message == "no words for it"
 
 
 def test_a_problem_has_an_id_for_its_field() -> None:
@@ -48,6 +57,8 @@ def test_a_problem_is_json() -> None:
         "key": "",
         "label": "GPU devices per pod",
     }
+    assert GPUS.at(hint="Ask us.").as_dict()["hint"] == "Ask us."
+    assert Problem.from_dict(GPUS.as_dict()) == GPUS
 
 
 DEEP: Any = []

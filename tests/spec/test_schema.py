@@ -36,6 +36,9 @@ def test_every_field_has_title_and_bounds(path: str) -> None:
         assert value["maximum"] == field.maximum
     if field.choices:
         assert value["enum"] == list(field.choices)
+    if field.is_opaque:
+        terms = value["properties"]["nodeSelectorTerms"]["items"]["properties"]
+        value = terms["matchExpressions"]
     if field.max_items:
         assert value["maxItems"] == field.max_items
     if field.max_length:

@@ -47,7 +47,7 @@ class _Reading:
     def wrong(self, path: str, rule: str, message: str, accepted: str, label: str = "") -> None:
         value = self.body.get(path)
         self.problems.append(
-            Problem(Role.WORKLOAD, path, rule, message, value, accepted, label=label or path)
+            Problem.of(Role.WORKLOAD, path, rule, message, value, accepted, label=label or path)
         )
 
     def text(self, path: str, label: str) -> str:
@@ -70,7 +70,7 @@ def read(user: User, body: Any) -> SubmissionRequest:
     reading = _Reading(body if isinstance(body, Mapping) else {})
     if not isinstance(body, Mapping):
         reading.problems.append(
-            Problem(Role.WORKLOAD, "", "type", "must be a JSON object", body, "an object",
+            Problem.of(Role.WORKLOAD, "", "type", "must be a JSON object", body, "an object",
                     label="The body")
         )  # fmt: skip
     reading.problems += _unknown_keys(reading.body)
@@ -100,7 +100,7 @@ def _unknown_keys(body: Mapping[str, Any]) -> Iterator[Problem]:
         if key not in ENVELOPE:
             meant = did_you_mean(key, ENVELOPE)
             hint = f"; did you mean {meant}?" if meant else ""
-            yield Problem(
+            yield Problem.of(
                 Role.WORKLOAD, key, "unknown", f"is not a known field{hint}", body[key],
                 accepted=meant or ", ".join(ENVELOPE), label=key,
             )  # fmt: skip

@@ -39,7 +39,7 @@ def with_cluster(
     if offer is not None and not offer.available:
         label = FRAMEWORKS[framework].label if framework in FRAMEWORKS else framework
         found.append(
-            Problem(
+            Problem.of(
                 Role.WORKER,
                 FRAMEWORK,
                 "cluster",
@@ -83,7 +83,7 @@ def with_cluster(
 
 
 def _unconnectable(cluster: Cluster, why: str) -> Problem:
-    return Problem(
+    return Problem.of(
         Role.WORKLOAD, "clusterId", "cluster", f"cannot be used: {as_clause(why)}",
         str(cluster.pk), accepted="a cluster that this installation can reach", label="Cluster",
     )  # fmt: skip

@@ -163,7 +163,7 @@ class _Judge:
         if at_key:
             path = ref.key_path.partition(f"{ref.field.path}.{ref.index}.")[2]
             attribute = ref.field.attribute(path) or attribute
-        return Problem(
+        return Problem.of(
             ref.role,
             ref.key_path if at_key else ref.path,
             "options",
@@ -183,7 +183,7 @@ def _unfilled(values: Mapping[str, Any]) -> Iterator[Problem]:
                 continue
             if any(item.get(name) for name in spec.alternatives):
                 continue
-            yield Problem(
+            yield Problem.of(
                 role,
                 f"{VARIABLES}.{index}.value",
                 "fill",

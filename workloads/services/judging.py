@@ -61,7 +61,7 @@ def find_place(user: User, request: SubmissionRequest) -> Place:
     if cluster_id.lower() == str(project.cluster_id):
         return Place(project, project.cluster, (), may_create)
     message = "is required" if not cluster_id else f"is not the cluster of project {project.name}"
-    wrong = Problem(
+    wrong = Problem.of(
         Role.WORKLOAD,
         "clusterId",
         "required" if not cluster_id else "options",
@@ -189,7 +189,7 @@ def _unknown_project(value: str | int) -> Problem:
     blank = value in ("", None)
     message = "is required" if blank else "does not exist, or you may not see it"
     rule = "required" if blank else "options"
-    return Problem(
+    return Problem.of(
         Role.WORKLOAD, "projectId", rule, message, value,
         accepted="the id of a project that you may see", label="Project",
     )  # fmt: skip
@@ -213,7 +213,7 @@ def _template_problems(
     template_id: str | UUID | None, project: Project | None, found: Template | None
 ) -> Iterator[Problem]:
     if template_id not in (None, "") and project is not None and found is None:
-        yield Problem(
+        yield Problem.of(
             Role.WORKLOAD, "templateId", "options", "does not exist, or you may not see it",
             str(template_id), accepted="the id of a template of this project", label="Template",
         )  # fmt: skip

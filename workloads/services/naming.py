@@ -25,7 +25,7 @@ def prefix_problems(name: str) -> Iterator[Problem]:
     found = list(name_problems(name, None))
     if not found and len(name) > LONGEST_PREFIX:
         message = f"must have at most {LONGEST_PREFIX} characters, because a suffix is added"
-        yield Problem(
+        yield Problem.of(
             Role.WORKLOAD, "name", "maxLength", message, name,
             accepted=f"1 to {LONGEST_PREFIX} characters", label="Name",
         )  # fmt: skip
@@ -33,9 +33,9 @@ def prefix_problems(name: str) -> Iterator[Problem]:
 
 
 def name_problems(name: str, project: Project | None) -> Iterator[Problem]:
-    draft = Problem(Role.WORKLOAD, "name", "format", "", name, label="Name")
+    draft = Problem.of(Role.WORKLOAD, "name", "format", "", name, label="Name")
     if name == "":
-        yield draft.at(rule="required", message="is required", accepted="a name such as digits-1")
+        yield draft.at(code="required", message="is required", accepted="a name such as digits-1")
     elif (message := workload_name_problem(name)) is not None:
         yield draft.at(message=message, accepted="a name such as digits-1")
     elif (
@@ -70,6 +70,6 @@ def name_taken(name: str, project: Project) -> Problem:
         )
     else:
         message = f"is already used in project {project.name}; try “{suggestion}”"
-    return Problem(
+    return Problem.of(
         Role.WORKLOAD, "name", "unique", message, name, accepted=suggestion, label="Name"
     )

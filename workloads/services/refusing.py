@@ -28,7 +28,7 @@ def unsupported(driver: Driver, resolution: Resolution) -> Iterator[Problem]:
         # A policy may hold for clusters of several kinds. Who says no to it asks for nothing.
         if reason and effective.source.is_given and effective.value not in (None, False, [], {}):
             message = f"cannot be used on this cluster: {as_clause(reason)}"
-            yield Problem(
+            yield Problem.of(
                 Role(role), path, "unsupported", message, effective.value, accepted="no value"
             )
 
@@ -47,7 +47,7 @@ def reserved_keys(resolution: Resolution) -> Iterator[Problem]:
             domain = reserved_domain(key) if isinstance(key, str) else ""
             if not domain or _is_allowed(str(key)):
                 continue
-            yield Problem(
+            yield Problem.of(
                 Role(role), path if origin.sent is None else f"{path}.{origin.sent}.name",
                 "reserved", f"has the reserved domain {domain}", key,
                 accepted="another domain, or none", key=str(key),
@@ -78,7 +78,7 @@ def by_policy(
         ):
             label = catalogue(SPEC.worker)[path].label
             message = f"is fixed, and cluster {cluster} does not have it: {as_clause(reason)}"
-            yield Problem(
+            yield Problem.of(
                 Role(role), path, "cluster", message, effective.value,
                 accepted="another cluster, or a policy that leaves it open",
                 source=effective.source.name, label=label,
@@ -87,7 +87,7 @@ def by_policy(
         if reason := driver.unsupported.get(path):
             message = f"is required, and cluster {cluster} does not have it: {as_clause(reason)}"
             accepted = "another cluster, or a policy that does not require it"
-            yield problem.at(role=role_, rule="cluster", message=message, accepted=accepted)
+            yield problem.at(role=role_, code="cluster", message=message, accepted=accepted)
 
 
 def _items(
@@ -102,7 +102,7 @@ def _items(
                 continue
             place = "" if origin.sent is None else f".{origin.sent}.{name}"
             label = lowered(item_label(field, index, shown(origin.key)))
-            yield Problem(
+            yield Problem.of(
                 role, f"{field.path}{place}", "unsupported",
                 f"cannot be used on this cluster: {as_clause(reason)}",
                 accepted=one_of(able),

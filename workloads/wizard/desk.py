@@ -347,7 +347,7 @@ class Desk:
         if self.preview is None:
             accepted = "a project in which you may create workloads"
             return [
-                Problem(Role.WORKLOAD, PROJECT, "required", "is required", "", accepted,
+                Problem.of(Role.WORKLOAD, PROJECT, "required", "is required", "", accepted,
                         label="Project")
             ]  # fmt: skip
         return [self._as_typed(problem) for problem in self.preview.problems]
@@ -387,4 +387,4 @@ class Desk:
 
 
 def _refused(path: str, label: str, message: str, value: str, *, accepted: str) -> Problem:
-    return Problem(Role.WORKLOAD, path, "options", message, value, accepted, label=label)
+    return Problem.of(Role.WORKLOAD, path, "options", message, value, accepted, label=label)

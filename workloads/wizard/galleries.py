@@ -224,7 +224,7 @@ class Galleries:
     def problems(self, role: Role) -> list[Problem]:
         """V21: chosen data sources that this cluster cannot use now."""
         return [
-            Problem(role, DATA, "cluster", f"{asset.name} cannot be used. {why}",
+            Problem.of(role, DATA, "cluster", f"{asset.name} cannot be used. {why}",
                     label="Data source")
             for asset in self.picked(role)
             if (why := self.unready(asset))

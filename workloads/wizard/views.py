@@ -265,7 +265,9 @@ def _told(refusal: Exception) -> tuple[list[Problem], int]:
         return [refusal.problem], 422
     status = 429 if isinstance(refusal, TooManyWaiting) else 503
     return [
-        Problem(Role.WORKLOAD, "", "later", f"cannot be created now. {refusal}", label="Workload")
+        Problem.of(
+            Role.WORKLOAD, "", "later", f"cannot be created now. {refusal}", label="Workload"
+        )
     ], status
 
 

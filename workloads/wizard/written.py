@@ -51,7 +51,7 @@ def strange_problems(
 def unheld(mine: SubmissionRequest, asked: SubmissionRequest) -> list[Problem]:
     """Places that the text names and the form cannot choose."""
     return [
-        Problem(
+        Problem.of(
             Role.WORKLOAD, path, "options", "cannot be chosen here", said,
             accepted=str(held), label=label,
         )

@@ -41,7 +41,7 @@ class _Wrong:
 
     def at(self, place: _Place) -> Problem:
         role, path = place_in_body([_shown(step) for step in place])
-        return Problem(
+        return Problem.of(
             role, path, self.rule, self.message, self.value, self.accepted, label=_named(place)
         )
 

@@ -161,4 +161,4 @@ def _problems(given: dict[str, Any]) -> Iterator[Problem]:
 
 def _wrong(path: str, rule: str, message: str, accepted: str = "", value: Any = None) -> Problem:
     """``value`` only of what is no secret."""
-    return Problem(Role.WORKLOAD, path, rule, message, value, accepted)
+    return Problem.of(Role.WORKLOAD, path, rule, message, value, accepted)

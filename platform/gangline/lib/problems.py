@@ -1,11 +1,20 @@
-"""What is wrong with a value: a code, where, and what a sentence needs."""
+"""What is wrong with a value: a code, where, and what a sentence needs.
+
+It is the same in the form, the API, policies, checks and dry runs. Sentences are made at the edge,
+from the code and its parameters; nothing parses them.
+"""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from math import isfinite
 from typing import Any, Literal
 
 from pydantic import ValidationError
 
+LONGEST_SHOWN = 120
+LONGEST_SENT = 1000
+_LARGEST_EXACT = 10**15
 Severity = Literal["error", "warning"]
 _WORDS: dict[str, str] = {}
 
@@ -15,14 +24,25 @@ def register_words(words: Mapping[str, str]) -> None:
     _WORDS.update(words)
 
 
+class Role(StrEnum):
+    """Half of a workload that a value or a problem belongs to."""
+
+    WORKLOAD = "workload"
+    WORKER = "worker"
+    MASTER = "master"
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One reason why a value is refused, or deserves a look.
+    """One reason why a value is refused, or deserves a look (R31).
 
-    ``path`` names the field as the model calls it; rows of a part are counted
-    (``quotas.2.gpus``); empty: the whole object. ``params`` holds the ``value`` and what was
-    ``accepted``; ``raw`` is a whole sentence of another program or of Django, shown and never
-    parsed.
+    ``path`` names the field as the model calls it; rows of a part are counted by their index *as
+    sent* (``quotas.2.gpus``); empty: the whole object. In a workload it is relative to ``role``.
+
+    ``params`` holds what a sentence needs: the ``value`` and what would be ``accepted``; the
+    ``key`` of an item; the ``label`` of the field; the ``hint`` of an administrator. ``raw`` is a
+    text of another program, of Django or of the spec, shown in place of our words for the code.
+    ``source`` is the scope that set a rule.
     """
 
     code: str
@@ -30,9 +50,42 @@ class Problem:
     params: Mapping[str, Any] = field(default_factory=dict)
     severity: Severity = "error"
     source: str = ""
+    role: Role = Role.WORKLOAD
+
+    @classmethod
+    def of(
+        cls,
+        role: Role,
+        path: str,
+        code: str,
+        message: str = "",
+        value: Any = None,
+        accepted: str = "",
+        source: str = "",
+        key: str = "",
+        label: str = "",
+        hint: str = "",
+    ) -> "Problem":
+        """One of a workload. ``message`` stands in place of the words for its code."""
+        params = {
+            "value": value,
+            "accepted": accepted,
+            "key": key,
+            "label": label,
+            "hint": hint,
+            "raw": message,
+        }
+        given = {name: one for name, one in params.items() if one is not None and one != ""}
+        return cls(code, path, given, source=source, role=role)
+
+    @property
+    def rule(self) -> str:
+        """The code, as the API calls it."""
+        return self.code
 
     @property
     def message(self) -> str:
+        """A predicate without field or source: "must be at most 4"."""
         if raw := self.params.get("raw"):
             return str(raw)
         words = _WORDS.get(self.code)
@@ -45,16 +98,73 @@ class Problem:
             return str(raw)
         return _WORDS.get(f"{self.code}.remedy", "").format_map(self.params)
 
+    @property
+    def value(self) -> Any:
+        return self.params.get("value")
+
+    @property
+    def accepted(self) -> str:
+        return str(self.params.get("accepted", ""))
+
+    @property
+    def key(self) -> str:
+        return str(self.params.get("key", ""))
+
+    @property
+    def label(self) -> str:
+        return str(self.params.get("label", ""))
+
+    @property
+    def hint(self) -> str:
+        """What the administrator who set the rule tells about it, as they wrote it."""
+        return str(self.params.get("hint", ""))
+
+    @property
+    def sentence(self) -> str:
+        """The whole sentence for a screen: label, predicate, who set the rule, what was entered."""
+        by = f" (set by {self.source})" if self.source else ""
+        entered = "" if self.value in (None, "") else f" You entered {shown(self.value)}."
+        hint = f" {self.hint}" if self.hint else ""
+        return f"{self.label or self.path or 'This'} {self.message}{by}.{entered}{hint}"
+
+    @property
+    def field_id(self) -> str:
+        """``worker.compute.gpuDevicesRequest``: the test id of the field without its prefix."""
+        return f"{self.role}.{self.path}" if self.path else str(self.role)
+
     def as_dict(self, path: str | None = None) -> dict[str, Any]:
-        """The problem as JSON; ``path`` replaces the model's name by the wire's."""
-        found: dict[str, Any] = {
+        """The problem as JSON, whatever was sent; ``path`` is the wire's, if that differs."""
+        found = {
+            "role": str(self.role),
             "path": self.path if path is None else path,
             "rule": self.code,
             "message": self.message,
+            "value": _json_safe(self.value),
+            "accepted": self.accepted,
+            "source": self.source,
+            "key": self.key,
+            "label": self.label,
         }
-        if "value" in self.params:
-            found["value"] = self.params["value"]
-        return found | ({"source": self.source} if self.source else {})
+        return found | ({"hint": self.hint} if self.hint else {})
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> "Problem":
+        """The problem that ``as_dict`` wrote, with the words it had then."""
+        names = ("value", "accepted", "key", "label", "hint")
+        params = {name: stored[name] for name in names if stored.get(name) not in (None, "")}
+        params["raw"] = stored["message"]
+        role = Role(stored.get("role", Role.WORKLOAD))
+        return cls(stored["rule"], stored["path"], params, source=stored["source"], role=role)
+
+    def at(self, **changes: Any) -> "Problem":
+        """The same with other parts or parameters."""
+        parts = {name: changes.pop(name) for name in _PARTS if name in changes}
+        if "message" in changes:
+            changes["raw"] = changes.pop("message")
+        return replace(self, **parts, params={**self.params, **changes})
+
+
+_PARTS = frozenset(part.name for part in fields(Problem)) - {"params"}
 
 
 class Refused(Exception):
@@ -68,8 +178,7 @@ class Refused(Exception):
 def under(prefix: str, problems: list[Problem]) -> Iterator[Problem]:
     """The same problems one level deeper: ``gpus`` → ``quotas.2.gpus``."""
     for one in problems:
-        path = f"{prefix}.{one.path}" if one.path else prefix
-        yield Problem(one.code, path, one.params, one.severity, one.source)
+        yield replace(one, path=f"{prefix}.{one.path}" if one.path else prefix)
 
 
 def of_model(error: ValidationError, *, by_alias: Mapping[str, str] | None = None) -> list[Problem]:
@@ -80,3 +189,49 @@ def of_model(error: ValidationError, *, by_alias: Mapping[str, str] | None = Non
         steps = [names.get(str(step), str(step)) for step in one["loc"]]
         found.append(Problem(one["type"], ".".join(steps), {"raw": f"{one['msg']}."}))
     return found
+
+
+def shown(value: Any) -> str:
+    """``value`` as people are told it: short, and with control characters made visible."""
+    text = str(_plain(value))
+    visible = "".join(c if c.isprintable() else _escaped(c) for c in text[:LONGEST_SHOWN])
+    cut = len(text) > LONGEST_SHOWN or len(visible) > LONGEST_SHOWN
+    return f"{visible[: LONGEST_SHOWN - 3]}…" if cut else visible
+
+
+def _escaped(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def _plain(value: Any) -> Any:
+    """A short scalar for any JSON value; walks into no deep one and prints no huge one."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() if abs(value) >= _LARGEST_EXACT:
+            return f"a number of {_digits(value)} digits"
+        case list():
+            return f"a list of {len(value)} items" if len(value) != 1 else "a list of 1 item"
+        case dict():
+            return "an object"
+        case None | str() | int() | float():
+            return value
+        case _:
+            return f"a {type(value).__name__}"
+
+
+def _digits(number: int) -> int:
+    # str() of an integer of over 4,300 digits raises; this is right to within one digit.
+    return abs(number).bit_length() * 30103 // 100000 + 1
+
+
+def _json_safe(value: Any) -> Any:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        cut = value if len(value) <= LONGEST_SENT else f"{value[:LONGEST_SENT]}…"
+        return cut.encode(errors="backslashreplace").decode()
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
+    return _plain(value)

@@ -174,7 +174,7 @@ def _setup_problems(configuration: str, framework: Any) -> Iterator[Problem]:
     message = configuration_problem(framework, configuration)
     if message is not None:
         known = FRAMEWORKS.get(framework) if isinstance(framework, str) else None
-        yield Problem(
+        yield Problem.of(
             Role.WORKLOAD,
             "configuration",
             "framework",
@@ -189,7 +189,7 @@ def _missing(policy: EffectivePolicy) -> Iterator[Problem]:
     """Data sources that every workload must have, and that nobody has any more."""
     for key, source in policy.missing.items():
         message = f"is imposed, and there is no data source {key}"
-        yield Problem(Role.WORKLOAD, "imposedAssets", "imposed", message, key, source=source,
+        yield Problem.of(Role.WORKLOAD, "imposedAssets", "imposed", message, key, source=source,
                       accepted="a policy without it", label="Data source")  # fmt: skip
 
 
@@ -203,7 +203,9 @@ def _unknown(request: Request, halves: list[Half]) -> Iterator[Problem]:
             hint = f"; did you mean {meant}?" if meant else ""
             name = shown(path)
             message, accepted = f"is not a known field{hint}", meant or ", ".join(known[role])
-            yield Problem(Role(role), name, "unknown", message, given.value, accepted, label=name)
+            yield Problem.of(
+                Role(role), name, "unknown", message, given.value, accepted, label=name
+            )
 
 
 def _ordered(request: Request, problems: list[Problem], policy: EffectivePolicy) -> list[Problem]:

@@ -43,7 +43,7 @@ def breaches(
         return
     for item, source in found:
         if source.sent is not None:
-            yield Problem(
+            yield Problem.of(
                 role,
                 f"{field.path}.{source.sent}",
                 "max",

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -214,17 +214,17 @@ class Half:
 
     def _breaches(self, spec: SpecField, value: Any) -> Iterator[Problem]:
         rule = self._rules[spec.path]
-        draft = Problem(self.role, spec.path, "", "", value, label=spec.label)
+        draft = Problem.of(self.role, spec.path, "", "", value, label=spec.label)
         if rule.conflict:
-            yield draft.at(rule="conflict", message=rule.conflict,
+            yield draft.at(code="conflict", message=rule.conflict,
                            accepted="nothing, until the policies agree")  # fmt: skip
         elif value not in (None, []):
             for breach in breaches(spec, rule, value):
                 inside = "" if breach.index is None else f".{breach.index}"
-                yield draft.at(rule=breach.rule, message=breach.message, accepted=breach.accepted,
+                yield draft.at(code=breach.rule, message=breach.message, accepted=breach.accepted,
                                source=breach.source, path=f"{spec.path}{inside}")  # fmt: skip
         elif rule.required is not None:
-            yield draft.at(rule="required", message="is required", accepted=accepted(spec),
+            yield draft.at(code="required", message="is required", accepted=accepted(spec),
                            source=rule.required.source)  # fmt: skip
 
     def inherit(self, workers: "Half") -> list[Problem]:
@@ -280,14 +280,14 @@ class Half:
                 index = "" if origin.sent is None else f".{origin.sent}.{attribute.path}"
                 label = f"{attribute.label} of {lowered(item_label(spec, 0, shown(origin.key)))}"
                 said = flat.get(attribute.path)
-                draft = Problem(self.role, f"{spec.path}{index}", "", "", said, key=origin.key)
+                draft = Problem.of(self.role, f"{spec.path}{index}", "", "", said, key=origin.key)
                 for breach in _broken(attribute, rules[attribute.path], said):
-                    yield draft.at(rule=breach.rule, message=breach.message, label=label,
+                    yield draft.at(code=breach.rule, message=breach.message, label=label,
                                    accepted=breach.accepted, source=breach.source)  # fmt: skip
 
     def told(self) -> list[Problem]:
         """The problems, each with what the administrator tells about the rule that it breaks."""
-        return [replace(p, hint=hint) if (hint := self._hint(p)) else p for p in self.problems]
+        return [p.at(hint=hint) if (hint := self._hint(p)) else p for p in self.problems]
 
     def _hint(self, problem: Problem) -> str:
         path = field_path(problem.path, self.fields)
@@ -327,7 +327,7 @@ class Half:
         *,
         accepted: str,
     ) -> None:
-        problem = Problem(self.role, spec.path, rule, message, value, accepted, source)
+        problem = Problem.of(self.role, spec.path, rule, message, value, accepted, source)
         self.problems.append(problem.at(label=spec.label))
 
     def _notice(self, spec: SpecField, what: str, source: str) -> None:

@@ -130,7 +130,9 @@ def item_problem(
     name = shown(key)
     label = item_label(spec, index or 0, name)
     accepted = ITEM_ACCEPTED[rule]
-    return Problem(role, path, rule, message, name, accepted, source=source, key=name, label=label)
+    return Problem.of(
+        role, path, rule, message, name, accepted, source=source, key=name, label=label
+    )
 
 
 @dataclass(slots=True)

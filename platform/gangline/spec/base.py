@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, LiteralString
 
 from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, field_validator
 from pydantic.alias_generators import to_camel
@@ -44,9 +44,11 @@ class SpecModel(BaseModel):
         return value
 
 
-def refused(message: str, accepted: str = "") -> PydanticCustomError:
+def refused(
+    message: str, accepted: str = "", code: LiteralString = "format"
+) -> PydanticCustomError:
     """The error a validator raises: ``message`` is a predicate, ``accepted`` says what would do."""
-    return PydanticCustomError("format", "{message}", {"message": message, "accepted": accepted})
+    return PydanticCustomError(code, "{message}", {"message": message, "accepted": accepted})
 
 
 def misplaced(error: PydanticCustomError | str, at: str, value: Any = None) -> ValidationError:

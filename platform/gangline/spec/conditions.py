@@ -36,16 +36,18 @@ def _when(
         if is_fit and rule.is_required:
             message = f"is required with {lowered(other.label)} {said}"
             words = accepted(field)
-            yield Problem(role, field.path, "required", message, accepted=words, label=field.label)
+            yield Problem.of(
+                role, field.path, "required", message, accepted=words, label=field.label
+            )
     elif not rule.values and not is_fit:
         message = f"is required with {lowered(field.label)} {value}"
         words = accepted(other)
-        yield Problem(role, other.path, "required", message, accepted=words, label=other.label)
+        yield Problem.of(role, other.path, "required", message, accepted=words, label=other.label)
     elif not is_fit:
         wanted = one_of("true" if each is True else str(each) for each in rule.values)
         message = f"must be left out unless {lowered(other.label)} is {wanted}"
         words = f"no value, or {wanted} as {other.path}"
-        yield Problem(role, field.path, "when", message, value, words, label=field.label)
+        yield Problem.of(role, field.path, "when", message, value, words, label=field.label)
 
 
 def _limits(
@@ -57,4 +59,4 @@ def _limits(
     message = f"{span(field, low, high)} with {lowered(other.label)} {said}"
     words = accepted(field, low, high) if low < high else str(low)
     kind = "min" if value < low else "max"
-    yield Problem(role, field.path, f"{kind}With", message, value, words, label=field.label)
+    yield Problem.of(role, field.path, f"{kind}With", message, value, words, label=field.label)

@@ -20,7 +20,7 @@ def launch_problem(role: Role, framework: Framework, command: str, args: str) ->
     names = [word.rpartition("/")[2] for word in words]
     if not names or not _INTERPRETER.fullmatch(names[0]) or LAUNCHERS.intersection(names):
         return None
-    return Problem(
+    return Problem.of(
         role,
         "command",
         "launcher",

@@ -5,7 +5,6 @@ Each function lets pass what it does not know: the spec then says what is wrong 
 
 import re
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 _LISTS = frozenset({"authorizedUsers", "authorizedGroups"})
@@ -131,43 +130,23 @@ def node_requirements(value: Any) -> Any:
     return [_requirement(one) if isinstance(one, dict) else one for one in listed]
 
 
-NODE_AFFINITY: Mapping[str, Any] = MappingProxyType(
-    {
-        "anyOf": [
-            {
-                "type": "object",
-                "properties": {
-                    "nodeSelectorTerms": {
-                        "type": "array",
-                        "maxItems": 1,
-                        "items": {
-                            "type": "object",
-                            "properties": {
-                                "matchExpressions": {
-                                    "type": "array",
-                                    "items": {
-                                        "type": "object",
-                                        "required": ["key", "operator"],
-                                        "properties": {
-                                            "key": {"type": "string"},
-                                            "operator": {"type": "string"},
-                                            "values": {
-                                                "type": "array",
-                                                "items": {"type": "string"},
-                                            },
-                                        },
-                                    },
-                                }
-                            },
-                        },
-                    }
-                },
-            },
-            {"type": "null"},
-        ]
+def node_affinity_schema(most: int) -> Mapping[str, Any]:
+    """JSON Schema of what `node_affinity` gives."""
+    text = {"type": "string"}
+    requirement = {
+        "type": "object",
+        "required": ["key", "operator"],
+        "properties": {
+            "key": text,
+            "operator": text,
+            "values": {"type": "array", "items": text},
+        },
     }
-)
-"""JSON Schema of what `node_affinity` gives."""
+    listed = {"type": "array", "items": requirement, "maxItems": most}
+    term = {"type": "object", "properties": {"matchExpressions": listed}}
+    terms = {"type": "array", "items": term, "maxItems": 1}
+    affinity = {"type": "object", "properties": {"nodeSelectorTerms": terms}}
+    return {"anyOf": [affinity, {"type": "null"}]}
 
 
 def node_affinity(value: Any) -> Any:

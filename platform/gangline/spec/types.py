@@ -78,7 +78,7 @@ class SizeRange:
         size = quantity_bytes(self.minimum if text is None else text)
         if not quantity_bytes(self.minimum) <= size <= quantity_bytes(self.maximum):
             least, most = size_in_words(self.minimum), size_in_words(self.maximum)
-            raise refused(f"must be between {least} and {most}")
+            raise refused(f"must be between {least} and {most}", code="size")
         return text
 
 

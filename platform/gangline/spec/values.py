@@ -74,13 +74,13 @@ def _names_under(model: type[BaseModel], prefix: str) -> tuple[str, ...]:
 
 
 def _not_an_object(role: Role, path: str, value: Any) -> Problem:
-    return Problem(role, path, TYPE, "must be an object", value, "an object with named fields")
+    return Problem.of(role, path, TYPE, "must be an object", value, "an object with named fields")
 
 
 def _unknown(role: Role, prefix: str, key: str, value: Any, known: Iterable[str]) -> Problem:
     known = tuple(known)
     meant = did_you_mean(key, known)
-    return Problem(
+    return Problem.of(
         role,
         f"{prefix}{key}",
         "unknown",
@@ -175,14 +175,14 @@ def _problem(
     field = fields[field_path(".".join(map(str, detail["loc"])), fields)]
     inside = detail["loc"][field.path.count(".") + 1 :]
     value = detail["input"] if detail["type"] != "missing" else None
-    draft = Problem(role, field.path, "", "", value, label=field.label)
+    draft = Problem.of(role, field.path, "", "", value, label=field.label)
     if not inside:
         return _said(draft, field, detail)
     item = _Item(field, int(inside[0]), values[field.path], sent.get(field.path))
     if len(inside) == 1:
         words = _item_in_words(field)
         return draft.at(
-            path=item.path, rule=TYPE, message=f"must be {words}", accepted=words, label=item.label
+            path=item.path, code=TYPE, message=f"must be {words}", accepted=words, label=item.label
         )
     inner = ".".join(map(str, inside[1:]))
     draft = draft.at(path=f"{item.path}.{shown(inner)}", key=shown(item.key))
@@ -193,7 +193,7 @@ def _problem(
         words = f"an object with {_and(names)}"
         one = field.alternatives.get(inner)
         label = f"{one} of {lowered(item.label)}" if one else item.label
-        return draft.at(rule=TYPE, message=f"must be {words}", accepted=words, label=label)
+        return draft.at(code=TYPE, message=f"must be {words}", accepted=words, label=label)
     above, _, name = inner.rpartition(".")
     prefix = f"{item.path}.{above}.".replace("..", ".")
     return _unknown(role, prefix, shown(name), value, _names_inside(field, above))
@@ -260,24 +260,26 @@ def _said(draft: Problem, field: SpecField, detail: ErrorDetails) -> Problem:
     kind, context = detail["type"], detail.get("ctx", {})
     words = accepted(field)
     if kind == "format":
-        bounded = field.kind is Kind.QUANTITY and context["message"].startswith("must be between")
-        rule = _quantity_bound(field, draft.value) if bounded else "format"
-        words = context["accepted"] or words if rule == "format" else words
-        return draft.at(rule=rule, message=context["message"], accepted=words)
+        return draft.at(
+            code=kind, message=context["message"], accepted=context["accepted"] or words
+        )
+    if kind == "size":
+        code = _quantity_bound(field, draft.value)
+        return draft.at(code=code, message=context["message"], accepted=words)
     if kind in _BOUNDS:
-        return draft.at(rule=_BOUNDS[kind], message=_outside(field), accepted=words)
+        return draft.at(code=_BOUNDS[kind], message=_outside(field), accepted=words)
     if kind == "missing":
-        return draft.at(rule="required", message="is required", accepted=words)
+        return draft.at(code="required", message="is required", accepted=words)
     if kind == "string_too_long":
         message = f"must have at most {field.max_length} characters"
-        return draft.at(rule="maxLength", message=message, accepted=words)
+        return draft.at(code="maxLength", message=message, accepted=words)
     if kind == "too_long":
         message = f"must have at most {field.max_items} items"
-        return draft.at(rule="maxItems", message=message, accepted=words)
+        return draft.at(code="maxItems", message=message, accepted=words)
     if kind == "string_unicode":
-        return draft.at(rule=TYPE, message="must be valid Unicode text", accepted=words)
+        return draft.at(code=TYPE, message="must be valid Unicode text", accepted=words)
     rule = "options" if kind == "literal_error" and isinstance(draft.value, str) else TYPE
-    return draft.at(rule=rule, message=f"must be {must_be(field)}", accepted=words)
+    return draft.at(code=rule, message=f"must be {must_be(field)}", accepted=words)
 
 
 def _quantity_bound(field: SpecField, value: str) -> str:
@@ -304,7 +306,7 @@ def _cross_field_problems(
     if other is not None and size(field, value) < size(field, other):
         base = fields[field.at_least]
         message = f"must be at least the {lowered(base.label)} of {other}"
-        yield Problem(
+        yield Problem.of(
             role, field.path, "atLeast", message, value, f"{other} or more", label=field.label
         )
     if field.kind is Kind.ITEMIZED:
@@ -327,7 +329,7 @@ def _repeated(role: Role, field: SpecField, items: "Sequence[_Item]") -> Iterato
             if attribute is not None and path != field.item_key:
                 label = f"{attribute.label} of {lowered(label)}"
             if alike(text) in seen:
-                yield Problem(
+                yield Problem.of(
                     role, f"{item.path}.{path}", "unique", "is used twice", shown(text),
                     words.get(path, "one that no other entry has"),
                     key=shown(item.key), label=label,
@@ -351,7 +353,7 @@ def _choice_problems(
         rule, message = "oneOf", f"must be left out: {field.alternatives[found[0]]} is set already"
     label = f"{field.alternatives[name]} of {lowered(item.label)}"
     accepted = f"one of {one_of(field.alternatives)}"
-    yield Problem(
+    yield Problem.of(
         role, f"{item.path}.{name}", rule, message, None, accepted,
         key=shown(item.key), label=label,
     )  # fmt: skip

@@ -38,12 +38,12 @@ from .probes import Probes
 from .reserved import AnnotationValue, LabelValue, MetadataKey
 from .security import Security
 from .shapes import (
-    NODE_AFFINITY,
     from_names,
     named_tolerations,
     named_tools,
     names_schema,
     node_affinity,
+    node_affinity_schema,
     node_requirements,
     shown_tools,
     to_names,
@@ -285,7 +285,7 @@ class ReplicaSpec(SpecModel):
             item="requirement",
         ),
         ItemKey("key"),
-        Reads(node_requirements, node_affinity, NODE_AFFINITY),
+        Reads(node_requirements, node_affinity, node_affinity_schema(16)),
     ] = None
     pod_affinity: PodAffinity = Field(default_factory=PodAffinity)
     tolerations: Annotated[

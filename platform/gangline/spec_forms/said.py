@@ -43,7 +43,9 @@ def _scalar(found: Said, role: Role, spec: SpecField, typed: Typed) -> None:
         value = parse_text(spec, text)
     except Unparsable as error:
         found.problems.append(
-            Problem(role, spec.path, "type", error.message, text, error.accepted, label=spec.label)
+            Problem.of(
+                role, spec.path, "type", error.message, text, error.accepted, label=spec.label
+            )
         )
     else:
         found.values[f"{role}.{spec.path}"] = Value(value, typed.source)
@@ -100,7 +102,7 @@ def _item(found: Said, role: Role, spec: SpecField, row: Row, index: int) -> dic
         path = f"{spec.path}.{index}.{attribute.path}"
         key = row.texts.get(spec.item_key, "")
         found.problems.append(
-            Problem(
+            Problem.of(
                 role, path, "type", error.message, text, error.accepted,
                 key=key, label=attribute.label,
             )

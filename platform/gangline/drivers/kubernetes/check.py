@@ -141,4 +141,4 @@ def _size(role: Role, spec: ReplicaSpec, facts: Facts, *, with_gpus: bool) -> It
 
 
 def _problem(role: Role, path: str, rule: str, message: str, **more: Any) -> Problem:
-    return Problem(role=role, path=path, rule=rule, message=message, **more)
+    return Problem.of(role, path, rule, message, **more)

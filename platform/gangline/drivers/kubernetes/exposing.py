@@ -109,13 +109,13 @@ def check(submission: Submission, facts: Facts, entrance: Entrance) -> Iterator[
     why, accepted = _lacking(facts, entrance)
     if why:
         for role, _, _ in listed[:1]:
-            yield Problem(role, "exposedUrls", "cluster", why, accepted=accepted)
+            yield Problem.of(role, "exposedUrls", "cluster", why, accepted=accepted)
         return
     for role, index, tool in listed:
         host = urlsplit(tool.url or "").hostname or ""
         inside = host.removesuffix(f".{entrance.domain}")
         if tool.url and (inside == host or "." in inside or _AUTOMATIC.search(inside)):
-            yield Problem(
+            yield Problem.of(
                 role, f"exposedUrls.{index}.url", "cluster",
                 f"must be a host of its own in {entrance.domain}", tool.url,
                 f"an address such as {entrance.scheme}://{tool.name}.{entrance.domain}",

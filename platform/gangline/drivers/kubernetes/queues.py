@@ -69,7 +69,7 @@ def problems(
     if why := problem(facts, scheduler, submission.queue, namespace):
         message = f"cannot be used yet: {why.rstrip('.')}"
         accepted = "a project whose queue is there; an administrator can name another one for it"
-        yield Problem(
+        yield Problem.of(
             Role.WORKLOAD, "projectId", "cluster", message, submission.queue or None,
             accepted=accepted, label="Project",
         )  # fmt: skip

@@ -7,7 +7,7 @@ it does not know is a problem of the whole. https://kubernetes.io/docs/concepts/
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from gangline.drivers.base import AttemptRef, Submission
@@ -77,11 +77,11 @@ def _problem(ref: AttemptRef, within: Place, refusal: Refusal) -> Problem:
     if found is None:
         at = f"{refusal.place}: " if refusal.place else ""
         message = f"refuses it: {at}{words}"
-        return Problem(
+        return Problem.of(
             Role.WORKLOAD, "", "cluster", message, accepted=accepted, label="The cluster"
         )
     message = f"is not accepted by the cluster: {words}"
-    return replace(found, rule="cluster", message=message, accepted=accepted)
+    return found.at(code="cluster", message=message, accepted=accepted)
 
 
 def _at(ref: AttemptRef, place: Place, words: str) -> Problem | None:
@@ -93,13 +93,13 @@ def _at(ref: AttemptRef, place: Place, words: str) -> Problem | None:
     match place:
         case ("job", "metadata", "name", *_):
             name = submission.name
-            return Problem(Role.WORKLOAD, "name", "", "", name, label="Name")
+            return Problem.of(Role.WORKLOAD, "name", "", "", name, label="Name")
         case ("job", "metadata", "labels" | "annotations", *_):  # as those of its workers
             return _of_pod(submission, Role.WORKER, place[1:], words)
         case ("dependents", index, *inside):
             return _of_claim(submission, ref.rendered["dependents"][int(index)], inside)
         case ("job", "spec", kind.replicas, _, "replicas"):
-            return Problem(Role.WORKER, "numWorkers", "", "", submission.num_workers)
+            return Problem.of(Role.WORKER, "numWorkers", "", "", submission.num_workers)
         case ("job", "spec", kind.replicas, role, "template", *inside) if role in roles:
             template = _step(ref.rendered["job"], place[1:5])
             return _of_pod(submission, roles[role], _named(template, inside), words)
@@ -115,11 +115,11 @@ def _of_pod(submission: Submission, role: Role, place: Place, words: str) -> Pro
     for path, at, value in given or values:
         if not isinstance(value, list):
             simple = isinstance(value, str | int | float)
-            return lists[0] if lists else Problem(at, path, "", "", value if simple else None)
+            return lists[0] if lists else Problem.of(at, path, "", "", value if simple else None)
         if found := _item(at, path, value, place, words):
             return found
         if path != mapping.EXTENDED or place[-1] in ("limits", "requests"):
-            lists.append(Problem(at, path, "", ""))
+            lists.append(Problem.of(at, path, "", ""))
     return lists[0] if lists else None
 
 
@@ -169,7 +169,7 @@ def _one(
         label = f"{part.label} of {lowered(label)}"
     if path != volumes.PATH or attribute != spec.item_key:
         value = spec.flat(items[index]).get(attribute)
-    return Problem(
+    return Problem.of(
         role, f"{path}.{index}.{attribute}", "", "",
         value if isinstance(value, str | int | float) else None, key=key, label=label,
     )  # fmt: skip

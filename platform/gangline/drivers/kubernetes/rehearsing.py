@@ -153,7 +153,7 @@ class Rehearsing:
             return  # what Gangline made itself is waited for
         message = f"is used on the cluster by a {kind.resource.kind} that Gangline did not make"
         self.problems.append(
-            Problem(
+            Problem.of(
                 Role.WORKLOAD, "name", "cluster", message, self.ref.name,
                 accepted=f"a name that namespace {self.ref.namespace} does not have yet",
                 label="Name",
@@ -200,7 +200,7 @@ def _in_doubt(answer: Answer) -> str:
 
 def _refusing(why: str, accepted: str) -> Problem:
     """Of the whole: no field can be told."""
-    return Problem(
+    return Problem.of(
         Role.WORKLOAD, "", "cluster", f"would refuse it: {_clause(why)}",
         accepted=accepted, label="The cluster",
     )  # fmt: skip
@@ -211,7 +211,7 @@ def _unknown_kind(kind: JobKind) -> Problem:
         f"is not known to the cluster: it has no {kind.resource.kind} "
         f"({kind.resource.api_version}); the {kind.operator} is missing"
     )
-    return Problem(
+    return Problem.of(
         Role.WORKER, "distributedFramework", "cluster", message, kind.framework,
         accepted="a framework whose operator the cluster has",
     )  # fmt: skip

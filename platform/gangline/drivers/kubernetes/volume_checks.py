@@ -75,7 +75,7 @@ class _Told:
 
     def problem(self, attribute: str, rule: str, message: str, accepted: str) -> Problem:
         name, declared = self.volume.name, volumes.field().attribute(attribute)
-        return Problem(
+        return Problem.of(
             self.role,
             f"{PATH}.{self.index}.{attribute}",
             rule,

@@ -140,4 +140,4 @@ def tool_problems(submission: Submission, tools_url: str) -> Iterator[Problem]:
 
 
 def _problem(role: Role, path: str, rule: str, message: str, **more: Any) -> Problem:
-    return Problem(role=role, path=path, rule=rule, message=message, **more)
+    return Problem.of(role, path, rule, message, **more)

@@ -83,10 +83,10 @@ def problems(role: Role, spec: ReplicaSpec, places: Places, project: str) -> Ite
             why = f"is used by {taken[where]} too"
         if why:
             path = f"{at}.{PATHS[kind]}"
-            yield Problem(role, path, "cluster", why, target, "another path such as /data")
+            yield Problem.of(role, path, "cluster", why, target, "another path such as /data")
         taken[where] = str(item.get("name", ""))
         for attribute, message, value, accepted in _faults(kind, item, places, project):
-            yield Problem(role, f"{at}.{attribute}", "cluster", message, value, accepted)
+            yield Problem.of(role, f"{at}.{attribute}", "cluster", message, value, accepted)
 
 
 Fault = tuple[str, str, Any, str]
@@ -265,7 +265,7 @@ class CannotMount(Exception):
 
     def __init__(self, reason: str, role: Role) -> None:
         super().__init__(reason)
-        self.problem = Problem(role, "storage", "cluster", reason)
+        self.problem = Problem.of(role, "storage", "cluster", reason)
 
 
 def _lies_in(inner: Mount, outer: Mount) -> bool:

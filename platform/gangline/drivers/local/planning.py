@@ -265,7 +265,7 @@ class _Gang:
         try:
             return roots.folder(given, self.site.places)
         except roots.UnfitFolder as unfit:
-            problem = Problem(
+            problem = Problem.of(
                 Role(name), "workingDir", "allowed", unfit.message, given, unfit.accepted
             )
             reason = f"The working directory '{given}' {unfit.message}."

@@ -181,7 +181,7 @@ def of_the_whole_gang(submission: Submission, title: str) -> Iterator[Problem]:
             continue
         message = f"must be as the workers have it: {title} keeps the whole gang together"
         accepted = str(workers or "no value")
-        yield Problem(Role.MASTER, path, "scheduler", message, own, accepted)
+        yield Problem.of(Role.MASTER, path, "scheduler", message, own, accepted)
 
 
 def schedule_with(job: Mapping[str, Any], scheduler: str) -> None:
