@@ -1,18 +1,20 @@
 """The form of a template: the workload form's own fields, and what may be done with each."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 from django import forms
-from django.http import QueryDict
+from django.http import Http404, QueryDict
+from django.utils.module_loading import import_string
 
 from assets.judging import LINKABLE, template_problems
 from assets.layers import Mode, field_at, values_of
 from assets.models import Asset, Template
-from gangline.accounts.models import User
+from assets.templates import starts
+from gangline.access.refusals import NotVisible
 from gangline.forms.bound import field_view
 from gangline.forms.fields import FieldView, Option, SectionView, dom_id
 from gangline.policies.effective import EffectivePolicy, effective_policy
@@ -34,14 +36,6 @@ MODE = "~mode"
 APPLY, UNLINK = "apply", "unlink"
 ROLES = (Role.WORKER, Role.MASTER)
 _MODE_WORDS = {"": "Can be changed", Mode.FIXED: "Fixed", Mode.ASK: "Asked for"}
-
-Start = Callable[[User, str], Mapping[str, Any]]
-_starts: dict[str, Start] = {}
-
-
-def register_start(name: str, start: Start) -> None:
-    """Let a higher app fill in a new template: ``/templates/new?name=…``."""
-    _starts[name] = start
 
 
 class TemplateForm(ResourceForm):
@@ -65,9 +59,12 @@ class TemplateForm(ResourceForm):
 
     def __init__(self, *args: Any, initial: Mapping[str, Any] | None = None, **more: Any) -> None:
         given = dict(initial or {})
-        for name, start in _starts.items():
+        for name, start in starts.items():
             if given.get(name):
-                given |= start(more["actor"].user, str(given[name]))
+                try:
+                    given |= import_string(start)(more["actor"].user, str(given[name]))
+                except NotVisible:
+                    raise Http404 from None
         super().__init__(*args, initial=given, **more)
 
     def prepare(self) -> None:

@@ -11,6 +11,7 @@ import "./draft/picks.js";
 import { rehearse } from "./draft/rehearse.js";
 import { tab } from "./draft/tab.js";
 import { bringBack, forget, keep } from "./draft/unsaved.js";
+import "./draft/search.js";
 import "./draft/yaml.js";
 
 const WAIT_MS = 600;

@@ -131,6 +131,7 @@ def _using(path: str) -> Callable[[World, Any], str]:
 SAMPLES: dict[str, Sample] = {
     "cluster": Sample(
         make=lambda world, name: make("cluster", name=name, kind="kubernetes"),
+        used=lambda world, cluster: make("department", cluster=cluster, name="on-it").name,
         body=lambda world, name: {"name": name},
         edit={"description": "in the basement"},
         body_edit={"description": "in the basement"},
@@ -455,7 +456,6 @@ SAMPLES: dict[str, Sample] = {
         used=lambda world, department: (
             make("project", department=department, name=f"in-{department.name}").name
         ),
-        left_out={"secret": "no field is secret"},
     ),
     "project": Sample(
         make=lambda world, name: make("project", department=world.department, name=name),
@@ -504,7 +504,6 @@ SAMPLES: dict[str, Sample] = {
             ("nme", "x"),
         ),
         left_out={
-            "secret": "no field is secret",
             "in_use": "checked with a workload of its own test",
         },
     ),
@@ -513,7 +512,6 @@ SAMPLES: dict[str, Sample] = {
         left_out={
             "same_everywhere": "its API is one of Run:ai's, with a test of its own",
             "audit": "it is never changed",
-            "secret": "no field is secret",
             "in_use": "it is never deleted",
         },
     ),

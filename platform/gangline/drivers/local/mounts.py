@@ -236,16 +236,29 @@ class Replica:
         wanted = [item["repository"], item.get("branch", ""), item.get("revision", "")]
         into = self._own("git", item)
         line = ["/bin/sh", "-ec", fetching.CLONE, "fetch", *wanted, str(into)]
-        return self._step(f"The repository {item['repository']}", line, into, fetching.GIT)
+        late = fetching.login_of(item.get("secretRef") or {})
+        return self._step(f"The repository {item['repository']}", line, into, fetching.GIT, late)
 
     def _download(self, item: Mapping[str, Any]) -> dict[str, Any]:
         into = self._own("s3", item)
         line = [sys.executable, "-I", str(DOWNLOAD), item.get("url") or AWS, item["bucket"]]
-        return self._step(f"The bucket {item['bucket']}", [*line, str(into)], into, {})
+        secret, late = item.get("accessKeySecret"), []
+        if secret:
+            key = item.get("secretKeyOfAccessKeyId") or "AccessKeyId"
+            late = [["AWS_ACCESS_KEY_ID", secret, key]]
+            key = item.get("secretKeyOfSecretKey") or "SecretKey"
+            late.append(["AWS_SECRET_ACCESS_KEY", secret, key])
+        return self._step(f"The bucket {item['bucket']}", [*line, str(into)], into, {}, late)
 
     def _step(
-        self, what: str, line: list[str], into: Path, environment: Mapping[str, str]
+        self,
+        what: str,
+        line: list[str],
+        into: Path,
+        environment: Mapping[str, str],
+        late: list[list[str]],
     ) -> dict[str, Any]:
+        """``late``: variable, credential and key of what is known only at the start."""
         shown = [Path(sys.prefix), Path(sys.base_prefix), *self.places.code]
         box = sandbox.prefix(
             self.places, cwd="/", readable=[one for one in shown if one.is_dir()], work=into
@@ -256,6 +269,7 @@ class Replica:
             "what": what,
             "line": [*box, "--", *line],
             "env": {"LANG": "C.UTF-8", "HOME": sandbox.PRIVATE, **own, **environment},
+            "late": late,
             "seconds": FETCH_SECONDS,
         }
 
