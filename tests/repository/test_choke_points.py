@@ -78,6 +78,7 @@ CREATED_ELSEWHERE = {
     ("platform/gangline/audit/services.py", "AuditEntry"): "written along with every change",
     ("platform/gangline/clusters/credentials.py", "Credential"): "another one: a cluster's login",
     ("platform/gangline/clusters/nodes.py", "Node"): "what a look at the cluster finds",
+    ("platform/gangline/clusters/storage.py", "StorageClass"): "what a look at the cluster finds",
     ("platform/gangline/organization/forms.py", "NodePool"): "never saved: a form's empty row",
     ("platform/gangline/organization/forms.py", "Project"): "never saved: a form's empty row",
     ("workloads/api/listing.py", "Cluster"): "never saved: what a link is made of",
