@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from gangline.drivers.base import Done, ObservedState
-from gangline.drivers.kubernetes import probing, volumes
+from gangline.drivers.base import Done, KeptObject, ObservedState
+from gangline.drivers.kubernetes import labels, probing, volumes
 from gangline.drivers.kubernetes.access import Options
 from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.permissions import CLUSTER, PROJECT, Rule
@@ -61,6 +61,7 @@ def life(bed: Bed, tmp_path: Path) -> Iterator[set[Used]]:
             _one_that_runs(ground)
             _one_with_volumes(ground)
             _one_without_pods(ground)
+            _a_credential(ground)
             yield set(_used(proxy.requests))
         finally:
             answer = bed.client.get(NAMESPACES, "", place)
@@ -89,6 +90,25 @@ def _one_that_runs(ground: Ground) -> None:
     ground.until(ref, S.RUNNING)
     assert driver.owned_objects(ground.install)
     wait_for(lambda: driver.delete(ref) == Done(), seconds=60, what="the deletion")
+
+
+def _a_credential(ground: Ground) -> None:
+    """Its copy is applied, given other values, and removed."""
+    for value in ("Zmlyc3Q=", "c2Vjb25k"):
+        manifest = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {
+                "name": "genericsecret-hf",
+                "namespace": ground.namespace,
+                "labels": {labels.INSTALL: ground.install},
+            },
+            "type": "Opaque",
+            "data": {"token": value},
+        }
+        kept = KeptObject("Secret", ground.namespace, "genericsecret-hf", manifest)
+        assert ground.driver.apply(kept).state == "ok"
+    wait_for(lambda: ground.driver.remove(kept).state == "gone", what="the end of the Secret")
 
 
 def _follow(driver: KubernetesDriver, install: str) -> None:
