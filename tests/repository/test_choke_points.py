@@ -87,11 +87,12 @@ CREATED_ELSEWHERE = {
 
 
 def resource_models() -> set[str]:
-    """``X`` of every ``model = X`` in a module of resources."""
+    """``X`` of every ``model = X`` in a module that declares resources."""
     return {
         line.value.id
         for folder in PRODUCT
-        for path in (ROOT / folder).rglob("resources.py")
+        for path in (ROOT / folder).rglob("*.py")
+        if "(Resource[" in path.read_text()
         for line in ast.walk(ast.parse(path.read_text()))
         if isinstance(line, ast.Assign)
         and isinstance(line.value, ast.Name)
