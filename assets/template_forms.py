@@ -192,7 +192,7 @@ class TemplateForm(ResourceForm):
 
     def _wanted(self) -> Template:
         """The template as the form has it, for judging: a copy that is not stored."""
-        made = copy(self.instance)
+        made: Template = copy(self.instance)
         for name, value in self.values().items():
             if name != "scope" or value is not None:
                 setattr(made, name, value)
