@@ -178,7 +178,7 @@ def rules_cell(role: Any) -> SafeString:
 ROLE_TABLE = table(
     "roles",
     name_column("role", "Role"),
-    Column("rules", "Access rules", rules_cell, text=None, right=True, width="s"),
+    Column("rules", "Access rules", rules_cell, text=None, is_named=True, right=True, width="m"),
     time_column("created", "Created", "created_at", sort="created_at"),
     noun=("role", "roles"),
     search=("name", "description"),
