@@ -13,7 +13,7 @@ from gangline.access.grants import can
 from gangline.accounts.models import User
 from gangline.forms.fields import Card, FieldView, Offer, Option
 from gangline.organization.models import Project
-from gangline.policies.effective import EffectivePolicy
+from gangline.policies.effective import SYSTEM, EffectivePolicy
 from gangline.resources.registry import get
 from gangline.scopes.selectors import scopes_to
 from gangline.spec.frameworks import has_gpus
@@ -280,8 +280,12 @@ class Galleries:
 
     def _reason(self, asset: Asset) -> str:
         """The first rule of the policy that its values break."""
-        found = asset_problems(asset, self.policy, self.framework)
-        return next((problem.sentence for problem in found), "")
+        rule = next(iter(asset_problems(asset, self.policy, self.framework)), None)
+        if rule is None or rule.rule != "canAdd":
+            return rule.sentence if rule else ""
+        # The name of the item is of no interest here.
+        by_nobody = "Needs a policy that allows it."
+        return by_nobody if rule.source == SYSTEM else f"Not allowed by {rule.source}."
 
 
 def _types(assets: Sequence[Asset]) -> tuple[Option, ...]:
