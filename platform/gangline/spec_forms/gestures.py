@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from gangline.spec.catalogue import Kind
 from gangline.spec_forms.posted import InheritedItem, item_row_id
-from gangline.spec_forms.raw import RoleInputs, Row, new_row_id
+from gangline.spec_forms.raw import WHOLE, RoleInputs, Row, new_row_id
 from gangline.spec_forms.spec_form import RoleForm
 
 CONTINUE = "continue"
@@ -61,7 +61,7 @@ def edited(form: RoleForm, inputs: RoleInputs, gesture: Gesture) -> tuple[RoleIn
 def settled(inputs: RoleInputs) -> RoleInputs:
     """``inputs`` once their page is left: removed rows of the person cannot be brought back."""
     for path, rows in inputs.lists.items():
-        kept = [row for row in rows if row.of or not row.removed]
+        kept = [row for row in rows if row.of or not row.removed or row.id == WHOLE]
         if len(kept) < len(rows):
             inputs = inputs.with_rows(path, kept)
     return inputs
