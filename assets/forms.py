@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
@@ -29,6 +30,7 @@ from gangline.spec.catalogue import SpecField
 from gangline.spec.problems import Problem, Role
 from gangline.spec_forms.gestures import EDITS, Gesture, edited, settled
 from gangline.spec_forms.items import item_views
+from gangline.spec_forms.posted import ROWS
 from gangline.spec_forms.raw import RoleInputs, Row
 from gangline.spec_forms.said import typed_values
 from gangline.spec_forms.spec_form import RoleForm
@@ -147,6 +149,13 @@ class DataSourceForm(AssetForm):
     class Meta(AssetForm.Meta):
         model: type[Asset] = DataSource
 
+    def prepare(self) -> None:
+        super().prepare()
+        # The one row that is posted.
+        self.fields[f"{Role.WORKER}.{self.kind.item}{ROWS}"] = forms.CharField(
+            required=False, initial=ROW, widget=forms.HiddenInput
+        )
+
     def stored(self, values: Mapping[str, Any]) -> RoleInputs:
         path, inputs = self.kind.item, RoleInputs()
         if path in values:
@@ -164,8 +173,9 @@ class DataSourceForm(AssetForm):
         return super().values() | {"values": {self.kind.item: [item]}}
 
     def is_valid(self) -> bool:
-        if self.is_edit:
-            self.found = ()
+        labels = {one.path: one.label for one in self._spec.items}
+        known = [one.at(label=labels[self._attribute(one)]) for one in self.found]
+        self.found = () if self.is_edit else known
         return super().is_valid()
 
     def differences(self, stored: ResourceForm) -> list[tuple[str, str, str]]:
@@ -176,7 +186,7 @@ class DataSourceForm(AssetForm):
         return dom_id(self._name(self._attribute(problem)))
 
     def views(self) -> list[SectionView]:
-        found = [one for one in super().views() if one.id != f"{Role.WORKER}-{self.kind.section}"]
+        found = ResourceForm.views(self)
         if self.is_edit:
             return found
         return [*found, SectionView("s-source", self.kind.label, self._fields())]
@@ -227,11 +237,14 @@ class DataSourceForm(AssetForm):
             text=cell.text,
             checked=cell.text == "true",
             units=cell.units,
-            options=cell.options,
+            options=tuple(
+                option if option.value else replace(option, word="Not set")
+                for option in cell.options
+            ),
             placeholder=cell.placeholder,
             help=spec.ui.help,
             mono=True,
-            roomy=control == "text",
+            roomy=True,
             required=spec.required,
             errors=errors,
         )

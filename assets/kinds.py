@@ -46,6 +46,8 @@ class AssetKind:
     """Key of its resource, where that is not ``key``."""
     wire: str = ""
     """Its name in answers that list several kinds."""
+    about: str = ""
+    """What it is, where the help of the list says something else."""
     without: tuple[str, ...] = ()
     """Attributes of the item that such an asset does not have."""
 
@@ -65,7 +67,7 @@ class AssetKind:
     @property
     def help(self) -> str:
         """What such an item is, in the words of the form."""
-        return self.fields[self.item].ui.help if self.item else ""
+        return self.about or self.fields[self.item].ui.help if self.item else ""
 
     @cached_property
     def attributes(self) -> tuple[SpecField, ...]:
@@ -130,6 +132,10 @@ class AssetKind:
         return problems_lib.Problem(problem.rule, path, {"raw": f"{problem.message}."})
 
 
+_CLAIM: Mapping[str, Any] = {
+    "about": "A claim on storage of the cluster: a new one, made at once, or one that is there.",
+    "without": ("ephemeral",),
+}
 KINDS = (
     AssetKind(
         Environment,
@@ -163,7 +169,7 @@ KINDS = (
             item=f"storage.{field}",
             resource=key,
             wire=wire,
-            without=("ephemeral",) if model is PvcSource else (),
+            **(_CLAIM if model is PvcSource else {}),
         )
         for model, label, word, field, key, wire in (
             (NfsSource, "NFS", "an NFS data source", "nfs", "nfs", "nfs"),

@@ -1,6 +1,7 @@
 """Environments and compute resources as resources."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -223,7 +224,10 @@ class DataSources(Assets[M]):
                 yield one.label, format_html("<code>{}</code>", words) if is_code else words
 
 
-_SOURCE = column("source", "Source", cell=_source, text=_source, width="l")
+_DATA_TAIL = tuple(
+    replace(one, is_default=False) if one.name == "creator" else one for one in _TAIL
+)
+_SOURCE = column("source", "Source", cell=_source, text=_source)
 _TARGET = column("target", "Container path", cell=_target, text=_target)
 
 
@@ -245,7 +249,7 @@ def _of_type(kind: AssetKind) -> DataSources[Any]:
                 name_column(kind.resource_key, "Data source"),
                 _SOURCE,
                 _TARGET,
-                *_TAIL,
+                *_DATA_TAIL,
                 noun=(str(kind.model._meta.verbose_name), plural),
                 search=("name", "description"),
                 filters=_FILTERS,
@@ -294,7 +298,7 @@ class AllDataSources(DataSources[DataSource]):
         ),
         _SOURCE,
         _TARGET,
-        *_TAIL,
+        *_DATA_TAIL,
         noun=("data source", "data sources"),
         search=("name", "description"),
         filters=(

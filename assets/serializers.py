@@ -1,29 +1,24 @@
 """How the API writes and reads assets: ``{"meta": {…}, "spec": {…}}``."""
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from assets import flags
 from assets.kinds import AssetKind, kind_of, kind_of_asset
 from assets.models import Asset, Credential
-from gangline.access.grants import visible_scopes
-from gangline.access.permissions import Permission
-from gangline.accounts.models import User
+from assets.scopes import IDS, scope_named
 from gangline.lib.problems import Problem, Refused, under
 from gangline.resources.api import IdField, ResourceSerializer, ResourceViewSet, of_drf
-from gangline.scopes.models import Scope, ScopeKind
+from gangline.resources.services import Saved
+from gangline.scopes.models import ScopeKind
 from gangline.spec.problems import Role
 from gangline.spec.values import flatten, nest
 from gangline.spec.workload import SPEC
-
-IDS = {
-    ScopeKind.CLUSTER: "clusterId",
-    ScopeKind.DEPARTMENT: "departmentId",
-    ScopeKind.PROJECT: "projectId",
-}
 
 
 class MetaSerializer(ResourceSerializer):
@@ -137,8 +132,20 @@ class DataSourceSerializer(AssetSerializer):
 class AssetViewSet(ResourceViewSet):
     """Bodies are read here: a scope is named by its kind and id, values by the spec itself."""
 
+    extra_parameters = flags.PARAMETERS
+
     def base_rows(self) -> QuerySet[Any]:
-        return super().base_rows().prefetch_related(*(f"scope__{kind}" for kind in IDS))
+        rows = super().base_rows().prefetch_related(*(f"scope__{kind}" for kind in IDS))
+        return flags.narrowed(rows, self.request, self.user, self.resource.permission("view"))
+
+    def present(self, obj: Any, saved: Saved[Any] | None = None) -> dict[str, Any]:
+        found = super().present(obj, saved)
+        return found if saved else {**found, **self.asked.answers(obj)}
+
+    @cached_property
+    def asked(self) -> flags.Questions:
+        """What the client wants to know about each asset."""
+        return flags.Questions(self.request, self.user)
 
     def read(
         self, data: Any, obj: Any = None, *, partial: bool = False
@@ -199,16 +206,3 @@ def _nested(kind: AssetKind, given: Any) -> Any:
         return {group: {name: [given]}}
     name = kind.prefix.rstrip(".")
     return {name: given} if name else given
-
-
-def scope_named(user: User, permission: Permission, kind: str, key: str, path: str) -> Scope:
-    """The scope of a kind and id; what one may not see is as unknown as what is not there."""
-    kind = ScopeKind(kind)
-    if kind in IDS and not key:
-        raise Refused([Problem("required", path, {"raw": "is required for this scope."})])
-    rows = visible_scopes(user, permission).filter(kind=kind)
-    # Ids of every kind are compared as texts: what is no id is the id of nothing.
-    found = next((s for s in rows if kind not in IDS or str(getattr(s, kind).pk) == key), None)
-    if found is None:
-        raise Refused([Problem("options", path, {"raw": "does not exist, or you may not see it."})])
-    return found

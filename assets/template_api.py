@@ -3,23 +3,24 @@
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
+from django.db.models import QuerySet
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from assets.flags import project_of
 from assets.judging import FRAMEWORK, LINKABLE
 from assets.layers import Mode, given_by, linked
 from assets.models import Asset, Template
+from assets.scopes import IDS, scope_named
 from assets.selectors.fitness import forbidden, missing, problems_under
-from assets.serializers import IDS, SpecField, scope_named
+from assets.serializers import SpecField
 from gangline.access.permissions import Permission
 from gangline.api.paging import DEFAULT_LIMIT, BadQuery, known_only, page_of, sorting
 from gangline.api.schema import errors
 from gangline.lib.problems import Problem, Refused, under
-from gangline.organization.models import Project
-from gangline.organization.selectors import visible_projects, with_scopes
 from gangline.policies.selectors import effective_for
 from gangline.resources import services
 from gangline.resources.api import (
@@ -175,6 +176,9 @@ class TemplateViewSet(ResourceViewSet):
 
     # Reading
 
+    def base_rows(self) -> QuerySet[Any]:
+        return super().base_rows().prefetch_related(*(f"scope__{kind}" for kind in IDS))
+
     def list(self, request: Request, **kwargs: Any) -> Response:
         known_only(request, LIST | COMPLY)
         column, descending = sorting(request, self.sorts(), "name")
@@ -246,7 +250,10 @@ class TemplateViewSet(ResourceViewSet):
 
     def present_all(self, rows: Iterable[Any]) -> Rows:
         rows = list(rows)
-        assets, project = linked(*rows), self._project()
+        assets, project = (
+            linked(*rows),
+            project_of(self.request.query_params.get("complyToProject", ""), self.user),
+        )
         policy = effective_for(project) if project else None
         found = []
         for row in rows:
@@ -266,18 +273,6 @@ class TemplateViewSet(ResourceViewSet):
     def present(self, obj: Any, saved: services.Saved[Any] | None = None) -> dict[str, Any]:
         row = self.resource.rows(self.user).filter(pk=obj.pk).first() or obj
         return self.present_all([row])[0]
-
-    def _project(self) -> Project | None:
-        """That of ``complyToProject``; what one may not see is as unknown as what is not there."""
-        text = self.request.query_params.get("complyToProject", "")
-        if not text:
-            return None
-        rows = with_scopes(visible_projects(self.user, Permission.PROJECT_VIEW))
-        is_id = text.isascii() and text.isdigit() and len(text) < 16
-        found = rows.filter(pk=int(text)).first() if is_id else None
-        if found is None:
-            raise BadQuery("complyToProject must be the id of a project that you may see.")
-        return found
 
     # Writing
 

@@ -1,18 +1,21 @@
 """The form of a template: the workload form's own fields, and what may be done with each."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 from django import forms
-from django.http import QueryDict
+from django.http import Http404, QueryDict
+from django.utils.module_loading import import_string
 
 from assets.judging import LINKABLE, template_problems
 from assets.layers import Mode, field_at, values_of
 from assets.models import Asset, Template
-from gangline.accounts.models import User
+from assets.templates import starts
+from gangline.access.refusals import NotVisible
 from gangline.forms.bound import field_view
 from gangline.forms.fields import FieldView, Option, SectionView, dom_id
 from gangline.policies.effective import EffectivePolicy, effective_policy
@@ -34,14 +37,6 @@ MODE = "~mode"
 APPLY, UNLINK = "apply", "unlink"
 ROLES = (Role.WORKER, Role.MASTER)
 _MODE_WORDS = {"": "Can be changed", Mode.FIXED: "Fixed", Mode.ASK: "Asked for"}
-
-Start = Callable[[User, str], Mapping[str, Any]]
-_starts: dict[str, Start] = {}
-
-
-def register_start(name: str, start: Start) -> None:
-    """Let a higher app fill in a new template: ``/templates/new?name=…``."""
-    _starts[name] = start
 
 
 class TemplateForm(ResourceForm):
@@ -65,9 +60,12 @@ class TemplateForm(ResourceForm):
 
     def __init__(self, *args: Any, initial: Mapping[str, Any] | None = None, **more: Any) -> None:
         given = dict(initial or {})
-        for name, start in _starts.items():
+        for name, start in starts.items():
             if given.get(name):
-                given |= start(more["actor"].user, str(given[name]))
+                try:
+                    given |= import_string(start)(more["actor"].user, str(given[name]))
+                except NotVisible:
+                    raise Http404 from None
         super().__init__(*args, initial=given, **more)
 
     def prepare(self) -> None:
@@ -193,15 +191,11 @@ class TemplateForm(ResourceForm):
         return rule.fixed is not None
 
     def _wanted(self) -> Template:
-        """The template as the form has it, for judging."""
-        made = Template(**{n: v for n, v in self.values().items() if n != "scope"})
-        scope = self.cleaned_data.get("scope") or (self.instance.scope if self.is_edit else None)
-        return self._in(made, scope)
-
-    @staticmethod
-    def _in(made: Template, scope: Scope | None) -> Template:
-        if scope is not None:
-            made.scope = scope
+        """The template as the form has it, for judging: a copy that is not stored."""
+        made: Template = copy(self.instance)
+        for name, value in self.values().items():
+            if name != "scope" or value is not None:
+                setattr(made, name, value)
         return made
 
     def _judged(self) -> list[Problem]:

@@ -5,7 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 from django.core.exceptions import ValidationError
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
@@ -19,6 +19,7 @@ from assets.selectors.fitness import reasons
 from gangline.access.actor import Actor
 from gangline.accounts.models import User
 from gangline.lib.problems import Problem, Refused
+from gangline.resources.registry import Uses, get, register_usage
 from gangline.resources.resource import Nav, Resource, Wire
 from gangline.resources.tables import column, name_column, table, time_column
 from gangline.spec import problems as spec_problems
@@ -31,6 +32,10 @@ from gangline.tables import filters
 from gangline.web import components
 
 _WORDS: Mapping[str, str] = {Mode.FIXED: "Fixed", Mode.ASK: "Asked for"}
+
+starts: dict[str, str] = {}
+"""What a new template may be filled in from, by its name in the address of the form: the dotted
+name of a function of a person and a key. Higher apps add theirs."""
 
 
 def pods_of(template: Template) -> str:
@@ -193,3 +198,17 @@ def _where(problem: spec_problems.Problem) -> str:
     inner = "assets" if path in [kind.key for kind in LINKABLE] else "spec"
     at = f"master.{inner}.{path}" if role is Role.MASTER else f"{inner}.{path}"
     return f"modes.{at}" if problem.rule in ("mode", "ask") else at
+
+
+def _linking(asset: Asset) -> Uses:
+    """Templates that follow the asset: without it they would lose their values."""
+    of = Q()
+    for role in (Role.WORKER, Role.MASTER):
+        of |= Q(**{f"links__{role}.{asset.kind}": str(asset.pk)})
+    rows = Template.objects.filter(of)
+    resource = get("template")
+    return Uses("template", rows, resource.visible, resource.url)
+
+
+for _linkable in LINKABLE:
+    register_usage(_linkable.model, _linking)

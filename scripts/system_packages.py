@@ -77,6 +77,14 @@ def _kubernetes_is_built() -> bool:
     return is_built and all(map(shutil.which, ("openssl", "setpriv")))
 
 
+def _s3_is_built() -> bool:
+    if str(ROOT) not in sys.path:
+        sys.path.append(str(ROOT))
+    from tests.beds.kubernetes import building, components
+
+    return building.is_built(components.S3)
+
+
 def _bubblewrap_works() -> bool:
     # Installed is not enough: some machines forbid the namespaces that it makes.
     wrap = ["bwrap", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--unshare-pid"]
@@ -103,6 +111,7 @@ PARTS = {
             _kubernetes_is_built,
             command=("make", "bed-build", "WITH=jobset volcano"),
         ),
+        Part("s3", (), _s3_is_built, command=("make", "bed-build", "WITH=s3")),
     )
 }
 

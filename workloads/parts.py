@@ -55,8 +55,10 @@ _NEEDED = {
     "resume": Permission.WORKLOAD_STOP,
     "rerun": Permission.WORKLOAD_STOP,
     "copy": Permission.WORKLOAD_CREATE,
+    "template": Permission.TEMPLATE_CREATE,
     "delete": Permission.WORKLOAD_DELETE,
 }
+_LAST = ("copy", "template", "delete")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +111,8 @@ def draw_parts(
         "tries": details.tries_in_words(workload),
         "title": Reason(workload.reason_code, workload.reason_params).title,
         "is_over": workload.status in ENDED,
-        "main_actions": [a for a in allowed if a.name not in ("copy", "delete")],
-        "more_actions": [a for a in allowed if a.name in ("copy", "delete")],
+        "main_actions": [a for a in allowed if a.name not in _LAST],
+        "more_actions": [a for a in allowed if a.name in _LAST],
     }
     if tab in ("overview", "pods"):
         attempts = details.attempts(workload)

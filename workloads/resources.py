@@ -5,8 +5,9 @@ from typing import Any
 from django.db.models import FloatField, Sum
 from django.db.models.functions import Coalesce
 
-from assets.kinds import DATA_KINDS
-from assets.models import Credential, PersonalCredential
+from assets.kinds import DATA_KINDS, KINDS
+from assets.models import Asset, Credential, PersonalCredential, Template
+from assets.templates import starts
 from gangline.clusters.models import Cluster
 from gangline.clusters.resources import forgetting
 from gangline.db.expressions import total
@@ -43,6 +44,27 @@ def _using(asset: Any) -> Uses:
 
 for _kind in DATA_KINDS:
     register_usage(_kind.model, _using)
+
+
+def _made_with(asset: Any) -> Uses:
+    """Workloads keep the values that they were made with: nobody waits for them."""
+    uses = _using(asset)
+    return Uses(uses.noun, uses.rows, uses.visible, uses.url, blocks=False)
+
+
+def _started_from(template: Any) -> Uses:
+    rows = Workload.objects.filter(template=template.pk, deleted_at=None)
+    return Uses("workload", rows, listing.visible, lambda row: f"/workloads/{row.pk}", blocks=False)
+
+
+for _kind in KINDS:
+    if _kind.key in (Asset.Kind.ENVIRONMENT, Asset.Kind.COMPUTE):
+        register_usage(_kind.model, _made_with)
+register_usage(Template, _started_from)
+starts |= {
+    "workload": "workloads.wizard.starts.of_workload",
+    "draft": "workloads.wizard.starts.of_draft",
+}
 
 RUNNING = ("Running",)
 WAITING = ("Pending", "Creating")

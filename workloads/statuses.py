@@ -9,6 +9,7 @@ Tone = Literal["good", "warn", "bad", "info", "neutral"]
 Pill = Literal["running", "waiting", "attention", "completed", "stopped"]
 
 STOP, RESUME, RERUN, COPY, DELETE = "stop", "resume", "rerun", "copy", "delete"
+TEMPLATE = "template"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +25,8 @@ class Status:
     actions: tuple[str, ...]
 
 
-_LIVE = (STOP, COPY, DELETE)
-_ENDED = (RERUN, COPY, DELETE)
+_LIVE = (STOP, COPY, TEMPLATE, DELETE)
+_ENDED = (RERUN, COPY, TEMPLATE, DELETE)
 
 STATUSES: Mapping[str, Status] = MappingProxyType(
     {
@@ -44,13 +45,13 @@ STATUSES: Mapping[str, Status] = MappingProxyType(
             Status("Running", "good", "running", "running", "All pods are running.", _LIVE),
             Status("Degraded", "warn", "degraded", "running", "Some pods have failed.", _LIVE),
             Status("Stopping", "neutral", "stopping", "stopped",
-                   "The pods are stopping.", (COPY, DELETE)),
+                   "The pods are stopping.", (COPY, TEMPLATE, DELETE)),
             Status("Stopped", "neutral", "suspended", "stopped",
                    "Stopped; holds no resources and can run again.",
-                   (RESUME, COPY, DELETE)),
+                   (RESUME, COPY, TEMPLATE, DELETE)),
             Status("Resuming", "info", "resuming", "waiting", "Starting again.", _LIVE),
             Status("Deleting", "neutral", "deleting", "stopped",
-                   "Being removed from the cluster.", (COPY,)),
+                   "Being removed from the cluster.", (COPY, TEMPLATE)),
             Status("Failed", "bad", "failed", "attention", "Ended with an error.", _ENDED),
             Status("Completed", "neutral", "completed", "completed",
                    "All pods ended without an error.", _ENDED),

@@ -106,6 +106,7 @@ ROW_ACTIONS = (
     RowAction("resume", "Run", "player-play"),
     RowAction("rerun", "Run again", "refresh"),
     RowAction("copy", "Copy & edit", "copy", sends_to="/workloads/drafts", sends_as="from"),
+    RowAction("template", "Save as template", "file-text", opens="/templates/new?workload="),
     RowAction("delete", "Delete", "trash", asks=True, is_harmful=True),
 )
 

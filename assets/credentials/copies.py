@@ -62,6 +62,18 @@ def of(credential: Credential) -> QuerySet[ClusterObject]:
     return objects.of(credential, KEY)
 
 
+def status(credential: Credential) -> str:
+    """How the copies are, in the words that clients know."""
+    states = set(of(credential).values_list("state", flat=True))
+    if not states:
+        return "No status"
+    if states & {ObjectState.CONFLICT, ObjectState.FORBIDDEN, ObjectState.FAILED}:
+        return "Issues found"
+    if ObjectState.WAITING in states:
+        return "Creating" if credential.rotations == 1 else "Updating"
+    return "Deleting" if states == {ObjectState.DELETING} else "No issues found"
+
+
 def panel(request: HttpRequest, credential: Credential) -> dict[str, Any] | None:
     """Where copies are and how they are, in clusters that the person may see."""
     rows = of(credential).select_related("cluster__scope").order_by("cluster__name", "namespace")

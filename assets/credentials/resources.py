@@ -214,7 +214,7 @@ class CredentialsOfType(Credentials):
 
     @property
     def labels(self) -> str:
-        return f"{self.of_type.label} credentials"
+        return f"{self.of_type.label.replace(' & ', ' and ')} credentials"
 
 
 register(Credentials())

@@ -3,23 +3,27 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from assets.credentials import store
+from assets import flags
+from assets.credentials import copies, store
 from assets.credentials.resources import CredentialsOfType
 from assets.credentials.types import TYPES, CredentialType, GenericSecret
 from assets.models import Credential
+from assets.scopes import IDS
 from assets.serializers import AssetViewSet, MetaSerializer
+from gangline.api.paging import flag
 from gangline.lib.problems import Problem, Refused, under
-from gangline.resources.registry import get
-from gangline.scopes.models import Scope
-from gangline.scopes.selectors import scopes_to, tenant_scope
+from gangline.resources.api import ResourceViewSet
+from gangline.resources.registry import get, uses
+from gangline.resources.services import Saved
+from gangline.scopes.selectors import tenant_scope
 
-QUERY = frozenset({"name", "scope", "projectId", "departmentId", "clusterId"})
-FLAGS = frozenset({"usageInfo", "statusInfo"})
+_USERS = {"workload": "distributed", "template": "templates"}
 
 
 @extend_schema_field(
@@ -75,7 +79,9 @@ def _spec(obj: Credential) -> dict[str, Any]:
 class CredentialViewSet(AssetViewSet):
     """Credentials of every type. Bodies that change one may leave out the values."""
 
-    extra_parameters = QUERY | FLAGS
+    extra_parameters = frozenset(
+        {flags.NAME, flags.LEVEL, flags.BELOW, flags.USAGE, flags.STATUS, *IDS.values()}
+    )
 
     def type_of(self, obj: Credential | None, spec: Any) -> tuple[CredentialType, Any, str]:
         """The type that a body is about, its values, and where they stand."""
@@ -104,20 +110,21 @@ class CredentialViewSet(AssetViewSet):
                 values["kind"] = kind.key
         return values, {}
 
-    def filtered(self, request: Request) -> Any:
-        rows, query = super().filtered(request), request.query_params
-        if name := query.get("name", ""):
-            rows = rows.filter(name=name[:200])
-        if scope := query.get("scope", ""):
-            rows = rows.filter(scope__kind=scope[:20])
-        for wire, path in (
-            ("projectId", "scope__project"),
-            ("departmentId", "scope__department"),
-            ("clusterId", "scope__cluster"),
-        ):
-            if given := query.get(wire, ""):
-                rows = rows.filter(pk__in=_held_by(rows, path, given))
-        return rows
+    def present(self, obj: Any, saved: Saved[Any] | None = None) -> dict[str, Any]:
+        found = ResourceViewSet.present(self, obj, saved)
+        if saved is None and flag(self.request, flags.USAGE):
+            found["usedBy"] = self._used_by(obj)
+        if saved is None and flag(self.request, flags.STATUS):
+            found["status"] = {"status": copies.status(obj)}
+        return found
+
+    def _used_by(self, obj: Any) -> Mapping[str, Any]:
+        found: dict[str, Any] = {"distributed": [], "templates": [], "assets": []}
+        for one in uses(obj, type(obj)):
+            for row in one.rows.filter(pk__in=one.visible(self.user))[:100]:
+                entry = {"id": str(row.pk), "name": str(row)}
+                found[_USERS.get(one.noun, "assets")].append(entry)
+        return found
 
 
 class CredentialOfTypeViewSet(CredentialViewSet):
@@ -147,6 +154,13 @@ class CredentialOfTypeViewSet(CredentialViewSet):
 
 class PersonalCredentialViewSet(CredentialViewSet):
     """The caller's own."""
+
+    extra_parameters = frozenset({flags.NAME, flags.USAGE, flags.STATUS})
+
+    def base_rows(self) -> QuerySet[Any]:
+        rows = ResourceViewSet.base_rows(self)
+        name = self.request.query_params.get(flags.NAME, "")
+        return rows.filter(name=name) if name else rows
 
     def _meta(self, given: Any, obj: Any) -> dict[str, Any]:
         if not isinstance(given, Mapping):
@@ -180,16 +194,3 @@ def _read(kind: CredentialType, given: Any, at: str) -> Mapping[str, Any]:
         return store.read(kind, known).model_dump(by_alias=True)
     except Refused as refused:
         raise Refused(list(under(at, refused.problems))) from None
-
-
-def _held_by(rows: Any, path: str, given: str) -> list[Any]:
-    """Keys of the rows that hold there: of the place itself and of every place above it."""
-    kind = path.removeprefix("scope__")
-    place = next(
-        (s for s in Scope.objects.filter(kind=kind) if str(getattr(s, kind).pk) == given), None
-    )
-    if place is None:
-        return []
-    return list(
-        rows.filter(scope__in=[s.pk for s in scopes_to(place)]).values_list("pk", flat=True)
-    )

@@ -4,8 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from assets.kinds import kind_of_asset
 from assets.layers import given_by, linked, request_of, ruled
 from assets.models import Asset, Template
+from assets.selectors.data import named_item
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.clusters.connections import facts_of
@@ -14,12 +16,13 @@ from gangline.drivers.facts import Facts
 from gangline.organization.models import Project
 from gangline.organization.selectors import visible_projects, with_scopes
 from gangline.policies.effective import EffectivePolicy
-from gangline.policies.engine import resolve
+from gangline.policies.engine import Request, resolve
 from gangline.policies.models import Policy
 from gangline.policies.selectors import effective_for
 from gangline.scopes.selectors import scopes_to
-from gangline.spec.frameworks import FRAMEWORKS
-from gangline.spec.problems import Problem
+from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, WORKERS_ONLY
+from gangline.spec.problems import Problem, Role
+from gangline.spec.sources import Value
 
 LOCAL = "local://"
 NO_PROJECT = "You can create workloads in none of the projects that it is for."
@@ -109,25 +112,29 @@ def missing(problems: Iterable[Problem]) -> str:
 
 
 def reason_in(
-    template: Template, project: Project, assets: Mapping[str, Asset] | None = None
+    template: Template,
+    project: Project,
+    assets: Mapping[str, Asset] | None = None,
+    policy: EffectivePolicy | None = None,
 ) -> str:
     """Why it cannot run in the project as it is: the cluster, the policy, what is missing."""
     if reason := reason_against(template, [project.cluster], assets):
         return reason
-    problems = problems_under(template, effective_for(project), assets)
+    problems = problems_under(template, policy or effective_for(project), assets)
     return forbidden(problems) or missing(problems)
 
 
 def reasons(user: User, templates: Sequence[Template]) -> dict[Template, str]:
     """Why the person can run each in none of their projects; empty where they can in one."""
-    projects = _projects(user)
+    projects = _projects(user) if templates else []
+    policies = {project.pk: effective_for(project) for _, project in projects}
     assets = linked(*templates)
     found = {}
     for template in templates:
         holds = [p for line, p in projects if template.scope_id in line]
         told = ""
         for project in holds:
-            told = reason_in(template, project, assets)
+            told = reason_in(template, project, assets, policies[project.pk])
             if not told:
                 break
         found[template] = told if holds else NO_PROJECT
@@ -150,3 +157,28 @@ def _projects(user: User) -> list[tuple[frozenset[int], Project]]:
         key = (project.cluster_id, line & ruling, line & held)
         alike.setdefault(key, (line, project))
     return list(alike.values())
+
+
+def asset_problems(
+    asset: Asset, policy: EffectivePolicy, framework: str, role: Role = Role.WORKER
+) -> list[Problem]:
+    """The rules of ``policy`` that the values of the asset break."""
+    kind = kind_of_asset(asset)
+    values = {kind.item: [named_item(asset)]} if kind.item else asset.values
+    given = {f"{role}.{path}": Value(value) for path, value in values.items()}
+    is_master = role is Role.MASTER
+    request = Request(
+        framework=framework,
+        configuration=WORKERS_AND_MASTER if is_master else WORKERS_ONLY,
+        master="differences",
+        given=given,
+    )
+    return [
+        problem
+        for problem in resolve(request, policy).problems
+        if problem.source and problem.role is role and _is_about(values, problem.path)
+    ]
+
+
+def _is_about(values: Mapping[str, object], path: str) -> bool:
+    return any(path == one or path.startswith(f"{one}.") for one in values)

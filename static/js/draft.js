@@ -6,10 +6,12 @@
 import { mend } from "./draft/apply.js";
 import { refresh, show, showErrors } from "./draft/drawing.js";
 import { explain } from "./draft/explain.js";
+import { orderable } from "./draft/order.js";
 import "./draft/picks.js";
 import { rehearse } from "./draft/rehearse.js";
 import { tab } from "./draft/tab.js";
 import { bringBack, forget, keep } from "./draft/unsaved.js";
+import "./draft/search.js";
 import "./draft/yaml.js";
 
 const WAIT_MS = 600;
@@ -34,6 +36,7 @@ class DraftAutosave extends HTMLElement {
       else setTimeout(() => showErrors(this, this.errors));
     });
     this.addEventListener("click", (event) => this.onClick(event));
+    orderable(this, () => this.touch(0));
     this.addEventListener("submit", (event) => this.onSubmit(/** @type {SubmitEvent} */ (event)));
     document.addEventListener("visibilitychange", () => document.hidden && this.flush());
     window.addEventListener("pagehide", () => this.flush());

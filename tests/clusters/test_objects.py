@@ -104,6 +104,29 @@ def test_a_refusal_is_shown_and_tried_again(
     assert row.state == "ok"
 
 
+@pytest.mark.parametrize("point", ["before", "after"])
+def test_who_dies_around_the_effect_leaves_it_to_the_next(
+    lab: Cluster, server: Server, point: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = objects.want(lab, ("project", "1"), QUEUE)
+    really = server.apply
+
+    def killed(wanted: KeptObject) -> Kept:
+        if point == "after":
+            really(wanted)
+        raise SystemExit
+
+    monkeypatch.setattr(server, "apply", killed)
+    with pytest.raises(SystemExit):
+        objects.reconcile_due()
+    monkeypatch.setattr(server, "apply", really)
+    assert objects.reconcile_due() == 0, "nobody knows yet that its process is gone"
+    later(monkeypatch, objects.HELD + timedelta(seconds=1))
+    assert objects.reconcile_due() == 1
+    row.refresh_from_db()
+    assert (row.state, row.applied_hash, list(server.there)) == ("ok", row.wanted_hash, ["gl-1"])
+
+
 def test_what_is_not_wanted_goes_and_its_row_with_it(
     lab: Cluster, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -235,7 +235,7 @@ def created_partly(cluster: LocalCluster, ref: AttemptRef, names: list[str]) -> 
     driver = LocalDriver(cluster.driver.data_dir, "host-a", cluster.driver.options)
     shims: list[subprocess.Popen[bytes]] = []
 
-    def launch(folder: RunFolder) -> Result:
+    def launch(folder: RunFolder, late: Mapping[str, Mapping[str, str]]) -> Result:
         line = [sys.executable, "-I", "-S", str(LAUNCHER), str(folder.path)]
         shims.extend(subprocess.Popen([*line, name], start_new_session=True) for name in names)
         folder.note_launch()

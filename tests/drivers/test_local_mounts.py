@@ -12,6 +12,8 @@ from gangline.drivers.base import AttemptRef, ObservedState, Refused
 from gangline.drivers.local.driver import LocalDriver, Options
 from tests.support.local_cluster import LocalCluster
 from tests.support.repositories import Repository, serving
+from tests.support.s3 import KEY, KEY_ID, S3Server
+from tests.support.s3 import serving as s3_server
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.needs_bwrap
@@ -135,7 +137,7 @@ def test_a_temporary_folder_is_of_each_replica(cluster: LocalCluster) -> None:
     text = "echo $RANK > /scratch/$RANK; ls /scratch | wc -l; head -c 2000000 /dev/zero > /quick/x"
     ref = start(cluster, text, {"emptyDirVolume": folders}, replicas=2)
     said = told(cluster, ref)
-    assert said.splitlines()[0].strip() == "1"
+    assert "1" in [line.strip() for line in said.splitlines()]
     assert "No space left on device" in said
 
 
@@ -203,3 +205,83 @@ def test_a_stop_does_not_wait_for_a_repository(
     cluster.driver.suspend(ref)
     assert cluster.over(ref).state is ObservedState.SUSPENDED
     assert b"never" not in b"".join(cluster.log(ref))
+
+
+def test_a_login_opens_a_repository_and_stands_in_no_file(
+    cluster: LocalCluster, repository: Repository
+) -> None:
+    repository.commit("new")
+    repository.login = ("me", "s3cr3t-canary")
+    git = {"name": "main", "repository": repository.url, "path": "/main"}
+    assert cluster.over(start(cluster, "true", {"git": [git]})).state is ObservedState.FAILED
+    known = {"login": {"User": "me", "Password": "s3cr3t-canary"}}
+    ref = cluster.ref("cat /main/text", values={"storage.git": [{**git, **LOGIN}]})
+    assert isinstance(cluster.driver.create(ref), Refused)
+    ref = cluster.ref("cat /main/text", values={"storage.git": [{**git, **LOGIN}]})
+    cluster.driver.create(replace(ref, secrets=known))
+    assert told(cluster, ref).endswith("new")
+    files = [path for path in cluster.driver.data_dir.rglob("*") if path.is_file()]
+    assert not [path for path in files if b"s3cr3t-canary" in path.read_bytes()]
+
+
+LOGIN = {"secretRef": {"name": "login"}}
+
+
+@pytest.fixture
+def s3(tmp_path: Path) -> Iterator[S3Server]:
+    with s3_server(tmp_path / "s3") as server:
+        yield server
+
+
+@pytest.mark.needs_s3
+def test_a_bucket_is_there_before_the_command(cluster: LocalCluster, s3: S3Server) -> None:
+    s3.bucket("sets", one="1", deep__er__two="2")
+    item = {"name": "sets", "bucket": "sets", "url": s3.url, "path": "/sets"}
+    item["accessKeySecret"] = "keys"
+    ref = cluster.ref(
+        "sh -c 'cat /sets/one /sets/deep/er/two'", values={"storage.s3": [item]}, replicas=2
+    )
+    known = {"keys": {"AccessKeyId": KEY_ID, "SecretKey": KEY}}
+    cluster.driver.create(replace(ref, secrets=known))
+    assert told(cluster, ref) == "12"
+    assert b"".join(cluster.log(ref, "worker-1")) == b"12"
+
+
+@pytest.mark.needs_s3
+@pytest.mark.parametrize(
+    ("change", "key", "why"),
+    [
+        ({"bucket": "none"}, KEY, "bucket does not exist"),
+        ({}, "wrong", "signature"),
+        ({"url": "http://127.0.0.1:9"}, KEY, "could not be fetched"),
+    ],
+)
+def test_a_bucket_that_cannot_be_read_is_the_reason(
+    cluster: LocalCluster, s3: S3Server, change: Mapping[str, str], key: str, why: str
+) -> None:
+    s3.bucket("sets", one="1")
+    item = {"name": "sets", "bucket": "sets", "url": s3.url, "path": "/sets", **change}
+    ref = cluster.ref("true", values={"storage.s3": [item | {"accessKeySecret": "keys"}]})
+    known = {"keys": {"AccessKeyId": KEY_ID, "SecretKey": key}}
+    cluster.driver.create(replace(ref, secrets=known))
+    seen = cluster.over(ref, seconds=60)
+    assert seen.state is ObservedState.FAILED
+    assert why in seen.reason
+
+
+def test_a_credential_stands_as_files_that_only_the_command_sees(cluster: LocalCluster) -> None:
+    item = {"name": "keys", "secret": "keys", "mountPath": "/keys"}
+    text = "cat /keys/a.txt /keys/b; stat -c %a /keys/b; echo x > /keys/c; echo over"
+    ref = cluster.ref(f"sh -c {shlex.quote(text)}", values={"storage.secretVolume": [item]})
+    assert isinstance(cluster.driver.create(ref), Refused)
+    ref = cluster.ref(f"sh -c {shlex.quote(text)}", values={"storage.secretVolume": [item]})
+    known = {"keys": {"a.txt": "s3cr3t-canary\n", "b": "two\n"}}
+    cluster.driver.create(replace(ref, secrets=known))
+    said = told(cluster, ref)
+    assert [one for one in said.splitlines() if "annot" not in one] == [
+        "s3cr3t-canary", "two", "400", "over",
+    ]  # fmt: skip
+    assert "Read-only file system" in said
+    written = [path for path in cluster.driver.data_dir.rglob("*") if path.is_file()]
+    held = [path for path in written if b"canary" in path.read_bytes()]
+    assert {path.relative_to(cluster.driver.data_dir).parts[0] for path in held} == {"logs"}

@@ -1,5 +1,6 @@
 """The pages of one workload: live parts, large gangs, everything within reach of the keyboard."""
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -47,6 +48,19 @@ def test_every_tab_exists(window: Windows, workloads: Callable[..., str]) -> Non
         expect(page.get_by_role("link", name=tab, exact=True)).to_have_attribute(
             "aria-current", "page"
         )
+
+
+def test_the_timeline_goes_on_without_news(window: Windows, workloads: Callable[..., str]) -> None:
+    share = {"cpuCoreRequest": 100, "cpuMemoryRequest": "32M"}
+    found = workloads("gang-8", "Cannot start", workers=8, compute=share)
+    page = window()
+    page.clock.install()
+    page.goto(f"/workloads/{found}")
+    span = page.locator("[data-timeline] [data-grows]").first
+    before = span.inner_text()
+    page.clock.run_for(90_000)
+    expect(span).not_to_have_text(before)
+    expect(span).to_have_text(re.compile(r"^\d+ min \d+ s$"))
 
 
 def test_the_grid_of_512_pods_is_named_and_cheap(

@@ -161,6 +161,25 @@ def test_columns_views_and_the_bulk_bar(window: Windows, page: Page, waiting: Wa
     waiting.toggle(changed)
 
 
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+def test_titles_and_menus_stay_in_view(page: Page, waiting: Waiting, width: int) -> None:
+    """And a name is written as it was typed: no ``×`` for an ``x`` between digits."""
+    page.set_viewport_size({"width": width, "height": 600})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    menu = row(page, waiting.ids[-1]).get_by_role("button", name=re.compile("w-23")).last
+    box = menu.bounding_box()
+    assert box is not None
+    assert box["x"] + box["width"] <= width
+    ligatures = "e => getComputedStyle(e).fontVariantLigatures"
+    joined = page.locator("tbody a.name").first.evaluate(ligatures)
+    assert joined in ("none", "no-contextual")
+    if width > 390:  # cards have no titles
+        page.evaluate("scrollTo(0, 500)")
+        title = page.get_by_role("columnheader", name="Status").bounding_box()
+        assert title is not None
+        assert title["y"] >= 0
+
+
 def test_twenty_updates_leave_selection_focus_and_scroll_alone(
     page: Page, waiting: Waiting
 ) -> None:

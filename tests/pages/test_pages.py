@@ -31,6 +31,7 @@ WORDS = {
     "resume": "Run",
     "rerun": "Run again",
     "copy": "Copy & edit",
+    "template": "Save as template",
     "delete": "Delete",
 }
 MAX_QUERIES = 12

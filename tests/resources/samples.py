@@ -13,6 +13,7 @@ from gangline.drivers.facts import NodeFact
 from gangline.people.services import give
 from gangline.resources.services import make
 from gangline.spec.sources import Value, asset_source
+from tests.resources.storage_class_sample import STORAGE_CLASS
 from tests.resources.template_sample import TEMPLATE
 from tests.support.world import IMAGE, World
 from workloads.services.asking import SubmissionRequest
@@ -131,6 +132,7 @@ def _using(path: str) -> Callable[[World, Any], str]:
 SAMPLES: dict[str, Sample] = {
     "cluster": Sample(
         make=lambda world, name: make("cluster", name=name, kind="kubernetes"),
+        used=lambda world, cluster: make("department", cluster=cluster, name="on-it").name,
         body=lambda world, name: {"name": name},
         edit={"description": "in the basement"},
         body_edit={"description": "in the basement"},
@@ -175,6 +177,7 @@ SAMPLES: dict[str, Sample] = {
     ),
     "node": Sample(make=_node),
     "template": Sample(**TEMPLATE),
+    "storage_class": Sample(**STORAGE_CLASS),
     "environment": Sample(
         make=lambda world, name: make(
             "environment", scope=world.department.scope, name=name, values={"image": "one:1"}
@@ -455,7 +458,6 @@ SAMPLES: dict[str, Sample] = {
         used=lambda world, department: (
             make("project", department=department, name=f"in-{department.name}").name
         ),
-        left_out={"secret": "no field is secret"},
     ),
     "project": Sample(
         make=lambda world, name: make("project", department=world.department, name=name),
@@ -504,7 +506,6 @@ SAMPLES: dict[str, Sample] = {
             ("nme", "x"),
         ),
         left_out={
-            "secret": "no field is secret",
             "in_use": "checked with a workload of its own test",
         },
     ),
@@ -513,7 +514,6 @@ SAMPLES: dict[str, Sample] = {
         left_out={
             "same_everywhere": "its API is one of Run:ai's, with a test of its own",
             "audit": "it is never changed",
-            "secret": "no field is secret",
             "in_use": "it is never deleted",
         },
     ),

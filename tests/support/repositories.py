@@ -3,6 +3,7 @@
 import os
 import subprocess
 import threading
+from base64 import b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,6 +23,8 @@ class Repository:
     folder: Path
     url: str = ""
     calls: int = 0
+    login: tuple[str, str] | None = None
+    """User and password that open it; None: it is public."""
     gate: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
@@ -52,6 +55,10 @@ class Repository:
         wait_for(lambda: self.calls > 0, seconds=20, what="a call")
 
 
+def _basic(user: str, password: str) -> str:
+    return f"Basic {b64encode(f'{user}:{password}'.encode()).decode()}"
+
+
 @contextmanager
 def serving(folder: Path) -> Iterator[Repository]:
     """A repository of its own on a loopback port, served by ``git http-backend``."""
@@ -67,6 +74,12 @@ def serving(folder: Path) -> Iterator[Repository]:
         def _answer(self, body: bytes) -> None:
             repository.calls += 1
             repository.gate.wait(60)
+            if repository.login and self.headers.get("Authorization") != _basic(*repository.login):
+                self.send_response(401)
+                self.send_header("WWW-Authenticate", 'Basic realm="tests"')
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
             path, _, query = self.path.partition("?")
             answer = subprocess.run(
                 ["git", "http-backend"],

@@ -60,7 +60,8 @@ def submit(
 def choose_where(page: Page, framework: str, configuration: str) -> None:
     """Take the cluster and the project of the lab, a framework and what roles it has."""
     _choose(page, "Cluster", CLUSTER)
-    page.get_by_label("Project", exact=True).select_option(label=PROJECT)
+    project = page.get_by_label("Project", exact=True)
+    project.select_option(project.locator("option", has_text=PROJECT).get_attribute("value"))
     _choose(page, "Framework", FRAMEWORKS[framework].label)
     _choose(page, "Configuration", CONFIGURATIONS[configuration])
 

@@ -39,7 +39,7 @@ def test_reviews_curl_asks_for_the_same_workload(filler: Filler, world: World) -
     filler.post("workers", {"worker.args": "--x 'it''s'", "worker.numWorkers": "2"})
     filler.post("master", {"master.different": "on", "master.compute.cpuCoreRequest": "0.25"})
     page = filler.get("review").page
-    curl = next(e.text for e in page.elements if e.tag == "pre")
+    curl = next(e.text for e in page.one(data_testid="as-curl").inside if e.tag == "pre")
     assert "Bearer $TOKEN" in curl
     key = re.search(r'-H "Idempotency-Key: ([0-9a-f]{32})"', curl)
     assert key

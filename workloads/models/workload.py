@@ -80,6 +80,8 @@ class Workload(models.Model):
     """`gangline.spec.sources.Values` as JSON: what was given, before any default."""
     template = models.ForeignKey("assets.Template", models.SET_NULL, null=True)
     assets = models.ManyToManyField("assets.Asset", related_name="workloads")
+    made_of = models.JSONField(default=list)
+    """Kind, id, name and version of template and assets, as they were when it was submitted."""
     """Those that the form was filled in from."""
     copied_from = models.UUIDField(null=True)
     priority = models.PositiveSmallIntegerField(default=40)

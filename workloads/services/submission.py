@@ -21,6 +21,7 @@ from gangline.policies.selectors import versions_to
 from gangline.spec.problems import InvalidSpec
 from gangline.spec.sources import asset_ids, to_json
 from workloads.models import Attempt, IdempotencyKey, Workload
+from workloads.selectors.ingredients import made_of
 from workloads.services import events, intents
 from workloads.services.admission import Standing
 from workloads.services.asking import (
@@ -224,6 +225,8 @@ def _store(
     if project is None or cluster is None:
         raise InvalidSpec(judged.problems)
     workload = _new_workload(actor, request, judged, project, cluster)
+    chosen = asset_ids(request.assets)
+    workload.made_of = made_of(workload.template_id, chosen)
     frozen = freeze(workload, judged)
     with transaction.atomic():
         if versions_to(project.scope) != judged.policy.versions:
@@ -246,7 +249,7 @@ def _store(
         remember(actor.user, key, request_hash, workload, now=now)
         if frozen.credentials:
             store_uses(workload, frozen.credentials)
-        if chosen := asset_ids(request.assets):
+        if chosen:
             used = Asset.objects.filter(pk__in=chosen)
             workload.assets.set(used)
             used.update(used_count=F("used_count") + 1, last_used_at=now)

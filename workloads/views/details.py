@@ -19,6 +19,7 @@ from workloads.live import heads_of
 from workloads.models import Workload
 from workloads.parts import WorkloadFeed, draw_parts, first_pod, permissions
 from workloads.selectors import details
+from workloads.selectors.ingredients import ingredients
 from workloads.selectors.origins import origins_in_words
 from workloads.views import log_page
 
@@ -59,6 +60,8 @@ def tab(request: HttpRequest, workload_id: UUID, tab: str) -> HttpResponse:
         "live_query": f"{workload.pk}/{tab}/{first}",
         "live_after": {str(scope): head for scope, head in heads.items()},
     }
+    if tab in ("spec", "overview"):
+        context["ingredients"] = ingredients(actor.user, workload)
     if tab == "spec":
         context |= _spec(workload, actor.user)
     if tab == "logs":

@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 
 from django.db import DatabaseError, close_old_connections
 
@@ -16,23 +17,31 @@ from workloads.services import orphans
 log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 10.0
+KEEP_SECONDS = 1.0
+"""Whoever has just made a data source waits for its claim."""
 
 
 class OrphanSearch:
     """The rows say whose turn it is: several processes may run one."""
 
     def run(self, stop: threading.Event) -> None:
-        while not stop.wait(LOOK_SECONDS):
+        looked = time.monotonic()
+        while not stop.wait(KEEP_SECONDS):
             close_old_connections()
             try:
-                for cluster in Cluster.objects.filter(health=CONNECTED):
-                    if not stop.is_set() and acts_here(cluster) and orphans.take_turn(cluster):
-                        queues.keep_all(cluster)
-                        self._search(cluster)
                 objects.reconcile_due()
+                if time.monotonic() - looked >= LOOK_SECONDS:
+                    looked = time.monotonic()
+                    self._look(stop)
             except DatabaseError as error:
                 log.warning("the database did not answer the search for orphans: %s", error)
             close_old_connections()
+
+    def _look(self, stop: threading.Event) -> None:
+        for cluster in Cluster.objects.filter(health=CONNECTED):
+            if not stop.is_set() and acts_here(cluster) and orphans.take_turn(cluster):
+                queues.keep_all(cluster)
+                self._search(cluster)
 
     @staticmethod
     def _search(cluster: Cluster) -> None:

@@ -119,7 +119,7 @@ def autosaved(request: HttpRequest, desk: Desk, step: Step, *, checked: bool) ->
             "version": context["version"],
             "summary": render_to_string("wizard/summary.html", context, request),
             "echoes": {f.path: _part("echo_text", f) for f in fields if not f.wide},
-            "errors": {f.path: _part("errors", f) if f.errors else "" for f in fields},
+            "errors": {f.path: _part("told", f) for f in fields},
             "problems": list_of_problems,
             "chips": {f.path: _part("chip", f) for f in fields if f.control != "rows"},
         }

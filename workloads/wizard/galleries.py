@@ -8,15 +8,15 @@ from assets import sync
 from assets.kinds import DATA_KINDS, KINDS, AssetKind, kind_of_asset
 from assets.models import Asset
 from assets.selectors.data import item_name, named_item
+from assets.selectors.fitness import asset_problems
 from gangline.access.grants import can
 from gangline.accounts.models import User
 from gangline.forms.fields import Card, FieldView, Offer, Option
 from gangline.organization.models import Project
-from gangline.policies.effective import EffectivePolicy
-from gangline.policies.engine import Request, resolve
+from gangline.policies.effective import SYSTEM, EffectivePolicy
 from gangline.resources.registry import get
 from gangline.scopes.selectors import scopes_to
-from gangline.spec.frameworks import WORKERS_ONLY, has_gpus
+from gangline.spec.frameworks import has_gpus
 from gangline.spec.gpus import is_gpu_field
 from gangline.spec.problems import Problem, Role
 from gangline.spec.sources import WORKERS, YOU, ItemSource, Value, Values, asset_source
@@ -197,7 +197,7 @@ class Galleries:
         """``imposed_by``: the scope whose policy gives it to every workload."""
         kind = kind_of_asset(asset)
         unready = self.unready(asset) or self.cut_off
-        ruled = f"Added by {imposed_by}." if imposed_by else self._reason(kind, asset)
+        ruled = f"Added by {imposed_by}." if imposed_by else self._reason(asset)
         return Card(
             value=str(asset.pk),
             title=asset.name,
@@ -251,7 +251,7 @@ class Galleries:
         scratch = "As the workers" if role is Role.MASTER else "Start from scratch"
         yield Card(value="", title=scratch, checked=chosen is None)
         for asset in assets:
-            unfit, ruled = self._unfit(asset), self._reason(kind, asset)
+            unfit, ruled = self._unfit(asset), self._reason(asset)
             reason = unfit or ruled
             yield Card(
                 value=str(asset.pk),
@@ -278,17 +278,14 @@ class Galleries:
                 return f"Not on this cluster for {self.framework}: {value}."
         return ""
 
-    def _reason(self, kind: AssetKind, asset: Asset) -> str:
+    def _reason(self, asset: Asset) -> str:
         """The first rule of the policy that its values break."""
-        values = {kind.item: [named_item(asset)]} if kind.item else asset.values
-        given = {f"{Role.WORKER}.{path}": Value(value) for path, value in values.items()}
-        request = Request(framework=self.framework, configuration=WORKERS_ONLY, given=given)
-        found = resolve(request, self.policy).problems
-        return next((p.sentence for p in found if p.source and _about(values, p.path)), "")
-
-
-def _about(values: Mapping[str, object], path: str) -> bool:
-    return any(path == one or path.startswith(f"{one}.") for one in values)
+        rule = next(iter(asset_problems(asset, self.policy, self.framework)), None)
+        if rule is None or rule.rule != "canAdd":
+            return rule.sentence if rule else ""
+        # The name of the item is of no interest here.
+        by_nobody = "Needs a policy that allows it."
+        return by_nobody if rule.source == SYSTEM else f"Not allowed by {rule.source}."
 
 
 def _types(assets: Sequence[Asset]) -> tuple[Option, ...]:

@@ -128,6 +128,7 @@ class StepPage:
         if self.step is Step.SETUP:
             return {
                 "setup": self.setup,
+                "new_project_url": self._new_project_url,
                 "unfinished": self._unfinished(),
             }
         if self.step is Step.MASTER:
@@ -139,6 +140,12 @@ class StepPage:
         if self.step is Step.REVIEW and self.desk.preview is not None:
             return self._review(self.desk.preview)
         return {}
+
+    @property
+    def _new_project_url(self) -> str:
+        """Where who may make a project makes one; the draft is kept meanwhile."""
+        may = Permission.PROJECT_CREATE in held_anywhere(self.desk.actor.user)
+        return reverse("project-create") if may else ""
 
     def _review(self, preview: Preview) -> Mapping[str, Any]:
         desk = self.desk

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from django.http import QueryDict
 
@@ -11,11 +12,13 @@ from assets.selectors.fitness import forbidden, problems_under, reason_against
 from gangline.clusters.models import Cluster
 from gangline.drivers.facts import FrameworkOffer
 from gangline.forms.fields import Card, FieldView, Option
+from gangline.organization import quotas, usage
 from gangline.policies.effective import EffectivePolicy
 from gangline.policies.rules import FieldRule
 from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS, WORKERS_AND_MASTER
 from gangline.spec.problems import Problem, Role
 from gangline.spec.types import LONGEST_NAME
+from gangline.spec.words import plain_number
 from gangline.spec_forms import limits
 from workloads.services.admission import Standing
 from workloads.services.room import room_in_words
@@ -43,6 +46,17 @@ def _leader(framework: str) -> str:
     if known.master_word != "master":
         return f"The master is the {known.master_word}; it may have its own set-up."
     return "One master leads; it may have its own set-up."
+
+
+def _quota(gpus: Decimal | None, held: float) -> str:
+    """What a project may have of GPUs and has: ``1 of 2 GPUs used``."""
+    if gpus is None:
+        return f"{_gpus(held)} used, no limit"
+    return f"{plain_number(float(held))} of {_gpus(float(gpus))} used"
+
+
+def _gpus(number: float) -> str:
+    return f"{plain_number(float(number))} GPU{'' if number == 1 else 's'}"
 
 
 def _version(name: str, offer: FrameworkOffer | None) -> tuple[str, ...]:
@@ -114,7 +128,12 @@ class SetupPage:
     @property
     def cluster(self) -> FieldView:
         cards = tuple(self._cluster_card(c) for c in self.choices.clusters)
-        return self._view(CLUSTER, "Cluster", control="cards", cards=cards)
+        return self._cards(CLUSTER, "Cluster", cards)
+
+    def _cards(self, field: str, label: str, cards: tuple[Card, ...], **more: object) -> FieldView:
+        """A gallery; where nothing can be chosen but what is chosen, a plain line."""
+        control = "only" if len(cards) == 1 and cards[0].checked else "cards"
+        return self._view(field, label, control=control, cards=cards, **more)
 
     def _cluster_card(self, cluster: Cluster) -> Card:
         chosen = self.choices.cluster
@@ -133,9 +152,15 @@ class SetupPage:
     @property
     def project(self) -> FieldView:
         chosen = self.choices.project
+        projects = self.choices.projects_here
+        held, granted = usage.held(projects), quotas.gpus_of(projects)
         options = tuple(
-            Option(str(p.pk), p.name, chosen is not None and p.pk == chosen.pk)
-            for p in self.choices.projects_here
+            Option(
+                str(p.pk),
+                f"{p.name} – {_quota(granted[p.pk], held[p.pk].gpus)}",
+                chosen is not None and p.pk == chosen.pk,
+            )
+            for p in projects
         )
         return self._view(PROJECT, "Project", control="select", options=options)
 
@@ -145,7 +170,7 @@ class SetupPage:
         names = sorted(FRAMEWORKS, key=lambda name: bool(self.choices.framework_reason(name)))
         cards = tuple(self._framework_card(name) for name in names)
         lock = "limited" if limits.is_limited(self.framework_rule) else ""
-        return self._view(FRAMEWORK, "Framework", control="cards", cards=cards, lock=lock)
+        return self._cards(FRAMEWORK, "Framework", cards, lock=lock)
 
     def _framework_card(self, name: str) -> Card:
         rule = self.framework_rule
@@ -180,21 +205,21 @@ class SetupPage:
             )
             for name, word in CONFIGURATIONS.items()
         )
-        return self._view(CONFIGURATION, "Configuration", control="cards", cards=cards)
+        return self._cards(CONFIGURATION, "Configuration", cards)
 
     @property
     def template(self) -> FieldView:
         chosen = self.choices.template
         scratch = Card(
             value="",
-            title="From scratch",
+            title="Start from scratch",
             facts=("Everything empty but the defaults",),
             checked=chosen is None,
         )
         templates = self.choices.templates
         assets = linked(*templates)
         cards = (scratch, *(self._template_card(t, chosen, assets) for t in templates))
-        return self._view(TEMPLATE, "Template", control="cards", cards=cards)
+        return self._cards(TEMPLATE, "Template", cards)
 
     def _template_card(
         self, template: Template, chosen: Template | None, assets: Mapping[str, Asset]

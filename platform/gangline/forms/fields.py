@@ -12,6 +12,10 @@ class Part:
     source: str = ""
 
 
+MOST_SEEN = 9
+"""Of choices, more of which are searched rather than looked through."""
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """One choice of a select. A blocked one is listed, so that people see that it exists."""
@@ -189,9 +193,13 @@ class FieldView:
     required: bool = False
     can_add: bool = True
     can_reset: bool = False
+    is_ordered: bool = False
+    """Of a list: the order of its items counts, and people may change it."""
     unavailable: str = ""
     """Why this cluster cannot do it."""
     errors: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
+    """What may be sent as it is, and may well disappoint."""
     input_type: str = "text"
     autocomplete: str = "off"
     maxlength: int = 0
@@ -213,6 +221,11 @@ class FieldView:
     @property
     def id(self) -> str:
         return dom_id(self.path)
+
+    @property
+    def is_long(self) -> bool:
+        """Whether there is so much to choose from that one wants to search."""
+        return max(len(self.cards), len(self.options)) > MOST_SEEN
 
     @property
     def template(self) -> str:

@@ -234,6 +234,15 @@ def totals(quotas: Iterable[Quota]) -> dict[str, Decimal | None]:
     return found
 
 
+def gpus_of(projects: Sequence[Project]) -> dict[int, Decimal | None]:
+    """The GPU quota of each project, all pools together, by its id; None: unlimited."""
+    found: dict[int, Decimal | None] = {one.scope_id: Decimal(0) for one in projects}
+    for scope, gpus in Quota.objects.filter(scope__in=found).values_list("scope_id", "gpus"):
+        before = found[scope]
+        found[scope] = None if gpus is None or before is None else before + gpus
+    return {one.pk: found[one.scope_id] for one in projects}
+
+
 def _need(node: Node, actor: Actor | None) -> None:
     above = node.scope.parent or node.scope
     if actor is not None and not can(actor.user, Permission.QUOTA_EDIT, above):

@@ -65,7 +65,7 @@ def _converter(model: type[Model], lookup: str) -> str:
 def _described(base: Any, resource: Resource[Any]) -> Any:
     """The viewset with OpenAPI operations of this resource's names."""
     one = resource.key.title().replace("_", "")
-    many = resource.labels.title().replace(" ", "")
+    many = "".join(c for c in resource.labels.title() if c.isalnum())
     serializer = resource.serializer_class
     wire = resource.wire
     assert wire is not None  # noqa: S101  no address without

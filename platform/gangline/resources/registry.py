@@ -22,7 +22,10 @@ _panels: dict[str, list[Panel]] = {}
 
 
 class Uses:
-    """Rows that use an object; ``visible`` narrows them to what a person may see."""
+    """Rows that use an object; ``visible`` narrows them to what a person may see.
+
+    ``blocks``: the object is not deleted meanwhile.
+    """
 
     def __init__(
         self,
@@ -30,8 +33,11 @@ class Uses:
         rows: QuerySet[Any],
         visible: Callable[[User], QuerySet[Any]],
         url: Callable[[Any], str],
+        *,
+        blocks: bool = True,
     ) -> None:
         self.noun, self.rows, self.visible, self.url = noun, rows, visible, url
+        self.blocks = blocks
 
 
 def register(resource: Resource[Any]) -> None:
@@ -69,20 +75,30 @@ def resource_of(obj: Model) -> Resource[Any] | None:
 
 
 def register_usage(model: type[Model], uses: Callable[[Any], Uses]) -> None:
-    """Let a higher app say what of it uses an object of ``model``: it is not deleted meanwhile."""
+    """Let a higher app say what of it uses an object of ``model``."""
     _usages.setdefault(model, []).append(uses)
 
 
-def usages(obj: Model, user: User | None) -> list[Usage]:
-    """What uses the object, named as far as ``user`` may see it (None: the system, all)."""
+def uses(obj: Model, model: type[Model] | None = None) -> Iterator[Uses]:
+    """What may use the object; ``model``: of which it is one, where it was read as another."""
+    for one in _usages.get(model or type(obj), ()):
+        yield one(obj)
+
+
+def usages(obj: Model, user: User | None, *, blocking: bool = False) -> list[Usage]:
+    """What uses the object, named as far as ``user`` may see it (None: the system, all).
+
+    ``blocking``: only what keeps it from being deleted.
+    """
     found = []
-    for one in _usages.get(type(obj), ()):
-        uses = one(obj)
-        total = uses.rows.count()
+    for one in uses(obj):
+        if blocking and not one.blocks:
+            continue
+        total = one.rows.count()
         if total:
-            rows = uses.rows if user is None else uses.rows.filter(pk__in=uses.visible(user))
-            shown = [(str(row), uses.url(row)) for row in rows[:SHOWN]]
-            found.append(Usage(uses.noun, shown, hidden=total - len(shown)))
+            rows = one.rows if user is None else one.rows.filter(pk__in=one.visible(user))
+            shown = [(str(row), one.url(row)) for row in rows[:SHOWN]]
+            found.append(Usage(one.noun, shown, hidden=total - len(shown)))
     return found
 
 

@@ -160,7 +160,7 @@ def delete(
         _need(resource, actor, "delete", row, place)
         if version is not None and isinstance(row, Versioned) and row.version != version:
             raise Conflict(row)
-        if found := usages(row, actor.user if actor else None):
+        if found := usages(row, actor.user if actor else None, blocking=True):
             raise InUse(row, found)
         if why := resource.kept_because(row):
             raise Refused([why])

@@ -371,6 +371,6 @@ class DeleteView(ResourceView):
         return redirect(self.resource.list_url())
 
     def _ask(self, obj: Any, *, status: int = 200, found: Any = None, **more: Any) -> HttpResponse:
-        used = usages(obj, self.actor.user) if found is None else found
+        used = usages(obj, self.actor.user, blocking=True) if found is None else found
         context = self.context(object=obj, name=self.resource.name_of(obj), usages=used, **more)
         return render(self.request, self.resource.delete_template, context, status=status)

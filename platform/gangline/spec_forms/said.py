@@ -1,7 +1,8 @@
 """From what was typed to what is said: values by qualified path, and what could not be read."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from gangline.spec.catalogue import Kind, SpecField, catalogue
@@ -84,14 +85,25 @@ def _list(
 
 def _whole(spec: SpecField, standing: tuple[InheritedItem, ...], told: list[Row]) -> list[Row]:
     """A list that is given as a whole: what stands, without what was removed, and what is new."""
-    rest, kept = list(told), []
+    every = in_order(standing, told, partial(key_of, spec))
+    return [row for row in every if not row.removed]
+
+
+def in_order(
+    standing: tuple[InheritedItem, ...], rows: Iterable[Row], key_of: Callable[[Row], str]
+) -> list[Row]:
+    """Every row of a list whose order counts: as a person ordered them, or what stands first."""
+    told = list(rows)
+    names = {item.key for item in standing}
+    if names <= {key_of(row) for row in told}:
+        return told  # the person has a row for each, so theirs is the order
+    rest, kept = told, []
     for item in standing:
         stays = Row(item_row_id(item), item.texts, of=item.key)
-        found = next((row for row in rest if key_of(spec, row) == item.key), None)
-        if found is not None:
-            rest.remove(found)
+        found = next((row for row in rest if key_of(row) == item.key), None)
+        rest = [row for row in rest if row is not found]
         kept.append(found or stays)
-    return [row for row in (*kept, *rest) if not row.removed]
+    return [*kept, *rest]
 
 
 def _followed(spec: SpecField, standing: tuple[InheritedItem, ...], told: list[Row]) -> list[Row]:

@@ -32,6 +32,7 @@ from gangline.spec_forms.raw import RoleInputs, Typed
 from gangline.spec_forms.said import Said, said
 from gangline.spec_forms.words import readable, source_in_words
 
+_SECTIONS = tuple(SECTIONS)
 SETUP = "setup"
 """Section of the fields that are asked for in the first step, not in a role's own."""
 
@@ -114,7 +115,7 @@ class RoleForm:
             views.setdefault(spec.ui.section, []).append(view)
         return tuple(
             SectionView(f"{self.role}-{name}", SECTIONS[name], fields)
-            for name, fields in views.items()
+            for name, fields in sorted(views.items(), key=lambda one: _SECTIONS.index(one[0]))
         )
 
     def _is_closed(self, spec: SpecField) -> bool:
@@ -202,6 +203,8 @@ class _Drawing:
             add=add,
             add_label=add_label,
             can_add=rule.can_add is None and rule.fixed is None,
+            is_ordered=spec.is_array and rule.fixed is None,
+            can_reset=spec.is_array and bool(self.inputs.lists.get(spec.path)),
             fixed_by=rule.fixed.source if rule.fixed else "",
         )
 
@@ -251,6 +254,7 @@ class _Drawing:
             echo=units.echo(spec, typed) if units.has_unit(spec) and typed.text else "",
             words=_words(spec, typed.text),
             suggestions=tuple(self.form.suggestions.get(spec.path, ())),
+            advice=tuple(a.sentence for a in self.advice if a.path == spec.path),
         )
 
     def _chip(self, spec: SpecField, typed: Typed | None) -> Chip | None:

@@ -27,6 +27,8 @@ class RowAction:
     sends_to: str = ""
     """Address that takes the row's id in the field ``sends_as``, not one of the row's own."""
     sends_as: str = ""
+    opens: str = ""
+    """Address of a page that begins with the row, to which its id is added."""
 
 
 _ID, _TITLE = "\N{OBJECT REPLACEMENT CHARACTER}id", "\N{OBJECT REPLACEMENT CHARACTER}title"
@@ -73,6 +75,8 @@ def _entry(url: str, row_id: str, action: RowAction) -> SafeString:
     inside = format_html("{}{}", components.icon(action.icon), action.label)
     if action.asks:
         return format_html('<a class="{}" href="{}" data-dialog>{}</a>', css, url, inside)
+    if action.opens:
+        return format_html('<a class="{}" href="{}{}">{}</a>', css, action.opens, row_id, inside)
     if action.sends_to:
         return format_html(
             '<button class="{}" formaction="{}" name="{}" value="{}">{}</button>',

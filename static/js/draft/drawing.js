@@ -45,7 +45,9 @@ export const showErrors = (draft, errors) => {
     const field = place.closest(".field");
     if (html === undefined || (html && field?.contains(document.activeElement) && !place.childElementCount)) continue;
     if (place.innerHTML !== html) place.innerHTML = html;
-    field?.classList.toggle("wrong", !!html);
-    field?.querySelector(".input")?.setAttribute("aria-invalid", String(!!html));
+    // Advice stands there too, and nothing is wrong then.
+    const isWrong = !!place.querySelector(".error");
+    field?.classList.toggle("wrong", isWrong);
+    field?.querySelector(".input")?.setAttribute("aria-invalid", String(isWrong));
   }
 };

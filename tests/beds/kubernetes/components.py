@@ -98,6 +98,7 @@ COMPONENTS = {
                 "config/components/webhook/manifests.yaml",
             ),
         ),
+        Component("versitygw", {"versitygw": "github.com/versity/versitygw/cmd/versitygw"}),
         Component("kubectl", {"kubectl": "k8s.io/kubernetes/cmd/kubectl"}, variables=_CALLS_ITSELF),
     )
 }
@@ -107,11 +108,14 @@ ADD_ONS: dict[str, tuple[str, ...]] = {
     "jobset": ("jobset",),
     "kubectl": ("kubectl",),
     "native-gang": (),
+    "s3": ("versitygw",),
     "volcano": ("volcano",),
 }
 """What `WITH` may name, and the components that each needs beyond those of every bed."""
-TESTED = tuple(name for name in COMPONENTS if name != "kubectl")
-"""What the tests need; kubectl is only what benchmarks are compared with."""
+S3 = ("versitygw",)
+"""A real S3 server: no part of a bed, but built as its parts are."""
+TESTED = tuple(name for name in COMPONENTS if name not in ("kubectl", *S3))
+"""What tests on a bed need; kubectl is only what benchmarks are compared with."""
 
 
 def needed(with_: Iterable[str] = ()) -> list[Component]:

@@ -3,7 +3,7 @@
 https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources/volume/
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gangline.drivers import fetching
@@ -13,7 +13,6 @@ from gangline.spec.data import (
     ConfigMapVolume,
     EmptyDir,
     Git,
-    GitSecret,
     HostPath,
     Nfs,
     SecretVolume,
@@ -26,7 +25,6 @@ S3_IMAGE = "docker.io/rclone/rclone:1.69.1"
 """Its entry point is rclone."""
 _WORKTREE = "code"
 _FETCHED = "/fetched"
-_SSH_KEY, _LOGIN = "ssh", "/login"
 
 
 def add(native: Mapping[str, Sequence[Any]], pod: Object) -> None:
@@ -40,8 +38,6 @@ def add(native: Mapping[str, Sequence[Any]], pod: Object) -> None:
             container.setdefault("volumeMounts", []).append({"name": name, **place})
             if isinstance(item, Git):
                 pod.setdefault("initContainers", []).append(_fetching(name, item))
-                if key := _private_key(item):
-                    pod["volumes"].append({"name": f"{name}-login", **key})
             if isinstance(item, S3):
                 pod.setdefault("initContainers", []).append(_downloading(name, item))
 
@@ -105,44 +101,15 @@ def _fetching(volume: str, item: Git) -> Object:
     """The container that clones ``item`` into ``volume`` before the main one starts."""
     wanted = [item.repository, item.branch or "", item.revision or ""]
     given = {**fetching.GIT, "HOME": "/tmp"}  # noqa: S108
-    if _private_key(item):
-        given["SSH_KEY_FILE"] = f"{_LOGIN}/{_SSH_KEY}"
+    secret = item.secret_ref.model_dump(by_alias=True, exclude_none=True) if item.secret_ref else {}
+    login = [_from_secret(*one) for one in fetching.login_of(secret)]
     return {
         "name": f"fetch-{item.name}",
         "image": GIT_IMAGE,
         "command": ["sh", "-ec", fetching.CLONE, "fetch", *wanted, f"{_FETCHED}/{_WORKTREE}"],
-        "env": [
-            *({"name": name, "value": value} for name, value in given.items()),
-            *_login(item.secret_ref),
-        ],
-        "volumeMounts": [
-            {"name": volume, "mountPath": _FETCHED},
-            *(
-                [{"name": f"{volume}-login", "mountPath": _LOGIN, "readOnly": True}]
-                if _private_key(item)
-                else []
-            ),
-        ],
+        "env": [*({"name": name, "value": value} for name, value in given.items()), *login],
+        "volumeMounts": [{"name": volume, "mountPath": _FETCHED}],
     }
-
-
-def _login(secret: GitSecret | None) -> Iterator[Object]:
-    if secret is None or not secret.name or secret.authentication_method == "ssh-key":
-        return
-    keys = {
-        "USERNAME": secret.secret_key_of_user or "User",
-        "PASSWORD": secret.secret_key_of_password or "Password",
-    }
-    for name, key in keys.items():
-        yield _from_secret(name, secret.name, key)
-
-
-def _private_key(item: Git) -> Object | None:
-    """The volume with the private key that opens the repository."""
-    secret = item.secret_ref
-    if secret is None or not secret.name or secret.authentication_method != "ssh-key":
-        return None
-    return {"secret": {"secretName": secret.name, "defaultMode": 0o440}}
 
 
 def _downloading(volume: str, item: S3) -> Object:

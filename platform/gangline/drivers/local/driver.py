@@ -50,6 +50,7 @@ from . import (
     rehearsing,
     rendering,
     sandbox,
+    scripts,
     watching,
 )
 from .run_folder import BadName, RunFolder, all_runs, make_private, replica_name
@@ -151,7 +152,7 @@ class LocalDriver:
         ]
 
     def advise(self, submission: Submission, facts: Facts) -> list[Advice]:
-        return []
+        return list(scripts.advise(submission, self._places()))
 
     def field_notes(
         self, *, framework: str, role: Role, has_own_master: bool, facts: Facts = NO_FACTS

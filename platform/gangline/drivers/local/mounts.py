@@ -29,9 +29,11 @@ PATHS: Mapping[str, str] = {
     "git": "path",
     "s3": "path",
     "hostPath": "mountPath",
+    "secret": "mountPath",
 }
 """Lists of the rendered form, each with the attribute that is the container path."""
-_FIELDS = {"emptyDir": "emptyDirVolume"}
+_FIELDS = {"emptyDir": "emptyDirVolume", "secret": "secretVolume"}
+_SECRET_MODE = "0400"  # noqa: S105  no password
 SYSTEM = tuple(
     map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/proc", "/sys", "/dev"))
 )
@@ -122,9 +124,16 @@ def _volume_faults(item: Mapping[str, Any], places: Places, project: str) -> Ite
         yield "claimName", message, item.get("claimName"), "the claim of a PVC data source"
 
 
+_ATTRIBUTES = {
+    "emptyDir": "empty_dir_volume",
+    "hostPath": "host_path",
+    "secret": "secret_volume",
+}
+
+
 def _items(spec: ReplicaSpec) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
     for kind in PATHS:
-        attribute = {"emptyDir": "empty_dir_volume", "hostPath": "host_path"}.get(kind, kind)
+        attribute = _ATTRIBUTES.get(kind, kind)
         for number, item in enumerate(getattr(spec.storage, attribute) or ()):
             yield kind, number, item.model_dump(by_alias=True, exclude_none=True)
 
@@ -191,6 +200,17 @@ class Replica:
                 raise CannotMount(f"The container path {inner.target} {why}.", self.role)
         return found
 
+    def files(self) -> list[dict[str, Any]]:
+        """Credentials whose keys are files: what is in them is known only at the start."""
+        return [
+            {
+                "target": os.path.normpath(str(item[PATHS["secret"]])),
+                "credential": item["secret"],
+                "mode": item.get("defaultMode") or _SECRET_MODE,
+            }
+            for item in self.native.get("secret", ())
+        ]
+
     def fetches(self) -> list[dict[str, Any]]:
         """What must arrive before the command starts."""
         return [
@@ -214,6 +234,8 @@ class Replica:
             return Mount(target, str(folder), writable=writes, is_chosen=True)
         if kind == "pvc":
             return Mount(target, str(self._volume(item)), writable=not item.get("readOnly"))
+        if kind == "secret":
+            return Mount(target)
         if kind == "emptyDir" and item.get("medium") == "Memory":
             limit = item.get("sizeLimit")
             return Mount(target, writable=True, size=quantity_bytes(limit) if limit else 0)
@@ -236,16 +258,29 @@ class Replica:
         wanted = [item["repository"], item.get("branch", ""), item.get("revision", "")]
         into = self._own("git", item)
         line = ["/bin/sh", "-ec", fetching.CLONE, "fetch", *wanted, str(into)]
-        return self._step(f"The repository {item['repository']}", line, into, fetching.GIT)
+        late = fetching.login_of(item.get("secretRef") or {})
+        return self._step(f"The repository {item['repository']}", line, into, fetching.GIT, late)
 
     def _download(self, item: Mapping[str, Any]) -> dict[str, Any]:
         into = self._own("s3", item)
         line = [sys.executable, "-I", str(DOWNLOAD), item.get("url") or AWS, item["bucket"]]
-        return self._step(f"The bucket {item['bucket']}", [*line, str(into)], into, {})
+        secret, late = item.get("accessKeySecret"), []
+        if secret:
+            key = item.get("secretKeyOfAccessKeyId") or "AccessKeyId"
+            late = [["AWS_ACCESS_KEY_ID", secret, key]]
+            key = item.get("secretKeyOfSecretKey") or "SecretKey"
+            late.append(["AWS_SECRET_ACCESS_KEY", secret, key])
+        return self._step(f"The bucket {item['bucket']}", [*line, str(into)], into, {}, late)
 
     def _step(
-        self, what: str, line: list[str], into: Path, environment: Mapping[str, str]
+        self,
+        what: str,
+        line: list[str],
+        into: Path,
+        environment: Mapping[str, str],
+        late: list[list[str]],
     ) -> dict[str, Any]:
+        """``late``: variable, credential and key of what is known only at the start."""
         shown = [Path(sys.prefix), Path(sys.base_prefix), *self.places.code]
         box = sandbox.prefix(
             self.places, cwd="/", readable=[one for one in shown if one.is_dir()], work=into
@@ -256,6 +291,7 @@ class Replica:
             "what": what,
             "line": [*box, "--", *line],
             "env": {"LANG": "C.UTF-8", "HOME": sandbox.PRIVATE, **own, **environment},
+            "late": late,
             "seconds": FETCH_SECONDS,
         }
 

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,27 +82,48 @@ def from_claims(ref: AttemptRef, names: Sequence[str]) -> dict[str, Any]:
     }
 
 
+def _late(plan: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    """Place, variable, credential and key of everything that is known only at the start.
+
+    A place is a replica, or one of the steps before its command: ``worker-0/0``.
+    """
+    for replica in plan["replicas"]:
+        places = {str(replica["name"]): replica.get("late", ())}
+        for number, step in enumerate(replica.get("fetches", ())):
+            places[f"{replica['name']}/{number}"] = step.get("late", ())
+        for place, late in places.items():
+            for name, credential, key in late:
+                yield place, name, credential, key
+
+
 def lacking(plan: Mapping[str, Any], secrets: Mapping[str, Mapping[str, str]]) -> str:
     """Why a variable of ``plan`` cannot be filled in from a credential; else empty."""
-    for replica in plan["replicas"]:
-        for name, credential, key in replica.get("late", ()):
-            if credential not in secrets:
-                return f"The credential {credential}, for the variable {name}, is not there."
-            if key not in secrets[credential]:
-                return f"The credential {credential} has no {key}, for the variable {name}."
+    for _, name, credential, key in _late(plan):
+        if credential not in secrets:
+            return f"The credential {credential}, for the variable {name}, is not there."
+        if key not in secrets[credential]:
+            return f"The credential {credential} has no {key}, for the variable {name}."
+    for _, one in _files(plan):
+        if one["credential"] not in secrets:
+            return f"The credential {one['credential']}, for {one['target']}, is not there."
     return ""
+
+
+def _files(plan: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Place and credential of everything whose keys become files: ``worker-0/files/0``."""
+    for replica in plan["replicas"]:
+        for number, one in enumerate(replica.get("files", ())):
+            yield f"{replica['name']}/files/{number}", one
 
 
 def late_of(
     plan: Mapping[str, Any], secrets: Mapping[str, Mapping[str, str]]
 ) -> dict[str, dict[str, str]]:
-    """The variables of each replica whose values are secret: nobody writes them down."""
-    return {
-        str(replica["name"]): {
-            name: secrets[credential][key] for name, credential, key in replica.get("late", ())
-        }
-        for replica in plan["replicas"]
-    }
+    """The variables and files of each place that are secret: nobody writes them down."""
+    found: dict[str, dict[str, str]] = {}
+    for place, name, credential, key in _late(plan):
+        found.setdefault(place, {})[name] = secrets[credential][key]
+    return found | {place: dict(secrets[one["credential"]]) for place, one in _files(plan)}
 
 
 def ref_of(plan: Mapping[str, Any]) -> AttemptRef:
@@ -230,6 +251,7 @@ class _Gang:
             "at": at,
             "mounts": [[one.target, one.source] for one in found],
             "fetches": self._replica(slot, role).fetches(),
+            "files": self._replica(slot, role).files(),
             "hidden": [*map(str, places.covered()), sandbox.PRIVATE],
             "shown": [str(p) for p in (*shown, *writable, work)],
             "scratch": "" if inside else environment["TMPDIR"],

@@ -1,0 +1,26 @@
+"""How bodies and queries name a scope: by its kind, and the id of the object of that kind."""
+
+from gangline.access.grants import visible_scopes
+from gangline.access.permissions import Permission
+from gangline.accounts.models import User
+from gangline.lib.problems import Problem, Refused
+from gangline.scopes.models import Scope, ScopeKind
+
+IDS = {
+    ScopeKind.CLUSTER: "clusterId",
+    ScopeKind.DEPARTMENT: "departmentId",
+    ScopeKind.PROJECT: "projectId",
+}
+
+
+def scope_named(user: User, permission: Permission, kind: str, key: str, path: str) -> Scope:
+    """The scope of a kind and id; what one may not see is as unknown as what is not there."""
+    kind = ScopeKind(kind)
+    if kind in IDS and not key:
+        raise Refused([Problem("required", path, {"raw": "is required for this scope."})])
+    rows = visible_scopes(user, permission).filter(kind=kind)
+    # Ids of every kind are compared as texts: what is no id is the id of nothing.
+    found = next((s for s in rows if kind not in IDS or str(getattr(s, kind).pk) == key), None)
+    if found is None:
+        raise Refused([Problem("options", path, {"raw": "does not exist, or you may not see it."})])
+    return found
