@@ -5,6 +5,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from assets import sync
 from assets.kinds import kind_of_asset
 from assets.models import Asset
 from assets.scopes import IDS, scope_named
@@ -101,7 +102,7 @@ class Questions:
         if self.usage or self.policy is not None:
             found["usageTimes"] = {"lastUsedByWorkload": asset.last_used_at}
         if self.status:
-            found["status"] = {"status": "No status"}
+            found["status"] = sync.told(asset)
         if self.policy is not None:
             found["compliance"] = self._compliance(asset, self.policy)
         return found
@@ -119,7 +120,7 @@ class Questions:
     def _compliance(self, asset: Asset, policy: EffectivePolicy) -> Mapping[str, Any]:
         problems = asset_problems(asset, policy, self.framework, self.role)
         return {
-            "imposed": False,
+            "imposed": str(asset.pk) in policy.imposed.get(self.role, {}),
             "compliance": not problems,
             "reason": [{"field": p.path, "rule": p.rule, "details": p.sentence} for p in problems],
         }

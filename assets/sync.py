@@ -129,3 +129,25 @@ def _wanted(asset: Asset, project: Project) -> dict[str, Any]:
     }
     volume = Volume.model_validate(kind.named(asset.values, item_name(asset)))
     return claims.claim(namespace, claim_of(asset), volume, marks)
+
+
+def told(asset: Asset) -> dict[str, Any]:
+    """The state over all places, in the words of Run:ai's clients."""
+    if asset.kind not in SYNCED:
+        return {"status": "No status"}
+    places = states_of([asset])[str(asset.pk)]
+    failed = [(row, state) for row, state in places if state.state == "failed"]
+    words = {"creating": "Creating", "deleting": "Deleting"}
+    others = [words[state.state] for _, state in places if state.state in words]
+    return {
+        "status": "Issues found" if failed else next(iter(others), "No issues found"),
+        "issues": [
+            {
+                "scopeType": "project",
+                "scopeId": row.namespace,
+                "issue": "NotCreated",
+                "message": state.problem,
+            }
+            for row, state in failed
+        ],
+    }

@@ -1,6 +1,7 @@
 """The form of a template: the workload form's own fields, and what may be done with each."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
@@ -190,15 +191,11 @@ class TemplateForm(ResourceForm):
         return rule.fixed is not None
 
     def _wanted(self) -> Template:
-        """The template as the form has it, for judging."""
-        made = Template(**{n: v for n, v in self.values().items() if n != "scope"})
-        scope = self.cleaned_data.get("scope") or (self.instance.scope if self.is_edit else None)
-        return self._in(made, scope)
-
-    @staticmethod
-    def _in(made: Template, scope: Scope | None) -> Template:
-        if scope is not None:
-            made.scope = scope
+        """The template as the form has it, for judging: a copy that is not stored."""
+        made: Template = copy(self.instance)
+        for name, value in self.values().items():
+            if name != "scope" or value is not None:
+                setattr(made, name, value)
         return made
 
     def _judged(self) -> list[Problem]:

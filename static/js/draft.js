@@ -6,6 +6,7 @@
 import { mend } from "./draft/apply.js";
 import { refresh, show, showErrors } from "./draft/drawing.js";
 import { explain } from "./draft/explain.js";
+import { orderable } from "./draft/order.js";
 import "./draft/picks.js";
 import { rehearse } from "./draft/rehearse.js";
 import { tab } from "./draft/tab.js";
@@ -35,6 +36,7 @@ class DraftAutosave extends HTMLElement {
       else setTimeout(() => showErrors(this, this.errors));
     });
     this.addEventListener("click", (event) => this.onClick(event));
+    orderable(this, () => this.touch(0));
     this.addEventListener("submit", (event) => this.onSubmit(/** @type {SubmitEvent} */ (event)));
     document.addEventListener("visibilitychange", () => document.hidden && this.flush());
     window.addEventListener("pagehide", () => this.flush());
@@ -53,6 +55,8 @@ class DraftAutosave extends HTMLElement {
     }
     this.stamp();
     this.focusOn(this.form.dataset.focus ?? "");
+    // Once it is loaded the browser itself goes to what the address names.
+    if (location.hash) window.addEventListener("load", () => setTimeout(() => this.focusOnChosen()));
     bringBack(this.form);
     if (this.querySelector("[data-rehearse]")) rehearse(this);
   }
@@ -200,6 +204,13 @@ class DraftAutosave extends HTMLElement {
   /** @param {"saving" | "saved" | "failed"} state @param {string} words */
   show(state, words) {
     show(state, words);
+  }
+
+  /** Whoever comes back to a gallery, as after making a card for it, is at the card that is chosen. */
+  focusOnChosen() {
+    const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const chosen = place?.closest("fieldset")?.querySelector("input:checked");
+    if (chosen instanceof HTMLInputElement) chosen.focus();
   }
 
   /** @param {string} id */

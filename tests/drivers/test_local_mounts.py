@@ -137,7 +137,7 @@ def test_a_temporary_folder_is_of_each_replica(cluster: LocalCluster) -> None:
     text = "echo $RANK > /scratch/$RANK; ls /scratch | wc -l; head -c 2000000 /dev/zero > /quick/x"
     ref = start(cluster, text, {"emptyDirVolume": folders}, replicas=2)
     said = told(cluster, ref)
-    assert said.splitlines()[0].strip() == "1"
+    assert "1" in [line.strip() for line in said.splitlines()]
     assert "No space left on device" in said
 
 
@@ -267,3 +267,21 @@ def test_a_bucket_that_cannot_be_read_is_the_reason(
     seen = cluster.over(ref, seconds=60)
     assert seen.state is ObservedState.FAILED
     assert why in seen.reason
+
+
+def test_a_credential_stands_as_files_that_only_the_command_sees(cluster: LocalCluster) -> None:
+    item = {"name": "keys", "secret": "keys", "mountPath": "/keys"}
+    text = "cat /keys/a.txt /keys/b; stat -c %a /keys/b; echo x > /keys/c; echo over"
+    ref = cluster.ref(f"sh -c {shlex.quote(text)}", values={"storage.secretVolume": [item]})
+    assert isinstance(cluster.driver.create(ref), Refused)
+    ref = cluster.ref(f"sh -c {shlex.quote(text)}", values={"storage.secretVolume": [item]})
+    known = {"keys": {"a.txt": "s3cr3t-canary\n", "b": "two\n"}}
+    cluster.driver.create(replace(ref, secrets=known))
+    said = told(cluster, ref)
+    assert [one for one in said.splitlines() if "annot" not in one] == [
+        "s3cr3t-canary", "two", "400", "over",
+    ]  # fmt: skip
+    assert "Read-only file system" in said
+    written = [path for path in cluster.driver.data_dir.rglob("*") if path.is_file()]
+    held = [path for path in written if b"canary" in path.read_bytes()]
+    assert {path.relative_to(cluster.driver.data_dir).parts[0] for path in held} == {"logs"}

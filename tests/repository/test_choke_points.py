@@ -78,6 +78,7 @@ CREATED_ELSEWHERE = {
     ("platform/gangline/audit/services.py", "AuditEntry"): "written along with every change",
     ("platform/gangline/clusters/credentials.py", "Credential"): "another one: a cluster's login",
     ("platform/gangline/clusters/nodes.py", "Node"): "what a look at the cluster finds",
+    ("platform/gangline/clusters/storage.py", "StorageClass"): "what a look at the cluster finds",
     ("platform/gangline/organization/forms.py", "NodePool"): "never saved: a form's empty row",
     ("platform/gangline/organization/forms.py", "Project"): "never saved: a form's empty row",
     ("workloads/api/listing.py", "Cluster"): "never saved: what a link is made of",
@@ -86,11 +87,12 @@ CREATED_ELSEWHERE = {
 
 
 def resource_models() -> set[str]:
-    """``X`` of every ``model = X`` in a module of resources."""
+    """``X`` of every ``model = X`` in a module that declares resources."""
     return {
         line.value.id
         for folder in PRODUCT
-        for path in (ROOT / folder).rglob("resources.py")
+        for path in (ROOT / folder).rglob("*.py")
+        if "(Resource[" in path.read_text()
         for line in ast.walk(ast.parse(path.read_text()))
         if isinstance(line, ast.Assign)
         and isinstance(line.value, ast.Name)

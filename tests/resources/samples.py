@@ -13,6 +13,7 @@ from gangline.drivers.facts import NodeFact
 from gangline.people.services import give
 from gangline.resources.services import make
 from gangline.spec.sources import Value, asset_source
+from tests.resources.storage_class_sample import STORAGE_CLASS
 from tests.resources.template_sample import TEMPLATE
 from tests.support.world import IMAGE, World
 from workloads.services.asking import SubmissionRequest
@@ -176,6 +177,7 @@ SAMPLES: dict[str, Sample] = {
     ),
     "node": Sample(make=_node),
     "template": Sample(**TEMPLATE),
+    "storage_class": Sample(**STORAGE_CLASS),
     "environment": Sample(
         make=lambda world, name: make(
             "environment", scope=world.department.scope, name=name, values={"image": "one:1"}
@@ -394,7 +396,6 @@ SAMPLES: dict[str, Sample] = {
         ),
         left_out={
             "same_everywhere": "the built-in roles have no rows",
-            "list_pages": "its list is short, and a page of its own",
         },
     ),
     "access_rule": Sample(

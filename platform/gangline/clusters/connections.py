@@ -158,7 +158,10 @@ def facts_of(cluster: Cluster) -> Facts:
             Runtime(**{**runtime, "frameworks": tuple(runtime["frameworks"])})
             for runtime in stored.get("runtimes", ())
         ),
-        detail=stored.get("detail", {}),
+        detail={
+            **stored.get("detail", {}),
+            **({"storageRules": cluster.storage} if cluster.storage else {}),
+        },
     )
 
 

@@ -2,6 +2,7 @@
 
 import uuid
 from datetime import timedelta
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -14,6 +15,8 @@ from gangline.drivers.kind import ClusterKind
 from gangline.drivers.registry import DRIVERS
 from gangline.resources.models import TreeNode
 from gangline.scopes.models import ScopeKind
+from gangline.spec.storage import size_problem
+from gangline.spec.types import quantity_bytes
 
 
 class WhenUnreachable(models.TextChoices):
@@ -65,6 +68,8 @@ class Cluster(TreeNode):
     """The connection model of its kind, as JSON."""
     credential_at = models.DateTimeField(null=True, editable=False)
     """When the credential was stored: every process connects anew then."""
+    storage = models.JSONField(default=dict, editable=False)
+    """What may be asked of its storage classes, by name; kept by `storage.publish`."""
     facts = models.JSONField(default=dict, blank=True, editable=False)
     """`gangline.drivers.facts.Facts` of the last good probe, as JSON."""
     capacity = models.JSONField(default=dict, blank=True, editable=False)
@@ -295,6 +300,76 @@ class Node(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+def known_size(text: str) -> None:
+    """Raises ValidationError for what is no size of a volume."""
+    if problem := size_problem(text):
+        raise ValidationError(f"This {problem}.", "format", {"value": text, "accepted": "16Gi"})
+
+
+class StorageClass(Versioned):
+    """One of a cluster: the probe lists it, an administrator says what may be asked of it."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    cluster = models.ForeignKey(
+        Cluster, models.CASCADE, related_name="storage_classes", editable=False
+    )
+    name = models.CharField(max_length=253, editable=False)
+    provisioner = models.CharField(max_length=253, blank=True, editable=False)
+    is_default = models.BooleanField(default=False, editable=False)
+    for_workloads = models.BooleanField("Volumes of workloads", default=True)
+    for_assets = models.BooleanField("Data sources", default=True)
+    ephemeral = models.BooleanField("Ephemeral volumes", default=True)
+    persistent = models.BooleanField("Persistent volumes", default=True)
+    read_write_once = models.BooleanField("Read-write by one node", default=True)
+    read_only_many = models.BooleanField("Read-only by many nodes", default=True)
+    read_write_many = models.BooleanField("Read-write by many nodes", default=True)
+    filesystem = models.BooleanField("Filesystem", default=True)
+    block = models.BooleanField("Block", default=True)
+    min_size = models.CharField("At least", max_length=20, blank=True, validators=[known_size])
+    max_size = models.CharField("At most", max_length=20, blank=True, validators=[known_size])
+    size_step = models.CharField("In steps of", max_length=20, blank=True, validators=[known_size])
+
+    class Meta:
+        verbose_name_plural = "storage classes"
+        constraints = [
+            models.UniqueConstraint(fields=["cluster", "name"], name="storage_class_in_cluster")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        low, high = self.min_size, self.max_size
+        are_sizes = low and high and not size_problem(low) and not size_problem(high)
+        if are_sizes and quantity_bytes(low) > quantity_bytes(high):
+            raise ValidationError(
+                {"max_size": ValidationError("This is less than the least size.", "range")}
+            )
+        for names, first in (
+            (("read_write_once", "read_only_many", "read_write_many"), "read_write_once"),
+            (("filesystem", "block"), "filesystem"),
+        ):
+            if not any(getattr(self, name) for name in names):
+                raise ValidationError({first: ValidationError("Allow at least one.", "required")})
+
+    @property
+    def rules(self) -> dict[str, Any]:
+        """What differs from a class of which anything may be asked, as drivers read it."""
+        flags = {
+            "forWorkloads": self.for_workloads,
+            "ephemeral": self.ephemeral,
+            "persistent": self.persistent,
+            "readWriteOnce": self.read_write_once,
+            "readOnlyMany": self.read_only_many,
+            "readWriteMany": self.read_write_many,
+            "Filesystem": self.filesystem,
+            "Block": self.block,
+        }
+        sizes = {"min": self.min_size, "max": self.max_size, "step": self.size_step}
+        found: dict[str, Any] = {name: False for name, allowed in flags.items() if not allowed}
+        return found | {name: text for name, text in sizes.items() if text}
 
 
 class ObjectState(models.TextChoices):

@@ -38,6 +38,7 @@ from . import checks, connections, credentials, nodes, panels, services, twins
 from .connections import facts_of
 from .models import DEFAULT_POOL, Cluster, Credential, Node, NodePool, Orphan
 from .selectors import health_of, visible_clusters
+from .storage_classes import StorageClasses
 
 forgetting = Signal()
 """Sent with ``cluster`` within the transaction that forgets it with all that is on it."""
@@ -389,3 +390,4 @@ class Nodes(Resource[Node]):
 register(Clusters())
 register(NodePools())
 register(Nodes())
+register(StorageClasses())

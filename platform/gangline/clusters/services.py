@@ -8,7 +8,7 @@ from gangline.db.clock import db_now
 from gangline.drivers.facts import Capacity, Health
 from gangline.drivers.kind import Unconnectable
 
-from . import contact, nodes
+from . import contact, nodes, storage
 from .connections import driver_for
 from .models import Cluster
 
@@ -65,6 +65,8 @@ def store_health(cluster: Cluster, health: Health) -> Health:
             nodes.store(cluster, health.nodes)
         if health.facts is not None:
             cluster.facts = asdict(health.facts)
+            if (classes := health.facts.detail.get("storageClasses")) is not None:
+                storage.store(cluster, classes)
             learned.append("facts")
     cluster.save(update_fields=learned)
     return health

@@ -193,6 +193,8 @@ class FieldView:
     required: bool = False
     can_add: bool = True
     can_reset: bool = False
+    is_ordered: bool = False
+    """Of a list: the order of its items counts, and people may change it."""
     unavailable: str = ""
     """Why this cluster cannot do it."""
     errors: tuple[str, ...] = ()

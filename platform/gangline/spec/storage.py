@@ -31,7 +31,8 @@ def _object_problem(text: str) -> str | None:
     return "must have lowercase letters, digits, “-” or “.”, with a letter or digit at both ends"
 
 
-def _size_problem(text: str) -> str | None:
+def size_problem(text: str) -> str | None:
+    """What is wrong with the size of a claim, as a predicate."""
     if _SIZE.fullmatch(text):
         return None
     return "must be a whole number with a unit, such as 500G or 16Gi"
@@ -56,7 +57,7 @@ def without_slash(path: str) -> str:
 ClaimSize = Annotated[
     str,
     Field(max_length=40),
-    Format("quantity", "a whole size such as 500G or 16Gi", _size_problem),
+    Format("quantity", "a whole size such as 500G or 16Gi", size_problem),
 ]
 ClassName = Annotated[
     str,

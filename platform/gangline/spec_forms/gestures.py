@@ -2,14 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from gangline.spec.catalogue import Kind
+from gangline.spec_forms.items import key_of
 from gangline.spec_forms.posted import InheritedItem, item_row_id
 from gangline.spec_forms.raw import RoleInputs, Row, new_row_id
+from gangline.spec_forms.said import in_order
 from gangline.spec_forms.spec_form import RoleForm
 
 CONTINUE = "continue"
-EDITS = frozenset({"add", "remove", "restore", "reset"})
+UP, DOWN = "up", "down"
+EDITS = frozenset({"add", "remove", "restore", "reset", UP, DOWN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +34,7 @@ class Gesture:
 
 
 def edited(form: RoleForm, inputs: RoleInputs, gesture: Gesture) -> tuple[RoleInputs, str]:
-    """``inputs`` after add, remove, restore or reset, and the id of the control to focus.
+    """``inputs`` after one of `EDITS`, and the id of the control to focus.
 
     A name that the form does not have changes nothing.
     """
@@ -40,6 +44,8 @@ def edited(form: RoleForm, inputs: RoleInputs, gesture: Gesture) -> tuple[RoleIn
     anchor = "f-" + path.replace(".", "-")
     if spec is None:
         return inputs, ""
+    if gesture.verb == "reset" and spec.kind is Kind.ITEMIZED:
+        return inputs.with_rows(field, ()), f"{anchor}-add"
     if gesture.verb == "reset":
         return inputs.with_scalar(field, None), anchor
     if spec.kind is not Kind.ITEMIZED:
@@ -50,6 +56,11 @@ def edited(form: RoleForm, inputs: RoleInputs, gesture: Gesture) -> tuple[RoleIn
         row = Row(new_row_id())
         rows.append(row)
         focus = f"{anchor}-{row.id}-{spec.items[0].path}"
+    elif gesture.verb in (UP, DOWN):
+        if not spec.is_array or form.rule(field).fixed:
+            return inputs, ""
+        every = in_order(form.inherited.items.get(field, ()), rows, partial(key_of, spec))
+        rows, focus = _moved(every, row_id, gesture.verb), f"{anchor}-{row_id}-{gesture.verb}"
     elif gesture.verb == "remove":
         rows, focus = _removed(rows, row_id, standing, anchor)
     else:
@@ -65,6 +76,18 @@ def settled(inputs: RoleInputs) -> RoleInputs:
         if len(kept) < len(rows):
             inputs = inputs.with_rows(path, kept)
     return inputs
+
+
+def _moved(rows: list[Row], row_id: str, verb: str) -> list[Row]:
+    """The row one place further, past those that were removed."""
+    here = next((n for n, row in enumerate(rows) if row.id == row_id), None)
+    there = [n for n, row in enumerate(rows) if not row.removed]
+    if here not in there:
+        return rows
+    place = there.index(here) + (-1 if verb == UP else 1)
+    if 0 <= place < len(there):
+        rows.insert(there[place], rows.pop(here))
+    return rows
 
 
 def _back(row: Row) -> Row:

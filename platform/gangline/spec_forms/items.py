@@ -37,46 +37,48 @@ def item_views(
     cannot do: only a row that has one shows it.
     """
     wrong, hints = _by_row(spec, sent, problems), _by_row(spec, sent, advice)
+    number = 0
+    for item, row in _pairs(spec, rows, standing):
+        row_id = item_row_id(item) if item else row.id if row else ""
+        if row is not None and row.removed:
+            name = item.key if item else row.texts.get(spec.item_key, "")
+            yield ItemView(id=_row_dom_id(path, row_id), row_id=row_id, key=name, removed=True)
+            continue
+        number += 1
+        told = row.id if row else row_id
+        yield _view(
+            path, spec, row_id, number, row.texts if row else item.texts if item else {},
+            chip=_chip_of(row, item),
+            key=item.key if item else "",
+            locked_by=item.locked_by if item else "",
+            problems=wrong.get(told, []),
+            unsupported=unsupported,
+            advice=hints.get(told, []),
+            choices=choices,
+            is_author=is_author,
+        )  # fmt: skip
+
+
+def _pairs(
+    spec: SpecField, rows: Sequence[Row], standing: Sequence[InheritedItem]
+) -> Iterator[tuple[InheritedItem | None, Row | None]]:
+    """What is inherited with the row that changes it; then the rows of the person.
+
+    Where the order counts and the person has given one, in theirs.
+    """
+    by_key = {item.key: item for item in standing}
     names = {item.key for item in standing if not item.locked_by}
     kept = [row for row in rows if row.of or not row.removed]
     replaced = {key: row for row in kept if (key := key_of(spec, row)) in names}
-    number = 0
-    for item in standing:
-        number += 1
-        row = replaced.get(item.key)
-        row_id = item_row_id(item)
-        if row is not None and row.removed:
-            yield ItemView(id=_row_dom_id(path, row_id), row_id=row_id, key=item.key, removed=True)
-            continue
-        texts = row.texts if row else item.texts
-        yield _view(
-            path, spec, row_id, number, texts,
-            chip=_chip_of(row, item),
-            key=item.key,
-            locked_by=item.locked_by,
-            problems=wrong.get(row.id if row else row_id, []),
-            unsupported=unsupported,
-            advice=hints.get(row.id if row else row_id, []),
-            choices=choices,
-            is_author=is_author,
-        )  # fmt: skip
+    is_ordered = spec.is_array and by_key.keys() <= replaced.keys()
+    for item in () if is_ordered else standing:
+        yield item, replaced.get(item.key)
     for row in rows:
-        if row is replaced.get(key_of(spec, row)) or (row.of and row.removed):
-            continue
-        if row.removed:
-            name = row.texts.get(spec.item_key, "")
-            yield ItemView(id=_row_dom_id(path, row.id), row_id=row.id, key=name, removed=True)
-            continue
-        number += 1
-        yield _view(
-            path, spec, row.id, number, row.texts,
-            chip=given_chip(row.source),
-            problems=wrong.get(row.id, []),
-            unsupported=unsupported,
-            advice=hints.get(row.id, []),
-            choices=choices,
-            is_author=is_author,
-        )  # fmt: skip
+        is_of_it = row is replaced.get(key_of(spec, row))
+        if is_of_it and is_ordered:
+            yield by_key[key_of(spec, row)], row
+        elif not is_of_it and not (row.of and row.removed):
+            yield None, row
 
 
 def key_of(spec: SpecField, row: Row) -> str:
@@ -89,9 +91,11 @@ def given_chip(source: Source) -> Chip | None:
     return Chip(source_in_words(source)) if source.id else None
 
 
-def _chip_of(row: Row | None, item: InheritedItem) -> Chip | None:
-    if row is not None:
+def _chip_of(row: Row | None, item: InheritedItem | None) -> Chip | None:
+    if row is not None and (item is None or row.texts != item.texts or not row.of):
         return given_chip(row.source)
+    if item is None:
+        return None
     if item.source.is_policy:
         return Chip(item.source.name, "policy")
     named = item.source.kind in (SourceKind.WORKERS, SourceKind.ASSET, SourceKind.TEMPLATE)

@@ -101,6 +101,10 @@ def _rows(
         prefix = f"{name}~{row_id}."
         texts = posted_texts(spec, partial(_text, data, prefix))
         item = standing.get(row_id)
+        if spec.is_array and item is not None and row_id not in before:
+            # Where the order counts, a row that stands by itself says where.
+            rows.append(Row(row_id, {**texts, spec.item_key: item.key}, of=item.key))
+            continue
         if item is not None and item.locked_by:
             if any(prefix + part in data for part in names(spec)):
                 ignored.append(f"{spec.path}.{item.key}")
@@ -111,6 +115,9 @@ def _rows(
     for place, row in enumerate(before.values()):
         if row.removed and row.id not in seen:
             rows.insert(place, row)
+    as_it_stands = spec.is_array and [row.of for row in rows] == [i.key for i in standing.values()]
+    if as_it_stands and not any(row.removed for row in rows):
+        return [], ignored
     return rows, ignored
 
 
@@ -128,7 +135,7 @@ def _row(
 ) -> Row | None:
     if item is not None:
         texts[spec.item_key] = item.key
-        if same_texts(texts, item.texts):
+        if same_texts(texts, item.texts) and not spec.is_array:
             return None
     if before is not None and before.removed:
         return before

@@ -1,6 +1,6 @@
 """From what was typed to what is said: values by qualified path, and what could not be read."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -82,9 +82,21 @@ def _list(
 
 def _whole(spec: SpecField, standing: tuple[InheritedItem, ...], told: list[Row]) -> list[Row]:
     """A list that is given as a whole: what stands, without what was removed, and what is new."""
-    own = {row.of or row.texts.get(spec.item_key, ""): row for row in told}
+    every = in_order(standing, told, lambda row: row.of or row.texts.get(spec.item_key, ""))
+    return [row for row in every if not row.removed]
+
+
+def in_order(
+    standing: tuple[InheritedItem, ...], rows: Iterable[Row], key_of: Callable[[Row], str]
+) -> list[Row]:
+    """Every row of a list whose order counts: as a person ordered them, or what stands first."""
+    told = list(rows)
+    names = {item.key for item in standing}
+    if names <= {key_of(row) for row in told}:
+        return told  # the person has a row for each, so theirs is the order
+    own = {key_of(row): row for row in told}
     kept = [own.pop(item.key, Row(item_row_id(item), item.texts, of=item.key)) for item in standing]
-    return [row for row in (*kept, *own.values()) if not row.removed]
+    return [*kept, *own.values()]
 
 
 def _followed(spec: SpecField, standing: tuple[InheritedItem, ...], told: list[Row]) -> list[Row]:

@@ -203,6 +203,8 @@ class _Drawing:
             add=add,
             add_label=add_label,
             can_add=rule.can_add is None and rule.fixed is None,
+            is_ordered=spec.is_array and rule.fixed is None,
+            can_reset=spec.is_array and bool(self.inputs.lists.get(spec.path)),
             fixed_by=rule.fixed.source if rule.fixed else "",
         )
 

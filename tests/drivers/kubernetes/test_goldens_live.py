@@ -7,9 +7,9 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from gangline.drivers.kubernetes.client import Answer
+from gangline.drivers.kubernetes.effects import DEPENDENTS
 from gangline.drivers.kubernetes.kinds import KINDS
-from gangline.drivers.kubernetes.resources import CLAIMS, Resource
-from gangline.drivers.kubernetes.schedulers import ADAPTERS
+from gangline.drivers.kubernetes.resources import Resource
 from tests.beds.kubernetes.bed import Bed
 from tests.drivers.kubernetes import goldens
 from tests.drivers.kubernetes.goldens import SAME, Case
@@ -27,13 +27,8 @@ def cases(more_than: int) -> list[ParameterSet]:
     ]
 
 
-RESOURCES = {
-    (resource.api_version, resource.kind): resource
-    for resource in (
-        CLAIMS,
-        *(kind.resource for kind in KINDS.values()),
-        *(resource for adapter in ADAPTERS.values() for resource in adapter.reads),
-    )
+RESOURCES = DEPENDENTS | {
+    (kind.resource.api_version, kind.resource.kind): kind.resource for kind in KINDS.values()
 }
 Send = Callable[[dict[str, Any]], Answer]
 

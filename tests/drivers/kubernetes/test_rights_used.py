@@ -6,7 +6,7 @@ https://kubernetes.io/docs/reference/access-authn-authz/authorization/#determine
 
 import re
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +14,12 @@ from typing import Any
 
 import pytest
 
-from gangline.drivers.base import Done, KeptObject, ObservedState
+from gangline.drivers.base import Done, KeptObject, ObservedState, Unknown
 from gangline.drivers.kubernetes import labels, probing, volumes
 from gangline.drivers.kubernetes.access import Options
+from gangline.drivers.kubernetes.client import Answer, Unreachable
 from gangline.drivers.kubernetes.driver import KubernetesDriver
+from gangline.drivers.kubernetes.exposing import Entrance
 from gangline.drivers.kubernetes.permissions import CLUSTER, PROJECT, Rule
 from gangline.drivers.kubernetes.resources import NAMESPACES, Resource
 from tests.beds.kubernetes.bed import Bed
@@ -54,12 +56,14 @@ def life(bed: Bed, tmp_path: Path) -> Iterator[set[Used]]:
     """What was asked for while a cluster was connected and two trainings lived on it."""
     place = f"test-{secrets.token_hex(4)}"
     with fault_proxy(bed.restricted) as proxy, closing(LossyClient(proxy.access)) as client:
-        driver = KubernetesDriver(client, Options(data_dir=tmp_path))
+        entrance = Entrance("tools.lab.example", origin="https://gangline.example")
+        driver = KubernetesDriver(client, Options(data_dir=tmp_path, entrance=entrance))
         ground = Ground(bed, driver, client, f"install-{secrets.token_hex(4)}", place)
         try:
             probing.probe(client, ask_rights=True)
             _one_that_runs(ground)
             _one_with_volumes(ground)
+            _one_with_tools(ground)
             _one_without_pods(ground)
             _a_credential(ground)
             yield set(_used(proxy.requests))
@@ -144,6 +148,29 @@ def _one_with_volumes(ground: Ground) -> None:
     driver.create(second)
     driver.commit(second)
     wait_for(lambda: driver.delete(second) == Done(), seconds=60, what="the deletion")
+
+
+def _one_with_tools(ground: Ground) -> None:
+    """Its release breaks off before the last word, and is repeated."""
+    driver, plain = ground.driver, ground.ref("shows").submission
+    assert plain is not None
+    tool = {"name": "board", "container": 6006}
+    wanted = {"exposedUrls": [tool], "ports": [{**tool, "container": 6007}]}
+    submission = replace(plain, worker=changed(plain.worker, wanted))
+    ref = ground.ref("shows", submission=submission, rendered=driver.render(submission))
+    driver.create(ref)
+
+    def broken(method: str, path: str, really: Callable[[], Answer]) -> Answer:
+        if method == "PATCH":
+            raise Unreachable("The connection broke.")
+        return really()
+
+    ground.client.fault = broken
+    assert isinstance(driver.commit(ref), Unknown)
+    ground.client.fault = None
+    driver.commit(ref)
+    assert ground.until(ref, S.RUNNING).tool_addresses
+    wait_for(lambda: driver.delete(ref) == Done(), seconds=60, what="the deletion")
 
 
 def _one_without_pods(ground: Ground) -> None:

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from gangline.drivers import claims
 from gangline.drivers.base import (
     AttemptRef,
     Busy,
     Done,
+    KeptObject,
     NotYet,
     ObservedState,
     Refused,
@@ -26,6 +28,7 @@ from gangline.drivers.kubernetes.resources import (
     STORAGE_CLASSES,
     Resource,
 )
+from gangline.spec.storage import Volume
 from gangline.spec.typed import typed
 from gangline.spec.workload import WorkerSpec
 from tests.beds.kubernetes.bed import Bed
@@ -395,3 +398,36 @@ def test_a_second_release_makes_nothing_twice(place: Ground, disks: Disks) -> No
     place.until(ref, S.RUNNING)
     assert place.driver.commit(ref) == Done()
     assert uids(found(place, ref)) == before
+
+
+def test_a_claim_of_a_data_source_is_made_before_there_is_a_namespace(
+    place: Ground, disks: Disks
+) -> None:
+    """Made, mounted by an attempt that does not own it, left by its end, and removed by its own."""
+    marks = {labels.INSTALL: place.install, "gangline.dev/data-source": "one"}
+    volume = Volume.model_validate(item(disks, "weights"))
+    manifest = claims.claim(place.namespace, "weights", volume, marks)
+    wanted = KeptObject(claims.CLAIM, place.namespace, "weights", manifest)
+    assert wait_for(lambda: place.driver.apply(wanted).state == "ok", seconds=20)
+    assert place.driver.apply(wanted).state == "ok"
+    found = place.bed.client.get(CLAIMS, place.namespace, "weights").body
+    assert found["metadata"]["labels"] == marks
+    assert found["spec"]["resources"]["requests"] == {"storage": "5Gi"}
+
+    disks.add()
+    mounted = {"name": "w", "path": "/w", "existingPvc": True, "claimName": "weights"}
+    ref = attempt(place, mounted)
+    place.running(ref)
+    wait_for(lambda: place.driver.delete(ref) == Done(), seconds=30)
+    assert place.bed.client.get(CLAIMS, place.namespace, "weights").ok
+    wait_for(lambda: place.driver.remove(wanted).state == "gone", seconds=30)
+
+
+def test_what_others_must_make_is_looked_for_and_left_alone(place: Ground) -> None:
+    for kind in (claims.CLAIM, claims.CONFIG_MAP):
+        manifest = claims.manifest(kind, place.namespace, "theirs")
+        wanted = KeptObject(kind, place.namespace, "theirs", manifest)
+        told = place.driver.apply(wanted)
+        assert told.state in ("failed", "forbidden")
+        assert told.problem is not None
+        assert place.driver.remove(wanted).state == "gone"

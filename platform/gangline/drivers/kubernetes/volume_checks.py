@@ -6,8 +6,9 @@ from typing import Any
 from gangline.drivers.base import Submission
 from gangline.drivers.facts import Choice, Facts
 from gangline.spec.problems import Advice, Problem, Role
-from gangline.spec.storage import Volume, without_slash
+from gangline.spec.storage import ClaimInfo, Volume, without_slash
 from gangline.spec.typed import value_at
+from gangline.spec.types import quantity_bytes
 from gangline.spec.workload import ReplicaSpec
 
 from . import volumes
@@ -24,6 +25,7 @@ def check(submission: Submission, facts: Facts) -> Iterator[Problem]:
         for index, volume in enumerate(volumes.of(spec)):
             told = _Told(role, index, volume)
             yield from _storage_class(told, facts)
+            yield from _configured(told, facts)
             yield from _place(told, submission.framework, spec)
             name = volumes.claim_name(submission, volume)
             if seen.setdefault(name, volumes.definition(volume)) != volumes.definition(volume):
@@ -64,7 +66,8 @@ def choices(facts: Facts) -> Mapping[str, tuple[Choice, ...]]:
         return {}
     default = next((name for name, is_default in found.items() if is_default), "")
     first = Choice("", f"Cluster’s default ({default or 'there is none'})")
-    return {"claimInfo.storageClass": (first, *map(Choice, found))}
+    open_ = [name for name in found if _rules(facts, name).get("forWorkloads", True)]
+    return {"claimInfo.storageClass": (first, *map(Choice, open_))}
 
 
 class _Told:
@@ -73,7 +76,9 @@ class _Told:
     def __init__(self, role: Role, index: int, volume: Volume) -> None:
         self.role, self.index, self.volume = role, index, volume
 
-    def problem(self, attribute: str, rule: str, message: str, accepted: str) -> Problem:
+    def problem(
+        self, attribute: str, rule: str, message: str, accepted: str, source: str = ""
+    ) -> Problem:
         name, declared = self.volume.name, volumes.field().attribute(attribute)
         return Problem.of(
             self.role,
@@ -82,6 +87,7 @@ class _Told:
             message,
             value_at(self.volume, attribute),
             accepted,
+            source,
             key=name,
             label=f"{declared.label if declared else attribute} of volume {name}",
         )
@@ -94,6 +100,70 @@ def _storage_class(told: _Told, facts: Facts) -> Iterator[Problem]:
     accepted = ", ".join(found) or "no class: the cluster has none"
     message = f"is not on the cluster, which has {accepted}" if found else "is not on the cluster"
     yield told.problem("claimInfo.storageClass", "cluster", message, accepted)
+
+
+def _rules(facts: Facts, name: str) -> Mapping[str, Any]:
+    """What an administrator said of the class."""
+    found: Mapping[str, Any] = facts.detail.get("storageRules", {}).get(name, {})
+    return found
+
+
+def _configured(told: _Told, facts: Facts) -> Iterator[Problem]:
+    """What a new claim asks of its class although an administrator does not allow it (V18)."""
+    volume, claim = told.volume, told.volume.claim_info
+    default = next((n for n, is_default in (_classes(facts) or {}).items() if is_default), "")
+    name = volumes.storage_class(volume) or default
+    rules = _rules(facts, name)
+    if not rules or volume.existing_pvc or claim is None:
+        return
+    source = f"storage class {name}"
+    if not rules.get("forWorkloads", True):
+        message = "cannot be used by volumes of workloads"
+        yield told.problem("claimInfo.storageClass", "options", message, "another class", source)
+        return
+    kind = "ephemeral" if volume.ephemeral else "persistent"
+    if not rules.get(kind, True):
+        message = f"cannot be {kind}"
+        accepted = "false" if volume.ephemeral else "true"
+        yield told.problem("ephemeral", "options", message, accepted, source)
+    for mode, is_wanted in _modes(claim).items():
+        if is_wanted and not rules.get(mode, True):
+            at = f"claimInfo.accessModes.{mode}"
+            yield told.problem(at, "options", "is not offered", "another access mode", source)
+    volume_mode = claim.volume_mode or "Filesystem"
+    if not rules.get(volume_mode, True):
+        other = "Block" if volume_mode == "Filesystem" else "Filesystem"
+        yield told.problem("claimInfo.volumeMode", "options", f"must be {other}", other, source)
+    yield from _sized(told, claim.size, rules, source)
+
+
+def _modes(claim: ClaimInfo) -> Mapping[str, bool]:
+    modes = claim.access_modes
+    if modes is None:
+        return {"readWriteOnce": True}
+    return {
+        "readWriteOnce": modes.read_write_once is not False,
+        "readOnlyMany": bool(modes.read_only_many),
+        "readWriteMany": bool(modes.read_write_many),
+    }
+
+
+def _sized(
+    told: _Told, size: str | None, rules: Mapping[str, Any], source: str
+) -> Iterator[Problem]:
+    if size is None:
+        return
+    low, high, step = (rules.get(name) for name in ("min", "max", "step"))
+    wanted = quantity_bytes(size)
+    span = f"between {low} and {high}" if low and high else f"at least {low}" if low else ""
+    span = span or f"at most {high}"
+    if low and wanted < quantity_bytes(low):
+        yield told.problem("claimInfo.size", "min", f"must be {span}", span, source)
+    elif high and wanted > quantity_bytes(high):
+        yield told.problem("claimInfo.size", "max", f"must be {span}", span, source)
+    elif step and (wanted - (quantity_bytes(low) if low else 0)) % quantity_bytes(step):
+        steps = f"in steps of {step}" + (f" from {low}" if low else "")
+        yield told.problem("claimInfo.size", "step", f"must be {steps}", steps, source)
 
 
 def _place(told: _Told, framework: str, spec: ReplicaSpec) -> Iterator[Problem]:

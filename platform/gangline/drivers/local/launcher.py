@@ -28,13 +28,16 @@ def main(arguments: list[str]) -> int:
         sys.stderr.write(f"There is no plan in {folder}.\n")
         return 66
     steps = [step for one in plan["replicas"] for step in one.get("fetches", ())]
-    if any(one.get("late") for one in (*plan["replicas"], *steps)):
+    secrets = [place for one in plan["replicas"] for place in one.get("files", ())]
+    if secrets or any(one.get("late") for one in (*plan["replicas"], *steps)):
         # Secret variables come through a pipe, and stay in the memory of each supervisor.
         late = json.loads(sys.stdin.buffer.read() or b"{}")
         for one in plan["replicas"]:
             one["env"] = {**one["env"], **late.get(str(one["name"]), {})}
             for number, step in enumerate(one.get("fetches", ())):
                 step["env"] = {**step["env"], **late.get(f"{one['name']}/{number}", {})}
+            for number, place in enumerate(one.get("files", ())):
+                place["data"] = late.get(f"{one['name']}/files/{number}", {})
     if len(arguments) > 1:
         code: int = replica.run(folder, plan, arguments[1])
         return code

@@ -29,9 +29,11 @@ PATHS: Mapping[str, str] = {
     "git": "path",
     "s3": "path",
     "hostPath": "mountPath",
+    "secret": "mountPath",
 }
 """Lists of the rendered form, each with the attribute that is the container path."""
-_FIELDS = {"emptyDir": "emptyDirVolume"}
+_FIELDS = {"emptyDir": "emptyDirVolume", "secret": "secretVolume"}
+_SECRET_MODE = "0400"  # noqa: S105  no password
 SYSTEM = tuple(
     map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc", "/proc", "/sys", "/dev"))
 )
@@ -122,9 +124,16 @@ def _volume_faults(item: Mapping[str, Any], places: Places, project: str) -> Ite
         yield "claimName", message, item.get("claimName"), "the claim of a PVC data source"
 
 
+_ATTRIBUTES = {
+    "emptyDir": "empty_dir_volume",
+    "hostPath": "host_path",
+    "secret": "secret_volume",
+}
+
+
 def _items(spec: ReplicaSpec) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
     for kind in PATHS:
-        attribute = {"emptyDir": "empty_dir_volume", "hostPath": "host_path"}.get(kind, kind)
+        attribute = _ATTRIBUTES.get(kind, kind)
         for number, item in enumerate(getattr(spec.storage, attribute) or ()):
             yield kind, number, item.model_dump(by_alias=True, exclude_none=True)
 
@@ -191,6 +200,17 @@ class Replica:
                 raise CannotMount(f"The container path {inner.target} {why}.", self.role)
         return found
 
+    def files(self) -> list[dict[str, Any]]:
+        """Credentials whose keys are files: what is in them is known only at the start."""
+        return [
+            {
+                "target": os.path.normpath(str(item[PATHS["secret"]])),
+                "credential": item["secret"],
+                "mode": item.get("defaultMode") or _SECRET_MODE,
+            }
+            for item in self.native.get("secret", ())
+        ]
+
     def fetches(self) -> list[dict[str, Any]]:
         """What must arrive before the command starts."""
         return [
@@ -214,6 +234,8 @@ class Replica:
             return Mount(target, str(folder), writable=writes, is_chosen=True)
         if kind == "pvc":
             return Mount(target, str(self._volume(item)), writable=not item.get("readOnly"))
+        if kind == "secret":
+            return Mount(target)
         if kind == "emptyDir" and item.get("medium") == "Memory":
             limit = item.get("sizeLimit")
             return Mount(target, writable=True, size=quantity_bytes(limit) if limit else 0)

@@ -103,17 +103,27 @@ def lacking(plan: Mapping[str, Any], secrets: Mapping[str, Mapping[str, str]]) -
             return f"The credential {credential}, for the variable {name}, is not there."
         if key not in secrets[credential]:
             return f"The credential {credential} has no {key}, for the variable {name}."
+    for _, one in _files(plan):
+        if one["credential"] not in secrets:
+            return f"The credential {one['credential']}, for {one['target']}, is not there."
     return ""
+
+
+def _files(plan: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Place and credential of everything whose keys become files: ``worker-0/files/0``."""
+    for replica in plan["replicas"]:
+        for number, one in enumerate(replica.get("files", ())):
+            yield f"{replica['name']}/files/{number}", one
 
 
 def late_of(
     plan: Mapping[str, Any], secrets: Mapping[str, Mapping[str, str]]
 ) -> dict[str, dict[str, str]]:
-    """The variables of each place whose values are secret: nobody writes them down."""
+    """The variables and files of each place that are secret: nobody writes them down."""
     found: dict[str, dict[str, str]] = {}
     for place, name, credential, key in _late(plan):
         found.setdefault(place, {})[name] = secrets[credential][key]
-    return found
+    return found | {place: dict(secrets[one["credential"]]) for place, one in _files(plan)}
 
 
 def ref_of(plan: Mapping[str, Any]) -> AttemptRef:
@@ -241,6 +251,7 @@ class _Gang:
             "at": at,
             "mounts": [[one.target, one.source] for one in found],
             "fetches": self._replica(slot, role).fetches(),
+            "files": self._replica(slot, role).files(),
             "hidden": [*map(str, places.covered()), sandbox.PRIVATE],
             "shown": [str(p) for p in (*shown, *writable, work)],
             "scratch": "" if inside else environment["TMPDIR"],

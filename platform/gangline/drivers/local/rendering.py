@@ -49,6 +49,7 @@ MOUNTS = {
     "git": "git",
     "s3": "s3",
     "hostPath": "hostPath",
+    "secretVolume": "secret",
 }
 """Lists of the spec under ``storage``, by their names in the rendered form."""
 # Once for each role; into ``worker`` and ``master`` of the native form.
@@ -104,7 +105,6 @@ UNSUPPORTED: Mapping[str, str] = {
     "environmentVariables.podFieldRef": "Processes of this machine run in no pod.",
     "storage.nfs": "This machine mounts no file servers; its own folders are host paths.",
     "storage.configMapVolume": "This machine has no ConfigMaps.",
-    "storage.secretVolume": "This machine has no Secrets.",
     "storage.dataVolume": "Volumes of this machine are of one project.",
     "ports": "Nothing opens ports of this machine: its tools are reached through Gangline.",
     "restartPolicy": "A process that ends is not started again; a retry starts all of them.",

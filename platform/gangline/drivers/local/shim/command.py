@@ -124,7 +124,8 @@ def _spawn(
         try:
             _prepare(out[1], err[1], replica, folders)
             if replica["sandbox"]:
-                line = _sandboxed(line, environment, replica["sandbox"], folders)
+                options = [*replica["sandbox"], *_files(replica.get("files", []))]
+                line = _sandboxed(line, environment, options, folders)
                 # Nobody else's variables: the loader would follow them before there is a sandbox.
                 environment = {name: environment[name] for name in _OURS if name in environment}
             os.execve(line[0], line, environment)
@@ -175,6 +176,22 @@ def _sandboxed(
         file.write(b"".join(os.fsencode(option) + b"\0" for option in options))
     os.lseek(fd, 0, os.SEEK_SET)
     return [sandbox[0], "--args", str(fd), "--", *line]
+
+
+def _files(places: list[dict[str, Any]]) -> list[str]:
+    """Options that write secret files into folders of their own in memory.
+
+    bubblewrap reads each from a file that has no name.
+    """
+    options: list[str] = []
+    for place in places:
+        for key, text in place.get("data", {}).items():
+            fd = os.memfd_create(key, 0)
+            os.write(fd, text.encode())
+            os.lseek(fd, 0, os.SEEK_SET)
+            options += ["--perms", place["mode"], "--file", str(fd), f"{place['target']}/{key}"]
+        options += ["--remount-ro", place["target"]]
+    return options
 
 
 def _in_words(problem: BaseException) -> str:

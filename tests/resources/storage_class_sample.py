@@ -1,0 +1,22 @@
+"""What the contract writes of storage classes."""
+
+from typing import Any
+
+from gangline.clusters import storage
+from gangline.clusters.models import StorageClass
+from tests.support.world import World
+
+
+def _listed(world: World, name: str) -> StorageClass:
+    """As the probe of a cluster finds it, beside those that were there before."""
+    rows = StorageClass.objects.filter(cluster=world.cluster).values_list("name", flat=True)
+    there = [{"name": one, "provisioner": "csi.example"} for one in (*rows, name)]
+    storage.store(world.cluster, there)
+    return StorageClass.objects.get(cluster=world.cluster, name=name)
+
+
+STORAGE_CLASS: dict[str, Any] = {
+    "make": _listed,
+    "edit": {"max_size": "10Gi"},
+    "body_edit": {"customization": {"claimSize": {"max": "10Gi"}}},
+}
