@@ -14,6 +14,7 @@ from gangline.spec_forms.posted import InheritedItem, item_row_id
 from gangline.spec_forms.raw import CHOICE, WHOLE, Row
 from gangline.spec_forms.words import source_in_words
 
+CHOOSE = "Choose…"
 Told = TypeVar("Told", Problem, Advice)
 
 
@@ -274,11 +275,12 @@ def _options(attribute: SpecField, text: str, offered: Sequence[Choice]) -> tupl
     }
     if not words:
         return ()
-    first = (
-        ()
-        if text or "" in words
-        else (Option("", attribute.ui.placeholder or attribute.label, True),)
-    )
+    is_key = any(one.of for one in offered)
+    # A placeholder is an example of what is typed, or says what holds without a choice.
+    must = attribute.required and (attribute.credential is not None or is_key)
+    blank = CHOOSE if must else attribute.ui.placeholder or attribute.label
+    is_clear = is_key and len(words) == 1
+    first = () if text or "" in words or is_clear else (Option("", blank, True),)
     strange = (Option(text, text, True),) if text and text not in words else ()
     return (*first, *(Option(c, word, c == text) for c, word in words.items()), *strange)
 
