@@ -15,6 +15,7 @@ from django.utils.text import capfirst
 from assets.judging import LINKABLE, template_problems
 from assets.layers import Mode, field_at
 from assets.models import Asset, Template
+from assets.scopes import scope_choices
 from assets.selectors.fitness import reasons
 from gangline.access.actor import Actor
 from gangline.accounts.models import User
@@ -138,9 +139,7 @@ class Templates(Resource[Template]):
         return super().rows(user).annotate(scope_name=F("scope__name"))
 
     def choices(self, user: User) -> Any:
-        rows = self.visible(user).select_related("scope").order_by("scope__kind", "scope__name")
-        found = {str(row.scope_id): row.scope.title for row in rows}
-        return {"scope": list(found.items())}
+        return {"scope": scope_choices(self.visible(user))}
 
     def look_at(self, rows: Sequence[Template], user: User) -> None:
         for template, reason in reasons(user, rows).items():

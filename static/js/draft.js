@@ -55,6 +55,8 @@ class DraftAutosave extends HTMLElement {
     }
     this.stamp();
     this.focusOn(this.form.dataset.focus ?? "");
+    // Once it is loaded the browser itself goes to what the address names.
+    if (location.hash) window.addEventListener("load", () => setTimeout(() => this.focusOnChosen()));
     bringBack(this.form);
     if (this.querySelector("[data-rehearse]")) rehearse(this);
   }
@@ -202,6 +204,13 @@ class DraftAutosave extends HTMLElement {
   /** @param {"saving" | "saved" | "failed"} state @param {string} words */
   show(state, words) {
     show(state, words);
+  }
+
+  /** Whoever comes back to a gallery, as after making a card for it, is at the card that is chosen. */
+  focusOnChosen() {
+    const place = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const chosen = place?.closest("fieldset")?.querySelector("input:checked");
+    if (chosen instanceof HTMLInputElement) chosen.focus();
   }
 
   /** @param {string} id */
