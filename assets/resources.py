@@ -15,13 +15,13 @@ import assets.credentials.resources  # noqa: F401  registers them
 from assets import sync
 from assets.kinds import DATA_KINDS, AssetKind, kind_of, kind_of_asset
 from assets.models import Asset, Compute, DataSource, Environment
+from assets.scopes import scope_choices
 from assets.templates import Templates
 from gangline.access.actor import Actor
 from gangline.accounts.models import User
 from gangline.resources.registry import register
 from gangline.resources.resource import M, Nav, Resource, Wire
 from gangline.resources.tables import column, name_column, table, time_column
-from gangline.scopes.models import Scope
 from gangline.spec.catalogue import Kind
 from gangline.spec_forms.words import item_in_words, readable
 from gangline.tables import filters
@@ -55,9 +55,7 @@ class Assets(Resource[M]):
         return super().rows(user).annotate(scope_name=F("scope__name"))  # type: ignore[return-value]
 
     def choices(self, user: User) -> Any:
-        used = self.visible(user).order_by().values("scope")
-        scopes = Scope.objects.filter(pk__in=used).order_by("kind", "name")
-        return {"scope": [(str(scope.pk), scope.title) for scope in scopes]}
+        return {"scope": scope_choices(self.visible(user))}
 
     def check(self, obj: Any, *, actor: Actor | None, before: Any) -> None:
         if before is not None and before.scope_id != obj.scope_id:

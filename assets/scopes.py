@@ -1,5 +1,9 @@
 """How bodies and queries name a scope: by its kind, and the id of the object of that kind."""
 
+from typing import Any
+
+from django.db.models import QuerySet
+
 from gangline.access.grants import visible_scopes
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
@@ -11,6 +15,12 @@ IDS = {
     ScopeKind.DEPARTMENT: "departmentId",
     ScopeKind.PROJECT: "projectId",
 }
+
+
+def scope_choices(rows: QuerySet[Any]) -> list[tuple[str, str]]:
+    """Where the rows are held, for a filter: by the scopes, of which there are few."""
+    scopes = Scope.objects.filter(pk__in=rows.order_by().values("scope"))
+    return [(str(scope.pk), scope.title) for scope in scopes.order_by("kind", "name")]
 
 
 def scope_named(user: User, permission: Permission, kind: str, key: str, path: str) -> Scope:

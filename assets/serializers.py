@@ -11,11 +11,12 @@ from rest_framework import serializers
 from assets import flags
 from assets.kinds import AssetKind, kind_of, kind_of_asset
 from assets.models import Asset, Credential
+from assets.named_credentials import with_names
 from assets.scopes import IDS, scope_named
 from gangline.lib.problems import Problem, Refused, under
 from gangline.resources.api import IdField, ResourceSerializer, ResourceViewSet, of_drf
 from gangline.resources.services import Saved
-from gangline.scopes.models import ScopeKind
+from gangline.scopes.models import Scope, ScopeKind
 from gangline.spec.problems import Role
 from gangline.spec.values import flatten, nest
 from gangline.spec.workload import SPEC
@@ -161,7 +162,8 @@ class AssetViewSet(ResourceViewSet):
             raise Refused(problems)
         values = self._meta(data.get("meta"), obj)
         if obj is None or data.get("spec") is not None:
-            values["values"] = self._values(data.get("spec") or {})
+            scope = values["scope"] if obj is None else obj.scope
+            values["values"] = self._values(data.get("spec") or {}, scope)
         return values, {}
 
     def _meta(self, given: Any, obj: Asset | None) -> dict[str, Any]:
@@ -185,10 +187,11 @@ class AssetViewSet(ResourceViewSet):
             raise Refused([Problem("fixed", "meta.scope", {"raw": "cannot be changed."})])
         return values
 
-    def _values(self, given: Any) -> dict[str, Any]:
+    def _values(self, given: Any, scope: Scope) -> dict[str, Any]:
         kind = kind_of(self.resource.model)
         if not isinstance(given, Mapping):
             raise Refused([Problem("type", "spec", {"raw": "must be an object"})])
+        given = with_names(kind, given, scope)
         values, problems = flatten(SPEC.worker, _nested(kind, given), Role.WORKER)
         if problems:
             raise kind.refused(problems)

@@ -15,12 +15,13 @@ from django.utils.text import capfirst
 from assets.judging import LINKABLE, template_problems
 from assets.layers import Mode, field_at
 from assets.models import Asset, Template
+from assets.scopes import scope_choices
 from assets.selectors.fitness import reasons
 from gangline.access.actor import Actor
 from gangline.accounts.models import User
 from gangline.lib.problems import Problem, Refused
 from gangline.resources.registry import Uses, get, register_usage
-from gangline.resources.resource import Nav, Resource, Wire
+from gangline.resources.resource import Nav, Panel, Resource, Wire
 from gangline.resources.tables import column, name_column, table, time_column
 from gangline.spec import problems as spec_problems
 from gangline.spec.catalogue import Kind, catalogue
@@ -71,6 +72,16 @@ def _start(row: Template) -> Any:
     return format_html('<span class="start-cell">{}{}</span>', use, run)
 
 
+def _half(role: Role, title: str) -> Any:
+    """What a panel shows of one role; nothing where the template says nothing of it."""
+
+    def context(request: HttpRequest, obj: Template) -> dict[str, Any] | None:
+        lines = list(_lines(obj, role))
+        return {"title": title, "lines": lines} if lines else None
+
+    return context
+
+
 class Templates(Resource[Template]):
     model = Template
     key = "template"
@@ -111,6 +122,10 @@ class Templates(Resource[Template]):
             filters.for_clients("createdBy", "created_by__username"),
         ),
     )  # fmt: skip
+    panels = tuple(
+        Panel(title=title, template="assets/half.html", context=_half(role, title))
+        for role, title in ((Role.WORKER, "Workers"), (Role.MASTER, "Master"))
+    )
     wire = Wire(
         path="workload-templates/distributed",
         envelope="entries",
@@ -124,9 +139,7 @@ class Templates(Resource[Template]):
         return super().rows(user).annotate(scope_name=F("scope__name"))
 
     def choices(self, user: User) -> Any:
-        rows = self.visible(user).select_related("scope").order_by("scope__kind", "scope__name")
-        found = {str(row.scope_id): row.scope.title for row in rows}
-        return {"scope": list(found.items())}
+        return {"scope": scope_choices(self.visible(user))}
 
     def look_at(self, rows: Sequence[Template], user: User) -> None:
         for template, reason in reasons(user, rows).items():
@@ -149,11 +162,6 @@ class Templates(Resource[Template]):
         return {
             "why_not": reasons(user, [obj])[obj],
             "run_key": uuid4(),
-            "halves": [
-                (title, lines)
-                for role, title in ((Role.WORKER, "Workers"), (Role.MASTER, "Master"))
-                if (lines := list(_lines(obj, role)))
-            ],
         }
 
 

@@ -1,6 +1,7 @@
 """Forms of credentials: one with every type, of which one is chosen, and one for new values."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from django import forms
@@ -78,7 +79,9 @@ class ValuesForm(ResourceForm):
         for one in self.offered:
             views = [field_view(self[name]) for name in self._fields(one)]
             is_pairs = one.model is GenericSecret
-            lines: list[Any] = _pairs(views) if is_pairs else views
+            lines: list[Any] = (
+                _pairs(views) if is_pairs else [replace(view, required=True) for view in views]
+            )
             yield one, one is self.chosen, lines, is_pairs
 
     def views(self) -> list[SectionView]:
@@ -100,7 +103,7 @@ class ValuesForm(ResourceForm):
         aliases = {name: str(info.alias or name) for name, info in one.model.model_fields.items()}
         for field in made.values():
             # Whether it is required depends on the type that is chosen; the values judge.
-            field.required = False
+            field.required, field.initial = False, ""
             field.strip = False  # type: ignore[attr-defined]
             field.max_length = LONGEST  # type: ignore[attr-defined]
         return {f"{one.key}.{aliases.get(name, name)}": field for name, field in made.items()}

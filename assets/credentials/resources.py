@@ -161,7 +161,7 @@ class PersonalCredentials(CredentialResource[PersonalCredential]):
     path = "my-credentials"
     scope_path = ""
     own_path = "owner"
-    related = ("created_by", "updated_by")
+    related = ("scope", "created_by", "updated_by")
     lede = "Only you see them, and only your workloads can use them."
     empty_text = "Keep a token of your own here, and use it in your workloads by its name."
     form = "assets.credentials.forms.PersonalCredentialForm"

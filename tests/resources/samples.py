@@ -396,7 +396,6 @@ SAMPLES: dict[str, Sample] = {
         ),
         left_out={
             "same_everywhere": "the built-in roles have no rows",
-            "list_pages": "its list is short, and a page of its own",
         },
     ),
     "access_rule": Sample(

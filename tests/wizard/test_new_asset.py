@@ -1,7 +1,8 @@
 """Environments and compute resources made within the form."""
 
-from assets.models import Asset
+from assets.models import Asset, Credential
 from gangline.people.services import give
+from gangline.resources.services import make
 from tests.support.forms import Filler, Page
 from tests.support.world import IMAGE, World
 from workloads.models import Attempt
@@ -58,3 +59,81 @@ def test_without_the_permission_there_is_no_button_and_no_way(world: World) -> N
     status, _, _ = _send(filler, address, **{"name": "mine", "worker.image": IMAGE})
     assert status == 403
     assert not Asset.objects.exists()
+
+
+VARIABLES = "worker.environmentVariables"
+
+
+def test_a_credential_made_in_the_form_comes_back_chosen_in_a_row(
+    filler: Filler, world: World
+) -> None:
+    give(
+        actor=None,
+        user=world.people["researcher-vision"],
+        role="credentials_administrator",
+        scope=world.vision.scope,
+    )
+    filler.fill()
+    opened = filler.post(
+        "workers",
+        {"worker.command": "python other.py"},
+        go="new:worker.credential.environmentVariables",
+    )
+    page = Page(filler.client.get(opened.location).content.decode())
+    assert page.has(id="type-genericSecret")
+    assert not page.has(id="type-dockerRegistry")
+    texts = {
+        "name": "hf",
+        "kind": "genericSecret",
+        "pairs": "3",
+        "genericSecret.keyValuePairs.1.key": "token",
+    }
+    status, _, page = _send(filler, opened.location, **{**texts, "name": ""})
+    assert status == 422
+    key = {"name": "genericSecret.keyValuePairs.1.key"}
+    assert page.one(**key).attributes["value"] == "token"
+    status, _, page = _send(filler, opened.location, _go="more-pairs", **texts)
+    assert (status, page.one(name="pairs").attributes["value"]) == (200, "6")
+    assert page.one(**key).attributes["value"] == "token"
+    value = {"genericSecret.keyValuePairs.1.value": "c4n4ry"}
+    status, back, _ = _send(filler, opened.location, **texts, **value)
+    assert status == 303
+    assert back == f"{filler.url('workers')}#f-worker-environmentVariables"
+    made = Credential.objects.get()
+    assert made.scope == world.vision.scope
+    page = filler.get("workers").page
+    (row,) = [value for name, value in page.fields() if name == f"{VARIABLES}~rows" and value]
+    assert page.value(f"{VARIABLES}~{row}.secret.name") == "genericsecret-hf"
+    assert page.value(f"{VARIABLES}~{row}.secret.key") == "token"
+    assert page.value("worker.command") == "python other.py"
+    assert "c4n4ry" not in page.html
+    filler.post("workers", {f"{VARIABLES}~{row}.name": "HF_TOKEN"})
+    filler.post("review", go="create")
+    attempt = Attempt.objects.get()
+    assert attempt.value(VARIABLES) == [
+        {"name": "HF_TOKEN", "secret": {"name": "genericsecret-hf", "key": "token"}}
+    ]
+
+
+def test_a_variable_of_an_environment_says_what_to_fill_in(filler: Filler, world: World) -> None:
+    made = make(
+        "environment",
+        scope=world.department.scope,
+        name="tracked",
+        values={
+            "image": IMAGE,
+            "environmentVariables": [{"name": "RUN", "description": "Name of your run"}],
+        },
+    )
+    filler.fill()
+    filler.post("workers", {"worker.environment~asset": str(made.pk)})
+    page = filler.get("workers").page
+    assert "Name of your run" in page.one(data_testid=f"f-{VARIABLES}").text
+    filler.post("review", go="create")
+    assert not Attempt.objects.exists()
+    assert "must be filled in: Name of your run" in filler.get("review").page.html
+    (row,) = [value for name, value in page.fields() if name == f"{VARIABLES}~rows" and value]
+    filler.post("workers", {f"{VARIABLES}~{row}.value": "first"})
+    filler.post("review", go="create")
+    (variable,) = Attempt.objects.get().value(VARIABLES)
+    assert (variable["name"], variable["value"]) == ("RUN", "first")

@@ -165,8 +165,7 @@ _BUILT_IN = (
         16,
         "data_volume_administrator",
         "Data volume administrator",
-        "Views workloads, logs, projects and departments;"
-        " will manage data volumes when a release adds them.",
+        "Views workloads, logs, projects, departments and policies.",
         _WATCH | {P.PROJECT_VIEW, P.DEPARTMENT_VIEW, P.POLICY_VIEW},
     ),
 )

@@ -5,14 +5,14 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from django.core.exceptions import ValidationError
-from django.db.models import Model, QuerySet, Value
+from django.db.models import Count, Model, QuerySet, Value
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.text import slugify
 
 from gangline.access.actor import Actor
-from gangline.access.grants import can, roles_by_key, rules_of
+from gangline.access.grants import can, held_anywhere, roles_by_key, rules_of
 from gangline.access.models import AccessRule, CustomRole, Group, GroupMember
 from gangline.access.permissions import Permission, with_views
 from gangline.access.roles import ROLES
@@ -241,6 +241,8 @@ class Roles(TenantWide[CustomRole]):
     icon = "tag"
     form = "gangline.people.forms.RoleForm"
     form_template = "people/role_form.html"
+    lede = "A role is a set of permissions. Access rules give it to users and groups."
+    list_template = "people/roles.html"
     nav = Nav(group="Access", icon="tag", order=30)
     table = tables.ROLE_TABLE
     wire = Wire(
@@ -257,6 +259,23 @@ class Roles(TenantWide[CustomRole]):
             context=lambda request, role: {"rows": list(matrix(role.permissions))},
         ),
     )
+
+    def look_at(self, rows: Sequence[CustomRole], user: User) -> None:
+        given = times_given(user, [role.key for role in rows])
+        for role in rows:
+            role.rule_count = given.get(role.key, 0)  # type: ignore[attr-defined]
+
+    def list_context(self, request: HttpRequest) -> dict[str, Any]:
+        user = actor_user(request)
+        if Permission.ROLE_VIEW not in held_anywhere(user):
+            return {}
+        given = times_given(user, ROLES)
+        return {
+            "built_in": [
+                (role, tables.rules_link(role.key, given.get(role.key, 0)))
+                for role in ROLES.values()
+            ]
+        }
 
     def facts_of(self, request: HttpRequest, obj: CustomRole) -> Iterable[tuple[str, Any]]:
         yield "Kind", "Made here"
@@ -278,6 +297,12 @@ class Roles(TenantWide[CustomRole]):
     def saved(self, obj: CustomRole, *, actor: Actor | None, changes: Mapping[str, Any]) -> None:
         if "permissions" in changes:
             rights_changed(*subjects(AccessRule.objects.filter(role=obj.key)))
+
+
+def times_given(user: User, keys: Iterable[str]) -> dict[str, int]:
+    """How many rules that the person may see give each role."""
+    rules = get("access_rule").visible(user).filter(role__in=list(keys))
+    return dict(rules.order_by().values_list("role").annotate(n=Count("pk")))
 
 
 def _new_key(name: str) -> str:

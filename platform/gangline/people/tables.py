@@ -15,6 +15,7 @@ from django.db.models import (
     When,
 )
 from django.db.models.functions import Coalesce
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -162,11 +163,26 @@ GROUPS = table(
     ),
 )
 
+
+def rules_link(key: str, count: int) -> SafeString:
+    """How often a role is given, with the rules that do."""
+    if not count:
+        return SafeString("0")
+    return format_html('<a href="{}?role={}">{}</a>', reverse("access_rule-list"), key, count)
+
+
+def rules_cell(role: Any) -> SafeString:
+    return rules_link(role.key, role.rule_count)
+
+
 ROLE_TABLE = table(
     "roles",
     name_column("role", "Role"),
+    Column("rules", "Access rules", rules_cell, text=None, is_named=True, right=True, width="m"),
+    time_column("created", "Created", "created_at", sort="created_at"),
     noun=("role", "roles"),
     search=("name", "description"),
+    filters=(filters.dates("created", "Created", "created_at"),),
 )
 
 ACCESS_RULES = table(

@@ -11,7 +11,6 @@ urlpatterns = [
     path("users/<uuid:uid>/link", views.user_link, name="user-link"),
     path("users/<uuid:uid>/activate", views.user_activate, name="user-activate"),
     path("users/<uuid:uid>/sign-out", views.user_sign_out, name="user-sign-out"),
-    path("roles", views.role_list, name="role-list"),
     path("roles/built-in/<slug:key>", views.role_detail, name="role-built-in"),
     path("access-check", views.access_check, name="access-check"),
 ]

@@ -8,12 +8,10 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth import update_session_auth_hash
 from django.contrib.auth.decorators import login_required
-from django.core.paginator import Paginator
 from django.db import transaction
-from django.db.models import Count, Q
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -31,7 +29,6 @@ from gangline.resources.registry import get
 from gangline.resources.services import Saved
 from gangline.resources.views import CreateView
 from gangline.scopes.models import Scope
-from gangline.tables.query import DEFAULT_PAGE
 from gangline.web.confirm import Question, ask
 
 from . import services
@@ -135,33 +132,6 @@ def _link_page(request: HttpRequest, user: User, *, is_new: bool = False) -> Htt
     answer = render(request, "people/link.html", context)
     answer["Cache-Control"] = "no-store"
     return answer
-
-
-@login_required
-@require_safe
-def role_list(request: HttpRequest) -> HttpResponse:
-    """The built-in roles and those that were made here, with how often each is given."""
-    user = actor_user(request)
-    custom = get("role").visible(user).order_by("name", "pk")
-    page = Paginator(custom, DEFAULT_PAGE).get_page(request.GET.get("page"))
-    may_see = Permission.ROLE_VIEW in held_anywhere(user)
-    built_in = ROLES.values() if may_see and page.number == 1 else ()
-    rows = [
-        (role.label, role.description, reverse("role-built-in", args=[role.key]), True, role.key)
-        for role in built_in
-    ] + [
-        (role.name, role.description, get("role").url(role), False, role.key)
-        for role in page.object_list
-    ]
-    rules = get("access_rule").visible(user).filter(role__in=[key for *_, key in rows])
-    counted = dict(rules.order_by().values_list("role").annotate(n=Count("pk")))
-    rules_url = get("access_rule").list_url()
-    context = {
-        "rows": [(*row[:4], counted.get(row[4], 0), f"{rules_url}?role={row[4]}") for row in rows],
-        "page": page,
-        "may_create": visible_scopes(user, Permission.ROLE_CREATE).exists(),
-    }
-    return render(request, "people/roles.html", context)
 
 
 @login_required

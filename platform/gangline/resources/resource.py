@@ -334,6 +334,10 @@ class Resource(Generic[M]):
         """What a template of its own needs beside the usual."""
         return {}
 
+    def list_context(self, request: HttpRequest) -> dict[str, Any]:
+        """The same for its list."""
+        return {}
+
     def facts_of(self, request: HttpRequest, obj: M) -> Iterable[tuple[str, Any]]:
         """Label and value of what the detail page lists; an object becomes a link."""
         for name in self.facts:

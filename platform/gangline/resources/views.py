@@ -141,6 +141,7 @@ class ListView(ResourceView):
             page=table,
             may_create=bool(resource.form) and self.may_create(),
             state="empty" if table.is_empty else "ready",
+            **resource.list_context(request),
         )
         return with_address(request, table, render(request, resource.list_template, context))
 

@@ -9,11 +9,12 @@ from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.problems import Advice, Problem
 from gangline.spec.sources import Source, SourceKind
 from gangline.spec_forms import units
-from gangline.spec_forms.item_texts import choice_of, is_sheet, text_of, typed_of
+from gangline.spec_forms.item_texts import choice_of, is_sheet, key_of, text_of, typed_of
 from gangline.spec_forms.posted import InheritedItem, item_row_id
-from gangline.spec_forms.raw import CHOICE, Row
+from gangline.spec_forms.raw import CHOICE, WHOLE, Row
 from gangline.spec_forms.words import source_in_words
 
+CHOOSE = "Choose…"
 Told = TypeVar("Told", Problem, Advice)
 
 
@@ -35,6 +36,8 @@ def item_views(
     ``choices``: what the cluster offers, by attribute. ``unsupported`` are alternatives that it
     cannot do: only a row that has one shows it.
     """
+    if any(row.id == WHOLE for row in rows):
+        standing, rows = (), [row for row in rows if row.id != WHOLE]
     wrong, hints = _by_row(spec, sent, problems), _by_row(spec, sent, advice)
     number = 0
     for item, row in _pairs(spec, rows, standing):
@@ -78,11 +81,6 @@ def _pairs(
             yield by_key[key_of(spec, row)], row
         elif not is_of_it and not (row.of and row.removed):
             yield None, row
-
-
-def key_of(spec: SpecField, row: Row) -> str:
-    """The inherited item that the row stands for, be it named so or only called the same."""
-    return row.of or row.texts.get(spec.item_key, "")
 
 
 def given_chip(source: Source) -> Chip | None:
@@ -277,11 +275,12 @@ def _options(attribute: SpecField, text: str, offered: Sequence[Choice]) -> tupl
     }
     if not words:
         return ()
-    first = (
-        ()
-        if text or "" in words
-        else (Option("", attribute.ui.placeholder or attribute.label, True),)
-    )
+    is_key = any(one.of for one in offered)
+    # A placeholder is an example of what is typed, or says what holds without a choice.
+    must = attribute.required and (attribute.credential is not None or is_key)
+    blank = CHOOSE if must else attribute.ui.placeholder or attribute.label
+    is_clear = is_key and len(words) == 1
+    first = () if text or "" in words or is_clear else (Option("", blank, True),)
     strange = (Option(text, text, True),) if text and text not in words else ()
     return (*first, *(Option(c, word, c == text) for c, word in words.items()), *strange)
 

@@ -1,0 +1,96 @@
+"""Data sources over the API, in the shapes that Run:ai's clients send."""
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from assets.models import Asset, Credential
+from gangline.clusters.models import ClusterObject, ObjectState
+from gangline.resources.services import make
+from tests.support.world import World
+
+
+@pytest.fixture
+def send(world: World) -> Any:
+    def send(method: str, path: str, body: Any = None) -> Any:
+        return Client().generic(
+            method,
+            f"/api/v1/asset/datasource{path}",
+            data=b"" if body is None else json.dumps(body).encode(),
+            content_type="application/json",
+            headers=world.headers("administrator"),
+        )
+
+    return send
+
+
+def login(world: World, kind: str = "password", **given: str) -> Credential:
+    given = given or {"user": "me", "password": "s3cr3t"}
+    made: Credential = make(
+        "credential", scope=world.department.scope, name=f"my-{kind}", kind=kind, given=given
+    )
+    return made
+
+
+def body(world: World, **spec: Any) -> dict[str, Any]:
+    meta = {"name": "code", "scope": "project", "projectId": str(world.vision.pk)}
+    return {"meta": meta, "spec": spec}
+
+
+def test_a_credential_is_named_by_its_id(world: World, send: Any) -> None:
+    one = login(world)
+    code = {"repository": "https://git.example/a", "path": "/a"}
+    made = send("POST", "/git", body(world, **code, credentialId=str(one.pk)))
+    assert made.status_code == 202, made.content
+    assert made.json()["spec"]["secretRef"] == {
+        "name": one.object_name,
+        "authenticationMethod": "password",
+    }
+    keys = login(world, "accessKey", accessKeyId="AKIA", secretAccessKey="x" * 20)
+    sets = body(world, bucket="sets", path="/sets", accessKeyAssetId=str(keys.pk))
+    assert send("POST", "/s3", sets).json()["spec"]["accessKeySecret"] == keys.object_name
+    files = body(world, mountPath="/keys", credentialAssetId=str(one.pk))
+    assert send("POST", "/secrets", files).json()["spec"]["secret"] == one.object_name
+
+
+def test_a_credential_of_elsewhere_is_refused_by_its_field(world: World, send: Any) -> None:
+    elsewhere = make(
+        "credential", scope=world.nlp.scope, name="theirs", kind="password",
+        given={"user": "me", "password": "s3cr3t"},
+    )  # fmt: skip
+    for wanted in (str(elsewhere.pk), "x", 7):
+        code = {"repository": "https://git.example/a", "path": "/a", "credentialId": wanted}
+        answer = send("POST", "/git", body(world, **code))
+        assert answer.status_code == 400
+        assert answer.json()["problems"][0]["path"] == "spec.credentialId"
+    assert not Asset.objects.exists()
+
+
+def test_one_list_has_every_type_and_the_state_of_what_needs_one(world: World, send: Any) -> None:
+    send("POST", "/nfs", body(world, server="nfs", path="/x", mountPath="/x"))
+    send("POST", "/pvc", body(world, path="/w", claimInfo={"size": "1G"}))
+    found = send("GET", "?statusInfo=true").json()["entries"]
+    told = {next(iter(one["spec"])): one["status"]["status"] for one in found}
+    assert told == {"nfs": "No status", "pvc": "Creating"}
+    ClusterObject.objects.update(
+        state=ObjectState.FAILED, problem={"code": "full", "path": "", "params": {"raw": "Full."}}
+    )
+    (pvc,) = send("GET", "/pvc?statusInfo=true").json()["entries"]
+    assert pvc["status"]["status"] == "Issues found"
+    assert pvc["status"]["issues"][0]["message"] == "Full."
+
+
+def test_what_was_made_is_renamed_and_not_changed(world: World, send: Any) -> None:
+    spec = {"server": "nfs", "path": "/x", "mountPath": "/x"}
+    made = send("POST", "/nfs", body(world, **spec)).json()
+    at = f"/nfs/{made['meta']['id']}"
+    changed = {"spec": {"server": "other", "path": "/x", "mountPath": "/x"}}
+    answer = send("PUT", at, changed)
+    assert answer.status_code == 400
+    again = {
+        "meta": {"name": "renamed"},
+        "spec": {"server": "nfs", "path": "/x", "mountPath": "/x"},
+    }
+    assert send("PUT", at, again).json()["meta"]["name"] == "renamed"
