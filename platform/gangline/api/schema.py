@@ -114,6 +114,10 @@ component(
             "source": {"type": "string", "description": "The scope that set the rule."},
             "key": {"type": "string"},
             "label": {"type": "string"},
+            "hint": {
+                "type": "string",
+                "description": "What the administrator who set the rule tells about it.",
+            },
         },
     },
 )

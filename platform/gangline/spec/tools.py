@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_v
 from pydantic_core import PydanticKnownError
 
 from .base import Several, SpecModel, Ui, Unique, refused
-from .shapes import split_names, tool_schema
+from .shapes import named_tools, split_names, tool_schema
 from .types import Format
 
 EVERYONE, USERS, GROUPS = "authenticatedUsers", "authorizedUsers", "authorizedGroups"
@@ -121,6 +121,20 @@ def port_of(tool_type: str | None, container: int | None) -> int:
     return container or TOOLS[tool_type or "custom"][1] or 0
 
 
+def read_tools(value: Any) -> Any:
+    """`named_tools`, each with the port at which it listens, which policies judge."""
+    items = named_tools(value)
+    if not isinstance(items, list):
+        return items
+    return [_with_port(one) if isinstance(one, dict) else one for one in items]
+
+
+def _with_port(item: dict[str, Any]) -> dict[str, Any]:
+    kind = item.get("toolType")
+    port = TOOLS[kind][1] if isinstance(kind, str) and kind in TOOLS else None
+    return {**item, "container": port} if port and item.get("container") is None else item
+
+
 class Tool(SpecModel):
     """What a connection to a tool has, whichever way it goes."""
 
@@ -194,7 +208,7 @@ class ExposedUrl(Tool):
         Literal["authenticatedUsers", "authorizedUsers", "authorizedGroups"] | None,
         Ui(
             "Who may open it",
-            placeholder="Everyone, or those named",
+            placeholder="Everyone or listed",
             words={
                 EVERYONE: "Everyone who is signed in",
                 USERS: "Specific people",

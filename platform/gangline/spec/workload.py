@@ -40,7 +40,6 @@ from .security import Security
 from .shapes import (
     from_names,
     named_tolerations,
-    named_tools,
     names_schema,
     node_affinity,
     node_affinity_schema,
@@ -48,7 +47,7 @@ from .shapes import (
     shown_tools,
     to_names,
 )
-from .tools import ExposedPort, ExposedUrl, RelatedUrl
+from .tools import ExposedPort, ExposedUrl, RelatedUrl, read_tools
 from .types import (
     AbsolutePath,
     Arguments,
@@ -190,7 +189,7 @@ class ReplicaSpec(SpecModel):
             item="tool",
         ),
         ItemKey("name"),
-        Reads(named_tools, shown_tools, keeps_items=True),
+        Reads(read_tools, shown_tools, keeps_items=True),
     ] = None
     ports: Annotated[
         list[ExposedPort] | None,
@@ -204,7 +203,7 @@ class ReplicaSpec(SpecModel):
             advanced=True,
         ),
         ItemKey("name"),
-        Reads(named_tools),
+        Reads(read_tools),
     ] = None
     related_urls: Annotated[
         list[RelatedUrl] | None,

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from gangline.spec.catalogue import Kind
-from gangline.spec_forms.items import key_of
+from gangline.spec_forms.item_texts import key_of
 from gangline.spec_forms.posted import InheritedItem, item_row_id
-from gangline.spec_forms.raw import RoleInputs, Row, new_row_id
+from gangline.spec_forms.raw import WHOLE, RoleInputs, Row, new_row_id
 from gangline.spec_forms.said import in_order
 from gangline.spec_forms.spec_form import RoleForm
 
@@ -59,7 +59,9 @@ def edited(form: RoleForm, inputs: RoleInputs, gesture: Gesture) -> tuple[RoleIn
     elif gesture.verb in (UP, DOWN):
         if not spec.is_array or form.rule(field).fixed:
             return inputs, ""
-        every = in_order(form.inherited.items.get(field, ()), rows, partial(key_of, spec))
+        is_all = any(row.id == WHOLE for row in rows)
+        inherited = () if is_all else form.inherited.items.get(field, ())
+        every = in_order(inherited, rows, partial(key_of, spec))
         rows, focus = _moved(every, row_id, gesture.verb), f"{anchor}-{row_id}-{gesture.verb}"
     elif gesture.verb == "remove":
         rows, focus = _removed(rows, row_id, standing, anchor)
@@ -72,7 +74,7 @@ def edited(form: RoleForm, inputs: RoleInputs, gesture: Gesture) -> tuple[RoleIn
 def settled(inputs: RoleInputs) -> RoleInputs:
     """``inputs`` once their page is left: removed rows of the person cannot be brought back."""
     for path, rows in inputs.lists.items():
-        kept = [row for row in rows if row.of or not row.removed]
+        kept = [row for row in rows if row.of or not row.removed or row.id == WHOLE]
         if len(kept) < len(rows):
             inputs = inputs.with_rows(path, kept)
     return inputs

@@ -12,7 +12,7 @@ from gangline.spec.items import chosen
 from gangline.spec.parse import Unparsable, parse_text, show_text
 from gangline.spec.values import nest
 from gangline.spec_forms import units
-from gangline.spec_forms.raw import CHOICE, UNIT, Typed
+from gangline.spec_forms.raw import CHOICE, UNIT, Row, Typed
 
 Wrong = Callable[[SpecField, str, Unparsable], None]
 
@@ -49,6 +49,11 @@ def item_texts(spec: SpecField, item: Mapping[str, Any]) -> dict[str, str]:
     if one := next((name for name in chosen(spec, item) if name in others), ""):
         texts[CHOICE] = one
     return _without_defaults(spec, texts)
+
+
+def key_of(spec: SpecField, row: Row) -> str:
+    """The inherited item that the row stands for, be it named so or only called the same."""
+    return row.of or row.texts.get(spec.item_key, "")
 
 
 def choice_of(spec: SpecField, texts: Mapping[str, str]) -> str:

@@ -9,9 +9,9 @@ from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.problems import Advice, Problem
 from gangline.spec.sources import Source, SourceKind
 from gangline.spec_forms import units
-from gangline.spec_forms.item_texts import choice_of, is_sheet, text_of, typed_of
+from gangline.spec_forms.item_texts import choice_of, is_sheet, key_of, text_of, typed_of
 from gangline.spec_forms.posted import InheritedItem, item_row_id
-from gangline.spec_forms.raw import CHOICE, Row
+from gangline.spec_forms.raw import CHOICE, WHOLE, Row
 from gangline.spec_forms.words import source_in_words
 
 CHOOSE = "Choose…"
@@ -36,6 +36,8 @@ def item_views(
     ``choices``: what the cluster offers, by attribute. ``unsupported`` are alternatives that it
     cannot do: only a row that has one shows it.
     """
+    if any(row.id == WHOLE for row in rows):
+        standing, rows = (), [row for row in rows if row.id != WHOLE]
     wrong, hints = _by_row(spec, sent, problems), _by_row(spec, sent, advice)
     number = 0
     for item, row in _pairs(spec, rows, standing):
@@ -79,11 +81,6 @@ def _pairs(
             yield by_key[key_of(spec, row)], row
         elif not is_of_it and not (row.of and row.removed):
             yield None, row
-
-
-def key_of(spec: SpecField, row: Row) -> str:
-    """The inherited item that the row stands for, be it named so or only called the same."""
-    return row.of or row.texts.get(spec.item_key, "")
 
 
 def given_chip(source: Source) -> Chip | None:

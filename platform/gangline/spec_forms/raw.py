@@ -16,6 +16,8 @@ CHOICE = "~choice"
 """Beside the texts of a row: which of its alternatives it is about; absent for the first."""
 UNIT = "~unit"
 """Ends the name of the unit of an amount."""
+WHOLE = "whole"
+"""Id of a removed row that says: these rows are the list, whatever would stand without them."""
 
 
 @dataclass(frozen=True, slots=True)

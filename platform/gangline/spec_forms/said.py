@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from gangline.spec.catalogue import Kind, SpecField, catalogue
@@ -11,9 +12,9 @@ from gangline.spec.sources import WORKERS, YOU, Source, Value
 from gangline.spec.words import in_words
 from gangline.spec.workload import SPEC, SpecModels
 from gangline.spec_forms import units
-from gangline.spec_forms.item_texts import item_of, item_texts
+from gangline.spec_forms.item_texts import item_of, item_texts, key_of
 from gangline.spec_forms.posted import Inherited, InheritedItem, item_row_id
-from gangline.spec_forms.raw import RoleInputs, Row, Typed, new_row_id
+from gangline.spec_forms.raw import WHOLE, RoleInputs, Row, Typed, new_row_id
 
 
 @dataclass(slots=True)
@@ -59,7 +60,9 @@ def _list(
     standing: tuple[InheritedItem, ...],
 ) -> None:
     told = [row for row in rows if (row.of if row.removed else not row.blank)]
-    if not told:
+    if any(row.id == WHOLE for row in rows):
+        standing = ()
+    elif not told:
         return
     items: list[dict[str, Any]] = []
     sent: list[str] = []
@@ -82,7 +85,7 @@ def _list(
 
 def _whole(spec: SpecField, standing: tuple[InheritedItem, ...], told: list[Row]) -> list[Row]:
     """A list that is given as a whole: what stands, without what was removed, and what is new."""
-    every = in_order(standing, told, lambda row: row.of or row.texts.get(spec.item_key, ""))
+    every = in_order(standing, told, partial(key_of, spec))
     return [row for row in every if not row.removed]
 
 
@@ -94,14 +97,18 @@ def in_order(
     names = {item.key for item in standing}
     if names <= {key_of(row) for row in told}:
         return told  # the person has a row for each, so theirs is the order
-    own = {key_of(row): row for row in told}
-    kept = [own.pop(item.key, Row(item_row_id(item), item.texts, of=item.key)) for item in standing]
-    return [*kept, *own.values()]
+    rest, kept = told, []
+    for item in standing:
+        stays = Row(item_row_id(item), item.texts, of=item.key)
+        found = next((row for row in rest if key_of(row) == item.key), None)
+        rest = [row for row in rest if row is not found]
+        kept.append(found or stays)
+    return [*kept, *rest]
 
 
 def _followed(spec: SpecField, standing: tuple[InheritedItem, ...], told: list[Row]) -> list[Row]:
     """The workers' items that the master keeps: saying one item of a list says all of it."""
-    own = {row.of or row.texts.get(spec.item_key, "") for row in told}
+    own = {key_of(spec, row) for row in told}
     return [
         Row(item_row_id(item), item.texts, of=item.key)
         for item in standing
@@ -145,7 +152,10 @@ def typed_values(
         if spec is None or value is None or path == "distributedFramework":
             continue
         if spec.kind is Kind.ITEMIZED:
-            halves[role] = halves[role].with_rows(path, _rows(spec, value, source))
+            rows = _rows(spec, value, source)
+            if not spec.is_by_item:
+                rows = [Row(WHOLE, source=source, removed=True), *rows]
+            halves[role] = halves[role].with_rows(path, rows)
         else:
             halves[role] = halves[role].with_scalar(path, typed_of(spec, value, source))
     return halves[Role.WORKER], halves[Role.MASTER]

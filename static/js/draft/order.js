@@ -6,28 +6,27 @@
  */
 export function orderable(root, changed) {
   /** @type {HTMLElement | null} */ let held = null;
+  let isMoved = false;
   root.addEventListener("pointerdown", (event) => {
     const grip = /** @type {HTMLElement} */ (event.target).closest("[data-grip]");
-    const row = /** @type {HTMLElement | null} */ (grip?.closest("[data-ordered]") ?? null);
-    if (row) row.draggable = true; // only then: text in a draggable row cannot be selected
+    held = /** @type {HTMLElement | null} */ (grip?.closest("[data-ordered]") ?? null);
+    isMoved = false;
+    if (held) event.preventDefault(); // nothing is selected on the way
   });
-  root.addEventListener("dragstart", (event) => {
-    held = /** @type {HTMLElement} */ (event.target).closest?.("[data-ordered]") ?? null;
-    if (held && event.dataTransfer) event.dataTransfer.effectAllowed = "move";
-  });
-  root.addEventListener("dragover", (event) => {
-    const over = /** @type {HTMLElement} */ (event.target).closest("[data-ordered]");
-    if (!held || !over || over === held || over.parentElement !== held.parentElement) return;
-    event.preventDefault();
-    const box = over.getBoundingClientRect();
-    const isBelow = event.clientY > box.top + box.height / 2;
-    over.parentElement?.insertBefore(held, isBelow ? over.nextSibling : over);
-  });
-  root.addEventListener("drop", (event) => held && event.preventDefault());
-  root.addEventListener("dragend", () => {
+  window.addEventListener("pointermove", (event) => {
     if (!held) return;
-    held.draggable = false;
-    held = null;
-    changed();
+    for (const row of /** @type {HTMLElement} */ (held.parentElement).querySelectorAll("[data-ordered]")) {
+      const box = row.getBoundingClientRect();
+      if (row === held || event.clientY < box.top || event.clientY > box.bottom) continue;
+      const isBelow = event.clientY > box.top + box.height / 2;
+      row.parentElement?.insertBefore(held, isBelow ? row.nextSibling : row);
+      isMoved = true;
+    }
   });
+  for (const end of ["pointerup", "pointercancel"]) {
+    window.addEventListener(end, () => {
+      if (held && isMoved) changed();
+      held = null;
+    });
+  }
 }

@@ -1,0 +1,198 @@
+"""The same values under the same policies get the same verdict by form, by JSON and by YAML.
+
+Random values of every field, random rules of every kind that a field takes.
+"""
+
+from typing import Any
+
+import yaml
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from gangline.lib.yaml_text import read
+from gangline.policies.document import InvalidPolicy, rules_of
+from gangline.policies.effective import EffectivePolicy, Layer, effective_policy
+from gangline.policies.engine import Request, inherited_values, resolve
+from gangline.policies.reading import parse
+from gangline.spec.catalogue import Kind, SpecField, catalogue
+from gangline.spec.frameworks import WORKERS_ONLY
+from gangline.spec.problems import Role
+from gangline.spec.sources import Value
+from gangline.spec.values import flatten, nest
+from gangline.spec.workload import SPEC
+from gangline.spec_forms.raw import RoleInputs, Row
+from gangline.spec_forms.said import typed_values
+from gangline.spec_forms.spec_form import RoleForm
+
+FRAMEWORK = "distributedFramework"
+FIELDS = {
+    path: field
+    for path, field in catalogue(SPEC.worker).items()
+    if path != FRAMEWORK and (not field.only or "PyTorch" in field.only)
+}
+"""Those that the form has: what is there for another framework is hidden and not sent."""
+TEXTS = ("a", "b-1", "reg.lab/ddp:1.4", "/data", "python train.py", "16", "h100", "gpu é", "x 'y")
+SIZES = ("256M", "1G", "16Gi", "1000M", "64G")
+
+
+def scalars(field: SpecField) -> st.SearchStrategy[Any]:
+    """Values that a form can hold as well as JSON: what they are good for is not asked."""
+    match field.kind:
+        case Kind.BOOLEAN:
+            return st.booleans()
+        case Kind.CHOICE:
+            return st.sampled_from((*field.choices, "bogus"))
+        case Kind.INTEGER | Kind.DURATION:
+            return st.integers(-1, 400)
+        case Kind.NUMBER:
+            return st.sampled_from((0.1, 0.25, 0.5, 1, 2, 3.5, 5000))
+        case Kind.QUANTITY:
+            return st.sampled_from(SIZES)
+        case _:
+            return st.sampled_from(TEXTS)
+
+
+@st.composite
+def items(draw: st.DrawFn, field: SpecField) -> dict[str, Any]:
+    """An item with one of its alternatives, and any of the rest."""
+    one = draw(st.sampled_from(tuple(field.alternatives) or ("",)))
+    found = {}
+    for attribute in field.items:
+        if attribute.alternative and attribute.path.partition(".")[0] != one:
+            continue
+        needed = (attribute.required, attribute.path == field.item_key, attribute.alternative)
+        if any(needed) or draw(st.booleans()):
+            found[attribute.path] = draw(scalars(attribute))
+    return dict(nest(found))
+
+
+def values_of(field: SpecField) -> st.SearchStrategy[Any]:
+    if field.kind is Kind.ITEMIZED:
+        return st.lists(items(field), min_size=1, max_size=3)
+    return scalars(field)
+
+
+@st.composite
+def given_values(draw: st.DrawFn) -> dict[str, Any]:
+    paths = draw(st.sets(st.sampled_from(sorted(FIELDS)), min_size=1, max_size=6))
+    return {path: draw(values_of(FIELDS[path])) for path in sorted(paths)}
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> tuple[tuple[str, str], ...]:
+    """One to three documents; those that cannot be read are not drawn."""
+    layers = []
+    for kind in ("tenant", "department", "project")[: draw(st.integers(1, 3))]:
+        paths = draw(st.sets(st.sampled_from(sorted(FIELDS)), max_size=6))
+        rules, defaults = {}, {}
+        for path in sorted(paths):
+            field = FIELDS[path]
+            if stated := draw(rule_sets(field)):
+                rules[path] = {"instances": stated} if field.is_by_item else stated
+            if field.kind is not Kind.ITEMIZED and draw(st.booleans()):
+                defaults[path] = draw(scalars(field))
+        halves = {"rules": nest(rules), "defaults": nest(defaults)}
+        text = yaml.safe_dump({part: {"worker": said} for part, said in halves.items()})
+        try:
+            parse(text)
+        except InvalidPolicy:
+            assume(False)
+        layers.append((kind, text))
+    return tuple(layers)
+
+
+@st.composite
+def rule_sets(draw: st.DrawFn, field: SpecField) -> dict[str, Any]:
+    found = {}
+    for kind in draw(st.sets(st.sampled_from(rules_of(field)), max_size=2)):
+        if kind in ("min", "max"):
+            found[kind] = draw(scalars(field))
+        elif kind == "step":
+            found[kind] = draw(st.integers(1, 4))
+        elif kind == "options":
+            value = field.items[0] if field.is_array else field
+            found[kind] = draw(st.lists(scalars(value), min_size=1, max_size=3, unique=True))
+        elif kind == "locked":
+            found[kind] = []
+        elif kind != "defaultFrom":
+            found[kind] = draw(st.booleans())
+    return found
+
+
+def judged(request: Request, policy: EffectivePolicy) -> list[tuple[str, ...]]:
+    made = resolve(request, policy)
+    return sorted({(p.field_id, p.rule, p.message, p.source) for p in made.problems})
+
+
+def by_json(values: dict[str, Any], policy: EffectivePolicy) -> Any:
+    found, problems = flatten(SPEC.worker, nest(values), Role.WORKER)
+    entries = {f"worker.{path}": Value(value) for path, value in found.items()}
+    return judged(
+        Request(framework="PyTorch", configuration=WORKERS_ONLY, given=entries,
+                problems=tuple(problems)),
+        policy,
+    )  # fmt: skip
+
+
+def by_yaml(values: dict[str, Any], policy: EffectivePolicy) -> Any:
+    text = yaml.safe_dump(nest(values), allow_unicode=True)
+    found, problems = flatten(SPEC.worker, read(text).data, Role.WORKER)
+    entries = {f"worker.{path}": Value(value) for path, value in found.items()}
+    return judged(
+        Request(framework="PyTorch", configuration=WORKERS_ONLY, given=entries,
+                problems=tuple(problems)),
+        policy,
+    )  # fmt: skip
+
+
+def by_form(values: dict[str, Any], policy: EffectivePolicy) -> Any:
+    bare = Request(framework="PyTorch", configuration=WORKERS_ONLY)
+    standing = inherited_values(bare, Role.WORKER, policy)
+    form = RoleForm(role=Role.WORKER, policy=policy, standing=standing, framework="PyTorch")
+    canonical = {path: FIELDS[path].canonical(value) for path, value in values.items()}
+    inputs, _ = typed_values({f"worker.{path}": value for path, value in canonical.items()})
+    said = form.said(inputs)
+    return judged(
+        Request(framework="PyTorch", configuration=WORKERS_ONLY, given=said.values,
+                problems=tuple(said.problems)),
+        policy,
+    )  # fmt: skip
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@given(given_values(), policies())
+def test_one_verdict(values: dict[str, Any], documents: tuple[tuple[str, str], ...]) -> None:
+    policy = effective_policy([Layer(kind, "a", parse(text)) for kind, text in documents])
+    told = by_json(values, policy)
+    assert by_yaml(values, policy) == told
+    assert by_form(values, policy) == told
+
+
+POOLS = "worker.nodePools"
+
+
+def pools(values: dict[str, Any]) -> Any:
+    """What the form sends of node pools where a policy's default is ``a, b``."""
+    policy = effective_policy([Layer("project", "p", parse("defaults: {nodePools: [a, b]}"))])
+    bare = Request(framework="PyTorch", configuration=WORKERS_ONLY)
+    standing = inherited_values(bare, Role.WORKER, policy)
+    form = RoleForm(role=Role.WORKER, policy=policy, standing=standing, framework="PyTorch")
+    inputs, _ = typed_values(values)
+    found = form.said(inputs).values.get(POOLS)
+    return found and [item["name"] for item in found.value]
+
+
+def test_a_list_of_names_that_came_from_elsewhere_is_all_there_is() -> None:
+    assert pools({POOLS: [{"name": "c"}]}) == ["c"]
+    assert pools({POOLS: []}) == []
+    assert pools({}) is None
+
+
+def test_a_row_that_is_added_stands_beside_the_default() -> None:
+    policy = effective_policy([Layer("project", "p", parse("defaults: {nodePools: [a, b]}"))])
+    bare = Request(framework="PyTorch", configuration=WORKERS_ONLY)
+    standing = inherited_values(bare, Role.WORKER, policy)
+    form = RoleForm(role=Role.WORKER, policy=policy, standing=standing, framework="PyTorch")
+    rows = [Row("n", {"name": "c"}), Row("x", of="a", removed=True)]
+    found = form.said(RoleInputs().with_rows("nodePools", rows)).values[POOLS]
+    assert [item["name"] for item in found.value] == ["b", "c"]
