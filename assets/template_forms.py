@@ -319,4 +319,5 @@ class TemplateForm(ResourceForm):
             return view
         now = self.modes.get(view.path, "")
         options = tuple(Option(m, word, m == now) for m, word in _MODE_WORDS.items())
-        return replace(view, modes=options, is_set=view.is_set or bool(now))
+        # The lock has nothing more to tell here: the field says which asset it follows.
+        return replace(view, modes=options, lock="", is_set=view.is_set or bool(now))

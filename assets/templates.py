@@ -21,7 +21,7 @@ from gangline.access.actor import Actor
 from gangline.accounts.models import User
 from gangline.lib.problems import Problem, Refused
 from gangline.resources.registry import Uses, get, register_usage
-from gangline.resources.resource import Nav, Resource, Wire
+from gangline.resources.resource import Nav, Panel, Resource, Wire
 from gangline.resources.tables import column, name_column, table, time_column
 from gangline.spec import problems as spec_problems
 from gangline.spec.catalogue import Kind, catalogue
@@ -72,6 +72,16 @@ def _start(row: Template) -> Any:
     return format_html('<span class="start-cell">{}{}</span>', use, run)
 
 
+def _half(role: Role, title: str) -> Any:
+    """What a panel shows of one role; nothing where the template says nothing of it."""
+
+    def context(request: HttpRequest, obj: Template) -> dict[str, Any] | None:
+        lines = list(_lines(obj, role))
+        return {"title": title, "lines": lines} if lines else None
+
+    return context
+
+
 class Templates(Resource[Template]):
     model = Template
     key = "template"
@@ -112,6 +122,10 @@ class Templates(Resource[Template]):
             filters.for_clients("createdBy", "created_by__username"),
         ),
     )  # fmt: skip
+    panels = tuple(
+        Panel(title=title, template="assets/half.html", context=_half(role, title))
+        for role, title in ((Role.WORKER, "Workers"), (Role.MASTER, "Master"))
+    )
     wire = Wire(
         path="workload-templates/distributed",
         envelope="entries",
@@ -148,11 +162,6 @@ class Templates(Resource[Template]):
         return {
             "why_not": reasons(user, [obj])[obj],
             "run_key": uuid4(),
-            "halves": [
-                (title, lines)
-                for role, title in ((Role.WORKER, "Workers"), (Role.MASTER, "Master"))
-                if (lines := list(_lines(obj, role)))
-            ],
         }
 
 

@@ -204,6 +204,7 @@ def test_the_form_links_copies_and_keeps_what_was_typed(world: World, environmen
     }
     drawn = client.post("/templates/new", {**posted, "_go": "apply"}).content.decode()
     assert 'name="worker.image"' not in drawn, "linked fields are read-only"
+    assert "explain:" not in drawn, "no button of the form does anything but what it says"
     assert "python train.py" in drawn
     copied = client.post(
         "/templates/new", {**posted, "_go": "unlink:worker.environment"}

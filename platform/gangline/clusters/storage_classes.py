@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from django import forms
 from django.http import HttpRequest
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
@@ -55,6 +56,9 @@ class StorageClassForm(ResourceForm):
             "description", *PERMISSIONS.values(), *ACCESS.values(), *MODES.values(),
             *SIZES.values(),
         )  # fmt: skip
+        widgets: ClassVar[dict[str, Any]] = {
+            name: forms.TextInput(attrs={"placeholder": "10Gi"}) for name in SIZES.values()
+        }
 
 
 @extend_schema_field({"type": "object", "additionalProperties": True})
