@@ -162,7 +162,7 @@ STRUCTURE = [
     Row(67, "workload", "phase", "Running"),
     Row(67, "workload", "createdBy", "administrator"),
     Row(67, "workload", "isActive", True),
-    Row(67, "workload", "useGivenNameAsPrefix", True),
+    Row(67, "workload", "useGivenNameAsPrefix", "yes"),
     Row(106, "workload", "templateId", "3d0c2c6e-8b1f-4c57-9c1f-2f7f0a5f0a11"),
     Row(106, "workload", "templateId", "../x"),
     Row(106, "workload", "templateId", 7),
