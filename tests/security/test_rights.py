@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from django.db import transaction
@@ -14,6 +13,7 @@ from django.template.backends.django import Template
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from assets.credentials.types import TYPES
 from gangline.access.grants import custom_role
 from gangline.access.permissions import Permission
 from gangline.access.roles import ROLES, SYSTEM_ADMINISTRATOR, Role
@@ -87,22 +87,13 @@ OF_KEYS = {
     for end in ends
 }
 """Service accounts and access keys at their older addresses: tests/programs."""
-OF_CREDENTIALS = {
-    f"v1/asset/credentials/{kind}{end}"
-    for kind in (
-        "access-key",
-        "docker-registry",
-        "generic-secret",
-        "ngc-api-key",
-        "password",
-        "ssh-key",
-    )
-    for end in ("", "/<uuid:pk>", "/count")
+OF_TYPES = {
+    f"v1/asset/credentials/{one.path}{end}"
+    for one in TYPES.values()
+    for end in ("", "/count", "/<uuid:pk>")
 }
-"""Credentials of one type: `test_credentials_of_one_type_ask_what_all_of_them_ask`."""
-WITHOUT_RIGHTS = (
-    OF_KEYS | OF_CREDENTIALS | {"v1/token", "v1/openapi.json", "v1/openapi.yaml", r"^.*\Z"}
-)
+"""Credentials at the addresses of their types: tests/assets/test_credentials.py."""
+WITHOUT_RIGHTS = OF_KEYS | OF_TYPES | {"v1/token", "v1/openapi.json", "v1/openapi.yaml", r"^.*\Z"}
 """The first takes credentials, the description names no data; the last one is the 404."""
 
 TOOL_GATE = "tools/<uuid:workload_id>/<slug:name>/auth"
@@ -486,21 +477,3 @@ def code_of(client: Client, cell: Cell, headers: Mapping[str, str]) -> int:
             answer = client.post(cell.url, cell.body)
         transaction.set_rollback(True)
     return answer.status_code
-
-
-def test_credentials_of_one_type_ask_what_all_of_them_ask(world: World) -> None:
-    made = SAMPLES["credential"].make(world, "of-a-type")
-    path = "/api/v1/asset/credentials/password"
-    found: dict[str, list[list[int]]] = {}
-    for person in ("administrator", "head", "researcher-vision", "stranger"):
-        for end in (path, "/api/v1/asset/credentials"):
-            headers = world.headers(person)
-            answers = [
-                _client().get(f"{end}/{made.pk}", headers=headers).status_code,
-                _client().delete(f"{end}/{uuid4()}", headers=headers).status_code,
-                _client().get(end, headers=headers).content.count(b'"of-a-type"'),
-            ]
-            found.setdefault(person, []).append(answers)
-    assert all(one == other for one, other in found.values()), found
-    assert found["stranger"][0] == [404, 404, 0]
-    assert found["administrator"][0] == [200, 404, 1]
