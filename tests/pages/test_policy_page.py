@@ -27,7 +27,9 @@ def test_lines_with_problems_stand_numbered_above_the_text(world: World) -> None
     answer = client.post(address, {"text": TEXT, "version": "0", "check": "1"})
     assert answer.status_code == 422
     page = answer.content.decode()
-    lines = re.findall(r'<li class="bad" value="(\d+)"><code>(.*?)</code>(.*?)</li>', page)
+    lines = re.findall(
+        r'<li class="bad"[^>]* value="(\d+)"[^>]*><code>(.*?)</code>(.*?)</li>', page
+    )
     told = {int(no): (unescape(line).strip(), unescape(said)) for no, line, said in lines}
     assert told.keys() == {3, 4}
     assert told[3][0] == "numWorkers: {min: 1, max: four}"
@@ -62,6 +64,37 @@ def test_who_may_not_write_policies_is_refused_and_that_is_audited(world: World)
         ("access.denied", "denied", path, world.vision.scope_id)
         for path in (f"{address}/delete", f"{address}/delete", address)
     ]
+
+
+def test_ac_p02_each_problem_leads_to_its_line(world: World) -> None:
+    client = Client()
+    client.force_login(world.people["administrator"])
+    body = {"text": TEXT, "version": "0", "check": "1"}
+    page = client.post(f"/policies/{world.vision.scope_id}", body).content.decode()
+    for line in (3, 4):
+        assert f'href="#policy-line-{line}"' in page
+        assert f'id="policy-line-{line}"' in page
+
+
+def test_ac_p07_who_may_only_read_is_told_why_nothing_can_be_typed(world: World) -> None:
+    page = page_of(world, f"/policies/{world.vision.scope_id}", "project_administrator-vision")
+    assert "Changing it needs the permission to edit policies of project vision." in page
+    assert re.search(r"<textarea[^>]* readonly", page)
+    assert ">Save</button>" not in page
+    tenant = f"/policies/{world.installation.scope_id}"
+    client = Client()
+    client.force_login(world.people["project_administrator-vision"])
+    assert client.get(tenant).status_code == 404
+
+
+def test_what_deserves_a_look_is_told_and_can_be_saved(world: World) -> None:
+    client = Client()
+    client.force_login(world.people["administrator"])
+    address = f"/policies/{world.vision.scope_id}"
+    text = "rules:\n  worker:\n    command: {required: true}\n"
+    page = client.post(address, {"text": text, "version": "0", "check": "1"}).content.decode()
+    assert "Line 3: rules.worker.command" in page
+    assert client.post(address, {"text": text, "version": "0"}).status_code == 302
 
 
 def test_a_text_that_fits_has_no_such_lines(world: World) -> None:

@@ -126,7 +126,8 @@ def test_problems_name_an_item_by_its_place_as_sent() -> None:
         ("environmentVariables.1.value", "A", "Value of environment variable A", "must be text"),
         (
             "environmentVariables.2", "", "Environment variable 3",
-            "must be an object with name and one of value, secret, configMap or podFieldRef",
+            "must be an object with name and description and one of value, secret, configMap,"
+            " podFieldRef or userCredential",
         ),
         ("environmentVariables.3.name", "", "Name of environment variable 4", "is required"),
         ("environmentVariables.5.name", "SEED", "Environment variable SEED", "is used twice"),

@@ -13,6 +13,7 @@ from django.template.backends.django import Template
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from assets.credentials.types import TYPES
 from gangline.access.grants import custom_role
 from gangline.access.permissions import Permission
 from gangline.access.roles import ROLES, SYSTEM_ADMINISTRATOR, Role
@@ -86,7 +87,13 @@ OF_KEYS = {
     for end in ends
 }
 """Service accounts and access keys at their older addresses: tests/programs."""
-WITHOUT_RIGHTS = OF_KEYS | {"v1/token", "v1/openapi.json", "v1/openapi.yaml", r"^.*\Z"}
+OF_TYPES = {
+    f"v1/asset/credentials/{one.path}{end}"
+    for one in TYPES.values()
+    for end in ("", "/count", "/<uuid:pk>")
+}
+"""Credentials at the addresses of their types: tests/assets/test_credentials.py."""
+WITHOUT_RIGHTS = OF_KEYS | OF_TYPES | {"v1/token", "v1/openapi.json", "v1/openapi.yaml", r"^.*\Z"}
 """The first takes credentials, the description names no data; the last one is the 404."""
 
 PUBLIC_PAGES = {"login", "logout", "enter/<str:secret>", "theme"}
@@ -236,6 +243,7 @@ ACTIONS: Mapping[str, tuple[str, Permission | None]] = {
     "user-sign-out": ("POST", P.USER_EDIT),
     "service_account-secret": ("POST", P.SERVICE_ACCOUNT_EDIT),
     "access_key-secret": ("POST", P.ACCESS_KEY_VIEW),
+    "credential-values": ("GET", P.CREDENTIAL_EDIT),
     "cluster:nodes": ("GET", P.CLUSTER_VIEW),
     "cluster:node_count": ("GET", P.CLUSTER_VIEW),
     "department:replace_resources": ("PUT", P.DEPARTMENT_EDIT),

@@ -52,7 +52,9 @@ class Desk:
         """The desk with what is stored now; what Set-up decides is not asked again in vain."""
         now = Desk(self.actor, self.draft_id, state, draft)
         if state.setup == self.state.setup:
-            same = {"choices", "policy", "policy_here", "_of_template"} & vars(self).keys()
+            same = {"choices", "policy", "policy_here", "_of_template", "credentials"} & vars(
+                self
+            ).keys()
             kept = {name: self.__dict__[name] for name in same}
             now.__dict__.update(kept)
         return now

@@ -51,7 +51,7 @@ class SummaryLine:
     """A line of the error summary."""
 
     text: str
-    target: str = "policy-text"
+    target: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +114,10 @@ def policy_edit(request: HttpRequest, scope_id: int) -> HttpResponse:
         if "check" in request.POST:
             warnings = services.check(scope=scope, text=text)
             told = [_sentence(one) for one in warnings]
-            is_new = policy is None
-            return _page(request, scope, policy, text, fits=True, warnings=told, is_new=is_new)
+            return _page(request, scope, policy, text, fits=True, warnings=told)
         services.save(actor=actor, scope=scope, text=text, version=whole(version) or 0)
     except InvalidPolicy as refusal:
-        return _page(request, scope, policy, text, refusal.problems, is_new=policy is None)
+        return _page(request, scope, policy, text, refusal.problems)
     except services.PolicyChanged as conflict:
         return _page(request, scope, conflict.policy, text, conflict=True)
     messages.success(request, f"Policy saved. Applies to new workloads in {scope.label}.")
@@ -175,7 +174,11 @@ def _page(
         "text": text,
         "version": policy.version if policy else 0,
         "policy_problems": problems,
-        "summary": [SummaryLine(_sentence(problem)) for problem in problems],
+        "summary": [
+            SummaryLine(_sentence(problem), f"policy-line-{line}" if line else "policy-text")
+            for problem in problems
+            for line in [line_of(problem)]
+        ],
         "bad_lines": {line_of(problem) for problem in problems},
         "above": _effective_rows(above) if scope.parent else [],
         "effective": _effective_rows(holding),
