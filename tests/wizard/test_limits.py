@@ -23,7 +23,9 @@ def test_acf12_a_limit_holds_in_form_and_api_in_the_same_words(
     filler: Filler, world: World, researcher: ApiClient, path: str, typed: str, value: int
 ) -> None:
     """AC-F12."""
-    answer = researcher.post("workloads/distributed", world.spec_body(**{path: value}))
+    body = world.spec_body()
+    body["spec"] |= {path: value}
+    answer = researcher.post("workloads/distributed", body)
     (problem,) = answer.json()["problems"]
     assert (problem["path"], answer.status_code) == (path, 400)
     filler.fill()
