@@ -109,7 +109,7 @@ def _the_form(product: Product, camera: Camera) -> None:
     page.goto("/workloads/new")
     camera.take(page, "form-setup")
     page.goto("/templates")
-    page.get_by_role("button", name="Use digits-xgboost").click()
+    page.get_by_role("link", name="Use digits-xgboost").click()
     page.wait_for_url("**/setup*")
     project = page.locator('[name="workload.projectId"]')
     project.select_option(project.locator("option", has_text="vision").get_attribute("value"))

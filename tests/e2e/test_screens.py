@@ -146,7 +146,8 @@ def test_questions(window: Windows, gallery: Gallery) -> None:
 
 def test_places(window: Windows) -> None:
     page = window(user=ADMINISTRATOR)
-    for address in ("/templates", "/policies", "/clusters", "/settings", "/settings/audit"):
+    places = ("/templates", "/templates/new", "/policies", "/clusters", "/storage-classes")
+    for address in (*places, "/settings", "/settings/audit"):
         page.goto(address)
         assert_screen(page, address)
     page.goto("/clusters")

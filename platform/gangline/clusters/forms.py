@@ -135,8 +135,13 @@ class ClusterForm(ResourceForm):
             field.widget.blocked = blocked
         self.fields.update(made)
         self.sections = (("Cluster", ("name", "description", "when_unreachable")),)
-        if made:
-            self.sections += (("Scheduling", tuple(made)),)
+        extras: dict[str, Any] = {
+            n: f.json_schema_extra or {} for n, f in model.model_fields.items()
+        }
+        titles = {name: str(extra.get("section", "Scheduling")) for name, extra in extras.items()}
+        for title in ("Scheduling", "Tools"):
+            if names := tuple(n for n in made if titles[n] == title):
+                self.sections += ((title, names),)
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data

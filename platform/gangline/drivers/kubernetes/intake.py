@@ -117,7 +117,7 @@ class KubernetesConnection(Settings):
         title="Domain of tools",
         description="TensorBoard of a workload gets a host of its own in it, such as"
         " tools.lab.example. It must not be the domain of Gangline. Empty: tools have no address.",
-        json_schema_extra={"mono": True},
+        json_schema_extra={"mono": True, "section": "Tools"},
     )
     ingress_class: Annotated[str, AfterValidator(_object)] = Field(
         "",
@@ -125,7 +125,7 @@ class KubernetesConnection(Settings):
         title="Ingress class of tools",
         description="Its controller must ask Gangline who may open a tool, as ingress-nginx does."
         " Empty: the default class of the cluster.",
-        json_schema_extra={"mono": True},
+        json_schema_extra={"mono": True, "section": "Tools"},
     )
     tools_secret: Annotated[str, AfterValidator(_object)] = Field(
         "",
@@ -133,12 +133,13 @@ class KubernetesConnection(Settings):
         title="Certificate of tools",
         description="A TLS Secret in the namespace of each project. Empty: the certificate that"
         " the controller uses by default.",
-        json_schema_extra={"mono": True},
+        json_schema_extra={"mono": True, "section": "Tools"},
     )
     tools_plain: bool = Field(
         False,
         title="Tools without TLS",
         description="For trying things out: what people type and see can be read on the way.",
+        json_schema_extra={"section": "Tools"},
     )
 
 
