@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.text import capfirst
 
 import assets.credentials.resources  # noqa: F401  registers them
-from assets import sync
+from assets import sync, users
 from assets.kinds import DATA_KINDS, AssetKind, kind_of, kind_of_asset
 from assets.models import Asset, Compute, DataSource, Environment
 from assets.scopes import scope_choices
@@ -326,3 +326,4 @@ _RESOURCES: tuple[Resource[Any], ...] = (
 )
 for _resource in _RESOURCES:
     register(_resource)
+users.register()
