@@ -36,9 +36,7 @@ GroupIds = Annotated[
 
 
 def _ui(label: str, help_text: str = "", placeholder: str = "") -> Ui:
-    return Ui(
-        label, help=help_text, section="environment", placeholder=placeholder, advanced=True
-    )
+    return Ui(label, help=help_text, section="environment", placeholder=placeholder, advanced=True)
 
 
 class Capability(SpecModel):
