@@ -228,3 +228,15 @@ def test_what_names_a_credential_keeps_it(world: World) -> None:
     save(actor=world.actor("administrator"), scope=world.vision.scope, text=other,
          version=policy.version)  # fmt: skip
     assert call(world, "DELETE", path).status_code == 202
+
+
+def test_more_pairs_is_no_button_where_there_are_none(world: World) -> None:
+    one = make("credential", scope=world.vision.scope, name="hub", kind="password",
+               given=SPECS["password"])  # fmt: skip
+    client = Client()
+    client.force_login(world.people["administrator"])
+    for said in ({"_go": "more-pairs"}, {"pairs": "9" * 5000}):
+        answer = client.post(get("credential").url(one, "values"), said)
+        assert answer.status_code == 422
+    one.refresh_from_db()
+    assert one.rotations == 1
