@@ -308,7 +308,7 @@ OTHERWISE = re.compile(
 has tests of its own, and a role of one permission proves nothing there."""
 PERSONAL = "personal_credential"
 """Only their owner, here the administrator, sees one: tests/assets/test_credentials.py."""
-SEEN_BY_PROJECT = re.compile(r"GET cluster\W\S+")
+SEEN_BY_PROJECT = re.compile(r"cluster\W\S+")
 """A cluster is seen by who sees a project on it (S6a); its storage classes are not."""
 
 
@@ -330,9 +330,9 @@ class Cell:
             return role.key == SYSTEM_ADMINISTRATOR
         if self.needs is None:
             return True
-        is_also = bool(SEEN_BY_PROJECT.fullmatch(f"{self.method} {self.name}"))
-        also = {P.PROJECT_VIEW} if is_also and self.needs == P.CLUSTER_VIEW else set()
-        return not role.permissions.isdisjoint({self.needs, *also})
+        if self.needs == P.CLUSTER_VIEW and SEEN_BY_PROJECT.fullmatch(self.name):
+            return not role.permissions.isdisjoint({self.needs, P.PROJECT_VIEW})
+        return self.needs in role.permissions
 
 
 def _cells_of(world: World, key: str) -> Iterator[Cell]:
