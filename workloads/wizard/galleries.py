@@ -232,7 +232,8 @@ class Galleries:
 
     def _data_facts(self, kind: AssetKind, asset: Asset) -> Iterable[str]:
         """Where the data is, and where it will be."""
-        values = kind.fields[kind.item].flat(kind.item_of(asset.values))
+        listed = kind.fields[kind.item]
+        values = listed.telling(listed.flat(kind.item_of(asset.values)))
         given = [one for one in kind.attributes if values[one.path] not in (None, "", True, False)]
         for spec in given[:3]:
             yield f"{spec.label}: {in_words(spec, values[spec.path])}"
