@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -96,7 +96,9 @@ OF_TYPES = {
 WITHOUT_RIGHTS = OF_KEYS | OF_TYPES | {"v1/token", "v1/openapi.json", "v1/openapi.yaml", r"^.*\Z"}
 """The first takes credentials, the description names no data; the last one is the 404."""
 
-PUBLIC_PAGES = {"login", "logout", "enter/<str:secret>", "theme"}
+TOOL_GATE = "tools/<uuid:workload_id>/<slug:name>/auth"
+"""Asked by an ingress, which wants a status and no page."""
+PUBLIC_PAGES = {"login", "logout", "enter/<str:secret>", "theme", TOOL_GATE}
 FOR_DEVELOPERS = {"styleguide"}
 """404 unless the server runs in debug mode."""
 
@@ -244,6 +246,12 @@ ACTIONS: Mapping[str, tuple[str, Permission | None]] = {
     "service_account-secret": ("POST", P.SERVICE_ACCOUNT_EDIT),
     "access_key-secret": ("POST", P.ACCESS_KEY_VIEW),
     "credential-values": ("GET", P.CREDENTIAL_EDIT),
+    "personal_credential-values": ("GET", None),
+    "storage_class:classes": ("GET", None),
+    "template:all_templates": ("GET", None),
+    "template:all_count": ("GET", None),
+    "template:any_template": ("GET", P.TEMPLATE_VIEW),
+    "template:name_availability": ("GET", P.TEMPLATE_VIEW),
     "cluster:nodes": ("GET", P.CLUSTER_VIEW),
     "cluster:node_count": ("GET", P.CLUSTER_VIEW),
     "department:replace_resources": ("PUT", P.DEPARTMENT_EDIT),
@@ -259,13 +267,20 @@ ACTIONS: Mapping[str, tuple[str, Permission | None]] = {
 
 The access key is the administrator's own, who alone may view those of others, too.
 """
+OF_OTHERS = {"template-run"}
+"""It submits a workload, by the rights of that: tests/wizard."""
+QUERIES = {
+    "storage_class:classes": "?clusterId={}",
+    "template:name_availability": "?templateName=new&scopeType=cluster&scopeId={}",
+}
+"""What an address must ask for."""
 OTHER_PAGES = {
     "": {"home", "settings", "environment", "tokens", "account", "theme", "login", "logout",
          "enter", "styleguide", "access-check"},
     "workload-": {"list", "export", "changes", "bulk", "bulk-result", "bulk-retry", "new", "act",
                   "detail", "detail-changes", "log", "log-download", "tab"},
-    "draft-": {"step", "discard", "start"},
-    "template-": {"list", "run"},
+    "draft-": {"step", "discard", "start", "yaml", "as"},
+    "tool-": {"open", "auth"},
     "policy-": {"list", "edit", "delete"},
     "orphan-": {"delete", "ignore", "list"},
     "token-": {"create", "revoke"},
@@ -277,11 +292,22 @@ OTHER_PAGES = {
     "quota-": {"sums"},
 }  # fmt: skip
 """Pages of no resource: each has a test of its own; one that is added wants one."""
-NAMING = {"access_rule:create", "compute:create", "environment:create", "project:create"}
+HELD = (
+    *("environment", "compute", "credential", "template", "nfs", "pvc", "s3", "git"),
+    *("host_path", "config_map", "secret_volume"),
+)
+NAMING = {"access_rule:create", "project:create", "template:name_availability"} | {
+    f"{key}:create" for key in HELD
+}
 """Whose bodies name a subject, a department or the scope to make it in."""
-OTHERWISE = re.compile(r"(POST|DELETE) access_rule[-:](create|delete|destroy)|\S+ access_key\W.*")
-"""Rules ask for all of the role that they give, keys of others are seen and no more: each has
-tests of its own, and a role of one permission proves nothing there."""
+OTHERWISE = re.compile(
+    r"(POST|DELETE) access_rule[-:](create|delete|destroy)"
+    r"|\S+ access_key\W.*"
+)
+"""Rules ask for all of the role that they give, keys of others are seen and no more: each
+has tests of its own, and a role of one permission proves nothing there."""
+PERSONAL = "personal_credential"
+"""Only their owner, here the administrator, sees one: tests/assets/test_credentials.py."""
 ALSO = {P.CLUSTER_VIEW: {P.PROJECT_VIEW}}
 """A cluster is seen by who sees a project on it (S6a)."""
 
@@ -296,14 +322,18 @@ class Cell:
     needs: Permission | None
     """None: everybody who is signed in."""
     body: Any = None
+    is_own: bool = False
+    """Of what only its owner sees, who is the administrator here."""
 
     def admits(self, role: Role) -> bool:
+        if self.is_own:
+            return role.key == SYSTEM_ADMINISTRATOR
         if self.needs is None:
             return True
         return not role.permissions.isdisjoint({self.needs, *ALSO.get(self.needs, ())})
 
 
-def cells_of(world: World, key: str) -> Iterator[Cell]:
+def _cells_of(world: World, key: str) -> Iterator[Cell]:
     """Every route of a resource; KeyError: one that nothing says the permission of."""
     resource, sample = get(key), SAMPLES[key]
     name_of = f"{{}}-{key.replace('_', '-')}".format
@@ -311,8 +341,8 @@ def cells_of(world: World, key: str) -> Iterator[Cell]:
     one, arguments = resource.id_of(made), {"role-built-in": ["viewer"], "cluster-role": []}
     for name in sorted({name for name in _names() if name.startswith(f"{key}-")}):
         end = name.removeprefix(f"{key}-")
-        if end == "tab":
-            continue  # The detail page at another address.
+        if end == "tab" or name in OF_OTHERS:
+            continue  # The detail page at another address, or no page of the resource.
         if name in ACTIONS:
             method, needs = ACTIONS[name]
             yield Cell(name, method, reverse(name, args=arguments.get(name, [one])), needs, {})
@@ -338,7 +368,17 @@ def cells_of(world: World, key: str) -> Iterator[Cell]:
                 body.pop("resources", None)  # A quota needs a permission of its own.
         for method, action in pattern.callback.actions.items():  # type: ignore[attr-defined]
             name, body = f"{key}:{action}", bodies.get(action)
+            url += QUERIES.get(name, "").format(world.cluster.pk)
             yield Cell(name, method.upper(), url, _needs(resource, action), body)
+
+
+def cells_of(world: World, key: str) -> Iterator[Cell]:
+    """The same; what one has for oneself alone is nobody else's."""
+    resource = get(key)
+    is_own = bool(resource.own_path) and not resource.is_governed("view")
+    for cell in _cells_of(world, key):
+        end = cell.name.removeprefix(f"{key}-").removeprefix(f"{key}:")
+        yield replace(cell, is_own=is_own and end not in OPEN_TO_ALL | {"create"})
 
 
 def _needs(resource: Any, end: str) -> Permission | None:
@@ -351,7 +391,9 @@ def _needs(resource: Any, end: str) -> Permission | None:
         permission: Permission = resource.permission(verb)
         return permission
     assert resource.own_path, f"{resource.key}.{verb} is no permission"
-    return None if verb == "create" else resource.permission("view")
+    if verb == "create" or not resource.is_governed("view"):
+        return None
+    return resource.permission("view")  # type: ignore[no-any-return]
 
 
 def _names() -> set[str]:
@@ -406,6 +448,8 @@ def test_every_route_of_a_resource_asks_every_role(
             same.add(allowed)
             for cell, is_allowed in zip(cells, allowed, strict=True):
                 if role.key not in ROLES and OTHERWISE.fullmatch(f"{cell.method} {cell.name}"):
+                    continue
+                if resource.key == PERSONAL and role.key != SYSTEM_ADMINISTRATOR:
                     continue
                 where = f"{cell.method} {cell.name} as {role.key}"
                 code = code_of(browsers[role.key], cell, world.headers(role.key))
