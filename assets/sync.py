@@ -9,8 +9,10 @@ from typing import Any
 
 from django.db.models import Q
 
+from assets.credentials import copies
+from assets.credentials.references import references
 from assets.kinds import kind_of_asset
-from assets.models import Asset
+from assets.models import Asset, Credential
 from assets.selectors.data import claim_of, item_name
 from gangline.clusters import objects
 from gangline.clusters.models import ClusterObject, ObjectState
@@ -19,6 +21,7 @@ from gangline.lib.problems import Problem
 from gangline.organization.models import Project
 from gangline.scopes.models import Installation
 from gangline.scopes.selectors import scopes_to
+from gangline.spec.problems import Role
 from gangline.spec.storage import Volume
 
 SYNCED = (Asset.Kind.PVC, Asset.Kind.CONFIG_MAP)
@@ -134,20 +137,30 @@ def _wanted(asset: Asset, project: Project) -> dict[str, Any]:
 def told(asset: Asset) -> dict[str, Any]:
     """The state over all places, in the words of Run:ai's clients."""
     if asset.kind not in SYNCED:
-        return {"status": "No status"}
+        credential = _credential_of(asset)
+        return {"status": copies.status(credential) if credential else "No status"}
     places = states_of([asset])[str(asset.pk)]
     failed = [(row, state) for row, state in places if state.state == "failed"]
     words = {"creating": "Creating", "deleting": "Deleting"}
     others = [words[state.state] for _, state in places if state.state in words]
+    below = projects_of(asset) if failed else ()
+    ids = {(one.cluster_id, one.claims_namespace): one.pk for one in below}
     return {
         "status": "Issues found" if failed else next(iter(others), "No issues found"),
         "issues": [
             {
                 "scopeType": "project",
-                "scopeId": row.namespace,
+                "scopeId": str(ids.get((row.cluster_id, row.namespace), "")),
                 "issue": "NotCreated",
                 "message": state.problem,
             }
             for row, state in failed
         ],
     }
+
+
+def _credential_of(asset: Asset) -> Credential | None:
+    """The one that the data source names; its copies are what a cluster needs."""
+    given = {f"{Role.WORKER}.{path}": value for path, value in asset.values.items()}
+    name = next((one.name for one in references(given)), "")
+    return Credential.objects.filter(object_name=name).first() if name else None

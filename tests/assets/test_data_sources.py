@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from assets.credentials import copies
 from assets.models import Asset, Credential
+from gangline.clusters import objects
 from gangline.clusters.models import ClusterObject, ObjectState
+from gangline.policies.services import save
 from gangline.resources.services import make
 from tests.support.world import World
 
@@ -80,6 +83,37 @@ def test_one_list_has_every_type_and_the_state_of_what_needs_one(world: World, s
     (pvc,) = send("GET", "/pvc?statusInfo=true").json()["entries"]
     assert pvc["status"]["status"] == "Issues found"
     assert pvc["status"]["issues"][0]["message"] == "Full."
+    assert pvc["status"]["issues"][0]["scopeId"] == str(world.vision.pk)
+
+
+def test_a_source_with_a_credential_is_as_its_copies_are(world: World, send: Any) -> None:
+    one = login(world)
+    code = {"repository": "https://git.example/a", "path": "/a"}
+    send("POST", "/git", body(world, **code, credentialId=str(one.pk)))
+
+    def status() -> str:
+        return str(send("GET", "/git?statusInfo=true").json()["entries"][0]["status"]["status"])
+
+    assert status() == "No status"
+    wanted = {"kind": "Secret", "metadata": {"name": one.object_name, "namespace": "a"}}
+    objects.want(world.cluster, (copies.KEY, str(one.pk)), {"apiVersion": "v1", **wanted})
+    assert status() == "Creating"
+    ClusterObject.objects.update(state=ObjectState.OK)
+    assert status() == "No issues found"
+
+
+def test_compliance_names_what_the_policy_imposes_on_a_role(world: World, send: Any) -> None:
+    made = send("POST", "/nfs", body(world, server="nfs", path="/x", mountPath="/x")).json()
+    text = f"imposedAssets: {{worker: [{made['meta']['id']}]}}\n"
+    save(actor=world.actor("administrator"), scope=world.vision.scope, text=text)
+
+    def imposed(role: str) -> bool:
+        query = f"complyToProject={world.vision.pk}&complyToReplicaType={role}"
+        (entry,) = send("GET", f"/nfs?{query}").json()["entries"]
+        assert entry["compliance"]["compliance"], entry
+        return bool(entry["compliance"]["imposed"])
+
+    assert (imposed("Worker"), imposed("Master")) == (True, False)
 
 
 def test_what_was_made_is_renamed_and_not_changed(world: World, send: Any) -> None:
