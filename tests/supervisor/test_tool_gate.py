@@ -323,6 +323,7 @@ def test_one_is_warned_before_locking_oneself_out(
     said = [{"name": "board", "container": 9000, **access}]
     body = world.spec_body(exposedUrls=said)
     user = world.people[RESEARCHER]
-    found = [one.sentence for one in judging.judge(user, bodies.read(user, body)).advice]
+    advice = judging.judge(user, bodies.read(user, body)).advice
+    found = [one.sentence for one in advice if one.path.startswith("exposedUrls")]
     assert len(found) == len(words)
     assert all(sentence.startswith(word) for sentence, word in zip(found, words, strict=True))
