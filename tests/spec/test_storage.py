@@ -126,9 +126,7 @@ def test_one_name_and_one_place_for_each() -> None:
 
 def test_one_place_for_each_of_all_lists() -> None:
     folder = {"name": "sets", "server": "nas.lab", "path": "/x", "mountPath": "/data/"}
-    found = validate(
-        ReplicaSpec, Role.WORKER, {PATH: [DATA], "storage.nfs": [folder]}
-    )
+    found = validate(ReplicaSpec, Role.WORKER, {PATH: [DATA], "storage.nfs": [folder]})
     assert [(p.path, p.rule) for p in found] == [("storage.nfs.0.mountPath", "unique")]
     assert "sets" in found[0].sentence
     assert "volume data" in found[0].sentence
