@@ -9,7 +9,7 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
-from .base import Default, NamesCredential, SpecModel, Ui, Unique
+from .base import Default, NamesCredential, SpecModel, Ui
 from .environment import ObjectKey, ObjectName
 from .shapes import name_may_be_left_out
 from .storage import MountPath, VolumeName
