@@ -258,7 +258,7 @@ def test_a_page_without_a_pass_leads_to_gangline_and_back(
     world: World, started: Callable[..., Workload], door: int
 ) -> None:
     workload = started()
-    wanted = f"{address(workload)}/plots?run=3"
+    wanted = f"{address(workload)}/plots?run=3&tag=loss"
     answer = fetch(wanted, door)
     there = urlsplit(answer.headers["Location"])
     assert (answer.status_code, there.path) == (302, f"/tools/{workload.pk}/board/open")

@@ -107,6 +107,8 @@ class SpecField:
     """A number from 0 to 1 that people read and type in percent."""
     unique: Callable[[str], str] | None = None
     """Of an attribute that must differ from item to item: gives what is compared."""
+    unique_across: str = ""
+    """The lists whose attribute has the same word here share what is taken."""
     credential: NamesCredential | None = None
     """Of an attribute that names a credential."""
     is_several: bool = False
@@ -166,6 +168,15 @@ class SpecField:
         """The same with the defaults of the attributes."""
         said = self.flat(item)
         return {a.path: a.default if said[a.path] is None else said[a.path] for a in self.items}
+
+    def telling(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """``values`` of an item without how to use a credential where none is named."""
+        idle = tuple(
+            f"{a.path.rpartition('.')[0]}."
+            for a in self.items
+            if a.credential and "." in a.path and values[a.path] is None
+        )
+        return {path: None if path.startswith(idle) else v for path, v in values.items()}
 
 
 @cache
@@ -275,6 +286,7 @@ def _field(path: str, annotation: Any, notes: _Notes, *, required: bool) -> Spec
         "is_percent": notes.get(Percent) is not None,
         "is_several": notes.get(Several) is not None,
         "unique": notes.take(Unique, lambda note: note.alike),
+        "unique_across": notes.take(Unique, lambda note: note.across, ""),
         "at_least": notes.take(AtLeast, lambda note: f"{group}{note.name}", ""),
         "conditions": (
             *notes.take(When, lambda note: (replace(note, name=f"{group}{note.name}"),), ()),
