@@ -208,7 +208,7 @@ def test_what_names_a_credential_keeps_it(world: World) -> None:
     source = make("git", name="code", values={"storage.git": [code]}, **place)
     path = f"asset/credentials/{one.pk}"
 
-    def refused() -> str:
+    def refused() -> Any:
         answer = call(world, "DELETE", path)
         assert answer.status_code == 412, answer.content
         assert call(world, "GET", f"{path}?usageInfo=true").status_code == 200
