@@ -75,7 +75,9 @@ def test_a_source_is_chosen_and_nothing_typed_is_lost(open_page: Opener, width: 
     assert violations(page) == []
     everything_is_saved(page)
     page.reload()
-    expect(row.get_by_label("Key in the ConfigMap, environment variable 1")).to_have_value("api-key")
+    expect(row.get_by_label("Key in the ConfigMap, environment variable 1")).to_have_value(
+        "api-key"
+    )
     row.get_by_label("Source, environment variable 1").select_option("Value")
     expect(row.get_by_label("Value, environment variable 1")).to_have_value("typed first")
 
