@@ -47,7 +47,8 @@ def _chosen(resolution: Resolution) -> dict[str, tuple[Role, int, dict[str, obje
     roles = (Role.WORKER,) if resolution.master == "same" else (Role.WORKER, Role.MASTER)
     found: dict[str, tuple[Role, int, dict[str, object]]] = {}
     for role in roles:
-        for index, item in enumerate(resolution.values(role).get("exposedUrls") or ()):
+        said = resolution.values(role).get("exposedUrls")
+        for index, item in enumerate(said if isinstance(said, list | tuple) else ()):
             url = item.get("url") if isinstance(item, dict) else None
             if url and isinstance(url, str) and (address := _place(url)):
                 found.setdefault(address, (role, index, item))
