@@ -13,6 +13,7 @@ from gangline.drivers.facts import NodeFact
 from gangline.people.services import give
 from gangline.resources.services import make
 from gangline.spec.sources import Value, asset_source
+from tests.resources.data_volume_sample import DATA_VOLUME
 from tests.resources.storage_class_sample import STORAGE_CLASS
 from tests.resources.template_sample import TEMPLATE
 from tests.support.world import IMAGE, World
@@ -178,6 +179,7 @@ SAMPLES: dict[str, Sample] = {
     "node": Sample(make=_node),
     "template": Sample(**TEMPLATE),
     "storage_class": Sample(**STORAGE_CLASS),
+    "data_volume": Sample(**DATA_VOLUME),
     "environment": Sample(
         make=lambda world, name: make(
             "environment", scope=world.department.scope, name=name, values={"image": "one:1"}
