@@ -64,7 +64,8 @@ def mounted(values: Mapping[str, Any], project: Project) -> Mounted:
             used.add(volume.pk)
             if volume.scope_id != project.scope_id:
                 elsewhere[mount["name"]] = volume.scope.project.claims_namespace
-        found[f"{role}.{CLAIMS}"] = claims
+        if claims:
+            found[f"{role}.{CLAIMS}"] = claims
     return Mounted(found, elsewhere, tuple(used), moved)
 
 
