@@ -48,6 +48,7 @@ class DataVolumeForm(ResourceForm):
     def prepare(self) -> None:
         origin, shared = self.fields["origin"], self.fields["shared"]
         sources = PvcSource.objects.filter(scope__kind=ScopeKind.PROJECT).select_related("scope")
+        origin.empty_label = "Choose a PVC data source"  # type: ignore[attr-defined]
         origin.queryset = self.places(sources.order_by("name"))  # type: ignore[attr-defined]
         seen = visible_scopes(self.actor.user, self.resource.permission("view"))
         seen = seen.exclude(kind=ScopeKind.TENANT)

@@ -17,7 +17,7 @@ from gangline.access.actor import Actor
 from gangline.access.grants import holds_below, visible_scopes
 from gangline.accounts.models import User
 from gangline.db.locks import locked
-from gangline.resources.registry import Uses, register, register_usage
+from gangline.resources.registry import Uses, get, register, register_usage
 from gangline.resources.resource import Nav, Resource, Wire
 from gangline.resources.tables import column, name_column, table, time_column
 from gangline.scopes.models import Scope, ScopeKind
@@ -45,7 +45,7 @@ class DataVolumes(Resource[DataVolume]):
         name_column("data_volume", "Data volume"),
         column("project", "Project", "scope.name", sort="scope_name", width="m"),
         column("origin", "PVC data source", "origin.name", sort="origin_name", width="m"),
-        column("used", "Workloads", "used_count", sort="used_count", right=True, width="s"),
+        column("used", "Workloads", "used_count", sort="used_count", right=True, width="m"),
         column("creator", "Created by", "created_by", width="m", is_default=False),
         time_column("created", "Created", "created_at", sort="created_at"),
         noun=("data volume", "data volumes"),
@@ -132,8 +132,12 @@ class DataVolumes(Resource[DataVolume]):
         state = sharing.states_of([obj])[str(obj.pk)]
         yield "Status", state.sentence or "Ready"
         yield "Project", obj.scope.project
-        yield "PVC data source", obj.origin
         if obj.origin:
+            sources, user = get("pvc"), request.user
+            name: Any = obj.origin.name
+            if isinstance(user, User) and sources.visible(user).filter(pk=obj.origin_id).exists():
+                name = format_html('<a href="{}">{}</a>', sources.url(obj.origin), name)
+            yield "PVC data source", name
             yield "Claim", format_html("<code>{}</code>", claim_of(obj.origin))
         shares = [one.title for one in sharing.shares_of(obj)]
         yield "Shared with", ", ".join(shares) or "No other project yet"

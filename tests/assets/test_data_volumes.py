@@ -127,7 +127,7 @@ def test_another_project_mounts_the_claim_read_only(world: World, send: Any, the
     assert f"{FIELD}.0.mountPath" in [p["path"] for p in refused.json()["problems"]]
     answer = send("POST", "workloads/distributed", body(world, made))
     assert answer.status_code == 202, answer.content
-    rendered = Attempt.objects.get().rendered
+    rendered: Any = Attempt.objects.get().rendered
     (mount,) = rendered["worker"]["mounts"]["pvc"]
     assert (mount["claimName"], mount["readOnly"], mount["path"]) == (there, True, "/sets")
     assert rendered["volumesElsewhere"] == {mount["name"]: world.vision.claims_namespace}
