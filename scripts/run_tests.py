@@ -40,11 +40,11 @@ class Session:
     spread: str = "load"
     """Single tests, or with `loadfile` whole files: what a file shares is made once."""
     database: str = "sqlite"
-    part: str = ""
+    parts: tuple[str, ...] = ()
     """What no other session needs."""
 
 
-_PLAIN = "not browser and not needs_kubernetes"
+_PLAIN = "not browser and not needs_kubernetes and not needs_s3"
 SESSIONS = (
     # Some of these wait for servers that they start.
     Session(
@@ -60,7 +60,11 @@ SESSIONS = (
     Session("browser", "the product in a browser", "browser and not needs_kubernetes"),
     # Most of these wait for a cluster, not for a processor.
     Session(
-        "kubernetes", "on a real Kubernetes", "needs_kubernetes", processes=3, part="kubernetes"
+        "kubernetes",
+        "on a real Kubernetes, and with a real S3 server",
+        "(needs_kubernetes or needs_s3)",
+        processes=3,
+        parts=("kubernetes", "s3"),
     ),
 )
 
@@ -79,8 +83,8 @@ def main(arguments: list[str]) -> int:
             return 1
         codes, totals = [], Counter[str]()
         for session in chosen:
-            if session.part in running:
-                running[session.part].wait()
+            for name in running.keys() & set(session.parts):
+                running[name].wait()
                 missing = system_packages.missing_parts(missing)
             if session.database == "postgres" and "postgres" in missing:
                 print(f"\nLeft out: {session.title}.")
@@ -96,7 +100,7 @@ def main(arguments: list[str]) -> int:
 
 def _needed(sessions: Collection[Session]) -> list[str]:
     """Parts without which tests of these sessions cannot run."""
-    others = {session.part for session in SESSIONS if session not in sessions}
+    others = {part for one in SESSIONS if one not in sessions for part in one.parts}
     return [name for name in system_packages.PARTS if name not in others]
 
 

@@ -365,3 +365,22 @@ def test_what_is_typed_while_the_form_changes_is_kept(open_page: Opener) -> None
     expect(page.locator(ARGS)).to_have_value("--meanwhile")
     expect(page.locator(WORKERS)).to_have_value("3")
     wait_for(lambda: "--meanwhile" in str(Draft.objects.get().inputs), what="the save")
+
+
+def test_the_bar_of_review_is_one_row_and_its_menu_leaves(open_page: Opener) -> None:
+    page = open_page()
+    start(page)
+    fill_workers(page)
+    press(page, "Continue to master", "master")
+    press(page, "Continue to review", "review")
+    bar = page.locator(".with-verdict")
+    for width in (1440, 1024):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert bar.evaluate("bar => bar.clientHeight") < 80
+    more = page.get_by_role("button", name="More for this draft")
+    reach(page, more)
+    page.keyboard.press("Enter")
+    reach(page, page.get_by_role("button", name="Save and leave"))
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/workloads*")
+    assert Draft.objects.count() == 1

@@ -35,8 +35,8 @@ GroupIds = Annotated[
 ]
 
 
-def _ui(label: str, help_text: str = "") -> Ui:
-    return Ui(label, help=help_text, section="environment", advanced=True)
+def _ui(label: str, help_text: str = "", placeholder: str = "") -> Ui:
+    return Ui(label, help=help_text, section="environment", placeholder=placeholder, advanced=True)
 
 
 class Capability(SpecModel):
@@ -96,7 +96,7 @@ class Security(SpecModel):
     ] = None
     allow_privilege_escalation: Annotated[
         bool | None,
-        _ui("Privilege escalation", "Off: setuid programs such as sudo do nothing."),
+        _ui("Privilege escalation", "Off: setuid programs such as sudo do nothing.", "on"),
     ] = None
     seccomp_profile_type: Annotated[
         Literal["RuntimeDefault", "Unconfined"] | None,

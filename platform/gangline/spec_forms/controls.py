@@ -10,7 +10,7 @@ from gangline.spec.words import in_words
 from gangline.spec_forms import units
 from gangline.spec_forms.limits import displayed
 
-_YES_NO = {"true": "Yes", "false": "No"}
+_OFF_ON = {"false": "Off", "true": "On"}
 
 
 def control_of(
@@ -21,7 +21,9 @@ def control_of(
         return "cards"
     if units.has_unit(spec):
         return "amount"
-    if choices or rule.options or spec.kind in (Kind.CHOICE, Kind.BOOLEAN):
+    if spec.kind is Kind.BOOLEAN:
+        return "switch"
+    if choices or rule.options or spec.kind is Kind.CHOICE:
         return "select"
     return "text"
 
@@ -39,7 +41,7 @@ def options_of(
     if units.has_unit(spec) or not is_choice:
         return ()
     words = displayed(rule) if rule.options else {}
-    every = _YES_NO if spec.kind is Kind.BOOLEAN else {c: in_words(spec, c) for c in spec.choices}
+    every = _OFF_ON if spec.kind is Kind.BOOLEAN else {c: in_words(spec, c) for c in spec.choices}
     every = every | {choice.value: choice.word for choice in offered}
     choices = {**{value: word or value for value, word in every.items()}, **words}
     allowed = set(words) if rule.options else set(choices)
@@ -51,5 +53,20 @@ def options_of(
         options.append(Option(text, f"{text} (not allowed)", True))
     blank = f"As the workers ({choices.get(standing, standing)})" if standing else "As the workers"
     if follows or not standing:
-        options.insert(0, Option("", blank if follows else "Not set", not text))
+        options.insert(0, Option("", blank if follows else _unset(spec), not text))
     return tuple(options)
+
+
+def fixed_switch(value: object) -> tuple[Option, ...]:
+    """Both positions of a switch that a policy holds at ``value``."""
+    return tuple(
+        Option(text, word, text == str(value).lower(), blocked=True)
+        for text, word in _OFF_ON.items()
+    )
+
+
+def _unset(spec: SpecField) -> str:
+    """What the choice is called that says nothing; of a switch, with what holds then."""
+    if spec.kind is not Kind.BOOLEAN:
+        return "Not set"
+    return f"Default ({spec.ui.placeholder or 'off'})"

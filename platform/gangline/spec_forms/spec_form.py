@@ -24,7 +24,7 @@ from gangline.spec.types import split_command
 from gangline.spec.values import field_path
 from gangline.spec.workload import SPEC, SpecModels
 from gangline.spec_forms import limits, posted, units
-from gangline.spec_forms.controls import control_of, options_of
+from gangline.spec_forms.controls import control_of, fixed_switch, options_of
 from gangline.spec_forms.inherit import inherited_from
 from gangline.spec_forms.items import given_chip, item_views
 from gangline.spec_forms.posted import Inherited, Reading
@@ -223,7 +223,15 @@ class _Drawing:
     def _scalar(self, common: FieldView, spec: SpecField, rule: FieldRule) -> FieldView:
         if rule.fixed:
             text = readable(spec, rule.fixed.value, limits.displayed(rule))
-            return replace(common, control="fixed", name="", text=text, fixed_by=rule.fixed.source)
+            is_switch = spec.kind is Kind.BOOLEAN
+            return replace(
+                common,
+                control="switch" if is_switch else "fixed",
+                name="",
+                text=text,
+                options=fixed_switch(rule.fixed.value) if is_switch else (),
+                fixed_by=rule.fixed.source,
+            )
         said_text = self.inputs.scalars.get(spec.path)
         standing = self.inherited.scalars.get(spec.path)
         follows = self.form.role is Role.MASTER
