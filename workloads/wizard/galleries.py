@@ -118,7 +118,8 @@ class Galleries:
         ids = self._ids(role)
         known = {str(asset.pk): asset for asset in self.data}
         imposed = self.policy.imposed.get(role, {})
-        return [known[one] for one in ids if one in known and one not in imposed]
+        found = [known[one] for one in ids if one in known and one not in imposed]
+        return sorted(found, key=lambda one: (one.name, one.pk))
 
     def _ids(self, role: Role) -> list[str]:
         own = self.chosen.get(f"{role}.{DATA}")
