@@ -82,7 +82,7 @@ def _modes(template: Template) -> Iterator[Problem]:
                 Role(role), path, "mode", f"must be {accepted}", mode, accepted, label=spec.label
             )
         elif mode == Mode.ASK and template.values.get(qualified) not in (None, "", []):
-            message = "must be empty: who uses the template fills it in"
+            message = "must be empty: people fill it in when they use the template"
             value = template.values[qualified]
             shown = value if spec.kind is not Kind.ITEMIZED else None
             yield Problem.of(Role(role), path, "ask", message, shown, "no value", label=spec.label)

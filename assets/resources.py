@@ -155,7 +155,8 @@ def _source(row: Asset) -> str:
     """Where the data is, in a few words: those of the first attributes that were given."""
     kind = kind_of_asset(row)
     item = kind.item_of(row.values)
-    values = kind.fields[kind.item].flat(item)
+    listed = kind.fields[kind.item]
+    values = listed.telling(listed.flat(item))
     place = item.get("mountPath") or item.get("path")
     told = (
         readable(one, values[one.path])
@@ -215,7 +216,8 @@ class DataSources(Assets[M]):
                 ),
             )
         yield "Type", kind.label
-        values = kind.fields[kind.item].complete(kind.item_of(obj.values))
+        listed = kind.fields[kind.item]
+        values = listed.telling(listed.complete(kind.item_of(obj.values)))
         for one in kind.attributes:
             if values[one.path] not in (None, ""):
                 words = readable(one, values[one.path])

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import patch
 
+import hypothesis
 import pytest
 from django.conf import settings
 from django.db import connection, transaction
@@ -44,6 +45,10 @@ __all__ = [
     "turns_on_the_bed",
     "volcano_bed",
 ]
+
+# No test is about time: a busy machine is no failure.
+hypothesis.settings.register_profile("gangline", deadline=None)
+hypothesis.settings.load_profile("gangline")
 
 
 @pytest.fixture(scope="session")

@@ -189,6 +189,10 @@ class PersonalCredentials(CredentialResource[PersonalCredential]):
     def label(self) -> str:
         return "Credential"
 
+    @property
+    def empty_title(self) -> str:
+        return "No credentials of your own yet"
+
     def check(self, obj: Any, *, actor: Actor | None, before: Any) -> None:
         if (problem := object_name_problem(obj.name)) is not None:
             raise ValidationError({"name": ValidationError(f"It {problem}.", "format")})

@@ -55,7 +55,6 @@ CUSTOM: dict[str, list[str]] = {
 @given(data=st.data())
 @settings(
     max_examples=60,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_can_holds_exactly_where_things_are_visible(forest: list[Scope], data: Any) -> None:

@@ -159,7 +159,7 @@ def by_form(values: dict[str, Any], policy: EffectivePolicy) -> Any:
     )  # fmt: skip
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, suppress_health_check=list(HealthCheck))
 @given(given_values(), policies())
 def test_one_verdict(values: dict[str, Any], documents: tuple[tuple[str, str], ...]) -> None:
     policy = effective_policy([Layer(kind, "a", parse(text)) for kind, text in documents])

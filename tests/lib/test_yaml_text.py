@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gangline.lib import yaml_text
@@ -208,7 +208,6 @@ def test_the_largest_document_is_read_in_time(loader: str) -> None:
 YAML = st.text(st.sampled_from("ab1:-[]{}&*!|>'\"%#,?\n \t<~.\0\x85\u2028é😀")) | st.text()
 
 
-@settings(deadline=None)
 @given(YAML | st.binary())
 def test_nothing_but_our_refusal_is_raised(text: str | bytes) -> None:
     try:

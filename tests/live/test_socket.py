@@ -135,7 +135,8 @@ async def test_a_workload_of_another_project_cannot_be_followed(place: Place) ->
         assert answer["type"] == "welcome"
         await place.toggle(place.vision[0])
         (item,) = (await page.delta())["items"]
-        assert set(item["cells"]) == {"title", "actions", "facts", "note", "timeline", "pods"}
+        parts = {"title", "actions", "facts", "note", "timeline", "tools", "pods"}
+        assert set(item["cells"]) == parts
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,6 @@ def accepts(rule: FieldRule, value: int) -> bool:
     return not rule.conflict and next(breaches(FIELD, rule, value), None) is None
 
 
-@settings(deadline=None)
 @given(LAYERS, st.integers(-1, 25))
 def test_the_merged_policy_accepts_what_every_layer_accepts(
     layers: list[PolicyDocument], value: int
@@ -61,7 +60,6 @@ def test_the_merged_policy_accepts_what_every_layer_accepts(
     assert not (merged.conflict and alone)
 
 
-@settings(deadline=None)
 @given(LAYERS, st.sampled_from(IMAGES))
 def test_options_are_accepted_by_every_layer(layers: list[PolicyDocument], image: str) -> None:
     def allows(rule: FieldRule) -> bool:
@@ -71,7 +69,6 @@ def test_options_are_accepted_by_every_layer(layers: list[PolicyDocument], image
     assert allows(merged) is all(allows(policy(layer).worker["image"]) for layer in layers)
 
 
-@settings(deadline=None)
 @given(st.lists(documents(), min_size=2, max_size=3))
 def test_the_order_of_scopes_changes_no_limit(layers: list[PolicyDocument]) -> None:
     answers = set()
@@ -82,7 +79,6 @@ def test_the_order_of_scopes_changes_no_limit(layers: list[PolicyDocument]) -> N
     assert len(answers) == 1
 
 
-@settings(deadline=None)
 @given(LAYERS)
 def test_the_default_of_the_merged_policy_is_allowed_by_it(layers: list[PolicyDocument]) -> None:
     rule = policy(*layers).worker[PATH]
@@ -92,7 +88,6 @@ def test_the_default_of_the_merged_policy_is_allowed_by_it(layers: list[PolicyDo
         assert FIELD.minimum <= rule.default.value <= 100
 
 
-@settings(deadline=None)
 @given(LAYERS, st.none() | st.integers(-1, 110))
 def test_what_is_submitted_without_a_problem_obeys_every_layer(
     layers: list[PolicyDocument], value: int | None
@@ -110,7 +105,6 @@ def test_what_is_submitted_without_a_problem_obeys_every_layer(
             assert next(breaches(FIELD, rule, effective), None) is None
 
 
-@settings(deadline=None)
 @given(LAYERS)
 def test_a_policy_that_can_be_saved_contradicts_nothing(layers: list[PolicyDocument]) -> None:
     *above, last = layered(*layers)
@@ -155,7 +149,7 @@ STRICT = policy(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.dictionaries(st.sampled_from(QUALIFIED) | st.text(), JSON, max_size=6),
     st.sampled_from(["none", "same", "differences", "own"]),
@@ -185,7 +179,6 @@ def test_no_value_makes_the_engine_fail_and_problems_keep_their_order(
         answers[0].values(role)
 
 
-@settings(deadline=None)
 @given(st.lists(documents(), max_size=4))
 def test_merging_in_two_goes_is_merging_at_once(layers: list[PolicyDocument]) -> None:
     def last(count: int) -> list[Layer]:

@@ -161,3 +161,13 @@ def test_another_spelling_of_a_choice_is_understood() -> None:
     assert field.canonical("TensorFlow") == "TF"
     assert field.canonical("MPI") == "MPI"
     assert field.canonical(["TensorFlow"]) == ["TensorFlow"]
+
+
+def test_how_to_sign_in_is_told_where_a_credential_is_named() -> None:
+    git = catalogue(WorkerSpec)["storage.git"]
+    method = {"authenticationMethod": "password"}
+    for named in ({}, {"name": "deploy"}):
+        item = {"repository": "https://git.example/code", "secretRef": method | named}
+        told = git.telling(git.complete(item))
+        assert told["repository"] == "https://git.example/code"
+        assert told["secretRef.authenticationMethod"] == ("password" if named else None)

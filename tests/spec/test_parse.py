@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from gangline.spec.base import Ui
@@ -84,7 +84,6 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_what_is_shown_is_read_back(data: st.DataObject) -> None:
     path = data.draw(st.sampled_from(sorted(VALUES)))
@@ -100,7 +99,6 @@ def test_booleans_and_nothing_are_shown() -> None:
     assert show_text(NUMBER, 2.0) == "2"
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10**9))
 def test_a_duration_splits_without_loss(seconds: int) -> None:
     number, unit = split_duration(seconds)

@@ -4,7 +4,7 @@ import json
 from typing import Annotated, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
@@ -326,7 +326,6 @@ JSON = st.recursive(
 PATHS = [*nest(dict.fromkeys(GOOD)), "compute"]
 
 
-@settings(deadline=None)
 @given(st.dictionaries(st.sampled_from(PATHS) | st.text(), JSON, max_size=6))
 def test_no_json_raises(nested: dict[str, Any]) -> None:
     values, problems = flatten(WorkerSpec, nested, Role.WORKER)

@@ -11,8 +11,9 @@ from tests.support.waiting import wait_for
 
 ROOT = Path(__file__).resolve().parents[2]
 STARTS = """
-import os, pathlib, socket, sys
+import os, pathlib, signal, socket, sys
 from scripts import stack
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests may ignore it
 stack.PROCESSES["worker"] = ("python", "-c", "import time; print('up', flush=True); time.sleep(60)")
 folder = pathlib.Path(sys.argv[1])
 made = stack.Stack("", folder, dict(os.environ), socket.socket(), None, None)

@@ -115,11 +115,8 @@ class Galleries:
 
     def picked(self, role: Role) -> Sequence[Asset]:
         """The chosen data sources: the workers’, where the master has no choice of its own."""
-        ids = self._ids(role)
-        known = {str(asset.pk): asset for asset in self.data}
-        imposed = self.policy.imposed.get(role, {})
-        found = [known[one] for one in ids if one in known and one not in imposed]
-        return sorted(found, key=lambda one: (one.name, one.pk))
+        ids = set(self._ids(role)) - set(self.policy.imposed.get(role, {}))
+        return sorted((a for a in self.data if str(a.pk) in ids), key=lambda asset: asset.name)
 
     def _ids(self, role: Role) -> list[str]:
         own = self.chosen.get(f"{role}.{DATA}")
@@ -248,7 +245,8 @@ class Galleries:
 
     def _data_facts(self, kind: AssetKind, asset: Asset) -> Iterable[str]:
         """Where the data is, and where it will be."""
-        values = kind.fields[kind.item].flat(kind.item_of(asset.values))
+        listed = kind.fields[kind.item]
+        values = listed.telling(listed.flat(kind.item_of(asset.values)))
         given = [one for one in kind.attributes if values[one.path] not in (None, "", True, False)]
         for spec in given[:3]:
             yield f"{spec.label}: {in_words(spec, values[spec.path])}"

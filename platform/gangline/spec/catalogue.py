@@ -167,6 +167,15 @@ class SpecField:
         said = self.flat(item)
         return {a.path: a.default if said[a.path] is None else said[a.path] for a in self.items}
 
+    def telling(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """``values`` of an item without how to use a credential where none is named."""
+        idle = tuple(
+            f"{a.path.rpartition('.')[0]}."
+            for a in self.items
+            if a.credential and "." in a.path and values[a.path] is None
+        )
+        return {path: None if path.startswith(idle) else v for path, v in values.items()}
+
 
 @cache
 def catalogue(model: type[BaseModel]) -> Mapping[str, SpecField]:

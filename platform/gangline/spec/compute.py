@@ -44,7 +44,7 @@ class Compute(Gpus):
             "Memory request",
             help="Memory kept free for each pod; using more is allowed.",
             section="compute",
-            placeholder="100M",
+            placeholder="100",
         ),
         Default("100M"),
     ] = None

@@ -40,7 +40,7 @@ def _folder_problem(text: str) -> str | None:
 def _repository_problem(text: str) -> str | None:
     if _REPOSITORY.fullmatch(text):
         return None
-    return "must be the address of a repository, without user and password"
+    return "must begin with https://, http://, ssh://user@ or user@host: and hold no password"
 
 
 def _reference_problem(text: str) -> str | None:

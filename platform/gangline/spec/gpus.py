@@ -68,7 +68,7 @@ class Gpus(SpecModel):
             "GPU memory",
             help="Of the device. Programs are not kept from using more.",
             section="compute",
-            placeholder="8G",
+            placeholder="8000",
         ),
         When("gpuRequestType", (MEMORY,), is_required=True),
     ] = None

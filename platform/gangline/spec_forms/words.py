@@ -37,7 +37,7 @@ def item_in_words(spec: SpecField, item: Mapping[str, Any]) -> str:
     """
     words: list[str] = []
     groups: dict[str, list[str]] = {}
-    values = spec.complete(item)
+    values = spec.telling(spec.complete(item))
     for attribute in spec.items:
         value = values[attribute.path]
         if attribute.path == spec.item_key or value in (None, "", False):

@@ -11,7 +11,7 @@ import re
 import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 from uuid import UUID
 
 import aiohttp
@@ -114,7 +114,7 @@ async def _answer(request: web.Request) -> web.StreamResponse:
         workload_id, tool, ticket=ticket, passes=_cookies(request, cookie)
     )
     if way.verdict.status == 401 and way.sign_in and _is_page(request):
-        raise web.HTTPFound(f"{way.sign_in}?rd={request.url.human_repr()}")
+        raise web.HTTPFound(f"{way.sign_in}?{urlencode({'rd': str(request.url)})}")
     if way.verdict.status != 200:
         return _plain(way.verdict.status)
     if way.verdict.new_pass or (ticket and _is_page(request)):
