@@ -1,7 +1,8 @@
 """Data volumes: who may mount one, and what a workload that does is given."""
 
 import json
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -39,13 +40,14 @@ def send(world: World) -> Callable[..., Any]:
 
 
 @pytest.fixture
-def there(world: World) -> str:
+def there(world: World) -> Iterator[str]:
     """The claim of the data source is on this machine; its name."""
     folder = mounts.claim_folder(settings.GANGLINE.data_dir, world.vision.claims_namespace, CLAIM)
     folder.mkdir(parents=True, exist_ok=True)
     origin(world)
     ClusterObject.objects.update(state=ObjectState.OK)
-    return CLAIM
+    yield CLAIM
+    shutil.rmtree(folder)
 
 
 def shared(project: Project) -> dict[str, Any]:
