@@ -182,4 +182,4 @@ def test_what_reaches_beyond_a_pod_is_allowed_for_a_whole_cluster_or_not(
     policy = effective_policy([Layer(kind, "a", document)])
     assert [p.rule for p in resolve(request, policy).problems] == told
     wrong = [p.code for p in check_document(document, [], kind=kind)]
-    assert wrong == (["policy.opposite"] if told else [])
+    assert wrong == (["policy.own"] if told else [])

@@ -316,8 +316,8 @@ OTHERWISE = re.compile(
 has tests of its own, and a role of one permission proves nothing there."""
 PERSONAL = "personal_credential"
 """Only their owner, here the administrator, sees one: tests/assets/test_credentials.py."""
-ALSO = {P.CLUSTER_VIEW: {P.PROJECT_VIEW}}
-"""A cluster is seen by who sees a project on it (S6a)."""
+SEEN_BY_PROJECT = re.compile(r"cluster\W\S+")
+"""A cluster is seen by who sees a project on it (S6a); its storage classes are not."""
 
 
 @dataclass(frozen=True)
@@ -338,7 +338,9 @@ class Cell:
             return role.key == SYSTEM_ADMINISTRATOR
         if self.needs is None:
             return True
-        return not role.permissions.isdisjoint({self.needs, *ALSO.get(self.needs, ())})
+        if self.needs == P.CLUSTER_VIEW and SEEN_BY_PROJECT.fullmatch(self.name):
+            return not role.permissions.isdisjoint({self.needs, P.PROJECT_VIEW})
+        return self.needs in role.permissions
 
 
 def _cells_of(world: World, key: str) -> Iterator[Cell]:

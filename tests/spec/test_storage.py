@@ -124,6 +124,14 @@ def test_one_name_and_one_place_for_each() -> None:
     }
 
 
+def test_one_place_for_each_of_all_lists() -> None:
+    folder = {"name": "sets", "server": "nas.lab", "path": "/x", "mountPath": "/data/"}
+    found = validate(ReplicaSpec, Role.WORKER, {PATH: [DATA], "storage.nfs": [folder]})
+    assert [(p.path, p.rule) for p in found] == [("storage.nfs.0.mountPath", "unique")]
+    assert "sets" in found[0].sentence
+    assert "volume data" in found[0].sentence
+
+
 def test_attributes_inside_of_others_stand_in_the_catalogue() -> None:
     field = catalogue(ReplicaSpec)[PATH]
     size = field.attribute("claimInfo.size")

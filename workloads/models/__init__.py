@@ -4,6 +4,7 @@ from .attempt import Attempt, CreateState, Outcome, Replica, Rest
 from .bulk import BulkAction, BulkItem, ItemState
 from .draft import Draft
 from .event import Event, IdempotencyKey, ScopeSeq
+from .tool_address import ToolAddress
 from .tool_pass import ToolPass
 from .workload import (
     MOST_SEARCHED,
@@ -31,6 +32,7 @@ __all__ = [
     "Replica",
     "Rest",
     "ScopeSeq",
+    "ToolAddress",
     "ToolPass",
     "Workload",
     "WorkloadLabel",

@@ -22,7 +22,7 @@ from gangline.spec.problems import InvalidSpec
 from gangline.spec.sources import asset_ids, to_json
 from workloads.models import Attempt, IdempotencyKey, Workload
 from workloads.selectors.ingredients import made_of
-from workloads.services import events, intents
+from workloads.services import events, intents, tool_addresses
 from workloads.services.admission import Standing
 from workloads.services.asking import (
     ClusterUnreachable,
@@ -235,6 +235,8 @@ def _store(
         now = db_now()
         workload.created_at = workload.due_at = now
         workload.save(force_insert=True)
+        if taken := tool_addresses.take(workload, judged.resolution):
+            raise InvalidSpec(taken)
         if judged_labels := labels_of(judged):
             store_labels(workload, judged_labels)
         attempt = Attempt.objects.create(

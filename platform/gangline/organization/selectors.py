@@ -12,7 +12,7 @@ from gangline.clusters.models import Cluster
 from gangline.clusters.selectors import Health, late_news
 from gangline.scopes.models import ScopeKind
 
-from .models import Department, Project
+from .models import Project
 
 _NEWS = ("name", "health", "health_reason", "health_since", "heard_at", "watch_trouble")
 
@@ -35,16 +35,6 @@ def may_create_somewhere(user: User) -> bool:
 def with_scopes(projects: QuerySet[Project]) -> QuerySet[Project]:
     """``projects`` with everything that names or merges their scopes, in the same query."""
     return projects.select_related("cluster", "department", "scope__parent__parent__parent")
-
-
-def clusters_of(projects: QuerySet[Project]) -> QuerySet[Cluster]:
-    """The clusters on which ``projects`` are."""
-    return Cluster.objects.filter(pk__in=projects.values("cluster_id"))
-
-
-def departments_of(projects: QuerySet[Project]) -> QuerySet[Department]:
-    """The departments to which ``projects`` belong."""
-    return Department.objects.filter(pk__in=projects.values("department_id"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,8 +35,6 @@ from . import services
 from .resources import Users, actor_user, rules_panel
 from .selectors import matrix
 
-MOST_PEOPLE = 500
-
 
 class InviteView(CreateView):
     """A new user, and the link that lets them in: it is shown this once."""

@@ -11,7 +11,7 @@ from gangline.spec.values import size
 from gangline.spec.workload import SPEC, SpecModels
 
 from .document import HALVES, GivenDefault, Imposable, PolicyDocument, RuleSet, fields_of
-from .effective import Layer, effective_policy
+from .effective import SYSTEM, Layer, effective_policy
 from .rules import FieldRule, breaches
 from .wording import PREFIX, line_of
 
@@ -169,7 +169,7 @@ class _Check:
         upper = loosened.get((kind, value)) if isinstance(value, bool) else None
         if upper is not None and upper.source != THIS:
             params = {"kind": kind, "value": str(value).lower(), "by": upper.source}
-            return "opposite", params
+            return ("own" if upper.source == SYSTEM else "opposite"), params
         return None
 
     def _inside(self, path: str) -> "_Check":

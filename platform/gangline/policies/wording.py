@@ -57,6 +57,8 @@ _WORDS: Mapping[str, str] = {
     "looser_options.remedy": "Remove it.",
     "opposite": "{kind}: {value} does not count: {by} says the opposite",
     "opposite.remedy": "Remove it.",
+    "own": "{kind}: {value} does not count here",
+    "own.remedy": "Write it into the policy of the cluster or of the whole installation.",
     "locks_unknown": "locks {key}, which is not one of the default items",
     "nobody": "must have a value, and nobody can give one: canEdit is false, no default",
     "nobody.remedy": "Add a default.",

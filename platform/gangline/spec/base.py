@@ -138,9 +138,13 @@ class Only:
 
 @dataclass(frozen=True, slots=True)
 class Unique:
-    """No two items of a list may have the same value; ``alike`` gives what is compared."""
+    """No two items of a list may have the same value; ``alike`` gives what is compared.
+
+    ``across``: nor may items of other lists whose attribute has the same word here.
+    """
 
     alike: Callable[[str], str] = str
+    across: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,6 +107,8 @@ class SpecField:
     """A number from 0 to 1 that people read and type in percent."""
     unique: Callable[[str], str] | None = None
     """Of an attribute that must differ from item to item: gives what is compared."""
+    unique_across: str = ""
+    """The lists whose attribute has the same word here share what is taken."""
     credential: NamesCredential | None = None
     """Of an attribute that names a credential."""
     is_several: bool = False
@@ -284,6 +286,7 @@ def _field(path: str, annotation: Any, notes: _Notes, *, required: bool) -> Spec
         "is_percent": notes.get(Percent) is not None,
         "is_several": notes.get(Several) is not None,
         "unique": notes.take(Unique, lambda note: note.alike),
+        "unique_across": notes.take(Unique, lambda note: note.across, ""),
         "at_least": notes.take(AtLeast, lambda note: f"{group}{note.name}", ""),
         "conditions": (
             *notes.take(When, lambda note: (replace(note, name=f"{group}{note.name}"),), ()),

@@ -9,10 +9,10 @@ from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
-from .base import Default, NamesCredential, SpecModel, Ui, Unique
+from .base import Default, NamesCredential, SpecModel, Ui
 from .environment import ObjectKey, ObjectName
 from .shapes import name_may_be_left_out
-from .storage import ContainerPath, VolumeName, without_slash
+from .storage import MountPath, VolumeName
 from .types import Format, Quantity, SizeRange
 
 _SERVER = re.compile(r"[A-Za-z0-9](?:[-.:A-Za-z0-9]{0,251}[A-Za-z0-9])?")
@@ -77,9 +77,6 @@ def _inside_problem(text: str) -> str | None:
 
 
 Name = Annotated[VolumeName, Ui("Name", placeholder="Empty: made from the path")]
-MountPath = Annotated[
-    ContainerPath, Unique(without_slash), Ui("Container path", placeholder="/data")
-]
 Folder = Annotated[
     str, Field(max_length=1024), Format("folder", "a path such as /exports/data", _folder_problem)
 ]

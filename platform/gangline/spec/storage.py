@@ -81,6 +81,12 @@ ContainerPath = Annotated[
     Field(max_length=1024),
     Format("container-path", "a path such as /data", _container_path_problem),
 ]
+MountPath = Annotated[
+    ContainerPath,
+    Unique(without_slash, across="container path"),
+    Ui("Container path", placeholder="/data"),
+]
+"""One of all lists of what is mounted."""
 
 
 class AccessModes(SpecModel):
@@ -119,7 +125,7 @@ class Volume(SpecModel):
     model_config = ConfigDict(json_schema_extra=name_may_be_left_out)
 
     name: Annotated[VolumeName, Ui("Name", placeholder="Empty: made from the path")]
-    path: Annotated[ContainerPath, Unique(without_slash), Ui("Container path", placeholder="/data")]
+    path: MountPath
     existing_pvc: Annotated[
         bool | None,
         Ui("Existing claim", help="Mounts one of the project in place of a new one."),

@@ -134,7 +134,9 @@ def validate(
     for path in right:
         found.extend(_cross_field_problems(fields, role, fields[path], right, sent))
     wrong_fields = {field_path(path, fields) for path in wrong}
-    found += condition_problems(fields, role, right, wrong_fields) if is_whole else ()
+    if is_whole:
+        found += condition_problems(fields, role, right, wrong_fields)
+        found += _taken_elsewhere(fields, role, right, sent)
     order = {path: place for place, path in enumerate(fields)}
     found.sort(key=lambda problem: order[field_path(problem.path, fields)])
     groups = _names_under(model, "")
@@ -336,6 +338,32 @@ def _repeated(role: Role, field: SpecField, items: "Sequence[_Item]") -> Iterato
                 )  # fmt: skip
             elif text:
                 seen.add(alike(text))
+
+
+def _taken_elsewhere(
+    fields: Mapping[str, SpecField],
+    role: Role,
+    values: Mapping[str, Any],
+    sent: Mapping[str, Sequence[int | None]],
+) -> Iterator[Problem]:
+    """What items of two lists have alike and must not, such as a container path."""
+    taken: dict[tuple[str, str], tuple[str, str]] = {}
+    for path, items in values.items():
+        field = fields[path]
+        shared = [a for a in field.items if a.unique and a.unique_across]
+        for index in range(len(items) if shared else 0):
+            item = _Item(field, index, items, sent.get(path))
+            for attribute in shared:
+                text = item.text(attribute.path)
+                mark = (attribute.unique_across, attribute.unique(text) if attribute.unique else "")
+                first, owner = taken.setdefault(mark, (path, item.label))
+                if text and first != path:
+                    yield Problem.of(
+                        role, f"{item.path}.{attribute.path}", "unique",
+                        f"is that of {lowered(owner)} already", shown(text),
+                        "one that no other entry has", key=shown(item.key),
+                        label=f"{attribute.label} of {lowered(item.label)}",
+                    )  # fmt: skip
 
 
 def _choice_problems(
