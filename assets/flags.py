@@ -32,7 +32,12 @@ PARAMETERS = frozenset(
     | {*TYPES, *IDS.values()}
 )
 _ROLES = {"": Role.WORKER, "Worker": Role.WORKER, "Master": Role.MASTER}
-_KEYS = {"workload": "distributed", "template": "templates", "data volume": "dataVolumes"}
+_KEYS = {
+    "workload": "distributed",
+    "template": "templates",
+    "policy": "policies",
+    "data volume": "dataVolumes",
+}
 
 
 def narrowed(
@@ -114,9 +119,8 @@ class Questions:
             for row in rows[:100]:
                 entry = {"id": str(row.pk), "name": str(row)}
                 status = getattr(row, "status", "")
-                found.setdefault(_KEYS[one.noun], []).append(
-                    {**entry, "status": status} if status else entry
-                )
+                users = found.setdefault(_KEYS[one.noun], [])
+                users.append({**entry, "status": status} if status else entry)
         return found
 
     def _compliance(self, asset: Asset, policy: EffectivePolicy) -> Mapping[str, Any]:

@@ -12,8 +12,8 @@ from django.utils.html import format_html
 from django.utils.text import capfirst
 
 import assets.credentials.resources
-import assets.data_volumes.resources  # noqa: F401
-from assets import sync
+import assets.data_volumes.resources  # noqa: F401  registers them
+from assets import sync, users
 from assets.kinds import SOURCE_KINDS, AssetKind, kind_of, kind_of_asset
 from assets.models import Asset, Compute, DataSource, Environment
 from assets.scopes import scope_choices
@@ -330,3 +330,4 @@ _RESOURCES: tuple[Resource[Any], ...] = (
 )
 for _resource in _RESOURCES:
     register(_resource)
+users.register()

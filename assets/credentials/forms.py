@@ -37,7 +37,8 @@ class ValuesForm(ResourceForm):
     def add_values(self, offered: tuple[CredentialType, ...]) -> None:
         self.offered = offered
         given = self.data.get("pairs", "") if self.is_bound else ""
-        self.pairs = min(int(given) if given.isdecimal() else FIRST_PAIRS, MOST_PAIRS)
+        is_count = given.isdecimal() and len(given) <= len(str(MOST_PAIRS))
+        self.pairs = min(int(given) if is_count else FIRST_PAIRS, MOST_PAIRS)
         for one in offered:
             self.fields.update(self._fields(one))
 
@@ -67,10 +68,11 @@ class ValuesForm(ResourceForm):
         return super().values() | {"given": self.cleaned_data["given"]}
 
     def pressed(self, button: str) -> bool:
-        if button != MORE:
+        of_pairs = next((one for one in self.offered if one.model is GenericSecret), None)
+        if button != MORE or of_pairs is None:
             return False
         self.pairs = min(self.pairs + MORE_PAIRS, MOST_PAIRS)
-        self.fields.update(self._fields(next(t for t in self.offered if t.model is GenericSecret)))
+        self.fields.update(self._fields(of_pairs))
         self._errors = ErrorDict()
         return True
 

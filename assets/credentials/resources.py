@@ -1,26 +1,24 @@
 """Credentials as resources: those of scopes, and one's own."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db.models import F, Model, QuerySet, TextField
-from django.db.models.functions import Cast
+from django.db.models import F, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 
 from assets.credentials import copies, store
 from assets.credentials.types import TYPES
-from assets.models import Credential, Environment, PersonalCredential, Template
-from assets.selectors.templates import usable_templates
+from assets.models import Credential, PersonalCredential
 from gangline.access.actor import Actor
 from gangline.accounts.models import User
 from gangline.lib.problems import Problem, Refused
 from gangline.lib.sealing import CannotSeal
-from gangline.resources.registry import Uses, get, register, register_usage
+from gangline.resources.registry import register
 from gangline.resources.resource import Action, M, Nav, Panel, Resource, Wire
 from gangline.resources.tables import column, name_column, table, time_column
 from gangline.spec.environment import object_name_problem
@@ -223,33 +221,3 @@ class CredentialsOfType(Credentials):
 
 register(Credentials())
 register(PersonalCredentials())
-
-
-def _named_by(
-    model: type[Model],
-    noun: str,
-    visible: Callable[[User], QuerySet[Any]],
-    url: Callable[[Any], str],
-) -> Callable[[Any], Uses]:
-    """Objects with ``values`` that name the credential."""
-
-    def uses(credential: Any) -> Uses:
-        rows = model._default_manager.annotate(text=Cast("values", TextField()))
-        return Uses(noun, rows.filter(text__contains=f'"{credential.object_name}"'), visible, url)
-
-    return uses
-
-
-def _environments(user: User) -> QuerySet[Any]:
-    found: QuerySet[Any] = get("environment").visible(user)
-    return found
-
-
-register_usage(
-    Credential,
-    _named_by(Environment, "environment", _environments, lambda row: get("environment").url(row)),
-)
-register_usage(
-    Credential,
-    _named_by(Template, "template", usable_templates, lambda row: get("template").url(row)),
-)

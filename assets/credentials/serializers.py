@@ -23,7 +23,7 @@ from gangline.resources.registry import get, uses
 from gangline.resources.services import Saved
 from gangline.scopes.selectors import tenant_scope
 
-_USERS = {"workload": "distributed", "template": "templates"}
+_USERS = {"workload": "distributed", "template": "templates", "policy": "policies"}
 
 
 @extend_schema_field(
@@ -123,7 +123,7 @@ class CredentialViewSet(AssetViewSet):
         for one in uses(obj, type(obj)):
             for row in one.rows.filter(pk__in=one.visible(self.user))[:100]:
                 entry = {"id": str(row.pk), "name": str(row)}
-                found[_USERS.get(one.noun, "assets")].append(entry)
+                found.setdefault(_USERS.get(one.noun, "assets"), []).append(entry)
         return found
 
 

@@ -11,9 +11,10 @@ from django.test import Client
 
 from assets.credentials import store
 from assets.credentials.types import TYPES, serves
-from assets.models import Credential
+from assets.models import Asset, Credential
 from gangline.audit.models import AuditEntry
 from gangline.lib.sealing import key_of
+from gangline.policies.services import save
 from gangline.resources.registry import get
 from gangline.resources.services import make, update
 from tests.support.world import World
@@ -197,3 +198,45 @@ def test_personal_credentials_are_seen_by_their_owner_alone(world: World) -> Non
 )
 def test_a_login_is_for_images_of_its_registry(url: str, image: str, fits: bool) -> None:
     assert serves(url, image) is fits
+
+
+def test_what_names_a_credential_keeps_it(world: World) -> None:
+    place: Any = {"scope": world.department.scope}
+    one = make("credential", name="hub", kind="password", given=SPECS["password"], **place)
+    secret = {"name": one.object_name, "authenticationMethod": "password"}
+    code = {"repository": "https://git.example/a", "path": "/a", "secretRef": secret}
+    source = make("git", name="code", values={"storage.git": [code]}, **place)
+    path = f"asset/credentials/{one.pk}"
+
+    def refused() -> Any:
+        answer = call(world, "DELETE", path)
+        assert answer.status_code == 412, answer.content
+        assert call(world, "GET", f"{path}?usageInfo=true").status_code == 200
+        return answer.content.decode()
+
+    assert "code" in refused()
+    used = call(world, "GET", f"{path}?usageInfo=true").json()["usedBy"]
+    assert [row["id"] for row in used["assets"]] == [str(source.pk)]
+    Asset.objects.all().delete()
+    variable = {"name": "P", "secret": {"name": one.object_name, "key": "Password"}}
+    said = {"defaults": {"worker": {"environmentVariables": {"instances": [variable]}}}}
+    policy = save(
+        actor=world.actor("administrator"), scope=world.vision.scope, text=json.dumps(said)
+    )
+    assert "policy" in refused()
+    other = json.dumps(said).replace(one.object_name, f"{one.object_name}-2")
+    save(actor=world.actor("administrator"), scope=world.vision.scope, text=other,
+         version=policy.version)  # fmt: skip
+    assert call(world, "DELETE", path).status_code == 202
+
+
+def test_more_pairs_is_no_button_where_there_are_none(world: World) -> None:
+    one = make("credential", scope=world.vision.scope, name="hub", kind="password",
+               given=SPECS["password"])  # fmt: skip
+    client = Client()
+    client.force_login(world.people["administrator"])
+    for said in ({"_go": "more-pairs"}, {"pairs": "9" * 5000}):
+        answer = client.post(get("credential").url(one, "values"), said)
+        assert answer.status_code == 422
+    one.refresh_from_db()
+    assert one.rotations == 1

@@ -128,3 +128,16 @@ def test_what_was_made_is_renamed_and_not_changed(world: World, send: Any) -> No
         "spec": {"server": "nfs", "path": "/x", "mountPath": "/x"},
     }
     assert send("PUT", at, again).json()["meta"]["name"] == "renamed"
+
+
+def test_what_a_policy_imposes_is_not_deleted(world: World, send: Any) -> None:
+    made = send("POST", "/git", body(world, repository="https://git.example/a", path="/a"))
+    key = made.json()["meta"]["id"]
+    text = json.dumps({"imposedAssets": {"worker": [key.replace("-", "").upper()]}})
+    policy = save(actor=world.actor("administrator"), scope=world.vision.scope, text=text)
+    refused = send("DELETE", f"/git/{key}")
+    assert refused.status_code == 409, refused.content
+    used = send("GET", f"/git/{key}?usageInfo=true").json()["usedBy"]
+    assert [row["id"] for row in used["policies"]] == [str(policy.pk)]
+    policy.delete()
+    assert send("DELETE", f"/git/{key}").status_code == 202

@@ -65,17 +65,19 @@ def test_a_source_is_chosen_and_nothing_typed_is_lost(open_page: Opener, width: 
     row = page.get_by_test_id(f"f-{VARIABLES}").locator(".rows-item")
     row.get_by_label("Name, environment variable 1").fill("WANDB_API_KEY")
     row.get_by_label("Value, environment variable 1").fill("typed first")
-    expect(row.get_by_label("Secret, environment variable 1", exact=True)).to_be_hidden()
-    row.get_by_label("Source, environment variable 1").select_option("Secret")
+    expect(row.get_by_label("ConfigMap, environment variable 1", exact=True)).to_be_hidden()
+    row.get_by_label("Source, environment variable 1").select_option("ConfigMap")
     expect(row.get_by_label("Value, environment variable 1", exact=True)).to_be_hidden()
-    row.get_by_label("Secret, environment variable 1", exact=True).fill("wandb")
-    row.get_by_label("Key in the Secret, environment variable 1").fill("api-key")
+    row.get_by_label("ConfigMap, environment variable 1", exact=True).fill("wandb")
+    row.get_by_label("Key in the ConfigMap, environment variable 1").fill("api-key")
     wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
     assert wide <= 0
     assert violations(page) == []
     everything_is_saved(page)
     page.reload()
-    expect(row.get_by_label("Key in the Secret, environment variable 1")).to_have_value("api-key")
+    expect(row.get_by_label("Key in the ConfigMap, environment variable 1")).to_have_value(
+        "api-key"
+    )
     row.get_by_label("Source, environment variable 1").select_option("Value")
     expect(row.get_by_label("Value, environment variable 1")).to_have_value("typed first")
 

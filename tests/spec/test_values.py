@@ -341,3 +341,17 @@ def test_the_label_of_an_item_prefers_its_key() -> None:
     assert item_label(field, 0) == "Label 1"
     assert item_label(field, 0, "team") == "Label team"
     assert isinstance(validate(WorkerSpec, Role.WORKER, {"labels": [{}]})[0], Problem)
+
+
+ATTRIBUTES = [
+    (field.path, attribute.path)
+    for field in catalogue(WorkerSpec).values()
+    if field.is_by_item
+    for attribute in field.items
+]
+
+
+@pytest.mark.parametrize(("path", "attribute"), ATTRIBUTES, ids=".".join)
+def test_null_for_an_attribute_is_left_out_or_a_problem(path: str, attribute: str) -> None:
+    found = validate(WorkerSpec, Role.WORKER, {path: [nest({attribute: None})]})
+    assert {one.rule for one in found if one.path == f"{path}.0.{attribute}"} <= {"required", TYPE}

@@ -193,9 +193,10 @@ def test_web_sockets_go_through(
             return str((await there.receive()).data)
 
     assert loop.run(talk(f"http://{host}")) == "heard ping"
-    with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
-        loop.run(talk("http://evil.example"))
-    assert refused.value.status == 403
+    for origin in ("http://evil.example", "http://["):
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            loop.run(talk(origin))
+        assert refused.value.status == 403
 
 
 def test_who_is_not_on_the_list_is_told_so_and_gets_no_ticket(
@@ -265,8 +266,9 @@ def test_a_page_without_a_pass_leads_to_gangline_and_back(
     browser.force_login(world.people[RESEARCHER])
     back = browser.get(f"{there.path}?{there.query}").headers["Location"]
     assert re.fullmatch(rf"{re.escape(wanted)}&gangline-ticket=[\w-]+", back)
-    evil = browser.get(there.path, {"rd": "https://evil.example/"}).headers["Location"]
-    assert urlsplit(evil).netloc == urlsplit(address(workload)).netloc
+    for wanted in ("https://evil.example/", "http://["):
+        home = browser.get(there.path, {"rd": wanted}).headers["Location"]
+        assert urlsplit(home).netloc == urlsplit(address(workload)).netloc
 
 
 def test_a_tool_that_does_not_run_or_answer_is_said_to(
@@ -293,7 +295,8 @@ def test_an_ingress_is_told_what_the_door_decides(
     here = reverse("tool-auth", args=[workload.pk, "board"])
     asked = "https://board.tools.lab.example/"
     outside = Client()
-    assert outside.get(here, headers={"X-Original-URL": asked}).status_code == 401
+    for told in (asked, "https://["):
+        assert outside.get(here, headers={"X-Original-URL": told}).status_code == 401
     browser, there = ticketed(world, workload, RESEARCHER)
     query = urlsplit(there).query
     answer = outside.get(here, headers={"X-Original-URL": f"{asked}?{query}"})
@@ -305,6 +308,14 @@ def test_an_ingress_is_told_what_the_door_decides(
     assert outside.get(here, headers={"X-Original-URL": asked}).status_code == 403
     browser.session.flush()
     assert outside.get(here, headers={"X-Original-URL": asked}).status_code == 401
+
+
+@pytest.mark.parametrize("said", [5, "board", [5], {"board": {}}], ids=str)
+def test_what_is_no_list_of_tools_is_a_problem_and_stops_nothing(world: World, said: Any) -> None:
+    user, body = world.people[RESEARCHER], world.spec_body(exposedUrls=said)
+    judged = judging.judge(user, bodies.read(user, body))
+    assert judged.problems
+    assert not [one for one in judged.advice if one.path.startswith("exposedUrls")]
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,10 @@ def advice(user: User, resolution: Resolution) -> Iterator[Advice]:
     roles = (Role.WORKER,) if resolution.master == "same" else (Role.WORKER, Role.MASTER)
     for role in roles:
         value = effective.get(f"{role}.exposedUrls")
-        for index, item in enumerate(value.value if value else ()):
+        items = value.value if value else ()
+        if not isinstance(items, list | tuple):
+            continue  # what is wrong with it is said elsewhere
+        for index, item in enumerate(items):
             try:
                 tool = ExposedUrl.model_validate(item)
             except ValidationError:

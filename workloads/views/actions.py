@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.contrib import messages
@@ -16,6 +15,7 @@ from django.utils.translation import ngettext
 from gangline.access.actor import Actor, actor_of
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotAllowed, NotVisible
+from gangline.lib.urls import parts_of
 from gangline.organization.selectors import visible_projects
 from gangline.spec.problems import InvalidSpec
 from gangline.web.confirm import Question, ask
@@ -210,7 +210,7 @@ def back_from(request: HttpRequest, otherwise: str) -> str:
 
 def _referring_page(request: HttpRequest) -> str:
     """The page of ours that leads to a question, with its filters; its own address never."""
-    page = urlsplit(request.headers.get("Referer", ""))
+    page = parts_of(request.headers.get("Referer", ""))
     if page.netloc != request.get_host() or page.path == request.path:
         return ""
     return f"{page.path}?{page.query}" if page.query else page.path

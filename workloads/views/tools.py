@@ -9,6 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_safe
 
 from gangline.access.actor import actor_of
+from gangline.lib.urls import parts_of
 from gangline.web.errors import Refusal, error_page
 from workloads.selectors import details, tools
 from workloads.services import tool_access
@@ -41,7 +42,7 @@ def open_tool(request: HttpRequest, workload_id: UUID, name: str) -> HttpRespons
 @never_cache
 def authorize(request: HttpRequest, workload_id: UUID, name: str) -> HttpResponse:
     """What an ingress asks before it lets a request through: 200, 401 or 403."""
-    asked = urlsplit(request.headers.get("X-Original-Url", "")[:LONGEST_ADDRESS])
+    asked = parts_of(request.headers.get("X-Original-Url", "")[:LONGEST_ADDRESS])
     cookie = tool_access.cookie_name(workload_id, name)
     own = request.COOKIES.get(cookie)
     verdict = tool_access.judge(
@@ -62,7 +63,7 @@ def authorize(request: HttpRequest, workload_id: UUID, name: str) -> HttpRespons
 
 def _wanted(address: str, asked: str) -> str:
     """The page of the tool that somebody was sent away from; only one of the tool itself."""
-    home, there = urlsplit(address), urlsplit(asked[:LONGEST_ADDRESS])
+    home, there = urlsplit(address), parts_of(asked[:LONGEST_ADDRESS])
     is_inside = (there.scheme, there.netloc) == (home.scheme, home.netloc)
     return asked if is_inside and there.path.startswith(home.path) else address
 

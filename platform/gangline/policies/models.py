@@ -23,4 +23,4 @@ class Policy(models.Model):
     updated_at = models.DateTimeField()
 
     def __str__(self) -> str:
-        return f"policy of {self.scope}"
+        return str(self.scope)

@@ -50,8 +50,9 @@ class Format:
     ) -> dict[str, Any]:
         return {**handler(schema), "format": self.name}
 
-    def _checked(self, text: str) -> str:
-        if (message := self.check(text)) is not None:
+    def _checked(self, text: str | None) -> str | None:
+        """None, where the field may be empty, is of no grammar."""
+        if text is not None and (message := self.check(text)) is not None:
             raise refused(message, self.accepted)
         return text
 

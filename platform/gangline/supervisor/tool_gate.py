@@ -20,6 +20,7 @@ from channels.db import database_sync_to_async
 from multidict import CIMultiDict
 
 from gangline.config.env import env
+from gangline.lib.urls import parts_of
 from workloads.models import Workload
 from workloads.selectors import tools
 from workloads.services import tool_access
@@ -188,7 +189,7 @@ async def _passed_on(request: web.Request, way: _Way, cookie: str) -> web.Stream
 async def _socket(request: web.Request, way: _Way, cookie: str) -> web.StreamResponse:
     """Both ends of a WebSocket. Only pages of the tool itself may open one."""
     origin = request.headers.get("Origin")
-    if origin is not None and urlsplit(origin).netloc != request.host:
+    if origin is not None and parts_of(origin).netloc != request.host:
         return _plain(403)
     wanted = request.headers.get("Sec-WebSocket-Protocol", "")
     protocols = [one.strip() for one in wanted.split(",") if one.strip()]
