@@ -32,7 +32,12 @@ PARAMETERS = frozenset(
     | {*TYPES, *IDS.values()}
 )
 _ROLES = {"": Role.WORKER, "Worker": Role.WORKER, "Master": Role.MASTER}
-_KEYS = {"workload": "distributed", "template": "templates", "policy": "policies"}
+_KEYS = {
+    "workload": "distributed",
+    "template": "templates",
+    "policy": "policies",
+    "data volume": "dataVolumes",
+}
 
 
 def narrowed(

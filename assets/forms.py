@@ -8,7 +8,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
-from assets.kinds import DATA_KINDS, kind_of
+from assets.kinds import SOURCE_KINDS, kind_of
 from assets.models import (
     Asset,
     Compute,
@@ -292,7 +292,7 @@ class TypeForm(ResourceForm):
         model = DataSource
         fields = ()
 
-    kinds = DATA_KINDS
+    kinds = SOURCE_KINDS
 
     def clean(self) -> dict[str, Any]:
         raise ValidationError("Choose a type of data source.", code="required")

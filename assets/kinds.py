@@ -9,6 +9,7 @@ from assets.models import (
     Asset,
     Compute,
     ConfigMapSource,
+    DataVolume,
     Environment,
     GitSource,
     HostPathSource,
@@ -76,6 +77,11 @@ class AssetKind:
         left_out = (spec.item_key, *self.without)
         return tuple(one for one in spec.items if one.path not in left_out)
 
+    @property
+    def key_name(self) -> str:
+        """The attribute by which items of its list are told apart."""
+        return self.fields[self.item].item_key
+
     def item_of(self, values: Mapping[str, Any]) -> Mapping[str, Any]:
         """The one item that an asset holds; empty where it has none."""
         items = values.get(self.item) or [{}]
@@ -121,7 +127,7 @@ class AssetKind:
 
     def named(self, values: Mapping[str, Any], name: str = "source") -> dict[str, Any]:
         """The item under a name, as a workload has it."""
-        return {**self.item_of(values), self.fields[self.item].item_key: name}
+        return {**self.item_of(values), self.key_name: name}
 
     def refused(self, problems: Iterable[Problem]) -> Refused:
         """The same for an answer of the API: paths are those of its ``spec``."""
@@ -186,12 +192,22 @@ KINDS = (
                 "config_map",
             ),
             (SecretSource, "Secret", "a Secret", "secretVolume", "secret_volume", "secret"),
+            (
+                DataVolume,
+                "Data volume",
+                "a data volume",
+                "dataVolume",
+                "data_volume",
+                "data_volume",
+            ),
         )
     ),
 )
 
 DATA_KINDS = tuple(kind for kind in KINDS if kind.item)
-"""Types of data source: of these a workload takes as many as it likes."""
+"""Of these a workload takes as many as it likes: data sources of every type and data volumes."""
+SOURCE_KINDS = tuple(kind for kind in DATA_KINDS if kind.model is not DataVolume)
+"""Types of data source."""
 
 
 def kind_of(model: type[Asset]) -> AssetKind:

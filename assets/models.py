@@ -12,6 +12,7 @@ from django.utils.text import slugify
 from assets.credentials.types import PERSONAL, TYPES, CredentialType
 from gangline.db import sealed
 from gangline.resources.models import ScopedModel
+from gangline.scopes.models import Scope
 
 
 class Template(ScopedModel):
@@ -75,6 +76,7 @@ class Asset(ScopedModel):
         HOST_PATH = "hostPath"
         CONFIG_MAP = "config-map"
         SECRET = "secret-volume"  # noqa: S105  no password
+        DATA_VOLUME = "data-volume"
 
     own_kind: ClassVar[str] = ""
 
@@ -84,6 +86,12 @@ class Asset(ScopedModel):
     """Value by path of the spec, such as ``compute.cpuCoreRequest``."""
     used_count = models.PositiveIntegerField(default=0, editable=False)
     last_used_at = models.DateTimeField(null=True, editable=False)
+    origin = models.ForeignKey(
+        "self", models.RESTRICT, null=True, editable=False, related_name="data_volumes"
+    )
+    """Of a data volume: the PVC data source whose claim it shares."""
+    shared = models.ManyToManyField(Scope, editable=False, related_name="+")
+    """Of a data volume: the scopes that may mount it beside its own project."""
 
     class Meta:
         constraints = [
@@ -212,6 +220,17 @@ class SecretSource(Asset):
     class Meta:
         proxy = True
         verbose_name = "Secret data source"
+
+
+class DataVolume(Asset):
+    """The claim of a project's PVC data source, shared with other scopes, which only read it."""
+
+    own_kind: ClassVar[str] = Asset.Kind.DATA_VOLUME
+    objects: ClassVar[OfKind] = OfKind()
+
+    class Meta:
+        proxy = True
+        verbose_name = "data volume"
 
 
 class Credential(ScopedModel):

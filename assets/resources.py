@@ -11,9 +11,10 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.text import capfirst
 
-import assets.credentials.resources  # noqa: F401  registers them
+import assets.credentials.resources
+import assets.data_volumes.resources  # noqa: F401  registers them
 from assets import sync, users
-from assets.kinds import DATA_KINDS, AssetKind, kind_of, kind_of_asset
+from assets.kinds import SOURCE_KINDS, AssetKind, kind_of, kind_of_asset
 from assets.models import Asset, Compute, DataSource, Environment
 from assets.scopes import scope_choices
 from assets.templates import Templates
@@ -272,6 +273,7 @@ _DELETION: Mapping[str, str] = {
     "pvc": "A claim that was made for it is deleted with everything that is on it. "
     "A claim that was there before stays."
 }
+_TYPES = [(kind.key, kind.label) for kind in SOURCE_KINDS]
 _paths = {"host_path": "host-path", "config_map": "config-map", "secret_volume": "secrets"}
 """Where Run:ai's clients look for a type."""
 
@@ -302,7 +304,7 @@ class AllDataSources(DataSources[DataSource]):
         noun=("data source", "data sources"),
         search=("name", "description"),
         filters=(
-            filters.choice("type", "Type", "kind", choices=[(k.key, k.label) for k in DATA_KINDS]),
+            filters.choice("type", "Type", "kind", choices=_TYPES),
             *_FILTERS,
         ),
     )
@@ -323,7 +325,7 @@ _RESOURCES: tuple[Resource[Any], ...] = (
     Templates(),
     Environments(),
     Computes(),
-    *map(_of_type, DATA_KINDS),
+    *map(_of_type, SOURCE_KINDS),
     AllDataSources(),
 )
 for _resource in _RESOURCES:

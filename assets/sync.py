@@ -89,7 +89,7 @@ def states_in(project: Project, assets: Iterable[Asset]) -> Mapping[str, State]:
         owner_type__in=SYNCED,
         owner_id__in=[str(asset.pk) for asset in wanted],
     )
-    found = {row.owner_id: _state(row) for row in rows}
+    found = {row.owner_id: state_of(row) for row in rows}
     missing = State("creating")
     return {str(asset.pk): found.get(str(asset.pk), missing) for asset in wanted}
 
@@ -100,11 +100,11 @@ def states_of(assets: Sequence[Asset]) -> Mapping[str, list[tuple[ClusterObject,
     rows = ClusterObject.objects.filter(owner_type__in=SYNCED, owner_id__in=ids)
     found: dict[str, list[tuple[ClusterObject, State]]] = {one: [] for one in ids}
     for row in rows.select_related("cluster").order_by("cluster__name", "namespace"):
-        found[row.owner_id].append((row, _state(row)))
+        found[row.owner_id].append((row, state_of(row)))
     return found
 
 
-def _state(row: ClusterObject) -> State:
+def state_of(row: ClusterObject) -> State:
     match row.state:
         case ObjectState.OK:
             return State("ok")

@@ -15,7 +15,9 @@ GRACE = "worker.terminationGracePeriodSeconds"
 DEFAULT_GRACE = 30
 
 
-def submission_of(workload: Workload, values: Mapping[str, Any]) -> Submission:
+def submission_of(
+    workload: Workload, values: Mapping[str, Any], elsewhere: Mapping[str, str] | None = None
+) -> Submission:
     """What ``render`` and ``create`` see of a workload, saved or not."""
     return submission(
         name=workload.name,
@@ -24,6 +26,7 @@ def submission_of(workload: Workload, values: Mapping[str, Any]) -> Submission:
         framework=workload.framework,
         configuration=workload.configuration,
         values=values,
+        elsewhere=elsewhere,
     )
 
 
@@ -35,6 +38,7 @@ def submission(
     framework: str,
     configuration: str,
     values: Mapping[str, Any],
+    elsewhere: Mapping[str, str] | None = None,
 ) -> Submission:
     """The same of what is not a workload yet: ``uid`` is empty when ``check`` sees it.
 
@@ -61,6 +65,7 @@ def submission(
         queue=queues.queue_of(project),
         node_pools=_node_pools(project) if any(map(_names_pools, values)) else {},
         namespace=project.own_namespace if project.namespace else project.claims_namespace,
+        volumes_elsewhere=elsewhere or {},
     )
 
 

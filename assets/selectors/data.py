@@ -18,7 +18,9 @@ _OF_THE_MOUNT = ("accessModes", "volumeMode")
 
 
 def item_name(asset: Asset) -> str:
-    """Key of the item: readable, and no other asset's."""
+    """Key of the item: readable, and no other asset's. That of a data volume is its id."""
+    if asset.kind == Asset.Kind.DATA_VOLUME:
+        return str(asset.pk)
     slug = _NOT_IN_NAMES.sub("-", asset.name.lower()).strip("-")[:_LONGEST].strip("-")
     return f"{slug or 'data'}-{asset.pk.hex[:_DIGITS]}"
 
@@ -36,6 +38,20 @@ def named_item(asset: Asset) -> dict[str, Any]:
         **{k: v for k, v in item.items() if k != "claimInfo"},
         "existingPvc": True,
         "claimName": claim_of(asset),
+        **({"claimInfo": told} if told else {}),
+    }
+
+
+def mount_of(volume: Asset) -> dict[str, Any]:
+    """The claim of a data volume as a workload mounts it: it is there, and nobody writes to it."""
+    origin = volume.origin
+    item = kind_of_asset(origin).item_of(origin.values) if origin else {}
+    told = {k: v for k, v in (item.get("claimInfo") or {}).items() if k in _OF_THE_MOUNT}
+    return {
+        "name": f"data-volume-{volume.pk.hex[:_DIGITS]}",
+        "existingPvc": True,
+        "claimName": claim_of(origin) if origin else "",
+        "readOnly": True,
         **({"claimInfo": told} if told else {}),
     }
 

@@ -27,7 +27,7 @@ from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.typed import json_at, typed
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
 from workloads.selectors import tools as tool_links
-from workloads.services import freezing, retries, slots
+from workloads.services import data_volumes, freezing, retries, slots
 
 
 class HasTables(Protocol):
@@ -317,7 +317,7 @@ def test_a_field_that_is_mapped_and_never_read_is_named(
 
 
 def test_what_gangline_acts_on_itself_reaches_the_workload() -> None:
-    readers = (freezing, retries, tool_links)
+    readers = (freezing, retries, tool_links, data_volumes)
     source = "".join(Path(reader.__file__ or "").read_text() for reader in readers)
     assert [path for path in sorted(OURS) if f'{path}"' not in source] == []
 

@@ -11,6 +11,7 @@ from gangline.clusters.models import Node
 from gangline.drivers.facts import NodeFact
 from gangline.people.services import give
 from gangline.resources.services import make
+from tests.resources.data_volume_sample import DATA_VOLUME
 from tests.resources.storage_class_sample import STORAGE_CLASS
 from tests.resources.template_sample import TEMPLATE
 from tests.support.world import World
@@ -105,6 +106,7 @@ SAMPLES: dict[str, Sample] = {
     "node": Sample(make=_node),
     "template": Sample(**TEMPLATE),
     "storage_class": Sample(**STORAGE_CLASS),
+    "data_volume": Sample(**DATA_VOLUME),
     "service_account": Sample(
         make=lambda world, name: make("service_account", name=name),
         form=lambda world, name: {"name": name},

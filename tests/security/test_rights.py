@@ -248,6 +248,11 @@ ACTIONS: Mapping[str, tuple[str, Permission | None]] = {
     "credential-values": ("GET", P.CREDENTIAL_EDIT),
     "personal_credential-values": ("GET", None),
     "storage_class:classes": ("GET", None),
+    "data_volume:name_availability": ("GET", P.DATA_VOLUME_VIEW),
+    "data_volume:shared_scopes": ("GET", P.DATA_VOLUME_VIEW),
+    "data_volume:listed_scopes": ("GET", P.DATA_VOLUME_VIEW),
+    "data_volume:share": ("PATCH", P.DATA_VOLUME_EDIT),
+    "data_volume:change_scopes": ("PATCH", P.DATA_VOLUME_EDIT),
     "template:all_templates": ("GET", None),
     "template:all_count": ("GET", None),
     "template:any_template": ("GET", P.TEMPLATE_VIEW),
@@ -270,6 +275,7 @@ The access key is the administrator's own, who alone may view those of others, t
 OF_OTHERS = {"template-run"}
 """It submits a workload, by the rights of that: tests/wizard."""
 QUERIES = {
+    "data_volume:name_availability": "?dataName=new&clusterId={}",
     "storage_class:classes": "?clusterId={}",
     "template:name_availability": "?templateName=new&scopeType=cluster&scopeId={}",
 }
@@ -296,8 +302,10 @@ HELD = (
     *("environment", "compute", "credential", "template", "nfs", "pvc", "s3", "git"),
     *("host_path", "config_map", "secret_volume"),
 )
-NAMING = {"access_rule:create", "project:create", "template:name_availability"} | {
-    f"{key}:create" for key in HELD
+NAMING = {
+    *("access_rule:create", "project:create", "data_volume:create"),
+    *("template:name_availability", "data_volume:name_availability"),
+    *(f"{key}:create" for key in HELD),
 }
 """Whose bodies name a subject, a department or the scope to make it in."""
 OTHERWISE = re.compile(

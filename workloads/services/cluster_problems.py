@@ -14,6 +14,7 @@ from gangline.spec.frameworks import configuration_problem as mismatch
 from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.workload import SPEC
 from workloads import refs
+from workloads.services import data_volumes
 from workloads.services.item_paths import as_sent, field_of
 from workloads.services.refusing import as_clause, by_policy, reserved_keys, unsupported
 
@@ -58,16 +59,20 @@ def with_cluster(
         return known + found, []
     wrong = {(p.role, field_of(p.path)) for p in known}
     wrong_paths = {f"{role}.{path}" for role, path in wrong}
+    given = {path: v for path, v in resolution.plain.items() if path not in wrong_paths}
+    mounted = data_volumes.mounted(given, project)
     submission = refs.submission(
         name=name,
         uid="",
         project=project,
         framework=framework,
         configuration=configuration,
-        values={path: v for path, v in resolution.plain.items() if path not in wrong_paths},
+        values=mounted.values,
+        elsewhere=mounted.elsewhere,
     )
     effective = resolution.effective
-    checked = [p.at(path=as_sent(p, effective)) for p in driver.check(submission, facts)]
+    checked = [mounted.back(p) for p in driver.check(submission, facts)]
+    checked = [p.at(path=as_sent(p, effective)) for p in checked]
     refused = [*unsupported(driver, resolution), *reserved_keys(resolution), *checked]
     advice = [replace(a, path=as_sent(a, effective)) for a in driver.advise(submission, facts)]
     blocked = list(by_policy(driver, resolution, known, cluster.name))

@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from assets.models import Credential
 from gangline.clusters.connections import driver_for
@@ -13,6 +14,7 @@ from gangline.spec.problems import Role
 from gangline.spec.sources import to_json
 from workloads import refs
 from workloads.models import MOST_SEARCHED, Workload, WorkloadLabel
+from workloads.services import data_volumes
 from workloads.services.asking import Preview
 from workloads.services.credentials import bound
 
@@ -25,6 +27,8 @@ class Frozen:
     rendered: Any
     spec_hash: str
     credentials: tuple[Credential, ...] = ()
+    volumes: tuple[UUID, ...] = ()
+    """Data volumes that it mounts."""
 
 
 def columns_of(judged: Preview) -> dict[str, Any]:
@@ -75,7 +79,11 @@ def freeze(workload: Workload, judged: Preview) -> Frozen:
     """The specification in the form of the workload's cluster. ``workload`` has `columns_of`."""
     resolution = judged.resolution
     effective = to_json(resolution.effective)
-    held = bound(resolution.plain, workload.project, workload.owner)
-    rendered = driver_for(workload.cluster).render(refs.submission_of(workload, held.values))
+    mounted = data_volumes.mounted(resolution.plain, workload.project)
+    held = bound(mounted.values, workload.project, workload.owner)
+    submission = refs.submission_of(workload, held.values, mounted.elsewhere)
+    rendered = driver_for(workload.cluster).render(submission)
     text = json.dumps([effective, rendered], sort_keys=True, separators=(",", ":"), default=str)
-    return Frozen(effective, rendered, hashlib.sha256(text.encode()).hexdigest(), held.used)
+    return Frozen(
+        effective, rendered, hashlib.sha256(text.encode()).hexdigest(), held.used, mounted.volumes
+    )

@@ -21,7 +21,15 @@ from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, has_gpus
 from gangline.spec.placement import DEFAULT_PRIORITY, PRIORITIES, is_preemptible
 from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.types import quantity_bytes
-from workloads.services import credentials, shares, slots, tool_access, tool_addresses, usage
+from workloads.services import (
+    credentials,
+    data_volumes,
+    shares,
+    slots,
+    tool_access,
+    tool_addresses,
+    usage,
+)
 from workloads.services.admission import Standing
 from workloads.services.asking import Preview, SubmissionRequest, Totals
 from workloads.services.cluster_problems import whole_or, with_cluster
@@ -121,6 +129,7 @@ def judge(
             name=request.name,
             resolution=resolution,
         )
+        problems += data_volumes.problems(resolution, project=place.project, known=problems)
         problems += credentials.problems(
             resolution,
             project=place.project,

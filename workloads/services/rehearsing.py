@@ -10,6 +10,7 @@ from gangline.organization.models import Project
 from gangline.spec.problems import Problem, Role
 from gangline.spec.sources import Values
 from workloads import refs
+from workloads.services import data_volumes
 from workloads.services.asking import Preview, SubmissionRequest
 from workloads.services.cluster_problems import labelled
 from workloads.services.credentials import bound
@@ -52,13 +53,15 @@ def _attempt(
     uid: uuid.UUID,
 ) -> AttemptRef:
     """The first attempt that a submission would begin with."""
+    mounted = data_volumes.mounted(preview.resolution.plain, project)
     submission = refs.submission(
         name=request.name,
         uid=str(uid),
         project=project,
         framework=preview.framework,
         configuration=preview.configuration,
-        values=bound(preview.resolution.plain, project, preview.owner).values,
+        values=bound(mounted.values, project, preview.owner).values,
+        elsewhere=mounted.elsewhere,
     )
     return AttemptRef(
         install=refs.installation_id(),

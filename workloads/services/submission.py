@@ -251,7 +251,7 @@ def _store(
         remember(actor.user, key, request_hash, workload, now=now)
         if frozen.credentials:
             store_uses(workload, frozen.credentials)
-        if chosen:
+        if chosen := {*map(str, chosen), *map(str, frozen.volumes)}:
             used = Asset.objects.filter(pk__in=chosen)
             workload.assets.set(used)
             used.update(used_count=F("used_count") + 1, last_used_at=now)

@@ -186,6 +186,8 @@ class Desk:
         )
         pools = [Choice(name) for name in self._node_pools]
         notes = {**notes, "nodePools": FieldNote(choices={"name": pools})}
+        volumes = [Choice(str(one.pk), one.name) for one in self.galleries.volumes]
+        notes["storage.dataVolume"] = FieldNote(choices={"id": volumes})
         image = self._image(role)
         return RoleForm(
             role=role,

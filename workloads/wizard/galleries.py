@@ -4,8 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from django.db.models import Q
+
 from assets import sync
-from assets.kinds import DATA_KINDS, KINDS, AssetKind, kind_of_asset
+from assets.data_volumes.sharing import shared_with, states_in
+from assets.kinds import DATA_KINDS, KINDS, SOURCE_KINDS, AssetKind, kind_of_asset
 from assets.models import Asset
 from assets.selectors.data import item_name, named_item
 from assets.selectors.fitness import asset_problems
@@ -57,11 +60,11 @@ def with_typed(master: Values, form: RoleForm, typed: RoleInputs) -> Values:
         if mine is None or theirs is None:
             continue
         known = {one.key for one in form.inherited.items.get(kind.item, ())}
-        rows = [one for one in theirs.value if one.get("name") not in known]
+        rows = [one for one in theirs.value if one.get(kind.key_name) not in known]
         found[f"{Role.MASTER}.{kind.item}"] = replace(
             mine,
             value=[*mine.value, *rows],
-            items=(*mine.items, *(ItemSource(str(one["name"]), WORKERS) for one in rows)),
+            items=(*mine.items, *(ItemSource(str(one[kind.key_name]), WORKERS) for one in rows)),
         )
     return found
 
@@ -93,7 +96,9 @@ class Galleries:
             if can(self.user, get(kind.resource_key).permission("view"), self.project.scope)
         ]
         line = [scope.pk for scope in scopes_to(self.project.scope)]
-        rows = Asset.objects.filter(scope__in=line, kind__in=allowed).select_related("scope")
+        near = Q(scope__in=line) | shared_with(line)
+        rows = Asset.objects.filter(near, kind__in=allowed)
+        rows = rows.select_related("origin", "scope__project__cluster")
         return list(rows.order_by("-used_count", "name"))
 
     def values(self, role: Role) -> Values:
@@ -123,6 +128,12 @@ class Galleries:
     def data(self) -> Sequence[Asset]:
         keys = {kind.key for kind in DATA_KINDS}
         return [asset for asset in self.assets if asset.kind in keys]
+
+    @property
+    def volumes(self) -> Sequence[Asset]:
+        """Data volumes that the project can mount."""
+        mine = [one for one in self.data if one.kind == Asset.Kind.DATA_VOLUME]
+        return [one for one in mine if not self.unready(one)]
 
     def _data(self, role: Role) -> Values:
         """The chosen data sources as items of their lists. A master that follows says nothing."""
@@ -169,7 +180,7 @@ class Galleries:
         return found
 
     def _data_field(self, role: Role) -> FieldView | None:
-        may_create = self.may_create(DATA_KINDS[0])
+        may_create = self.may_create(SOURCE_KINDS[0])
         if not self.data and not may_create:
             return None
         key, picked = f"{role}.{DATA}", self.picked(role)
@@ -217,7 +228,11 @@ class Galleries:
 
     @cached_property
     def _states(self) -> Mapping[str, sync.State]:
-        return sync.states_in(self.project, self.data) if self.project else {}
+        if self.project is None:
+            return {}
+        volumes = [one for one in self.data if one.kind == Asset.Kind.DATA_VOLUME]
+        shared = states_in(self.project, volumes) if volumes else {}
+        return {**sync.states_in(self.project, self.data), **shared}
 
     def problems(self, role: Role) -> list[Problem]:
         """V21: chosen data sources that this cluster cannot use now."""

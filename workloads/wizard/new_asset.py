@@ -11,7 +11,8 @@ from django.shortcuts import render
 
 from assets.credentials.forms import CredentialForm
 from assets.forms import AssetForm
-from assets.kinds import DATA_KINDS, KINDS, AssetKind
+from assets.kinds import KINDS, SOURCE_KINDS, AssetKind
+from assets.models import DataVolume
 from gangline.access.grants import can, who_can
 from gangline.access.refusals import NotAllowed
 from gangline.forms.fields import dom_id
@@ -39,14 +40,16 @@ from workloads.wizard.steps import Step
 def page(request: HttpRequest, desk: Desk, step: Step, key: str) -> HttpResponse:
     """The form of a new asset for ``key``, ``<role>.<kind>``; scripts show it as a dialog."""
     role, _, name = key.partition(".")
-    kind = next((one for one in KINDS if one.key == name), None)
+    # A data volume is made of a claim that is there: on its own pages.
+    made_here = (one for one in KINDS if one.model is not DataVolume)
+    kind = next((one for one in made_here if one.key == name), None)
     project = desk.choices.project
     if project is None or role not in (Role.WORKER, Role.MASTER):
         raise Http404
     name, _, path = name.partition(".")
     if name == CREDENTIAL and path in MADE_FOR:
         return _credential(request, desk, step, Role(role), path, project)
-    if name == DATA and desk.galleries.may_create(DATA_KINDS[0]):
+    if name == DATA and desk.galleries.may_create(SOURCE_KINDS[0]):
         return _types(request, desk, step, Role(role))
     if kind is None:
         raise Http404
@@ -175,9 +178,9 @@ def _types(request: HttpRequest, desk: Desk, step: Step, role: Role) -> HttpResp
     reasons = desk.galleries.unsupported
     types = [
         (kind, step_url(desk, step, **{NEW: f"{role}.{kind.key}"}), reasons.get(kind.item, ""))
-        for kind in DATA_KINDS
+        for kind in SOURCE_KINDS
     ]
-    context = {"types": types, "back": _back(desk, step, role, DATA_KINDS[0])}
+    context = {"types": types, "back": _back(desk, step, role, SOURCE_KINDS[0])}
     return render(request, "wizard/new_data_source.html", context)
 
 

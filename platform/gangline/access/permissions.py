@@ -9,6 +9,7 @@ ENTITIES = {
     "environment": ("Environments", "environments"),
     "compute": ("Compute resources", "compute resources"),
     "data_source": ("Data sources", "data sources"),
+    "data_volume": ("Data volumes", "data volumes"),
     "credential": ("Credentials", "credentials"),
     "project": ("Projects", "projects"),
     "department": ("Departments", "departments"),
@@ -70,6 +71,12 @@ class Permission(StrEnum):
     DATA_SOURCE_CREATE = "data_source.create"
     DATA_SOURCE_EDIT = "data_source.edit"
     DATA_SOURCE_DELETE = "data_source.delete"
+    DATA_VOLUME_VIEW = "data_volume.view"
+    """Of the projects below, and those that are shared with them."""
+    DATA_VOLUME_CREATE = "data_volume.create"
+    DATA_VOLUME_EDIT = "data_volume.edit"
+    """Also say with whom they are shared."""
+    DATA_VOLUME_DELETE = "data_volume.delete"
     CREDENTIAL_VIEW = "credential.view"
     """See that they are there; their values nobody sees. Workloads use them without it."""
     CREDENTIAL_CREATE = "credential.create"

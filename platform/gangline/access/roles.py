@@ -32,7 +32,7 @@ def _of(*entities: str) -> frozenset[Permission]:
 
 SYSTEM_ADMINISTRATOR = "system_administrator"
 
-_ASSETS = _of("template", "environment", "compute", "data_source")
+_ASSETS = _of("template", "environment", "compute", "data_source", "data_volume")
 _SEE = frozenset(
     {
         P.WORKLOAD_VIEW,
@@ -40,6 +40,7 @@ _SEE = frozenset(
         P.ENVIRONMENT_VIEW,
         P.COMPUTE_VIEW,
         P.DATA_SOURCE_VIEW,
+        P.DATA_VOLUME_VIEW,
     }
 )
 _VIEWER = _SEE | {P.PROJECT_VIEW, P.POLICY_VIEW}
@@ -165,8 +166,8 @@ _BUILT_IN = (
         16,
         "data_volume_administrator",
         "Data volume administrator",
-        "Views workloads, logs, projects, departments and policies.",
-        _WATCH | {P.PROJECT_VIEW, P.DEPARTMENT_VIEW, P.POLICY_VIEW},
+        "Manages data volumes; views workloads, logs, projects, departments and policies.",
+        _WATCH | _of("data_volume") | {P.PROJECT_VIEW, P.DEPARTMENT_VIEW, P.POLICY_VIEW},
     ),
 )
 

@@ -86,6 +86,9 @@ class Submission:
     namespace: str = ""
     """Namespace that the project names; empty: the one that the cluster makes for it."""
 
+    volumes_elsewhere: Mapping[str, str] = field(default_factory=dict)
+    """Namespace of each existing claim that is another project's, by the name of its volume."""
+
     def gpus_of(self, role: str) -> int:
         """Whole GPUs of each pod of the role."""
         spec = self.worker if role == "worker" else self.master

@@ -166,6 +166,8 @@ class ClusterKind:
     """The values of credentials are handed to ``create``, in ``AttemptRef.secrets``."""
     keeps_secrets: ClassVar[bool] = False
     """Credentials are copied to it as Secrets, beside others that people made there."""
+    shares_claims: ClassVar[bool] = False
+    """What one project's claim holds can be mounted in others."""
     native_word: ClassVar[str] = ""
     """What people call the engine's own form of a workload; empty: it is not shown."""
 

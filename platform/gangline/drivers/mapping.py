@@ -26,6 +26,7 @@ OURS = frozenset(
         "autoDeletionTimeAfterCompletionSeconds",
         "terminateAfterPreemption",
         "relatedUrls",
+        "storage.dataVolume",
     }
 )
 """Fields that Gangline acts on by itself, alike on every kind of cluster: no driver maps them."""

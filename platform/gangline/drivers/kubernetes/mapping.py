@@ -198,5 +198,4 @@ _NO_GPU_LIMIT = "No scheduler that Gangline knows holds programs to a part of a 
 UNSUPPORTED: Mapping[str, str] = {
     "compute.gpuPortionLimit": _NO_GPU_LIMIT,
     "compute.gpuMemoryLimit": _NO_GPU_LIMIT,
-    "storage.dataVolume": "A claim is of one namespace: others cannot mount what is on it.",
 }

@@ -43,7 +43,7 @@ def _problems(submission: Submission, facts: Facts, places: Places) -> Iterator[
         yield from _image(role, spec, framework, facts)
         if not mounts.holds(spec, spec.working_dir or ""):
             yield from _working_directory(role, spec, places)
-        yield from mounts.problems(role, spec, places, submission.namespace)
+        yield from mounts.problems(role, spec, places, submission)
         yield from _gpu_memory(role, spec, facts)
 
 

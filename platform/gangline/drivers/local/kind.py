@@ -31,6 +31,7 @@ class Local(ClusterKind):
     unsupported = rendering.UNSUPPORTED
     label = "This machine"
     takes_secrets = True
+    shares_claims = True
     connection = LocalConnection
     native_word = "Local plan"
     check_names = (REACHABILITY, ROOM, RUNTIMES, ISOLATION)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gangline.drivers import fetching
+from gangline.drivers.base import Submission
 from gangline.spec.data import AWS
 from gangline.spec.problems import Problem, Role
 from gangline.spec.types import quantity_bytes
@@ -73,7 +74,9 @@ def forget(folder: Path) -> bool:
         return False
 
 
-def problems(role: Role, spec: ReplicaSpec, places: Places, project: str) -> Iterator[Problem]:
+def problems(
+    role: Role, spec: ReplicaSpec, places: Places, submission: Submission
+) -> Iterator[Problem]:
     """What cannot be found or mounted here, before anything is submitted."""
     taken: dict[str, str] = {}
     for kind, number, item in _items(spec):
@@ -87,7 +90,7 @@ def problems(role: Role, spec: ReplicaSpec, places: Places, project: str) -> Ite
             path = f"{at}.{PATHS[kind]}"
             yield Problem.of(role, path, "cluster", why, target, "another path such as /data")
         taken[where] = str(item.get("name", ""))
-        for attribute, message, value, accepted in _faults(kind, item, places, project):
+        for attribute, message, value, accepted in _faults(kind, item, places, submission):
             yield Problem.of(role, f"{at}.{attribute}", "cluster", message, value, accepted)
 
 
@@ -95,7 +98,9 @@ Fault = tuple[str, str, Any, str]
 """Attribute, what is wrong with it, its value, what would be accepted."""
 
 
-def _faults(kind: str, item: Mapping[str, Any], places: Places, project: str) -> Iterator[Fault]:
+def _faults(
+    kind: str, item: Mapping[str, Any], places: Places, submission: Submission
+) -> Iterator[Fault]:
     """What is wrong with where the data comes from."""
     if kind == "hostPath":
         if item.get("mountPropagation") == "HostToContainer":
@@ -106,6 +111,8 @@ def _faults(kind: str, item: Mapping[str, Any], places: Places, project: str) ->
         except roots.UnfitFolder as unfit:
             yield "path", unfit.message, item["path"], unfit.accepted
     elif kind == "pvc":
+        elsewhere = submission.volumes_elsewhere
+        project = elsewhere.get(str(item.get("name")), submission.namespace)
         yield from _volume_faults(item, places, project)
     elif kind == "git" and shutil.which("git") is None:
         yield "repository", "cannot be fetched: this machine has no git", item["repository"], ""
@@ -181,6 +188,8 @@ class Replica:
     folder: RunFolder
     name: str
     project: str
+    elsewhere: Mapping[str, str]
+    """Project of each existing claim that is another one's, by the name of its volume."""
     native: Mapping[str, Sequence[Mapping[str, Any]]]
     role: Role
 
@@ -244,7 +253,8 @@ class Replica:
     def _volume(self, item: Mapping[str, Any]) -> Path:
         if item.get("existingPvc"):
             try:
-                folder = claim_folder(self.places.data_dir, self.project, str(item["claimName"]))
+                project = self.elsewhere.get(str(item["name"]), self.project)
+                folder = claim_folder(self.places.data_dir, project, str(item["claimName"]))
             except ValueError:
                 folder = self.places.data_dir / "volumes" / "none"
             if not folder.is_dir():

@@ -263,6 +263,7 @@ class _Gang:
             folder=self.folder,
             name=_name(slot),
             project=str(self.native.get("volumesOf", "")),
+            elsewhere=self.native.get("volumesElsewhere", {}),
             native=role.get("mounts", {}),
             role=Role(slot.role),
         )

@@ -105,7 +105,6 @@ UNSUPPORTED: Mapping[str, str] = {
     "environmentVariables.podFieldRef": "Processes of this machine run in no pod.",
     "storage.nfs": "This machine mounts no file servers; its own folders are host paths.",
     "storage.configMapVolume": "This machine has no ConfigMaps.",
-    "storage.dataVolume": "Volumes of this machine are of one project.",
     "ports": "Nothing opens ports of this machine: its tools are reached through Gangline.",
     "restartPolicy": "A process that ends is not started again; a retry starts all of them.",
     "stdin": "Processes of this machine read no input.",
@@ -126,12 +125,14 @@ UNSUPPORTED: Mapping[str, str] = {
 
 def render(submission: Submission) -> dict[str, Any]:
     """What ``create`` joins with the placement. JSON data only."""
+    elsewhere = submission.volumes_elsewhere
     return {
         "form": FORM,
         "framework": submission.framework,
         "configuration": submission.configuration,
         "identifiers": dict(submission.identifiers),
         "volumesOf": submission.namespace,
+        **({"volumesElsewhere": dict(elsewhere)} if elsewhere else {}),
         **{part.role.value: _role(part.spec) for part in submission.parts},
     }
 
