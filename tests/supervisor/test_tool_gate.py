@@ -258,7 +258,7 @@ def test_a_page_without_a_pass_leads_to_gangline_and_back(
     world: World, started: Callable[..., Workload], door: int
 ) -> None:
     workload = started()
-    wanted = f"{address(workload)}/plots?run=3&tag=loss"
+    wanted = f"{address(workload)}/plots?run=3&run=4&tag=loss"
     answer = fetch(wanted, door)
     there = urlsplit(answer.headers["Location"])
     assert (answer.status_code, there.path) == (302, f"/tools/{workload.pk}/board/open")
@@ -266,6 +266,7 @@ def test_a_page_without_a_pass_leads_to_gangline_and_back(
     browser.force_login(world.people[RESEARCHER])
     back = browser.get(f"{there.path}?{there.query}").headers["Location"]
     assert re.fullmatch(rf"{re.escape(wanted)}&gangline-ticket=[\w-]+", back)
+    assert fetch(back, door).headers["Location"].endswith("/plots?run=3&run=4&tag=loss")
     for wanted in ("https://evil.example/", "http://["):
         home = browser.get(there.path, {"rd": wanted}).headers["Location"]
         assert urlsplit(home).netloc == urlsplit(address(workload)).netloc

@@ -247,7 +247,7 @@ def _inward(request: web.Request, way: _Way, cookie: str) -> CIMultiDict[str]:
 
 def _settled(request: web.Request, cookie: str, token: str) -> web.Response:
     """Keep the pass, and take the ticket out of the address."""
-    query = {n: v for n, v in request.query.items() if n != tool_access.PARAMETER}
+    query = [(n, v) for n, v in request.query.items() if n != tool_access.PARAMETER]
     there = request.rel_url.with_query(query)
     answer = web.HTTPFound(str(there))
     made = web.Response(status=302, headers={"Location": answer.headers["Location"]})
