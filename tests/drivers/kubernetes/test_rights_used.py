@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from gangline.drivers import claims
 from gangline.drivers.base import Done, KeptObject, ObservedState, Unknown
 from gangline.drivers.kubernetes import labels, probing, volumes
 from gangline.drivers.kubernetes.access import Options
@@ -66,6 +67,7 @@ def life(bed: Bed, tmp_path: Path) -> Iterator[set[Used]]:
             _one_with_tools(ground)
             _one_without_pods(ground)
             _a_credential(ground)
+            _a_config_map_of_others(ground)
             yield set(_used(proxy.requests))
         finally:
             answer = bed.client.get(NAMESPACES, "", place)
@@ -113,6 +115,13 @@ def _a_credential(ground: Ground) -> None:
         kept = KeptObject("Secret", ground.namespace, "genericsecret-hf", manifest)
         assert ground.driver.apply(kept).state == "ok"
     wait_for(lambda: ground.driver.remove(kept).state == "gone", what="the end of the Secret")
+
+
+def _a_config_map_of_others(ground: Ground) -> None:
+    """It is looked for, and left alone."""
+    manifest = claims.manifest(claims.CONFIG_MAP, ground.namespace, "theirs")
+    kept = KeptObject(claims.CONFIG_MAP, ground.namespace, "theirs", manifest)
+    assert ground.driver.apply(kept).state != "ok"
 
 
 def _follow(driver: KubernetesDriver, install: str) -> None:
