@@ -64,16 +64,10 @@ def new(request: HttpRequest) -> HttpResponse:
 @never_cache
 def step(request: HttpRequest, draft: uuid.UUID, step: str) -> HttpResponse:
     """One step of one draft."""
-    actor, here = actor_of(request, "form"), Step(step)
-    try:
-        row = drafts.find(owner=actor.user, draft_id=draft)
-        state = DraftState.from_json(row.inputs) if row else origins.start(actor.user, request.GET)
-    except NotVisible as error:
-        raise Http404 from error
-    desk = Desk(actor, draft, state, row)
-    if row is not None and row.workload_id is not None:
-        return _submitted(request, row)
-    if (key := request.GET.get(NEW)) and row is not None:
+    desk, here = _desk(request, draft), Step(step)
+    if desk.draft is not None and desk.draft.workload_id is not None:
+        return _submitted(request, desk.draft)
+    if (key := request.GET.get(NEW)) and desk.draft is not None:
         return new_asset.page(request, desk, here, key)
     if request.method == "POST":
         return _post(request, desk, here)
@@ -85,18 +79,23 @@ def step(request: HttpRequest, draft: uuid.UUID, step: str) -> HttpResponse:
 @never_cache
 def as_yaml(request: HttpRequest, draft: uuid.UUID, step: str) -> HttpResponse:
     """The whole draft as text; ``step`` is where the form goes on."""
-    actor, here = actor_of(request, "form"), Step(step)
+    desk, here = _desk(request, draft), Step(step)
+    if desk.draft is not None and desk.draft.workload_id is not None:
+        return _submitted(request, desk.draft)
+    if request.method == "POST":
+        return _post_yaml(request, desk, here)
+    return answers.as_yaml(request, YamlPage(desk, here))
+
+
+def _desk(request: HttpRequest, draft: uuid.UUID) -> Desk:
+    """The draft as it is stored; one that is not begins as the address says."""
+    actor = actor_of(request, "form")
     try:
         row = drafts.find(owner=actor.user, draft_id=draft)
         state = DraftState.from_json(row.inputs) if row else origins.start(actor.user, request.GET)
     except NotVisible as error:
         raise Http404 from error
-    desk = Desk(actor, draft, state, row)
-    if row is not None and row.workload_id is not None:
-        return _submitted(request, row)
-    if request.method == "POST":
-        return _post_yaml(request, desk, here)
-    return answers.as_yaml(request, YamlPage(desk, here))
+    return Desk(actor, draft, state, row)
 
 
 @login_required
@@ -104,14 +103,10 @@ def as_yaml(request: HttpRequest, draft: uuid.UUID, step: str) -> HttpResponse:
 @never_cache
 def equivalent(request: HttpRequest, draft: uuid.UUID, key: str) -> HttpResponse:
     """The draft said in another way, as a file."""
-    actor = actor_of(request, "form")
-    try:
-        row = drafts.find(owner=actor.user, draft_id=draft)
-    except NotVisible as error:
-        raise Http404 from error
-    if row is None:
+    desk = _desk(request, draft)
+    if desk.draft is None:
         raise Http404
-    return answers.download(request, Desk(actor, draft, DraftState.from_json(row.inputs), row), key)
+    return answers.download(request, desk, key)
 
 
 def _post_yaml(request: HttpRequest, desk: Desk, here: Step) -> HttpResponse:

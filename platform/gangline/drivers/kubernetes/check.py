@@ -33,7 +33,7 @@ def _problems(submission: Submission, facts: Facts) -> Iterator[Problem]:
         return  # the spec itself refuses these
     kind = KINDS[framework.name]
     if message := names.problem(kind, submission.name, submission.num_workers):
-        yield _problem(
+        yield Problem.of(
             Role.WORKLOAD, "name", "cluster", message, value=submission.name, label="Name"
         )
     yield from _priority(submission, facts)
@@ -56,14 +56,16 @@ def _priority(submission: Submission, facts: Facts) -> Iterator[Problem]:
     offered = [one for one in known if not one.startswith(SYSTEM_CLASSES)]
     message = "does not exist on the cluster"
     accepted = ", ".join(offered) or "no value: the cluster has no priority classes for workloads"
-    yield _problem(Role.WORKER, "priorityClass", "cluster", message, value=name, accepted=accepted)
+    yield Problem.of(
+        Role.WORKER, "priorityClass", "cluster", message, value=name, accepted=accepted
+    )
 
 
 def _node_pools(role: Role, spec: ReplicaSpec, submission: Submission) -> Iterator[Problem]:
     for index, pool in enumerate(spec.node_pools or ()):
         if pool.name not in submission.node_pools:
             message = "is no node pool of the cluster"
-            yield _problem(
+            yield Problem.of(
                 role, f"nodePools.{index}.name", "cluster", message, value=pool.name,
                 key=pool.name, accepted=", ".join(sorted(submission.node_pools)) or "no value",
             )  # fmt: skip
@@ -73,10 +75,10 @@ def _image(role: Role, spec: ReplicaSpec) -> Iterator[Problem]:
     image = spec.image or ""
     accepted = "a container image that the nodes can pull, such as registry.local/ddp:1.4"
     if not image:
-        yield _problem(role, "image", "required", "is required", accepted=accepted)
+        yield Problem.of(role, "image", "required", "is required", accepted=accepted)
     elif image.startswith(LOCAL_SCHEME):
         message = "must be a container image: only the dashboard’s own machine has runtimes"
-        yield _problem(role, "image", "container", message, value=image, accepted=accepted)
+        yield Problem.of(role, "image", "container", message, value=image, accepted=accepted)
 
 
 def _command(role: Role, spec: ReplicaSpec, framework: Framework) -> Iterator[Problem]:
@@ -92,7 +94,7 @@ def _variables(role: Role, spec: ReplicaSpec, framework: Framework) -> Iterator[
     for name in [item.name for item in spec.environment_variables or ()]:
         if reason := environment.reserved(framework.name, name):
             message = f"must not set {name}: {reason}"
-            yield _problem(
+            yield Problem.of(
                 role, "environmentVariables", "reserved", message, key=name, accepted="other names"
             )
 
@@ -108,7 +110,7 @@ def _size(role: Role, spec: ReplicaSpec, facts: Facts, *, with_gpus: bool) -> It
         message = f"must be at most {most}: no node of the cluster has more GPUs"
         if not most:
             message = "must be 0: no node of the cluster has GPUs that pods can ask for"
-        yield _problem(
+        yield Problem.of(
             role,
             "compute.gpuDevicesRequest",
             "cluster",
@@ -118,7 +120,7 @@ def _size(role: Role, spec: ReplicaSpec, facts: Facts, *, with_gpus: bool) -> It
         )
     if (most := largest.get("cpus")) is not None and cpus and cpus > most:
         message = f"must be at most {most:g}: no node of the cluster has more cores for pods"
-        yield _problem(
+        yield Problem.of(
             role,
             "compute.cpuCoreRequest",
             "cluster",
@@ -130,7 +132,7 @@ def _size(role: Role, spec: ReplicaSpec, facts: Facts, *, with_gpus: bool) -> It
     if (most := largest.get("memory")) is not None and quantity_bytes(memory) > most:
         words = bytes_in_words(most)
         message = f"must be at most {words}: no node of the cluster has more memory for pods"
-        yield _problem(
+        yield Problem.of(
             role,
             "compute.cpuMemoryRequest",
             "cluster",
@@ -138,7 +140,3 @@ def _size(role: Role, spec: ReplicaSpec, facts: Facts, *, with_gpus: bool) -> It
             value=memory,
             accepted=f"up to {most // 10**6}M",
         )
-
-
-def _problem(role: Role, path: str, rule: str, message: str, **more: Any) -> Problem:
-    return Problem.of(role, path, rule, message, **more)

@@ -33,7 +33,7 @@ def _problems(submission: Submission, facts: Facts, places: Places) -> Iterator[
     if (name := submission.worker.priority_class) and name not in PRIORITIES:
         message = "must be a priority class of this machine"
         accepted = one_of(PRIORITIES)
-        yield _problem(
+        yield Problem.of(
             Role.WORKER, "priorityClass", "cluster", message, value=name, accepted=accepted
         )
     for role, _, spec in submission.parts:
@@ -53,7 +53,7 @@ def _command(role: Role, spec: ReplicaSpec, framework: Framework) -> Iterator[Pr
     example = LAUNCH_EXAMPLE if launches else "python train.py"
     if not said.strip():
         accepted = f"a program and its arguments, such as {example}"
-        yield _problem(role, "command", "required", "is required", accepted=accepted)
+        yield Problem.of(role, "command", "required", "is required", accepted=accepted)
         return
     args = spec.args or ""
     if launches and (problem := launch_problem(role, framework, said, args)):
@@ -66,11 +66,11 @@ def _image(role: Role, spec: ReplicaSpec, framework: Framework, facts: Facts) ->
     accepted = " or ".join(fit) or "nothing yet: no runtime of this machine has the framework"
     if not image:
         message = "is required: choose a runtime of this machine"
-        yield _problem(role, "image", "required", message, accepted=accepted)
+        yield Problem.of(role, "image", "required", message, accepted=accepted)
         return
     if not image.startswith(SCHEME):
         message = "must be a runtime of this machine, which runs processes and no containers"
-        yield _problem(role, "image", "runtime", message, value=image, accepted=accepted)
+        yield Problem.of(role, "image", "runtime", message, value=image, accepted=accepted)
         return
     runtime = next((r for r in facts.runtimes if r.reference == image), None)
     if not facts.version:
@@ -83,7 +83,7 @@ def _image(role: Role, spec: ReplicaSpec, framework: Framework, facts: Facts) ->
         message = f"must be a runtime with {framework.label}"
     else:
         return
-    yield _problem(role, "image", "runtime", message, value=image, accepted=accepted)
+    yield Problem.of(role, "image", "runtime", message, value=image, accepted=accepted)
 
 
 def _gpu_memory(role: Role, spec: ReplicaSpec, facts: Facts) -> Iterator[Problem]:
@@ -95,13 +95,13 @@ def _gpu_memory(role: Role, spec: ReplicaSpec, facts: Facts) -> Iterator[Problem
     if device and quantity_bytes(wanted) > device:
         words = bytes_in_words(device)
         message = f"must be at most {words}: no GPU of this machine has more memory"
-        yield _problem(
+        yield Problem.of(
             role, "compute.gpuMemoryRequest", "cluster", message, value=wanted,
             accepted=f"up to {device // 10**6}M",
         )  # fmt: skip
     elif device == 0:
         message = f"must not be {MEMORY}: the memory of this machine’s GPUs is not known"
-        yield _problem(
+        yield Problem.of(
             role, "compute.gpuRequestType", "cluster", message, value=MEMORY, accepted=PORTION
         )
 
@@ -113,7 +113,7 @@ def _working_directory(role: Role, spec: ReplicaSpec, places: Places) -> Iterato
     try:
         roots.folder(given, places)
     except roots.UnfitFolder as problem:
-        yield _problem(
+        yield Problem.of(
             role, "workingDir", "allowed", problem.message, value=given, accepted=problem.accepted
         )
 
@@ -127,17 +127,13 @@ def tool_problems(submission: Submission, tools_url: str) -> Iterator[Problem]:
         said: dict[str, Any] = {"key": tool.name, "label": f"Tool {tool.name}"}
         if not tools_url:
             message = "cannot be opened: this installation has no address for tools of this machine"
-            yield _problem(role, path, "cluster", message, accepted="no tools", **said)
+            yield Problem.of(role, path, "cluster", message, accepted="no tools", **said)
         elif launches and role is Role.WORKER and submission.master is not None:
             message = "must be one of the launcher, which alone runs a command here"
-            yield _problem(role, path, "cluster", message, accepted="no tools of workers", **said)
+            yield Problem.of(role, path, "cluster", message, accepted="no tools of workers", **said)
         elif tool.url:
             said["label"] = f"Address of tool {tool.name}"
             message = "must be left out: tools of this machine have an address of Gangline’s"
-            yield _problem(
+            yield Problem.of(
                 role, f"{path}.url", "cluster", message, value=tool.url, accepted="no value", **said
             )
-
-
-def _problem(role: Role, path: str, rule: str, message: str, **more: Any) -> Problem:
-    return Problem.of(role, path, rule, message, **more)
