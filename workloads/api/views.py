@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from gangline.access.actor import Actor, actor_of
+from gangline.access.actor import Actor, acting
 from gangline.accounts.models import User
 from gangline.api.paging import BadQuery, Page, answer, flag, known_only, page_of
 from gangline.api.parsing import StrictJSONParser, StrictYAMLParser
@@ -23,11 +23,6 @@ from workloads.services.rehearsing import rehearse
 ALL = "All"
 """As Kubernetes calls a dry run that goes through everything but the write."""
 _REPLAYED = {"Idempotent-Replayed": "true"}
-
-
-def acting(request: Request) -> Actor:
-    """Who calls: by token as ``api``, from a page as ``form``."""
-    return actor_of(request, "form" if request.auth is None else "api")
 
 
 def user_of(request: Request) -> User:

@@ -1,7 +1,7 @@
 """Who acts and by which way: handed to every service that changes something."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from django.http import HttpRequest
 
@@ -36,3 +36,8 @@ def actor_of(request: HttpRequest, channel: Channel) -> Actor:
         address=request.META.get("REMOTE_ADDR") or "",
         request_id=request.META.get("gangline.request_id", ""),
     )
+
+
+def acting(request: Any) -> Actor:
+    """Who calls the API: by token as ``api``, from a page as ``form``."""
+    return actor_of(request, "form" if request.auth is None else "api")

@@ -17,9 +17,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from gangline.access.actor import Actor, actor_of
+from gangline.access.actor import acting
 from gangline.access.permissions import Permission
-from gangline.accounts.models import ApiToken, User
+from gangline.accounts.models import User
 from gangline.api import filtering
 from gangline.api.paging import BadQuery, known_only, sorting, whole_number
 from gangline.api.schema import errors
@@ -39,10 +39,6 @@ from .resources import LOG, changes
 TYPES: Mapping[type, str] = {bool: "Boolean", int: "Integer", str: "String"}
 LONGEST = timedelta(days=30)
 MOST_SAMPLES, SAMPLES = 1000, 20
-
-
-def _actor(request: Request) -> Actor:
-    return actor_of(request, "api" if isinstance(request.auth, ApiToken) else "form")
 
 
 # Settings
@@ -77,7 +73,7 @@ class SettingsView(APIView):
     )
     def get(self, request: Request) -> Response:
         """Every setting with its value; values are texts here."""
-        services.need(_actor(request), Permission.SETTING_VIEW)
+        services.need(acting(request), Permission.SETTING_VIEW)
         return Response([_setting(one) for one in declared()])
 
     @extend_schema(
@@ -87,7 +83,7 @@ class SettingsView(APIView):
     )
     def put(self, request: Request) -> Response:
         """Change one setting."""
-        actor = _actor(request)
+        actor = acting(request)
         services.need(actor, Permission.SETTING_EDIT)
         body = request.data
         if not isinstance(body, Mapping) or not isinstance(body.get("key"), str):
@@ -108,7 +104,7 @@ class SettingView(APIView):
     )
     def get(self, request: Request, key: str) -> Response:
         """The value alone: true or false, a number or a text."""
-        services.need(_actor(request), Permission.SETTING_VIEW)
+        services.need(acting(request), Permission.SETTING_VIEW)
         return Response(value_of(_known(key)))
 
 

@@ -13,10 +13,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from gangline.access.actor import Actor, actor_of
+from gangline.access.actor import acting
 from gangline.access.grants import visible_scopes
 from gangline.access.permissions import Permission
-from gangline.accounts.models import ApiToken, User
+from gangline.accounts.models import User
 from gangline.api.errors import Answer, answers
 from gangline.api.paging import BadQuery, flag, known_only
 from gangline.api.schema import component, errors, reference
@@ -160,10 +160,6 @@ _VALIDATE = OpenApiParameter(
 )
 
 
-def _actor(request: Request) -> Actor:
-    return actor_of(request, "api" if isinstance(request.auth, ApiToken) else "form")
-
-
 class PolicyList(APIView):
     @extend_schema(
         operation_id="listPolicies", parameters=_FILTERS, responses={200: _LIST, **errors(400)}
@@ -174,7 +170,7 @@ class PolicyList(APIView):
         kind = request.query_params.get("workloadType", "Distributed")
         if kind.lower() != "distributed":
             return Response({"policies": []})
-        scopes = _visible(_actor(request).user)
+        scopes = _visible(acting(request).user)
         if _ADDRESS & set(request.query_params):
             scopes = [s for s in scopes if _is_meant(s, request.query_params)]
         stored = Policy.objects.filter(scope__in=scopes).select_related("created_by", "updated_by")
@@ -203,7 +199,7 @@ class DistributedPolicy(APIView):
     def get(self, request: Request) -> Response:
         """The policy of a scope, and what holds there. 404: neither it nor one above has any."""
         known_only(request, _ADDRESS)
-        scope = _scope(_actor(request).user, request.query_params)
+        scope = _scope(acting(request).user, request.query_params)
         chain = Policy.objects.filter(scope__in=scopes_to(scope))
         if not chain.exists():
             raise Http404
@@ -238,7 +234,7 @@ class DistributedPolicy(APIView):
     def delete(self, request: Request) -> Response:
         """Its defaults and rules stop holding at once; what runs is not touched."""
         known_only(request, _ADDRESS | _CHANGE)
-        actor = _actor(request)
+        actor = acting(request)
         scope = _scope(actor.user, request.query_params)
         services.authorise(actor, Permission.POLICY_DELETE, scope)
         policy = Policy.objects.filter(scope=scope).first()
@@ -252,7 +248,7 @@ class DistributedPolicy(APIView):
 
     def _write(self, request: Request, *, is_whole: bool) -> Response:
         known_only(request, _CHANGE)
-        actor = _actor(request)
+        actor = acting(request)
         body = _object("", request.data, _BODY if is_whole else _BODY | {"reset"})
         meta = _object("meta", body.get("meta"), _META)
         scope = _scope(actor.user, meta, "meta.")

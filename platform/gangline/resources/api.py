@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from gangline.access.actor import Actor, actor_of
+from gangline.access.actor import Actor, acting
 from gangline.accounts.models import User
 from gangline.api import filtering
 from gangline.api.errors import Answer, answers
@@ -244,7 +244,7 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
 
     @property
     def actor(self) -> Actor:
-        return actor_of(self.request, "form" if self.request.auth is None else "api")
+        return acting(self.request)
 
     def object(self, pk: Any) -> Any:
         lookup = self.resource.wire.lookup if self.resource.wire else "pk"
