@@ -34,15 +34,11 @@ def _setup(template: Template) -> Iterator[Problem]:
     if template.framework not in FRAMEWORKS:
         names = one_of(list(FRAMEWORKS))
         yield Problem.of(
-            Role.WORKLOAD, "framework", "options", f"must be one of {names}", template.framework,
-            accepted=names, label="Framework",
+            Role.WORKLOAD, "framework", "options", value=template.framework,
+            accepted=f"one of {names}", label="Framework",
         )  # fmt: skip
-    elif message := configuration_problem(template.framework, template.configuration):
-        known = FRAMEWORKS[template.framework]
-        yield Problem.of(
-            Role.WORKLOAD, "configuration", "framework", message, template.configuration,
-            accepted=one_of(known.configurations), label="Configuration",
-        )  # fmt: skip
+    elif problem := configuration_problem(template.framework, template.configuration):
+        yield problem
 
 
 def _values(template: Template, role: Role) -> Iterator[Problem]:
@@ -54,20 +50,20 @@ def _values(template: Template, role: Role) -> Iterator[Problem]:
     for path, value in values.items():
         spec = field_at(f"{role}.{path}")
         if path == FRAMEWORK:
-            yield Problem.of(role, path, "unknown", "is said once for the whole template", value)
+            yield Problem.of(role, path, "unknown:once", value=value)
         elif spec and spec.only and template.framework not in spec.only:
             yield Problem.of(
-                role, path, "framework", f"is for {one_of(spec.only)} only", value,
+                role, path, "framework", frameworks=one_of(spec.only), value=value,
                 accepted="no value", label=spec.label,
             )  # fmt: skip
         elif role is Role.MASTER and not has_master:
             yield Problem.of(
-                role, path, "master", "is a value of a master that is the same as the workers",
-                value, accepted="no value", label=spec.label if spec else path,
+                role, path, "master:same", value=value, accepted="no value",
+                label=spec.label if spec else path,
             )  # fmt: skip
     for qualified, value in template.values.items() if role is Role.WORKER else ():
         if qualified.partition(".")[0] not in (Role.WORKER, Role.MASTER):
-            yield Problem.of(Role.WORKLOAD, qualified, "unknown", "is not a field", value)
+            yield Problem.of(Role.WORKLOAD, qualified, "unknown", value=value)
 
 
 def _modes(template: Template) -> Iterator[Problem]:
@@ -75,17 +71,18 @@ def _modes(template: Template) -> Iterator[Problem]:
         role, _, path = qualified.partition(".")
         spec = field_at(qualified)
         if spec is None or path == FRAMEWORK:
-            yield Problem.of(Role.WORKLOAD, f"modes.{qualified}", "unknown", "is not a field", mode)
+            yield Problem.of(Role.WORKLOAD, f"modes.{qualified}", "unknown", value=mode)
         elif mode not in Mode.values:
             accepted = one_of(Mode.values)
             yield Problem.of(
-                Role(role), path, "mode", f"must be {accepted}", mode, accepted, label=spec.label
+                Role(role), path, "mode", value=mode, accepted=accepted, label=spec.label
             )
         elif mode == Mode.ASK and template.values.get(qualified) not in (None, "", []):
-            message = "must be empty: people fill it in when they use the template"
             value = template.values[qualified]
             shown = value if spec.kind is not Kind.ITEMIZED else None
-            yield Problem.of(Role(role), path, "ask", message, shown, "no value", label=spec.label)
+            yield Problem.of(
+                Role(role), path, "ask", value=shown, accepted="no value", label=spec.label
+            )
 
 
 def _links(template: Template) -> Iterator[Problem]:
@@ -94,13 +91,13 @@ def _links(template: Template) -> Iterator[Problem]:
     for key, pk in template.links.items():
         kind = known.get(key)
         if kind is None:
-            yield Problem.of(Role.WORKLOAD, f"links.{key}", "unknown", "is no asset to link", pk)
+            yield Problem.of(Role.WORKLOAD, f"links.{key}", "unknown:link", value=pk)
             continue
         role = Role(key.partition(".")[0])
         asset = _asset(str(pk), kind.key)
         if asset is None or asset.scope_id not in line:
             yield Problem.of(
-                role, kind.key, "options", "does not exist where the template is used", str(pk),
+                role, kind.key, "options:nowhere", value=str(pk),
                 accepted=f"the id of {kind.word} of its scope or of one above", label=kind.label,
             )  # fmt: skip
             continue
@@ -120,5 +117,7 @@ def _doubled(template: Template, role: Role, asset: Asset) -> Iterator[Problem]:
     for path in asset.values:
         spec, value = field_at(f"{role}.{path}"), values.get(f"{role}.{path}")
         if spec is not None and not spec.is_by_item and value not in (None, ""):
-            message = f"must be empty: it follows {asset.name}"
-            yield Problem.of(role, path, "linked", message, value, "no value", label=spec.label)
+            yield Problem.of(
+                role, path, "linked", asset=asset.name, value=value, accepted="no value",
+                label=spec.label,
+            )  # fmt: skip

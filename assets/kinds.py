@@ -105,20 +105,18 @@ class AssetKind:
         judged = {**values, self.item: [self.named(values)]} if self.item else values
         found = validate(SPEC.worker, Role.WORKER, judged)
         found += [
-            Problem.of(Role.WORKER, path, "unknown", f"is no field of {self.word}", values[path])
+            Problem.of(Role.WORKER, path, "unknown:kind", kind=self.word, value=values[path])
             for path in values
             if path in catalogue(SPEC.worker) and path not in self.fields
         ]
         found += [
-            Problem.of(
-                Role.WORKER, f"{self.item}.0.{name}", "unknown", f"is no field of {self.word}"
-            )
+            Problem.of(Role.WORKER, f"{self.item}.0.{name}", "unknown:kind", kind=self.word)
             for name in self.without
             if self.item_of(values).get(name)
         ]
         found += [
             Problem.of(
-                Role.WORKER, path, "required", "is required", label=self.fields[path].label
+                Role.WORKER, path, "required", label=self.fields[path].label
             )
             for path in self.required
             if values.get(path) in (None, "")
@@ -135,7 +133,7 @@ class AssetKind:
 
     def _wired(self, problem: Problem) -> problems_lib.Problem:
         path = f"spec.{problem.path.removeprefix(self.wire_prefix)}"
-        return problems_lib.Problem(problem.rule, path, {"raw": f"{problem.message}."})
+        return problem.at(path=path)
 
 
 _CLAIM: Mapping[str, Any] = {

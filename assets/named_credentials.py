@@ -31,8 +31,8 @@ def _credential(name: str, wanted: Any, scope: Scope) -> Credential:
     rows = {str(one.pk): one for one in store.usable(scope, None)}
     credential = rows.get(str(wanted).lower())
     if credential is None:
-        raw = "is no credential that holds in this scope."
-        raise Refused([Problem("options", f"spec.{name}", {"raw": raw, "value": str(wanted)[:60]})])
+        params = {"value": str(wanted)[:60]}
+        raise Refused([Problem("options:no_credential", f"spec.{name}", params)])
     return credential
 
 

@@ -27,10 +27,10 @@ def scope_named(user: User, permission: Permission, kind: str, key: str, path: s
     """The scope of a kind and id; what one may not see is as unknown as what is not there."""
     kind = ScopeKind(kind)
     if kind in IDS and not key:
-        raise Refused([Problem("required", path, {"raw": "is required for this scope."})])
+        raise Refused([Problem("required", path)])
     rows = visible_scopes(user, permission).filter(kind=kind)
     # Ids of every kind are compared as texts: what is no id is the id of nothing.
     found = next((s for s in rows if kind not in IDS or str(getattr(s, kind).pk) == key), None)
     if found is None:
-        raise Refused([Problem("options", path, {"raw": "does not exist, or you may not see it."})])
+        raise Refused([Problem("options:unseen", path)])
     return found

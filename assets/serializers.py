@@ -13,7 +13,7 @@ from assets.kinds import AssetKind, kind_of, kind_of_asset
 from assets.models import Asset, Credential
 from assets.named_credentials import with_names
 from assets.scopes import IDS, scope_named
-from gangline.lib.problems import Problem, Refused, under
+from gangline.lib.problems import Problem, Refused, under, unknown_fields
 from gangline.resources.api import IdField, ResourceSerializer, ResourceViewSet, of_drf
 from gangline.resources.services import Saved
 from gangline.scopes.models import Scope, ScopeKind
@@ -151,14 +151,9 @@ class AssetViewSet(ResourceViewSet):
     def read(
         self, data: Any, obj: Any = None, *, partial: bool = False
     ) -> tuple[dict[str, Any], Mapping[str, Any]]:
-        problems = [
-            Problem("unknown", str(name)[:60], {"raw": "is not a field. There are: meta, spec."})
-            for name in (data if isinstance(data, Mapping) else ())
-            if name not in ("meta", "spec")
-        ]
         if not isinstance(data, Mapping):
-            problems = [Problem("type", "", {"raw": "must be an object"})]
-        if problems:
+            raise Refused([Problem("type", "", {"accepted": "an object"})])
+        if problems := unknown_fields(data, ("meta", "spec")):
             raise Refused(problems)
         values = self._meta(data.get("meta"), obj)
         if obj is None or data.get("spec") is not None:
@@ -184,13 +179,13 @@ class AssetViewSet(ResourceViewSet):
             view = self.resource.permission("view")
             values["scope"] = scope_named(self.user, view, kind, key, at)
         elif "scope" in found and found["scope"] != obj.scope.kind:
-            raise Refused([Problem("fixed", "meta.scope", {"raw": "cannot be changed."})])
+            raise Refused([Problem("fixed", "meta.scope")])
         return values
 
     def _values(self, given: Any, scope: Scope) -> dict[str, Any]:
         kind = kind_of(self.resource.model)
         if not isinstance(given, Mapping):
-            raise Refused([Problem("type", "spec", {"raw": "must be an object"})])
+            raise Refused([Problem("type", "spec", {"accepted": "an object"})])
         given = with_names(kind, given, scope)
         values, problems = flatten(SPEC.worker, _nested(kind, given), Role.WORKER)
         if problems:

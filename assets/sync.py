@@ -17,7 +17,6 @@ from assets.selectors.data import claim_of, item_name
 from gangline.clusters import objects
 from gangline.clusters.models import ClusterObject, ObjectState
 from gangline.drivers import claims
-from gangline.lib.problems import Problem
 from gangline.organization.models import Project
 from gangline.scopes.models import Installation
 from gangline.scopes.selectors import scopes_to
@@ -113,7 +112,7 @@ def state_of(row: ClusterObject) -> State:
         case ObjectState.DELETING:
             return State("deleting")
         case _:
-            return State("failed", Problem(**row.problem).message if row.problem else "")
+            return State("failed", row.why)
 
 
 def _wanted(asset: Asset, project: Project) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from assets.serializers import SpecField
 from gangline.access.permissions import Permission
 from gangline.api.paging import DEFAULT_LIMIT, BadQuery, known_only, page_of, sorting
 from gangline.api.schema import errors
-from gangline.lib.problems import Problem, Refused, under
+from gangline.lib.problems import Problem, Refused, under, unknown_fields
 from gangline.policies.selectors import effective_for
 from gangline.resources import services
 from gangline.resources.api import (
@@ -241,7 +241,7 @@ class TemplateViewSet(ResourceViewSet):
             self.user, Permission.TEMPLATE_VIEW, given["scopeType"], given["scopeId"], "scopeId"
         )
         if Template.objects.filter(scope=scope, name=name).exists():
-            raise Refused([Problem("unique", "templateName", {"raw": "This name is taken."})])
+            raise Refused([Problem("unique:taken", "templateName")])
         return Response(status=204)
 
     def retrieve(self, request: Request, pk: Any, **kwargs: Any) -> Response:
@@ -280,7 +280,7 @@ class TemplateViewSet(ResourceViewSet):
         self, data: Any, obj: Template | None = None, *, partial: bool = False
     ) -> tuple[dict[str, Any], Mapping[str, Any]]:
         if not isinstance(data, Mapping):
-            raise Refused([Problem("type", "", {"raw": "must be an object"})])
+            raise Refused([Problem("type", "", {"accepted": "an object"})])
         data = {name: value for name, value in data.items() if value is not None}
         self._refuse_unknown(data, partial=partial)
         values = self._meta(data.get("meta") if "meta" in data or not partial else None, obj)
@@ -292,9 +292,8 @@ class TemplateViewSet(ResourceViewSet):
 
     def _refuse_unknown(self, data: Mapping[str, Any], *, partial: bool) -> None:
         known = [name for name in _BODY if partial or name != "fieldsToClear"]
-        raw = f"is not a field. There are: {', '.join(known)}."
-        if strange := [str(name)[:60] for name in data if name not in known]:
-            raise Refused([Problem("unknown", name, {"raw": raw}) for name in strange])
+        if strange := unknown_fields(data, known):
+            raise Refused(strange)
 
     def _meta(self, given: Any, obj: Template | None) -> dict[str, Any]:
         if given is None and obj is not None:
@@ -315,7 +314,7 @@ class TemplateViewSet(ResourceViewSet):
                 str(found.get("scope_id", "")), "meta.scopeId",
             )  # fmt: skip
         elif "scope_type" in found and found["scope_type"] != obj.scope.kind:
-            raise Refused([Problem("fixed", "meta.scopeType", {"raw": "cannot be changed."})])
+            raise Refused([Problem("fixed", "meta.scopeType")])
         return values
 
 
@@ -350,7 +349,7 @@ class _Body:
             values = {p: v for p, v in values.items() if not p.startswith("master.")}
             links = {p: v for p, v in links.items() if not p.startswith("master.")}
         if not framework:
-            self._wrong(f"spec.{FRAMEWORK}", "required", "is required.")
+            self._wrong(f"spec.{FRAMEWORK}", "required")
         return {
             "framework": str(framework)[:20],
             "configuration": configuration[:20],
@@ -360,25 +359,22 @@ class _Body:
             "modes": modes,
         }
 
-    def _wrong(self, path: str, code: str, raw: str) -> None:
-        self.problems.append(Problem(code, path, {"raw": raw}))
+    def _wrong(self, path: str, code: str, accepted: str = "") -> None:
+        self.problems.append(Problem(code, path, {"accepted": accepted}))
 
     def _object(self, name: str, data: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
         given = (self.data if data is None else data).get(name)
         if given is None:
             return {}
         if not isinstance(given, Mapping):
-            self._wrong(name, "type", "must be an object.")
+            self._wrong(name, "type", "an object")
             return {}
         return {str(key): value for key, value in given.items() if value is not None}
 
     def _spec(self, role: Role, given: Any, at: str) -> dict[str, Any]:
         model = SPEC.worker if role is Role.WORKER else SPEC.master
         found, problems = flatten(model, {} if given is None else given, role)
-        self.problems += [
-            Problem(p.rule, f"{at}.{p.path}".rstrip("."), {"raw": f"{p.message}."})
-            for p in problems
-        ]
+        self.problems += under(at, problems)
         return found
 
     def _links(self, role: Role, given: Mapping[str, Any], at: str) -> dict[str, str]:
@@ -386,7 +382,7 @@ class _Body:
         found = {}
         for key, pk in given.items():
             if key not in known or not isinstance(pk, str):
-                self._wrong(f"{at}.{key[:60]}", "unknown", "is no asset to link.")
+                self._wrong(f"{at}.{key[:60]}", "unknown:link")
             else:
                 found[f"{role}.{key}"] = pk.lower()
         return found
@@ -394,7 +390,7 @@ class _Body:
     def _cleared(self) -> list[str]:
         given = self.data.get("fieldsToClear", [])
         if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
-            self._wrong("fieldsToClear", "type", "must be a list of field paths.")
+            self._wrong("fieldsToClear", "type", "a list of field paths")
             return []
         return given
 
@@ -403,15 +399,14 @@ class _Body:
         before, master = self.before, Template.Master
         same = self.data.get("masterSpecSameAsWorker")
         if same is not None and not isinstance(same, bool):
-            self._wrong("masterSpecSameAsWorker", "type", "must be true or false.")
+            self._wrong("masterSpecSameAsWorker", "type", "true or false")
         given = self.data.get("configuration")
         if given is not None and not isinstance(given, str):
-            self._wrong("configuration", "type", "must be a text.")
+            self._wrong("configuration", "type", "a text")
             given = None
         if "master" in self.data:
             if same:
-                raw = "must not be true together with a master: leave one of the two out."
-                self._wrong("masterSpecSameAsWorker", "master", raw)
+                self._wrong("masterSpecSameAsWorker", "master")
             return given or WORKERS_AND_MASTER, master.DIFFERENCES
         if before is not None and same is None and given in (None, before.configuration):
             return before.configuration, before.master

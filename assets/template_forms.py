@@ -208,9 +208,9 @@ class TemplateForm(ResourceForm):
         own = {"workload.framework", "workload.configuration"}
         for problem in judged:
             if problem.field_id in own and problem.path not in self.errors:
-                self.add_error(problem.path, f"{problem.message}.")
+                self.add_error(problem.path, problem.told)
             elif problem.field_id in self.fields and problem.field_id not in self.errors:
-                self.add_error(problem.field_id, f"{problem.message}.")
+                self.add_error(problem.field_id, problem.told)
         return [
             *given,
             *(p for p in judged if p.field_id not in own and p.field_id not in self.fields),

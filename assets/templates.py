@@ -19,7 +19,7 @@ from assets.scopes import scope_choices
 from assets.selectors.fitness import reasons
 from gangline.access.actor import Actor
 from gangline.accounts.models import User
-from gangline.lib.problems import Problem, Refused
+from gangline.lib.problems import Refused
 from gangline.resources.registry import Uses, get, register_usage
 from gangline.resources.resource import Nav, Panel, Resource, Wire
 from gangline.resources.tables import column, name_column, table, time_column
@@ -149,7 +149,7 @@ class Templates(Resource[Template]):
         if before is not None and before.scope_id != obj.scope_id:
             raise ValidationError({"scope": ValidationError("cannot be changed.", "fixed")})
         if found := template_problems(obj):
-            raise Refused([Problem(p.rule, _where(p), {"raw": f"{p.message}."}) for p in found])
+            raise Refused([p.at(path=_where(p)) for p in found])
 
     def facts_of(self, request: HttpRequest, obj: Template) -> Iterable[tuple[str, Any]]:
         yield "Framework", framework_of(obj)

@@ -20,7 +20,6 @@ from gangline.accounts.models import User
 from gangline.clusters import objects
 from gangline.clusters.connections import namespaces_of
 from gangline.clusters.models import Cluster, ClusterObject, ObjectState
-from gangline.lib.problems import Problem
 from gangline.organization.models import Project
 from gangline.scopes.models import Installation
 
@@ -88,7 +87,7 @@ def panel(request: HttpRequest, credential: Credential) -> dict[str, Any] | None
                 "namespace": row.namespace,
                 "state": _STATES.get(ObjectState(row.state), "Not applied"),
                 "is_well": row.state in _STATES,
-                "problem": Problem(**row.problem).message if row.problem else "",
+                "problem": row.why,
             }
             for row in rows
         ]

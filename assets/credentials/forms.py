@@ -57,12 +57,12 @@ class ValuesForm(ResourceForm):
         """A problem of the values stands at the field of the chosen type."""
         for one in problems:
             if one.path in self.fields:
-                self.add_error(one.path, one.message)
+                self.add_error(one.path, one.told)
                 continue
             path = f"{self.chosen.key}.{one.path}"
             if one.path.partition(".")[0] == PAIRS and path not in self.fields:
                 path = f"{self.chosen.key}.{PAIRS}.0.key"
-            self.add_error(path if path in self.fields else None, one.message)
+            self.add_error(path if path in self.fields else None, one.told)
 
     def values(self) -> dict[str, Any]:
         return super().values() | {"given": self.cleaned_data["given"]}

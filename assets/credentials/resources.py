@@ -70,7 +70,7 @@ class CredentialResource(Resource[M]):
         try:
             store.keep(obj, store.read(obj.type, obj.given or {}))
         except CannotSeal as why:
-            raise Refused([Problem("sealing", "", {"raw": str(why)})]) from why
+            raise Refused([Problem("sealing", "", {"said": str(why)})]) from why
         if before is not None:
             obj.rotations = before.rotations + 1
 

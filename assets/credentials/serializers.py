@@ -17,7 +17,7 @@ from assets.models import Credential
 from assets.scopes import IDS
 from assets.serializers import AssetViewSet, MetaSerializer
 from gangline.api.paging import flag
-from gangline.lib.problems import Problem, Refused, under
+from gangline.lib.problems import Problem, Refused, under, unknown_fields
 from gangline.resources.api import ResourceViewSet
 from gangline.resources.registry import get, uses
 from gangline.resources.services import Saved
@@ -87,24 +87,21 @@ class CredentialViewSet(AssetViewSet):
         """The type that a body is about, its values, and where they stand."""
         named = [name for name in spec if name in TYPES] if isinstance(spec, Mapping) else []
         if len(named) != 1 or len(spec) != 1:
-            says = f"must have one of {', '.join(TYPES)}."
-            raise Refused([Problem("oneOf", "spec", {"raw": says})])
+            raise Refused([Problem("oneOf:none", "spec", {"accepted": ", ".join(TYPES)})])
         return TYPES[named[0]], spec[named[0]], f"spec.{named[0]}"
 
     def read(
         self, data: Any, obj: Any = None, *, partial: bool = False
     ) -> tuple[dict[str, Any], Mapping[str, Any]]:
         if not isinstance(data, Mapping):
-            raise Refused([Problem("type", "", {"raw": "must be an object"})])
-        unknown = [str(name)[:60] for name in data if name not in ("meta", "spec")]
-        if unknown:
-            raw = "is not a field. There are: meta, spec."
-            raise Refused([Problem("unknown", name, {"raw": raw}) for name in unknown])
+            raise Refused([Problem("type", "", {"accepted": "an object"})])
+        if unknown := unknown_fields(data, ("meta", "spec")):
+            raise Refused(unknown)
         values = self._meta(data.get("meta"), obj)
         if obj is None or data.get("spec") is not None:
             kind, given, at = self.type_of(obj, data.get("spec") or {})
             if obj is not None and kind.key != obj.kind:
-                raise Refused([Problem("fixed", at, {"raw": "The type cannot be changed."})])
+                raise Refused([Problem("fixed:type", at)])
             values["given"] = _read(kind, given, at)
             if obj is None:
                 values["kind"] = kind.key
@@ -166,17 +163,16 @@ class PersonalCredentialViewSet(CredentialViewSet):
         if not isinstance(given, Mapping):
             given = {} if given is None else given
         found: dict[str, Any] = {}
-        problems = []
-        for name, value in given.items() if isinstance(given, Mapping) else ():
-            if name not in ("name", "description"):
-                raw = "is not a field. There are: name, description."
-                problems.append(Problem("unknown", f"meta.{str(name)[:60]}", {"raw": raw}))
-            elif not isinstance(value, str):
-                problems.append(Problem("type", f"meta.{name}", {"raw": "must be a text."}))
-            else:
+        given = given if isinstance(given, Mapping) else {}
+        known = ("name", "description")
+        problems = unknown_fields(given, known, "meta")
+        for name, value in given.items():
+            if name in known and not isinstance(value, str):
+                problems.append(Problem("type", f"meta.{name}", {"accepted": "a text"}))
+            elif name in known:
                 found[name] = value
         if obj is None and not problems and not found.get("name"):
-            problems.append(Problem("required", "meta.name", {"raw": "is required."}))
+            problems.append(Problem("required", "meta.name"))
         if problems:
             raise Refused(problems)
         return found | ({} if obj is not None else {"scope": tenant_scope()})
@@ -185,10 +181,9 @@ class PersonalCredentialViewSet(CredentialViewSet):
 def _read(kind: CredentialType, given: Any, at: str) -> Mapping[str, Any]:
     """The values as they may be stored; problems at their place in the body."""
     if not isinstance(given, Mapping):
-        raise Refused([Problem("type", at, {"raw": "must be an object"})])
+        raise Refused([Problem("type", at, {"accepted": "an object"})])
     if given.get("existingSecretName"):
-        raw = "A Secret of the cluster needs no credential: workloads name it themselves."
-        raise Refused([Problem("unsupported", f"{at}.existingSecretName", {"raw": raw})])
+        raise Refused([Problem("unsupported:secret", f"{at}.existingSecretName")])
     known = {name: value for name, value in given.items() if name != "keyId" and value is not None}
     try:
         return store.read(kind, known).model_dump(by_alias=True)

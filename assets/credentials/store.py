@@ -77,5 +77,5 @@ def _own(owner: User | None) -> Q:
 
 def _worded(problem: Problem) -> Problem:
     if problem.code == "missing":
-        return Problem("required", problem.path, {"raw": "This field is required."})
+        return Problem("required", problem.path)
     return problem

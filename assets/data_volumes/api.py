@@ -126,12 +126,12 @@ class DataVolumeViewSet(ResourceViewSet):
         told = {name: values.pop(name) for name in tuple(values) if name not in _OWN}
         if obj is not None:
             if told:
-                raise Refused([Problem("fixed", n, {"raw": "cannot be changed."}) for n in told])
+                raise Refused([Problem("fixed", n) for n in told])
             return values, parts
         for name, fit in (("use_original_volume", True), ("should_delete_original_volume", False)):
             if told.get(name, fit) is not fit:
-                raw = f"must be {str(fit).lower()}: the claim stays with its project."
-                raise Refused([Problem("options", name, {"raw": raw})])
+                params = {"accepted": str(fit).lower()}
+                raise Refused([Problem("options:stays", name, params)])
         scope = scope_named(
             self.user,
             self.resource.permission("view"),
@@ -146,8 +146,8 @@ class DataVolumeViewSet(ResourceViewSet):
         claims = {claim_of(one): one for one in PvcSource.objects.filter(scope=scope)}
         if name not in claims:
             there = ", ".join(sorted(claims)[:12]) or "none yet: create a PVC data source first"
-            raw = f"must be the claim of a PVC data source of this project. There is: {there}."
-            raise Refused([Problem("options", "origin_pvc_name", {"raw": raw, "value": name})])
+            params = {"accepted": there, "value": name}
+            raise Refused([Problem("options:claim", "origin_pvc_name", params)])
         found: Asset = claims[name]
         return found
 
@@ -172,7 +172,7 @@ class DataVolumeViewSet(ResourceViewSet):
         if scope is None:
             scope = scope_named(self.user, seen, ScopeKind.CLUSTER, key, "clusterId")
         if is_taken(name, scope):
-            raise Refused([Problem("unique", "dataName", {"raw": "This name is taken."})])
+            raise Refused([Problem("unique:taken", "dataName")])
         return Response(status=204)
 
     @extend_schema(
@@ -194,7 +194,7 @@ class DataVolumeViewSet(ResourceViewSet):
         body = request.data
         known = {"add", "remove"}
         if not isinstance(body, Mapping) or not known.issuperset(body):
-            raise Refused([Problem("unknown", "", {"raw": "must be an object of add and remove."})])
+            raise Refused([Problem("type", "", {"accepted": "an object of add and remove"})])
         wanted = {one.pk: one for one in sharing.shares_of(obj)}
         for one in self._scopes(body, "add"):
             wanted[one.pk] = one
@@ -232,7 +232,7 @@ class DataVolumeViewSet(ResourceViewSet):
         """``of``: those among which a scope is looked for, in place of all that one may see."""
         given = body.get(name) or []
         if not isinstance(given, list):
-            raise Refused([Problem("type", name, {"raw": "must be a list."})])
+            raise Refused([Problem("type", name, {"accepted": "a list"})])
         found = []
         for number, one in enumerate(given):
             kind, key = (
@@ -241,8 +241,8 @@ class DataVolumeViewSet(ResourceViewSet):
                 else (None, None)
             )
             if kind not in _SHARED_KINDS:
-                raw = f"must be one of {', '.join(_SHARED_KINDS)}."
-                raise Refused([Problem("options", f"{name}.{number}.scopeType", {"raw": raw})])
+                params = {"accepted": f"one of {', '.join(_SHARED_KINDS)}"}
+                raise Refused([Problem("options", f"{name}.{number}.scopeType", params)])
             there = {(s.kind, _id(s)): s for s in of or ()}
             scope = there.get((kind, str(key)))
             if of is None:

@@ -307,7 +307,7 @@ def refusal(text: str) -> Problem:
     """``worker.image: words``: the words at that field; other texts are about no field."""
     found = re.match(r"(workload|worker|master)\.([\w.]+): (.+)", text)
     if found is None:
-        message = f"refuses it: {text}"
-        return Problem.of(Role.WORKLOAD, "", "cluster", message, accepted="-", label="The cluster")
-    message = f"is not accepted by the cluster: {found[3]}"
-    return Problem.of(Role(found[1]), found[2], "cluster", message, accepted="another value")
+        code = "cluster:refuses"
+        return Problem.of(Role.WORKLOAD, "", code, said=text, accepted="-", label="The cluster")
+    code, said = "cluster:not_accepted", found[3]
+    return Problem.of(Role(found[1]), found[2], code, said=said, accepted="another value")

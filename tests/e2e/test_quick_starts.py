@@ -155,6 +155,11 @@ def test_what_is_made_in_the_form_has_the_focus_and_is_said(page: Page) -> None:
     page.get_by_role("button", name="New environment").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Name").fill("second")
+    dialog.get_by_role("button", name="Create environment").click()
+    # What is wrong is told there, at its field, with everything that was typed.
+    expect(dialog.get_by_test_id("problem-summary")).to_be_focused()
+    expect(dialog.get_by_role("group", name="Image")).to_contain_text("Image is required.")
+    expect(dialog.get_by_label("Name")).to_have_value("second")
     dialog.locator('[name$="image"][value="local://system"]').check(force=True)
     dialog.get_by_role("button", name="Create environment").click()
     expect(dialog).to_have_count(0)

@@ -155,7 +155,7 @@ def test_a_problem_of_an_item_goes_to_the_row_that_was_sent() -> None:
         Row("r2", {"name": "!", "value": ""}),
     )
     inputs = RoleInputs({}, {"environmentVariables": rows})
-    problem = Problem.of(Role.WORKER, "environmentVariables.1.name", "format", "must be better")
+    problem = Problem.of(Role.WORKER, "environmentVariables.1.name", "format:name")
     (field,) = [
         f
         for s in form().sections(inputs, [problem])
@@ -199,7 +199,7 @@ class TestWhatTheClusterDoesNotHave:
         assert found["worker.labels"].unavailable == self.REASON
 
     def test_a_problem_is_never_hidden(self) -> None:
-        problem = Problem.of(Role.WORKER, "imagePullPolicy", "required", "is required")
+        problem = Problem.of(Role.WORKER, "imagePullPolicy", "required")
         assert self.shown(RoleInputs(), [problem])[self.PULL].errors
 
 

@@ -142,7 +142,7 @@ def test_a_class_is_typed_where_nobody_knows_them() -> None:
 
 def test_a_problem_marks_the_control_that_it_is_about() -> None:
     made = form()
-    problem = Problem.of(Role.WORKER, f"{PATH}.0.claimInfo.size", "required", "is required")
+    problem = Problem.of(Role.WORKER, f"{PATH}.0.claimInfo.size", "required")
     item = drawn(made, read(made, TYPED), problems=[problem])
     assert [name for name, cell in cells(item).items() if cell.wrong] == ["claimInfo.size"]
     assert item.errors == (problem.sentence,)
@@ -180,8 +180,8 @@ def test_a_tick_of_a_policy_is_taken_away() -> None:
 
 def test_what_is_wrong_is_told_under_its_control_and_the_rest_below() -> None:
     made = form()
-    size = Problem.of(Role.WORKER, f"{PATH}.0.claimInfo.size", "required", "is required")
-    whole = Problem.of(Role.WORKER, f"{PATH}.0", "locked", "is locked")
+    size = Problem.of(Role.WORKER, f"{PATH}.0.claimInfo.size", "required")
+    whole = Problem.of(Role.WORKER, f"{PATH}.0", "locked:removed")
     item = drawn(made, read(made, TYPED), problems=[size, whole])
     cell = cells(item)["claimInfo.size"]
     assert cell.errors == (size.sentence,)

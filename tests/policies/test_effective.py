@@ -367,5 +367,5 @@ def test_steps_may_meet_nowhere(rule: FieldRule, clash: bool) -> None:
 def test_an_exclusive_minimum_is_never_reached() -> None:
     halves = steps((0.5, 0))
     assert nearest_allowed(SHARE, halves, 0.3) == 0.5
-    assert next(breaches(SHARE, halves, 0.3)).message == "must be 0.5 or 1"
+    assert next(breaches(SHARE, halves, 0.3)).params["fitting"] == "0.5 or 1"
     assert conflict(SHARE, steps((2, 0))) != ""

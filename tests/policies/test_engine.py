@@ -272,9 +272,9 @@ def test_what_is_no_field_is_a_problem() -> None:
 
 def test_problems_found_while_reading_come_back_in_order_and_once() -> None:
     before = (
-        Problem.of(Role.MASTER, "image.²", "unknown", "is not a known field"),
-        Problem.of(Role.WORKER, "numWorkers", "type", "must be a whole number"),
-        Problem.of(Role.WORKLOAD, "name", "format", "must have letters"),
+        Problem.of(Role.MASTER, "image.²", "unknown"),
+        Problem.of(Role.WORKER, "numWorkers", "type:kind", kind="a whole number"),
+        Problem.of(Role.WORKLOAD, "name", "format", reason="must have letters"),
     )
     required = policy(
         document(rules={"worker": {"numWorkers": {"min": 2}, "image": {"required": True}}})

@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from gangline.spec.problems import Problem, Role
-from gangline.spec.types import workload_name_problem
+from gangline.spec.types import is_workload_name
 from gangline.spec.values import flatten, validate
 from gangline.spec.workload import SPEC
 from tests.security.matrix import NAMES, OF_SPEC, Row
@@ -39,4 +39,4 @@ def test_a_bad_value_is_refused_where_it_stands(
 
 @pytest.mark.parametrize("row", [row for row in NAMES if isinstance(row.value, str)], ids=str)
 def test_a_bad_name_is_refused(row: Row) -> None:
-    assert workload_name_problem(row.value)
+    assert not is_workload_name(row.value)

@@ -49,20 +49,20 @@ def test_text_is_read(field: SpecField, text: str, value: Any) -> None:
 @pytest.mark.parametrize("text", ["2.5", "1_000", "١٢", "NaN", "1e9", "", "true", "9" * 16, "1 0",
                                   "0x10", "twelve", "1\u00a0"])  # fmt: skip
 def test_what_is_no_whole_number(text: str) -> None:
-    with pytest.raises(Unparsable, match="must be a whole number") as caught:
+    with pytest.raises(Unparsable, match="a whole number") as caught:
         parse_text(INTEGER, text)
     assert caught.value.accepted == "a whole number from 1 to 9999"
 
 
 @pytest.mark.parametrize("text", ["0,5", "1e-400", "nan", "inf", ".5", "1.", "٣", "1" * 5000])
 def test_what_is_no_number(text: str) -> None:
-    with pytest.raises(Unparsable, match="must be a number"):
+    with pytest.raises(Unparsable, match="a number"):
         parse_text(NUMBER, text)
 
 
 @pytest.mark.parametrize(("field", "text"), [(DURATION, "5 weeks"), (BOOLEAN, "1")])
 def test_what_is_no_duration_and_no_boolean(field: SpecField, text: str) -> None:
-    with pytest.raises(Unparsable, match="must be"):
+    with pytest.raises(Unparsable, match=r"true or false|time|seconds"):
         parse_text(field, text)
 
 

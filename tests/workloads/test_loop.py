@@ -192,7 +192,7 @@ def test_two_watchers_make_no_event_twice(shared_engine: Engine) -> None:
     words = list(
         Event.objects.filter(workload=workload, kind=events.PHASE_CHANGED)
         .order_by("id")
-        .values_list("message", flat=True)
+        .values_list("phase", flat=True)
     )
     assert len(words) == len(set(words))
 

@@ -263,7 +263,7 @@ def event(row: Event, workload: Workload) -> dict[str, Any]:
         "type": "Normal" if row.severity == "info" else "Warning",
         "severity": row.severity,
         "clusterId": workload.cluster_id,
-        "message": row.message,
+        "message": row.sentence,
         "reason": row.kind,
         "source": row.actor_name or "gangline",
         "attempt": row.attempt_no,
@@ -279,11 +279,8 @@ def event(row: Event, workload: Workload) -> dict[str, Any]:
 def history(row: Event, workload: Workload) -> dict[str, Any]:
     """One record of the history: an event, or a change of the phase."""
     created: datetime = row.at
-    if row.kind == "PhaseChanged":
-        phase, _, message = row.message.partition(":")
-        spec: dict[str, Any] = {
-            "phaseUpdate": {"phase": phase.rstrip("."), "phaseMessage": message.strip()}
-        }
+    if row.phase:
+        spec: dict[str, Any] = {"phaseUpdate": {"phase": row.phase, "phaseMessage": row.message}}
         return {"meta": {"creationTimestamp": created, "type": "PhaseUpdate"}, "spec": spec}
     return {
         "meta": {"creationTimestamp": created, "type": "Event"},

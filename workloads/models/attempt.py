@@ -181,7 +181,7 @@ class Attempt(models.Model):
     @property
     def refusals(self) -> list[str]:
         """Why the cluster would not take it, a sentence for each field."""
-        return [Problem.from_dict(stored).sentence for stored in self.refusal]
+        return [Problem.from_stored(stored).sentence for stored in self.refusal]
 
 
 class Replica(models.Model):

@@ -26,6 +26,8 @@ class Event(models.Model):
     """info, warning or error."""
     object = models.CharField(max_length=60, blank=True)
     """``worker-2``, or empty for the workload itself."""
+    phase = models.CharField(max_length=40, blank=True)
+    """Of a change of the phase: the new one. The message is then what was told of it."""
     message = models.CharField(max_length=2000)
     actor_name = models.CharField(max_length=150, blank=True)
     count = models.PositiveIntegerField(default=1)
@@ -40,7 +42,11 @@ class Event(models.Model):
         indexes = [models.Index(fields=["workload", "at", "id"], name="event_timeline")]
 
     def __str__(self) -> str:
-        return self.message
+        return self.sentence
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.phase}: {self.message}" if self.phase else self.message
 
 
 class IdempotencyKey(models.Model):

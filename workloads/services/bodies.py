@@ -44,24 +44,26 @@ class _Reading:
     body: Mapping[str, Any]
     problems: list[Problem] = field(default_factory=list)
 
-    def wrong(self, path: str, rule: str, message: str, accepted: str, label: str = "") -> None:
+    def wrong(self, path: str, code: str, accepted: str, label: str = "") -> None:
         value = self.body.get(path)
         self.problems.append(
-            Problem.of(Role.WORKLOAD, path, rule, message, value, accepted, label=label or path)
+            Problem.of(
+                Role.WORKLOAD, path, code, value=value, accepted=accepted, label=label or path
+            )
         )
 
     def text(self, path: str, label: str) -> str:
         value = self.body.get(path)
         if value is None or isinstance(value, str):
             return value or ""
-        self.wrong(path, "type", "must be text", "a JSON string", label)
+        self.wrong(path, "type", "a JSON string", label)
         return ""
 
     def boolean(self, path: str) -> bool | None:
         value = self.body.get(path)
         if value is None or isinstance(value, bool):
             return value
-        self.wrong(path, "type", "must be true or false", "true or false")
+        self.wrong(path, "type", "true or false")
         return None
 
 
@@ -70,9 +72,10 @@ def read(user: User, body: Any) -> SubmissionRequest:
     reading = _Reading(body if isinstance(body, Mapping) else {})
     if not isinstance(body, Mapping):
         reading.problems.append(
-            Problem.of(Role.WORKLOAD, "", "type", "must be a JSON object", body, "an object",
-                    label="The body")
-        )  # fmt: skip
+            Problem.of(
+                Role.WORKLOAD, "", "type", value=body, accepted="a JSON object", label="The body"
+            )
+        )
     reading.problems += _unknown_keys(reading.body)
     given = _half(reading, "spec", Role.WORKER) | _half(reading, "masterSpec", Role.MASTER)
     configuration, master = _roles(reading)
@@ -99,10 +102,9 @@ def _unknown_keys(body: Mapping[str, Any]) -> Iterator[Problem]:
     for key in body:
         if key not in ENVELOPE:
             meant = did_you_mean(key, ENVELOPE)
-            hint = f"; did you mean {meant}?" if meant else ""
             yield Problem.of(
-                Role.WORKLOAD, key, "unknown", f"is not a known field{hint}", body[key],
-                accepted=meant or ", ".join(ENVELOPE), label=key,
+                Role.WORKLOAD, key, "unknown:meant" if meant else "unknown", value=body[key],
+                meant=meant, accepted=meant or ", ".join(ENVELOPE), label=key,
             )  # fmt: skip
 
 
@@ -114,7 +116,7 @@ def _project_id(reading: _Reading) -> str:
         value = str(value)
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 15:
         return value
-    reading.wrong("projectId", "format", "must be the decimal id of a project", "12", "Project")
+    reading.wrong("projectId", "format:id", "12", "Project")
     return ""
 
 
@@ -124,7 +126,7 @@ def _half(reading: _Reading, key: str, role: Role) -> dict[str, Value]:
         return {}
     cleaned = _without_nulls(nested)
     if not isinstance(cleaned, dict):
-        reading.wrong(key, "type", "must be an object", "an object with named fields")
+        reading.wrong(key, "type", "an object with named fields")
         return {}
     for name, default in _CLIENT_DEFAULTS.items():
         if name in cleaned and cleaned[name] == default:
@@ -151,19 +153,15 @@ def _roles(reading: _Reading) -> tuple[str, str]:
     has_own = reading.body.get("masterSpec") is not None
     if has_own and same:
         reading.wrong(
-            "masterSpecSameAsWorker", "master",
-            "must not be true together with a masterSpec: leave one of the two out", "false",
+            "masterSpecSameAsWorker", "master:spec", "false",
         )  # fmt: skip
     if given == WORKERS_ONLY and (same or has_own):
         reading.wrong(
-            "configuration", "master",
-            "cannot be workersOnly together with a master: leave masterSpec and "
-            "masterSpecSameAsWorker out", WORKERS_AND_MASTER, "Workload configuration",
+            "configuration", "master:workers_only", WORKERS_AND_MASTER, "Workload configuration",
         )  # fmt: skip
     if given == WORKERS_AND_MASTER and same is False and not has_own:
         reading.wrong(
-            "masterSpec", "required",
-            "is required when masterSpecSameAsWorker is false", "an object",
+            "masterSpec", "required:master", "an object",
         )  # fmt: skip
     if has_own:
         return given or WORKERS_AND_MASTER, "own"

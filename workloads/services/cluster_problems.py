@@ -16,7 +16,7 @@ from gangline.spec.workload import SPEC
 from workloads import refs
 from workloads.services import data_volumes
 from workloads.services.item_paths import as_sent, field_of
-from workloads.services.refusing import as_clause, by_policy, reserved_keys, unsupported
+from workloads.services.refusing import by_policy, reserved_keys, unsupported
 
 FRAMEWORK = "distributedFramework"
 
@@ -43,9 +43,11 @@ def with_cluster(
             Problem.of(
                 Role.WORKER,
                 FRAMEWORK,
-                "cluster",
-                f"cannot be {label} on {cluster.name}: {as_clause(offer.reason)}",
-                framework,
+                "cluster:framework",
+                framework=label,
+                cluster=cluster.name,
+                why=offer.why_not or "no runtime offers it",
+                value=framework,
                 accepted=", ".join(o.framework for o in facts.frameworks if o.available),
                 source=f"cluster {cluster.name}",
                 label="Framework",
@@ -89,8 +91,9 @@ def with_cluster(
 
 def _unconnectable(cluster: Cluster, why: str) -> Problem:
     return Problem.of(
-        Role.WORKLOAD, "clusterId", "cluster", f"cannot be used: {as_clause(why)}",
-        str(cluster.pk), accepted="a cluster that this installation can reach", label="Cluster",
+        Role.WORKLOAD, "clusterId", "cluster:unreachable", why=why,
+        value=str(cluster.pk),
+        accepted="a cluster that this installation can reach", label="Cluster",
     )  # fmt: skip
 
 

@@ -127,22 +127,21 @@ class _Judge:
             others = self.takes_others and not ref.is_personal
             if others and not ref.name.startswith(PREFIXES):
                 return None
-            whose = "one of your credentials" if ref.is_personal else "a credential of this project"
-            return self._refused(ref, f"must be {whose}", self._names(ref))
+            code = "options:personal" if ref.is_personal else "options:credential"
+            return self._refused(ref, code, self._names(ref))
         if ref.note.kinds and one.kind not in ref.note.kinds:
-            message = f"must not be a credential of type {one.type.label}"
-            return self._refused(ref, message, self._names(ref))
+            kind, code = one.type.label, "options:credential_type"
+            return self._refused(ref, code, self._names(ref), type=kind)
         if ref.key is not None and ref.key not in one.keys:
             accepted = one_of(one.keys) if one.keys else "a credential that has keys"
-            return self._refused(ref, "is not a key of this credential", accepted, at_key=True)
+            return self._refused(ref, "options:credential_key", accepted, at_key=True)
         image = self.values.get(f"{ref.role}.image")
         if ref.field.path != PULL or not isinstance(image, str) or not one.type.pulls:
             return None
         url, host = one.shown["url"], image_host(image)
         if serves(url, image):
             return None
-        message = f"is a login for {url}, and the image comes from {host}"
-        return self._refused(ref, message, f"a login for {host}")
+        return self._refused(ref, "options:login", f"a login for {host}", url=url, host=host)
 
     def _names(self, ref: Reference) -> str:
         fit = [
@@ -154,7 +153,7 @@ class _Judge:
         return one_of(fit[:SHOWN]) if fit else "none yet: create a credential first"
 
     def _refused(
-        self, ref: Reference, message: str, accepted: str, *, at_key: bool = False
+        self, ref: Reference, code: str, accepted: str, *, at_key: bool = False, **params: str
     ) -> Problem:
         item = self.values[f"{ref.role}.{ref.field.path}"][ref.index]
         key = item.get(ref.field.item_key)
@@ -166,10 +165,10 @@ class _Judge:
         return Problem.of(
             ref.role,
             ref.key_path if at_key else ref.path,
-            "options",
-            message,
-            ref.key if at_key else ref.name,
-            accepted,
+            code,
+            value=ref.key if at_key else ref.name,
+            accepted=accepted,
+            **params,
             label=f"{attribute.label} of {label}",
         )
 
@@ -187,7 +186,7 @@ def _unfilled(values: Mapping[str, Any]) -> Iterator[Problem]:
                 role,
                 f"{VARIABLES}.{index}.value",
                 "fill",
-                f"must be filled in: {item['description']}",
+                description=item["description"],
                 accepted="a value, a credential or another source",
                 label=item_label(spec, index, str(item.get("name", ""))),
             )

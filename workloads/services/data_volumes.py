@@ -86,8 +86,9 @@ def problems(
             if (problem := _problem(role, number, item, usable, project)) is not None:
                 yield problem.at(path=as_sent(problem, resolution.effective))
         if len(items) + len(resolution.plain.get(f"{role}.{CLAIMS}") or ()) > MOST:
-            message = f"must be at most {MOST}, together with volumes"
-            yield Problem.of(role, FIELD, "maxItems", message, len(items), label="Data volumes")
+            yield Problem.of(
+                role, FIELD, "maxItems:volumes", most=MOST, value=len(items), label="Data volumes"
+            )
 
 
 def _problem(
@@ -102,13 +103,14 @@ def _problem(
     if volume is None:
         names = [f"{one.pk} ({one.name})" for one in list(usable.values())[:SHOWN]]
         accepted = one_of(names) if names else "none yet: share one with this project first"
-        message = f"is no data volume that project {project.name} can use"
         return Problem.of(
-            role, path, "options", message, item.get("id"), accepted, label="Data volume"
-        )
+            role, path, "options:volume", project=project.name, value=item.get("id"),
+            accepted=accepted, label="Data volume",
+        )  # fmt: skip
     if why := sharing.why_not(volume, project):
-        message = f"cannot be mounted here: {why}"
-        return Problem.of(role, path, "cluster", message, volume.name, label="Data volume")
+        return Problem.of(
+            role, path, "cluster:volume", why=why, value=volume.name, label="Data volume"
+        )
     return None
 
 

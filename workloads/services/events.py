@@ -26,6 +26,7 @@ class NewEvent:
     workload: Workload
     kind: str
     message: str
+    phase: str = ""
     source_key: str
     at: datetime
     severity: str = "info"
@@ -46,6 +47,7 @@ def record(*events: NewEvent) -> None:
                 kind=event.kind,
                 severity=event.severity,
                 object=event.object,
+                phase=event.phase,
                 message=event.message[:_LONGEST],
                 actor_name=event.actor_name[:150],
                 source_key=event.source_key[:200],

@@ -68,13 +68,12 @@ def find_place(user: User, request: SubmissionRequest) -> Place:
     cluster_id = str(request.cluster_id or "")
     if cluster_id.lower() == str(project.cluster_id):
         return Place(project, project.cluster, (), may_create)
-    message = "is required" if not cluster_id else f"is not the cluster of project {project.name}"
     wrong = Problem.of(
         Role.WORKLOAD,
         "clusterId",
-        "required" if not cluster_id else "options",
-        message,
-        cluster_id,
+        "options:other_cluster" if cluster_id else "required",
+        project=project.name,
+        value=cluster_id,
         accepted=f"{project.cluster_id} ({project.cluster.name})",
         label="Cluster",
     )
@@ -197,10 +196,8 @@ def _project(text: str | int) -> Project | None:
 
 def _unknown_project(value: str | int) -> Problem:
     blank = value in ("", None)
-    message = "is required" if blank else "does not exist, or you may not see it"
-    rule = "required" if blank else "options"
     return Problem.of(
-        Role.WORKLOAD, "projectId", rule, message, value,
+        Role.WORKLOAD, "projectId", "required" if blank else "options:unseen", value=value,
         accepted="the id of a project that you may see", label="Project",
     )  # fmt: skip
 
@@ -224,8 +221,9 @@ def _template_problems(
 ) -> Iterator[Problem]:
     if template_id not in (None, "") and project is not None and found is None:
         yield Problem.of(
-            Role.WORKLOAD, "templateId", "options", "does not exist, or you may not see it",
-            str(template_id), accepted="the id of a template of this project", label="Template",
+            Role.WORKLOAD, "templateId", "options:unseen",
+            value=str(template_id),
+            accepted="the id of a template of this project", label="Template",
         )  # fmt: skip
 
 

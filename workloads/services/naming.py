@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gangline.organization.models import Project
 from gangline.spec.problems import Problem, Role
-from gangline.spec.types import LONGEST_NAME, workload_name_problem
+from gangline.spec.types import LONGEST_NAME, is_workload_name
 from workloads.models import Desired, Workload
 
 SUFFIX_LENGTH = 5
@@ -24,20 +24,22 @@ def prefix_problems(name: str) -> Iterator[Problem]:
     """What is wrong with a name to which a suffix is added."""
     found = list(name_problems(name, None))
     if not found and len(name) > LONGEST_PREFIX:
-        message = f"must have at most {LONGEST_PREFIX} characters, because a suffix is added"
         yield Problem.of(
-            Role.WORKLOAD, "name", "maxLength", message, name,
+            Role.WORKLOAD, "name", "maxLength:suffix", value=name, most=LONGEST_PREFIX,
             accepted=f"1 to {LONGEST_PREFIX} characters", label="Name",
         )  # fmt: skip
     yield from found
 
 
 def name_problems(name: str, project: Project | None) -> Iterator[Problem]:
-    draft = Problem.of(Role.WORKLOAD, "name", "format", "", name, label="Name")
+    draft = Problem.of(
+        Role.WORKLOAD, "name", "required", value=name, accepted="a name such as digits-1",
+        label="Name",
+    )  # fmt: skip
     if name == "":
-        yield draft.at(code="required", message="is required", accepted="a name such as digits-1")
-    elif (message := workload_name_problem(name)) is not None:
-        yield draft.at(message=message, accepted="a name such as digits-1")
+        yield draft
+    elif not is_workload_name(name):
+        yield draft.at(code="format:name", most=LONGEST_NAME)
     elif (
         project is not None
         and Workload.objects.filter(project=project, name=name, deleted_at__isnull=True).exists()
@@ -64,12 +66,10 @@ def name_taken(name: str, project: Project) -> Problem:
     suggestion = free_name(name, project)
     holder = Workload.objects.filter(project=project, name=name, deleted_at__isnull=True).first()
     if holder is not None and holder.desired == Desired.DELETED:
-        message = (
-            f"is still being deleted on {project.cluster.name}; it will be free shortly, "
-            f"or try “{suggestion}”"
-        )
+        code = "unique:deleting"
     else:
-        message = f"is already used in project {project.name}; try “{suggestion}”"
+        code = "unique:workload"
     return Problem.of(
-        Role.WORKLOAD, "name", "unique", message, name, accepted=suggestion, label="Name"
-    )
+        Role.WORKLOAD, "name", code, value=name, accepted=suggestion, label="Name",
+        cluster=project.cluster.name, project=project.name,
+    )  # fmt: skip

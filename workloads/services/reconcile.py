@@ -345,7 +345,7 @@ class _Work:
                 attempt.create_state = CreateState.NONE
             attempt.observed_reason = clean[:400]
             told = at_fields(refused.problems, from_json(attempt.effective), workload.master)
-            attempt.refusal = [problem.as_dict() for problem in told]
+            attempt.refusal = [problem.as_stored() for problem in told]
             retries.conclude(
                 workload=workload, attempt=attempt, outcome=Outcome.FAILED, now=now, may_retry=False
             )

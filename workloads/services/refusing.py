@@ -27,10 +27,10 @@ def unsupported(driver: Driver, resolution: Resolution) -> Iterator[Problem]:
         reason = driver.unsupported.get(path)
         # A policy may hold for clusters of several kinds. Who says no to it asks for nothing.
         if reason and effective.source.is_given and effective.value not in (None, False, [], {}):
-            message = f"cannot be used on this cluster: {as_clause(reason)}"
             yield Problem.of(
-                Role(role), path, "unsupported", message, effective.value, accepted="no value"
-            )
+                Role(role), path, "unsupported", why=reason, value=effective.value,
+                accepted="no value",
+            )  # fmt: skip
 
 
 def reserved_keys(resolution: Resolution) -> Iterator[Problem]:
@@ -49,7 +49,7 @@ def reserved_keys(resolution: Resolution) -> Iterator[Problem]:
                 continue
             yield Problem.of(
                 Role(role), path if origin.sent is None else f"{path}.{origin.sent}.name",
-                "reserved", f"has the reserved domain {domain}", key,
+                "reserved:domain", domain=domain, value=key,
                 accepted="another domain, or none", key=str(key),
                 source=origin.source.name if origin.sent is None else "",
             )  # fmt: skip
@@ -77,17 +77,18 @@ def by_policy(
             and (reason := driver.unsupported.get(path))
         ):
             label = catalogue(SPEC.worker)[path].label
-            message = f"is fixed, and cluster {cluster} does not have it: {as_clause(reason)}"
             yield Problem.of(
-                Role(role), path, "cluster", message, effective.value,
+                Role(role), path, "cluster:fixed", cluster=cluster, why=reason,
+                value=effective.value,
                 accepted="another cluster, or a policy that leaves it open",
                 source=effective.source.name, label=label,
             )  # fmt: skip
     for (role_, path), problem in missing.items():
         if reason := driver.unsupported.get(path):
-            message = f"is required, and cluster {cluster} does not have it: {as_clause(reason)}"
-            accepted = "another cluster, or a policy that does not require it"
-            yield problem.at(role=role_, code="cluster", message=message, accepted=accepted)
+            yield problem.at(
+                role=role_, code="cluster:required", cluster=cluster, why=reason,
+                accepted="another cluster, or a policy that does not require it",
+            )  # fmt: skip
 
 
 def _items(
@@ -103,8 +104,7 @@ def _items(
             place = "" if origin.sent is None else f".{origin.sent}.{name}"
             label = lowered(item_label(field, index, shown(origin.key)))
             yield Problem.of(
-                role, f"{field.path}{place}", "unsupported",
-                f"cannot be used on this cluster: {as_clause(reason)}",
+                role, f"{field.path}{place}", "unsupported", why=reason,
                 accepted=one_of(able),
                 source=origin.source.name if origin.sent is None else "",
                 key=origin.key, label=f"{field.alternatives[name]} of {label}",
@@ -114,8 +114,3 @@ def _items(
 def _is_told(item: Any, source: Source) -> bool:
     """What a master has from the workers is told at theirs."""
     return isinstance(item, dict) and source != WORKERS
-
-
-def as_clause(reason: str) -> str:
-    """``reason`` after a colon."""
-    return reason.strip().rstrip(".") or "no runtime offers it"

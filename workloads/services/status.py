@@ -246,15 +246,11 @@ def _advance(project_id: int, by: int) -> int:
 
 
 def _event(workload: Workload, now: datetime) -> events.NewEvent:
-    message = (
-        f"{workload.status}: {workload.reason}"
-        if workload.reason
-        else (f"{workload.status}. {STATUSES[workload.status].meaning}")
-    )
     return events.NewEvent(
         workload=workload,
         kind=events.PHASE_CHANGED,
-        message=message,
+        phase=workload.status,
+        message=workload.reason or STATUSES[workload.status].meaning,
         source_key=f"seq:{workload.seq}",
         at=now,
         severity=_SEVERITY.get(workload.status, "info"),

@@ -19,9 +19,9 @@ def problems(resolution: Resolution, cluster: Cluster) -> Iterator[Problem]:
         if address in taken:
             name = shown(str(item.get("name") or ""))
             problem = Problem.of(
-                role, f"exposedUrls.{index}.url", "unique",
-                f"is that of another workload on cluster {cluster.name}", item["url"],
-                "an address that no other workload has",
+                role, f"exposedUrls.{index}.url", "unique:address",
+                cluster=cluster.name, value=item["url"],
+                accepted="an address that no other workload has",
                 key=name, label=f"Address of tool {name}",
             )  # fmt: skip
             yield problem.at(path=as_sent(problem, resolution.effective))

@@ -15,6 +15,7 @@ from gangline.drivers.facts import Facts, FrameworkOffer
 from gangline.organization.models import Project
 from gangline.organization.selectors import visible_projects, with_scopes
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY, configuration_problem
+from gangline.spec.problems import Problem
 from workloads.models import Workload
 from workloads.wizard.state import (
     CLUSTER,
@@ -25,6 +26,8 @@ from workloads.wizard.state import (
     TEMPLATE,
     DraftState,
 )
+
+NOT_HERE = "This cluster does not have it."
 
 
 @dataclass(frozen=True)
@@ -99,12 +102,17 @@ class Choices:
     def frameworks_here(self) -> Mapping[str, FrameworkOffer]:
         return {offer.framework: offer for offer in self.facts.frameworks} if self.facts else {}
 
+    def framework_card(self, name: str) -> str:
+        """The same in one sentence, which fits on a card."""
+        offer = self.frameworks_here.get(name)
+        return "" if offer is None or offer.available else offer.reason or NOT_HERE
+
     def framework_reason(self, name: str) -> str:
         """Why the cluster cannot run the framework; empty when it can."""
         offer = self.frameworks_here.get(name)
         if offer is None or offer.available:
             return ""
-        return offer.reason or "This cluster does not have it."
+        return offer.why_not or NOT_HERE
 
     @cached_property
     def framework(self) -> str:
@@ -121,10 +129,10 @@ class Choices:
         return wanted if wanted in allowed else allowed[0]
 
     @cached_property
-    def configuration_problem(self) -> str:
-        """What is wrong with the configuration that was typed, as a predicate."""
+    def configuration_problem(self) -> Problem | None:
+        """What is wrong with the configuration that was typed."""
         wanted = self.state.text(CONFIGURATION)
-        return (configuration_problem(self.framework, wanted) or "") if wanted else ""
+        return configuration_problem(self.framework, wanted) if wanted else None
 
     def configuration_reason(self, name: str) -> str:
         known = FRAMEWORKS[self.framework]

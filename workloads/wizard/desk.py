@@ -18,10 +18,9 @@ from gangline.policies.engine import Request, Resolution, inherited_values, reso
 from gangline.policies.selectors import effective_for
 from gangline.settings.catalogue import MASTER, TOLERATIONS, TOPOLOGY
 from gangline.settings.values import value_of
-from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
+from gangline.spec.frameworks import WORKERS_ONLY
 from gangline.spec.problems import Problem, Role
 from gangline.spec.sources import Values
-from gangline.spec.words import one_of
 from gangline.spec_forms.spec_form import RoleForm
 from workloads.models import Draft, Workload
 from workloads.services import submission
@@ -351,9 +350,8 @@ class Desk:
         if self.preview is None:
             accepted = "a project in which you may create workloads"
             return [
-                Problem.of(Role.WORKLOAD, PROJECT, "required", "is required", "", accepted,
-                        label="Project")
-            ]  # fmt: skip
+                Problem.of(Role.WORKLOAD, PROJECT, "required", accepted=accepted, label="Project")
+            ]
         return [self._as_typed(problem) for problem in self.preview.problems]
 
     def _as_typed(self, problem: Problem) -> Problem:
@@ -368,27 +366,15 @@ class Desk:
     def setup_problems(self, posted: Mapping[str, str]) -> list[Problem]:
         """What was posted in Set-up and cannot be, though something else can stand in for it."""
         found: list[Problem] = []
-        if self.choices.configuration_problem and f"{Role.WORKLOAD}.{CONFIGURATION}" in posted:
-            text = self.state.text(CONFIGURATION)
-            found.append(
-                _refused(
-                    CONFIGURATION,
-                    "Configuration",
-                    self.choices.configuration_problem,
-                    text,
-                    accepted=one_of(FRAMEWORKS[self.choices.framework].configurations),
-                )
-            )
+        wrong = self.choices.configuration_problem
+        if wrong and f"{Role.WORKLOAD}.{CONFIGURATION}" in posted:
+            found.append(wrong)
         wanted = self.state.text(TEMPLATE)
         if wanted and self.choices.template is None:
-            message = "does not hold in this project or is for another framework"
             found.append(
-                _refused(
-                    TEMPLATE, "Template", message, wanted, accepted="a template of this project"
+                Problem.of(
+                    Role.WORKLOAD, TEMPLATE, "options:template", value=wanted,
+                    accepted="a template of this project", label="Template",
                 )
-            )
+            )  # fmt: skip
         return found
-
-
-def _refused(path: str, label: str, message: str, value: str, *, accepted: str) -> Problem:
-    return Problem.of(Role.WORKLOAD, path, "options", message, value, accepted, label=label)

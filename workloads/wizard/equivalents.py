@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gangline.drivers.kind import ClusterKind, Unconnectable
 from gangline.drivers.registry import DRIVERS
-from gangline.spec.types import workload_name_problem
+from gangline.spec.types import is_workload_name
 from workloads.services.rehearsing import native_text
 from workloads.wizard.desk import Desk
 
@@ -72,6 +72,6 @@ def _curl(desk: Desk, address: str) -> str:
 def file_name(desk: Desk, equivalent: Equivalent) -> str:
     """Of a download: the workload's name, where it is one."""
     name = desk.choices.name
-    stem = "workload" if workload_name_problem(name) else name
+    stem = name if is_workload_name(name) else "workload"
     middle = "" if equivalent.key in (YAML, CURL) else f".{equivalent.key}"
     return f"{stem}{middle}.{equivalent.ending}"

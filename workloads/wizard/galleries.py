@@ -237,8 +237,7 @@ class Galleries:
     def problems(self, role: Role) -> list[Problem]:
         """V21: chosen data sources that this cluster cannot use now."""
         return [
-            Problem.of(role, DATA, "cluster", f"{asset.name} cannot be used. {why}",
-                    label="Data source")
+            Problem.of(role, DATA, "cluster:asset", asset=asset.name, why=why, label="Data source")
             for asset in self.picked(role)
             if (why := self.unready(asset))
         ]  # fmt: skip

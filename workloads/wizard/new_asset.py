@@ -6,7 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
 from assets.credentials.forms import CredentialForm
@@ -63,8 +63,15 @@ def page(request: HttpRequest, desk: Desk, step: Step, key: str) -> HttpResponse
         if made is not None:
             _choose(desk, step, Role(role), kind, str(made.pk))
             messages.success(request, f"{made} was created.")
-            return SeeOther(back)
+            return _done(request, back)
     return _page(request, resource, form, project, back)
+
+
+def _done(request: HttpRequest, back: str) -> HttpResponse:
+    """Back to the draft. A script that sent the form from a dialog goes there itself: what it
+    would fetch on the way tells that the asset was created, which is told once."""
+    in_dialog = "X-Gangline-Dialog" in request.headers
+    return JsonResponse({"to": back}) if in_dialog else SeeOther(back)
 
 
 def _credential(
@@ -90,7 +97,7 @@ def _credential(
         if made is not None:
             _save(desk, step, lambda stored: _with_row(stored, role, path, made))
             messages.success(request, f"{made} was created.")
-            return SeeOther(back)
+            return _done(request, back)
     return _page(request, resource, form, project, back)
 
 

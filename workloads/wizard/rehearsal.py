@@ -45,7 +45,7 @@ def carry_over(
 ) -> None:
     """A copy of what the cluster refused begins with the refusal at its fields."""
     # Its name is another one already.
-    refused = tuple(p for p in map(Problem.from_dict, attempt.refusal) if p.path != "name")
+    refused = tuple(p for p in map(Problem.from_stored, attempt.refusal) if p.path != "name")
     if refused:
         _keep(draft, Rehearsal(problems=refused), preview, request, at=attempt.ended_at)
 
@@ -62,7 +62,7 @@ def heard(draft: Draft | None, preview: Preview, request: SubmissionRequest) -> 
     is_current = bool(kept["asked_about"] == _fingerprint(preview, request))
     holds = [
         problem
-        for problem, was in ((Problem.from_dict(p), p["was"]) for p in kept["problems"])
+        for problem, was in ((Problem.from_stored(p), p["was"]) for p in kept["problems"])
         if is_current or (problem.path and _now(problem, preview, request) == was)
     ]
     told = Rehearsal(tuple(holds), tuple(kept["asked"]), tuple(kept["doubts"]))
@@ -83,7 +83,7 @@ def _keep(
         "asked": list(told.asked),
         "doubts": list(told.doubts),
         "problems": [
-            problem.as_dict() | {"was": _now(problem, preview, request)}
+            problem.as_stored() | {"was": _now(problem, preview, request)}
             for problem in told.problems
         ],
     }

@@ -67,12 +67,6 @@ def _version(name: str, offer: FrameworkOffer | None) -> tuple[str, ...]:
     return (f"{FRAMEWORKS[name].label} {offer.version}" if bare else offer.version,)
 
 
-def _first_sentence(reason: str) -> str:
-    """What fits on a card; its "Why?" tells the rest."""
-    head, stop, _ = reason.partition(". ")
-    return f"{head}." if stop else reason
-
-
 def path_of(field: str) -> str:
     """The qualified path, hence the name of the control, of a field of Set-up."""
     return f"{Role.WORKER if field == FRAMEWORK else Role.WORKLOAD}.{field}"
@@ -174,7 +168,7 @@ class SetupPage:
 
     def _framework_card(self, name: str) -> Card:
         rule = self.framework_rule
-        reason = self.choices.framework_reason(name)
+        reason = self.choices.framework_card(name)
         allowed = {str(o.value) for o in rule.options.value} if rule.options else None
         denied = (allowed is not None and name not in allowed) or bool(
             rule.fixed and rule.fixed.value != name
@@ -186,7 +180,7 @@ class SetupPage:
             facts=_version(name, offer),
             checked=name == self.choices.framework,
             blocked=bool(reason) or denied,
-            reason=_first_sentence(reason) or ("Not allowed by policy." if denied else ""),
+            reason=reason or ("Not allowed by policy." if denied else ""),
             by_policy=denied and not reason,
             explain=path_of(FRAMEWORK) if reason or denied else "",
         )

@@ -259,11 +259,7 @@ def _told(refusal: Exception) -> tuple[list[Problem], int]:
     if isinstance(refusal, NameTaken):
         return [refusal.problem], 422
     status = 429 if isinstance(refusal, TooManyWaiting) else 503
-    return [
-        Problem.of(
-            Role.WORKLOAD, "", "later", f"cannot be created now. {refusal}", label="Workload"
-        )
-    ], status
+    return [Problem.of(Role.WORKLOAD, "", "later", why=str(refusal), label="Workload")], status
 
 
 def _submitted(request: HttpRequest, draft: Draft) -> HttpResponse:

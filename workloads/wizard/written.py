@@ -52,7 +52,7 @@ def unheld(mine: SubmissionRequest, asked: SubmissionRequest) -> list[Problem]:
     """Places that the text names and the form cannot choose."""
     return [
         Problem.of(
-            Role.WORKLOAD, path, "options", "cannot be chosen here", said,
+            Role.WORKLOAD, path, "options:here", value=said,
             accepted=str(held), label=label,
         )
         for path, label, said, held in (

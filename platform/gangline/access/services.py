@@ -27,16 +27,14 @@ class LastAdministrator(Refused):
     """Without this system administrator nobody could administer the installation."""
 
     def __init__(self) -> None:
-        raw = "This is the last system administrator who can sign in."
-        super().__init__([Problem("last_administrator", "", {"raw": raw})])
+        super().__init__([Problem("last_administrator")])
 
 
 class NotALocalGroup(Refused):
     """The members of a group of the identity provider are changed there."""
 
     def __init__(self) -> None:
-        raw = "The identity provider decides who is in this group."
-        super().__init__([Problem("idp", "members", {"raw": raw})])
+        super().__init__([Problem("idp", "members")])
 
 
 def need_to_give(actor: Actor | None, key: str, scope: Scope) -> None:

@@ -25,7 +25,7 @@ from gangline.api.paging import BadQuery, known_only, sorting, whole_number
 from gangline.api.schema import errors
 from gangline.audit import actions
 from gangline.audit.models import AuditEntry
-from gangline.lib.problems import Problem, Refused
+from gangline.lib.problems import Problem, Refused, unknown_fields
 from gangline.resources import api as _answers  # noqa: F401  registers how Refused is answered
 from gangline.scopes.models import Scope, ScopeKind
 from gangline.scopes.selectors import installation
@@ -87,11 +87,9 @@ class SettingsView(APIView):
         services.need(actor, Permission.SETTING_EDIT)
         body = request.data
         if not isinstance(body, Mapping) or not isinstance(body.get("key"), str):
-            raw = "must be the key of a setting."
-            raise Refused([Problem("type", "key", {"raw": raw})])
-        if unknown := [str(name) for name in body if name not in ("key", "value")]:
-            raw = "is not a field. There are: key, value."
-            raise Refused([Problem("unknown", name[:60], {"raw": raw}) for name in unknown])
+            raise Refused([Problem("type", "key", {"accepted": "the key of a setting"})])
+        if unknown := unknown_fields(body, ("key", "value")):
+            raise Refused(unknown)
         setting = _known(body["key"])
         services.change(actor, [services.Wanted(setting, body.get("value"))])
         return Response({"msg": f"{setting.key} was saved."})

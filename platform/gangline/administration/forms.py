@@ -47,7 +47,7 @@ class SettingsForm(forms.Form):
 
     def refuse(self, problems: list[Problem]) -> None:
         for problem in problems:
-            self.add_error(problem.path, problem.message)
+            self.add_error(problem.path, problem.told)
 
     def rows(self) -> list[Row]:
         return [

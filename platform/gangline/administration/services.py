@@ -84,11 +84,10 @@ def _is_stale(one: Wanted, rows: Mapping[str, Setting]) -> bool:
 def _problem(one: Wanted) -> Problem | None:
     setting = one.setting
     if origin_of(setting).source == "environment":
-        raw = f"is set by the environment variable {setting.variable}."
-        return Problem("locked", setting.key, {"raw": raw})
+        return Problem("locked", setting.key, {"variable": setting.variable})
     if type(one.value) is not setting.kind:
         accepted = TYPES[setting.kind]
-        return Problem("type", setting.key, {"raw": f"must be {accepted}.", "accepted": accepted})
+        return Problem("type", setting.key, {"accepted": accepted})
     try:
         setting.clean(one.value)
     except ValidationError as error:

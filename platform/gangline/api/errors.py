@@ -85,7 +85,7 @@ def _of_drf(error: exceptions.APIException) -> tuple[int, dict[str, Any], dict[s
     problems = error.problems if isinstance(error, BadBody) else ()
     if isinstance(error, exceptions.AuthenticationFailed):
         message, why = str(error.detail), str(error.get_codes())
-        problems = (Problem.of(Role.WORKLOAD, "authorization", why, "is refused"),)
+        problems = (Problem.of(Role.WORKLOAD, "authorization", f"{why}:authorization"),)
     return code, error_body(code, message, problems=problems), headers
 
 

@@ -4,7 +4,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import IO, Any
 
@@ -32,17 +32,16 @@ _Place = tuple[str | int, ...]
 class _Wrong:
     """What stands in place of a value that no one may send, until its place is known."""
 
-    rule: str
-    message: str
+    code: str
     accepted: str
-    value: Any = None
+    params: Mapping[str, Any] = field(default_factory=dict)
     key: str | None = None
     """Of an object: which of its keys is meant."""
 
     def at(self, place: _Place) -> Problem:
         role, path = place_in_body([_shown(step) for step in place])
         return Problem.of(
-            role, path, self.rule, self.message, self.value, self.accepted, label=_named(place)
+            role, path, self.code, accepted=self.accepted, label=_named(place), **self.params
         )
 
 
@@ -87,7 +86,7 @@ class StrictYAMLParser(BaseParser):
             data = yaml_text.read(stream.read()).data
         except yaml_text.UnreadableYaml as error:
             accepted = error.suggestion or "one YAML object without anchors, aliases and tags"
-            raise _whole(f"cannot be read: {error}", accepted) from error
+            raise _whole("format:yaml", accepted, said=str(error)) from error
         if problems := list(islice(_problems(data), MOST_TOLD)):
             raise BadBody(problems)
         return data
@@ -98,11 +97,11 @@ def loads(raw: bytes) -> Any:
     if not raw.strip():
         return {}
     if raw.startswith(b"\xef\xbb\xbf"):
-        raise _whole("must be JSON without a byte order mark", "UTF-8 without a byte order mark")
+        raise _whole("format:bom", "UTF-8 without a byte order mark")
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise _whole(f"is not UTF-8 at byte {error.start}", "UTF-8") from error
+        raise _whole("format:utf8", "UTF-8", at=error.start) from error
     _check_depth(text)
     try:
         value = json.loads(
@@ -113,8 +112,8 @@ def loads(raw: bytes) -> Any:
             parse_constant=_constant,
         )
     except json.JSONDecodeError as error:
-        what = f"{error.msg.lower()} at line {error.lineno}, column {error.colno}"
-        raise _whole(f"is not JSON: {what}", "one JSON object") from error
+        place = {"line": error.lineno, "column": error.colno}
+        raise _whole("format:json", "one JSON object", said=error.msg.lower(), **place) from error
     except RecursionError as error:
         raise _too_deep() from error
     if problems := list(islice(_problems(value), MOST_TOLD)):
@@ -122,12 +121,12 @@ def loads(raw: bytes) -> Any:
     return value
 
 
-def _whole(message: str, accepted: str) -> BadBody:
-    return BadBody([_Wrong("format", message, accepted).at(())])
+def _whole(code: str, accepted: str, **params: Any) -> BadBody:
+    return BadBody([_Wrong(code, accepted, params).at(())])
 
 
 def _too_deep() -> BadBody:
-    return _whole(f"is nested deeper than {MAX_DEPTH} levels", f"at most {MAX_DEPTH} levels")
+    return _whole("format:depth", f"at most {MAX_DEPTH} levels", most=MAX_DEPTH)
 
 
 def _check_depth(text: str) -> None:
@@ -148,30 +147,31 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Wrong:
         return result
     names = [name for name, _ in pairs]
     double = next(name for name in names if names.count(name) > 1)
-    return _Wrong("unique", "stands twice in one object", "each key once", key=double)
+    return _Wrong("unique:key", "each key once", key=double)
 
 
 def _integer(text: str) -> int | _Wrong:
     if len(text.lstrip("-")) > MAX_DIGITS:
-        return _number_as("max", f"has more than {MAX_DIGITS} digits", text)
+        return _number_as("max:digits", text)
     return int(text)
 
 
 def _number(text: str) -> float | _Wrong:
     value = float(text)
     if math.isinf(value) or len(text) > 40:
-        return _number_as("max", "is too large", text)
+        return _number_as("max:large", text)
     if value == 0 and any(c in "123456789" for c in text.lower().partition("e")[0]):
-        return _number_as("min", "is too small to be told from 0", text)
+        return _number_as("min:zero", text)
     return value
 
 
 def _constant(text: str) -> _Wrong:
-    return _number_as("type", "is not a JSON number", text)
+    return _number_as("type:number", text)
 
 
-def _number_as(rule: str, message: str, text: str) -> _Wrong:
-    return _Wrong(rule, message, f"a number of at most {MAX_DIGITS} digits", text)
+def _number_as(code: str, text: str) -> _Wrong:
+    accepted = f"a number of at most {MAX_DIGITS} digits"
+    return _Wrong(code, accepted, {"value": text, "most": MAX_DIGITS})
 
 
 def _problems(value: Any) -> Iterator[Problem]:
@@ -183,7 +183,7 @@ def _problems(value: Any) -> Iterator[Problem]:
         nodes += 1
         if nodes > MAX_NODES:
             most = f"at most {MAX_NODES} values"
-            yield _Wrong("max", f"holds more than {MAX_NODES} values", most).at(())
+            yield _Wrong("max:values", most, {"most": MAX_NODES}).at(())
             return
         if isinstance(item, _Wrong):
             yield item.at(place if item.key is None else (*place, item.key))
@@ -201,13 +201,12 @@ def _of_text(place: _Place, text: str) -> Iterator[Problem]:
     """The text itself is not repeated: nobody knows here whether it is secret."""
     if len(text) > MAX_STRING:
         most = f"{MAX_STRING // 1024} KiB"
-        yield _Wrong("maxLength", f"is longer than {most}", f"a text of at most {most}").at(place)
+        accepted = f"a text of at most {most}"
+        yield _Wrong("maxLength:bytes", accepted, {"most": most}).at(place)
     elif "\x00" in text:
-        wrong = _Wrong("format", "holds a NUL character", "a text without NUL characters")
-        yield wrong.at(place)
+        yield _Wrong("format:nul", "a text without NUL characters").at(place)
     elif not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
-        what = "holds half of a surrogate pair"
-        yield _Wrong("format", what, "a text of whole characters").at(place)
+        yield _Wrong("format:surrogate", "a text of whole characters").at(place)
 
 
 def _named(place: _Place) -> str:

@@ -63,7 +63,7 @@ class CredentialForm(forms.Form):
             path = one.path
             if path == "way":
                 path = next(iter(self._names(str(self.data.get("way", "")))), path)
-            self.add_error(path if path in self.fields else None, one.message)
+            self.add_error(path if path in self.fields else None, one.told)
 
     def parts(self) -> Mapping[str, Any]:
         """What is stored with the cluster. Asks the cluster which one it is."""

@@ -13,6 +13,7 @@ from gangline.db import sealed
 from gangline.db.versioned import Versioned
 from gangline.drivers.kind import ClusterKind
 from gangline.drivers.registry import DRIVERS
+from gangline.lib.problems import Problem
 from gangline.resources.models import TreeNode
 from gangline.scopes.models import ScopeKind
 from gangline.spec.storage import size_problem
@@ -412,3 +413,8 @@ class ClusterObject(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name}"
+
+    @property
+    def why(self) -> str:
+        """Why it is not as wanted, in words; empty where it is."""
+        return Problem.from_stored(self.problem).told if self.problem else ""

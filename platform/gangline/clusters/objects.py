@@ -9,7 +9,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -133,7 +133,7 @@ def _reconcile(row: ClusterObject) -> None:
         is_unwanted = row.state == ObjectState.DELETING
         kept = driver.remove(wanted) if is_unwanted else _apply(driver, row, wanted)
     except (Unconnectable, CannotFill) as why:
-        kept = Kept("failed", Problem("unconnectable", "", {"raw": str(why)}))
+        kept = Kept("failed", Problem("unconnectable", "", {"said": str(why)}))
     _store(row, kept)
 
 
@@ -145,11 +145,14 @@ def _apply(driver: ObjectKeeper, row: ClusterObject, wanted: KeptObject) -> Kept
     kept = driver.apply(replace(wanted, wanted=filled.manifest))
     if kept.problem is None:
         return kept
-    raw = kept.problem.message
-    for text in filled.hidden:
-        if len(text) >= LEAST_HIDDEN:
-            raw = raw.replace(text, "[redacted]")
-    return replace(kept, problem=replace(kept.problem, params={**kept.problem.params, "raw": raw}))
+
+    def redacted(text: str) -> str:
+        for secret in filled.hidden:
+            if len(secret) >= LEAST_HIDDEN:
+                text = text.replace(secret, "[redacted]")
+        return text
+
+    return replace(kept, problem=kept.problem.cleaned(redacted))
 
 
 def _store(row: ClusterObject, kept: Kept) -> None:
@@ -162,7 +165,7 @@ def _store(row: ClusterObject, kept: Kept) -> None:
         return
     is_deleting = row.state == ObjectState.DELETING
     values: dict[str, Any] = {
-        "problem": asdict(kept.problem) if kept.problem else None,
+        "problem": kept.problem.as_stored() if kept.problem else None,
         "due_at": db_now() + (AGAIN if kept.state == "ok" and not is_deleting else SOON),
     }
     if not is_deleting:

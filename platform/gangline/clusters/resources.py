@@ -178,7 +178,7 @@ class Clusters(Resource[Cluster]):
             names = {str(info.alias): name for name, info in model.model_fields.items()}
             problems = of_model(error, by_alias=names)
             raise ValidationError(
-                {one.path: ValidationError(one.message, one.code) for one in problems}
+                {one.path: ValidationError(one.told, one.code) for one in problems}
             ) from None
         old = model.model_validate(before.config) if before is not None else None
         for name in model.model_fields:
@@ -202,7 +202,7 @@ class Clusters(Resource[Cluster]):
         try:
             credentials.store(obj, parts["access"], by=actor.user if actor else None)
         except CannotSeal as why:
-            raise Refused([Problem("sealing", "", {"raw": str(why)})]) from why
+            raise Refused([Problem("sealing", "", {"said": str(why)})]) from why
         if parts.get("uid"):
             # Before the first check ends, too, it is known here.
             obj.facts = {
@@ -219,8 +219,7 @@ class Clusters(Resource[Cluster]):
     def kept_because(self, obj: Cluster) -> Problem | None:
         if obj.engine.credential is not None:
             return None
-        says = f"{obj.name} is this machine, which cannot be removed."
-        return Problem("own", "", {"raw": says})
+        return Problem("own", "", {"value": obj.name})
 
     def delete(self, obj: Cluster, *, actor: Actor | None) -> None:
         services.clear_notices(obj)
@@ -316,8 +315,7 @@ class NodePools(Resource[NodePool]):
     def kept_because(self, obj: NodePool) -> Problem | None:
         if not obj.is_default:
             return None
-        says = "The default pool of a cluster cannot be deleted."
-        return Problem("default", "", {"raw": says})
+        return Problem("default")
 
     def delete(self, obj: NodePool, *, actor: Actor | None) -> None:
         cluster = obj.cluster

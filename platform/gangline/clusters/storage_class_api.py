@@ -1,6 +1,6 @@
 """How the API reads and writes configurations of storage classes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from gangline.api.paging import BadQuery, flag, known_only
 from gangline.api.schema import errors
-from gangline.lib.problems import Problem, Refused
+from gangline.lib.problems import Problem, Refused, unknown_fields
 from gangline.resources.api import ExtraRoute, ResourceViewSet
 
 from .models import StorageClass
@@ -120,14 +120,14 @@ class StorageClassViewSet(ResourceViewSet):
     ) -> tuple[dict[str, Any], Mapping[str, Any]]:
         problems: list[Problem] = []
         if not isinstance(data, Mapping):
-            raise Refused([Problem("type", "", {"raw": "must be an object."})])
-        _unknown(problems, data, _KNOWN, "")
+            raise Refused([Problem("type", "", {"accepted": "an object"})])
+        problems += unknown_fields(data, _KNOWN)
         values: dict[str, Any] = {}
         for path, names, kind in _GROUPS.values():
             if not partial:
                 values |= dict.fromkeys(names.values(), True if kind is bool else "")
             part = _descend(problems, data, path)
-            _unknown(problems, part, names, ".".join(path))
+            problems += unknown_fields(part, names, ".".join(path))
             for wire, name in names.items():
                 value = part.get(wire)
                 if value is None:
@@ -137,23 +137,14 @@ class StorageClassViewSet(ResourceViewSet):
                 else:
                     word = "true or false" if kind is bool else "a text"
                     at = ".".join((*path, wire))
-                    problems.append(Problem("type", at, {"raw": f"must be {word}."}))
+                    problems.append(Problem("type", at, {"accepted": word}))
         custom = data.get("customization")
         if isinstance(custom, Mapping):
-            _unknown(problems, custom, ("accessMode", "volumeMode", "claimSize"), "customization")
+            known = ("accessMode", "volumeMode", "claimSize")
+            problems += unknown_fields(custom, known, "customization")
         if problems:
             raise Refused(problems)
         return values, {}
-
-
-def _unknown(
-    problems: list[Problem], given: Mapping[str, Any], known: Sequence[str] | Mapping[str, Any],
-    at: str,
-) -> None:  # fmt: skip
-    for name in given:
-        if name not in known:
-            raw = f"is not a field. There are: {', '.join(known)}."
-            problems.append(Problem("unknown", f"{at}.{str(name)[:60]}".lstrip("."), {"raw": raw}))
 
 
 def _descend(
@@ -165,6 +156,6 @@ def _descend(
         if found is None:
             return {}
         if not isinstance(found, Mapping):
-            problems.append(Problem("type", path[0], {"raw": "must be an object."}))
+            problems.append(Problem("type", path[0], {"accepted": "an object"}))
             return {}
     return {str(name): value for name, value in found.items()}

@@ -18,11 +18,7 @@ def refuse(uid: str, *, but: Cluster | None = None) -> None:
     rows = Cluster.objects.order_by("name")
     for name, facts in (rows.exclude(pk=but.pk) if but else rows).values_list("name", "facts"):
         if facts.get("detail", {}).get("uid") == uid:
-            says = (
-                f"This is the cluster that is connected as {name} already. "
-                "Replace its credential on its page instead."
-            )
-            raise Refused([Problem("connected", "way", {"raw": says, "value": name})])
+            raise Refused([Problem("connected", "way", {"value": name})])
 
 
 def hold() -> None:

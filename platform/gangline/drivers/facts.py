@@ -12,8 +12,16 @@ class FrameworkOffer:
     framework: str
     available: bool
     reason: str = ""
+    """One sentence, which fits on a card."""
     version: str = ""
     runtimes: tuple[str, ...] = ()
+    remedy: str = ""
+    """What would mend it."""
+
+    @property
+    def why_not(self) -> str:
+        """The reason with what would mend it; empty where it is available."""
+        return f"{self.reason} {self.remedy}".strip()
 
 
 @dataclass(frozen=True, slots=True)

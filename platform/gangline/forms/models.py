@@ -67,8 +67,7 @@ def model_of(model: type[M], data: Mapping[str, Any]) -> tuple[M | None, list[Pr
         extra = info.json_schema_extra
         if isinstance(extra, dict) and extra.get("file") and data.get("file"):
             if given.get(name):
-                says = "Paste the text or choose a file, not both."
-                return None, [Problem("both", name, {"raw": says})]
+                return None, [Problem("both", name)]
             given[name] = _text(data["file"])
     try:
         return model.model_validate(given, by_name=True), []

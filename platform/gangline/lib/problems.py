@@ -1,27 +1,24 @@
 """What is wrong with a value: a code, where, and what a sentence needs.
 
 It is the same in the form, the API, policies, checks and dry runs. Sentences are made at the edge,
-from the code and its parameters; nothing parses them.
+from the code and its parameters by `wording`; nothing parses them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
 from enum import StrEnum
 from math import isfinite
 from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from .wording import WORDS
+
 LONGEST_SHOWN = 120
 LONGEST_SENT = 1000
 _LARGEST_EXACT = 10**15
 Severity = Literal["error", "warning"]
-_WORDS: dict[str, str] = {}
-
-
-def register_words(words: Mapping[str, str]) -> None:
-    """Say what codes mean: ``must be at most {max}``, with the parameters of a problem."""
-    _WORDS.update(words)
 
 
 class Role(StrEnum):
@@ -36,12 +33,15 @@ class Role(StrEnum):
 class Problem:
     """One reason why a value is refused, or deserves a look (R31).
 
+    ``code`` is the rule that is broken, as the API calls it, and behind a colon, where one rule
+    is broken in several ways, the way: ``cluster:no_class``.
+
     ``path`` names the field as the model calls it; rows of a part are counted by their index *as
     sent* (``quotas.2.gpus``); empty: the whole object. In a workload it is relative to ``role``.
 
     ``params`` holds what a sentence needs: the ``value`` and what would be ``accepted``; the
     ``key`` of an item; the ``label`` of the field; the ``hint`` of an administrator. ``raw`` is a
-    text of another program, of Django or of the spec, shown in place of our words for the code.
+    sentence of another program or of Django, shown in place of our words for the code.
     ``source`` is the scope that set a rule.
     """
 
@@ -58,45 +58,39 @@ class Problem:
         role: Role,
         path: str,
         code: str,
-        message: str = "",
-        value: Any = None,
-        accepted: str = "",
+        *,
         source: str = "",
-        key: str = "",
-        label: str = "",
-        hint: str = "",
+        **params: Any,
     ) -> "Problem":
-        """One of a workload. ``message`` stands in place of the words for its code."""
-        params = {
-            "value": value,
-            "accepted": accepted,
-            "key": key,
-            "label": label,
-            "hint": hint,
-            "raw": message,
-        }
+        """One of a workload; parameters without a value are left out."""
         given = {name: one for name, one in params.items() if one is not None and one != ""}
         return cls(code, path, given, source=source, role=role)
 
     @property
     def rule(self) -> str:
-        """The code, as the API calls it."""
-        return self.code
+        """The code as the API calls it."""
+        return self.code.partition(":")[0]
 
     @property
     def message(self) -> str:
-        """A predicate without field or source: "must be at most 4"."""
-        if raw := self.params.get("raw"):
-            return str(raw)
-        words = _WORDS.get(self.code)
-        return self.code if words is None else words.format_map(self.params)
+        """A predicate without field or source and without a full stop: "must be at most 4"."""
+        words = self.params.get("raw")
+        if not words:
+            words = WORDS.get(self.code, self.code).format_map(_Shown(self.params))
+        return str(words).removesuffix(".")
 
     @property
     def remedy(self) -> str:
         """What to do about it: of another program, or by the words for ``<code>.remedy``."""
         if raw := self.params.get("remedy"):
             return str(raw)
-        return _WORDS.get(f"{self.code}.remedy", "").format_map(self.params)
+        return WORDS.get(f"{self.code}.remedy", "").format_map(_Shown(self.params))
+
+    @property
+    def told(self) -> str:
+        """The predicate as a sentence of its own, with what to do about it."""
+        stop = "" if self.message.endswith(("!", "?", "…")) else "."
+        return f"{self.message}{stop}{f' {self.remedy}' if self.remedy else ''}"
 
     @property
     def value(self) -> Any:
@@ -137,7 +131,7 @@ class Problem:
         found = {
             "role": str(self.role),
             "path": self.path if path is None else path,
-            "rule": self.code,
+            "rule": self.rule,
             "message": self.message,
             "value": _json_safe(self.value),
             "accepted": self.accepted,
@@ -147,24 +141,39 @@ class Problem:
         }
         return found | ({"hint": self.hint} if self.hint else {})
 
+    def as_stored(self) -> dict[str, Any]:
+        """The problem itself as JSON: `from_stored` gives it back."""
+        parts = {name: getattr(self, name) for name in _PARTS}
+        return parts | {"params": {name: _json_safe(one) for name, one in self.params.items()}}
+
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> "Problem":
-        """The problem that ``as_dict`` wrote, with the words it had then."""
-        names = ("value", "accepted", "key", "label", "hint")
-        params = {name: stored[name] for name in names if stored.get(name) not in (None, "")}
-        params["raw"] = stored["message"]
-        role = Role(stored.get("role", Role.WORKLOAD))
-        return cls(stored["rule"], stored["path"], params, source=stored["source"], role=role)
+    def from_stored(cls, stored: Mapping[str, Any]) -> "Problem":
+        parts = {name: stored[name] for name in _PARTS}
+        return cls(**parts | {"role": Role(stored["role"])}, params=stored["params"])
 
     def at(self, **changes: Any) -> "Problem":
         """The same with other parts or parameters."""
         parts = {name: changes.pop(name) for name in _PARTS if name in changes}
-        if "message" in changes:
-            changes["raw"] = changes.pop("message")
         return replace(self, **parts, params={**self.params, **changes})
+
+    def cleaned(self, clean: Callable[[str], str]) -> "Problem":
+        """The same with ``clean`` applied to every text in it that is not ours."""
+        params = {k: clean(v) if isinstance(v, str) else v for k, v in self.params.items()}
+        return replace(self, params=params)
 
 
 _PARTS = frozenset(part.name for part in fields(Problem)) - {"params"}
+
+
+class _Shown(dict[str, Any]):
+    """Parameters as a sentence has them: what was entered is fit to be shown."""
+
+    def __getitem__(self, name: str) -> Any:
+        found = super().__getitem__(name)
+        return shown(found) if name == "value" else found
+
+    def __missing__(self, name: str) -> str:
+        return ""
 
 
 class Refused(Exception):
@@ -173,6 +182,18 @@ class Refused(Exception):
     def __init__(self, problems: list[Problem]) -> None:
         super().__init__("; ".join(f"{p.path}: {p.message}" for p in problems))
         self.problems = problems
+
+
+def unknown_fields(names: Iterable[Any], known: Iterable[str], at: str = "") -> list[Problem]:
+    """One for each name that stands where no field is. ``at``: the path of the object."""
+    allowed, found = list(known), []
+    for name in names:
+        if name not in allowed:
+            close = get_close_matches(str(name), allowed, n=1)
+            code, accepted = ("unknown:close", close) if close else ("unknown:among", allowed)
+            path = f"{at}.{str(name)[:60]}".removeprefix(".")
+            found.append(Problem(code, path, {"accepted": ", ".join(accepted)}))
+    return found
 
 
 def under(prefix: str, problems: list[Problem]) -> Iterator[Problem]:
@@ -187,7 +208,7 @@ def of_model(error: ValidationError, *, by_alias: Mapping[str, str] | None = Non
     found = []
     for one in error.errors(include_url=False, include_context=False, include_input=False):
         steps = [names.get(str(step), str(step)) for step in one["loc"]]
-        found.append(Problem(one["type"], ".".join(steps), {"raw": f"{one['msg']}."}))
+        found.append(Problem(one["type"], ".".join(steps), {"raw": one["msg"]}))
     return found
 
 

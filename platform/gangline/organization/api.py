@@ -136,17 +136,17 @@ class ProjectViewSet(UnitViewSet):
         known |= holds(self.user, Permission.PROJECT_CREATE)
         rows = Department.objects.filter(known).select_related("scope", "cluster").order_by("pk")
         if pk is None and cluster_id is None:
-            raise Refused([Problem("required", "clusterId", {"raw": "Give a cluster."})])
+            raise Refused([Problem("required:cluster", "clusterId")])
         if pk is None:
             found = rows.filter(cluster=cluster_id).first()
-            path, raw = "clusterId", "There is no such cluster, or it has no department."
+            path, code = "clusterId", "not_there:cluster"
         else:
             found = rows.filter(pk=pk).first()
-            path, raw = "parentId", "There is no such department."
+            path, code = "parentId", "not_there:department"
             if found and cluster_id not in (None, found.cluster_id):
-                found, path, raw = None, "clusterId", "The department is on another cluster."
+                found, path, code = None, "clusterId", "not_there:other_cluster"
         if found is None:
-            raise Refused([Problem("not_there", path, {"raw": raw})])
+            raise Refused([Problem(code, path)])
         return found
 
 

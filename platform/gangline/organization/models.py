@@ -10,10 +10,11 @@ from django.db import models
 from django.utils.text import capfirst
 
 from gangline.clusters.connections import namespaces_of
+from gangline.lib.problems import Problem
 from gangline.resources.models import TreeNode
 from gangline.scopes.models import Scope, ScopeKind
 from gangline.spec.placement import node_type_problem
-from gangline.spec.types import workload_name_problem
+from gangline.spec.types import LONGEST_NAME, is_workload_name
 
 MOST_TYPES = 40
 RESERVED = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})
@@ -21,8 +22,9 @@ RESERVED = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"
 
 def unit_name(name: str) -> None:
     """A name that a namespace can be made from; raises ValidationError."""
-    if problem := workload_name_problem(name):
-        raise ValidationError(capfirst(f"{problem}."), "name", {"value": name})
+    if not is_workload_name(name):
+        problem = Problem("format:name", "", {"most": LONGEST_NAME})
+        raise ValidationError(capfirst(problem.told), "name", {"value": name})
     if name in RESERVED:
         raise ValidationError("Kubernetes uses this name itself.", "reserved", {"value": name})
 

@@ -16,7 +16,6 @@ from gangline.clusters import objects
 from gangline.clusters.connections import gpu_of, scheduler_of
 from gangline.clusters.models import Cluster, ClusterObject, ObjectState
 from gangline.clusters.services import OURS
-from gangline.lib.problems import Problem
 from gangline.scopes.models import Installation
 
 from . import quotas
@@ -116,9 +115,9 @@ def state_of(project: Project) -> str:
         case ObjectState.FORBIDDEN:
             return f"{kept.name}: Gangline may not keep queues. Apply {ROLE} to the cluster.{waits}"
         case ObjectState.CONFLICT:
-            return f"{kept.name}: somebody else manages fields of it. {_problem(kept)}"
+            return f"{kept.name}: somebody else manages fields of it. {kept.why}"
         case ObjectState.FAILED:
-            return f"{kept.name}: {_problem(kept)}{waits}"
+            return f"{kept.name}: {kept.why}{waits}"
         case _:
             return f"{kept.name}: being applied.{waits}"
 
@@ -240,7 +239,3 @@ def _plain(quantity: Any) -> Decimal:
 def _kept(key: str, *ids: int) -> QuerySet[ClusterObject]:
     rows = ClusterObject.objects.filter(owner_type=key, owner_id__in=[str(pk) for pk in ids])
     return rows.order_by("pk")
-
-
-def _problem(kept: ClusterObject) -> str:
-    return Problem(**kept.problem).message if kept.problem else ""

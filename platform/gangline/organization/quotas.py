@@ -99,8 +99,8 @@ def save(node: Node, rows: Sequence[Mapping[str, Any]], *, actor: Actor | None) 
     for number, row in enumerate(rows):
         quota = known[row["node_pool"].pk]
         if quota.node_pool_id in named:
-            raw = f"Node pool {quota.node_pool.name} stands in the list twice."
-            problems.append(Problem("twice", f"quotas.{number}.node_pool", {"raw": raw}))
+            params = {"pool": quota.node_pool.name}
+            problems.append(Problem("twice:pool", f"quotas.{number}.node_pool", params))
             continue
         named.add(quota.node_pool_id)
         before = {name: getattr(quota, name) for name in Quota.VALUES}
@@ -135,7 +135,7 @@ def _over_assigned(
             continue
         if isinstance(node, Project) and before is not None and one.asked < before:
             continue  # less than before, if still too much
-        params = {"raw": one.sentence, "value": str(one.asked), "accepted": str(one.left)}
+        params = {"balance": one.sentence, "value": str(one.asked), "accepted": str(one.left)}
         yield Problem("department_quota", f"quotas.{number}.{one.resource}", params)
 
 

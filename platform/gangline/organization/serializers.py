@@ -8,7 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from gangline.clusters.models import Cluster, NodePool
-from gangline.lib.problems import Problem, Refused
+from gangline.lib.problems import Problem, Refused, unknown_fields
 from gangline.resources.api import IdField, ResourceSerializer
 
 from . import quotas, usage
@@ -70,7 +70,7 @@ def _read(at: str, data: Mapping[str, Any]) -> dict[str, Any]:
             found |= _read_amounts(resource, data[wire], f"{at}.{wire}")
     if (rank := data.get("priority")) is not None:
         if not isinstance(rank, str) or rank not in RANKS:
-            _refuse(f"{at}.priority", f"must be one of {', '.join(RANKS)}", "choice", rank)
+            _refuse("choice", f"{at}.priority", rank, f"one of {', '.join(RANKS)}")
         found["rank"] = RANKS[rank]
     return found
 
@@ -82,13 +82,13 @@ def _read_amounts(resource: str, given: Any, at: str) -> dict[str, Any]:
     if is_size:
         units = given.get("units")
         if not isinstance(units, str) or units not in UNITS:
-            _refuse(f"{at}.units", f"must be one of {', '.join(UNITS)}", "choice", units)
+            _refuse("choice", f"{at}.units", units, f"one of {', '.join(UNITS)}")
         factor = Decimal(UNITS[units])
     for name in _NUMBERS:
         value = given.get(name)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if value is not None and not (is_number and abs(value) < 1e15):
-            _refuse(f"{at}.{name}", "must be a number", "type", value)
+            _refuse("type", f"{at}.{name}", value, "a number")
     found: dict[str, Any] = {}
     for name, column in (("deserved", resource), ("limit", f"{resource}_limit")):
         if name in given:
@@ -98,29 +98,26 @@ def _read_amounts(resource: str, given: Any, at: str) -> dict[str, Any]:
     weight = given.get("overQuotaWeight")
     if resource == "gpus" and weight is not None:
         if weight < 0:
-            _refuse(f"{at}.overQuotaWeight", "must be 0 or more", "min_value", weight)
+            _refuse("min_value", f"{at}.overQuotaWeight", weight, "0 or more")
         found |= {"over_quota": weight > 0, "weight": round(weight) or None}
     return found
 
 
 def _object(given: Any, at: str, known: tuple[str, ...]) -> dict[str, Any]:
     if not isinstance(given, Mapping):
-        _refuse(at, "must be an object", "type")
+        _refuse("type", at, None, "an object")
     _only(given, at, known)
     return dict(given)
 
 
 def _only(data: Mapping[str, Any], at: str, known: tuple[str, ...]) -> None:
-    for name in data:
-        if name not in known:
-            _refuse(
-                f"{at}.{name}"[:80], f"is not a field. There are: {', '.join(known)}", "unknown"
-            )
+    if strange := unknown_fields(data, known, at):
+        raise Refused(strange)
 
 
-def _refuse(path: str, words: str, code: str, value: Any = None) -> NoReturn:
+def _refuse(code: str, path: str, value: Any, accepted: str) -> NoReturn:
     given = {} if value is None else {"value": str(value)[:60]}
-    raise Refused([Problem(code, path, {"raw": f"{words}.", **given})])
+    raise Refused([Problem(code, path, {"accepted": accepted, **given})])
 
 
 class NodeTypesField(serializers.DictField):
@@ -195,7 +192,7 @@ def _pool(given: Mapping[str, Any], pools: list[NodePool], at: str) -> NodePool:
         if (pk is None or str(pool.pk) == str(pk)) and (name is None or pool.name == name):
             return pool
     there = ", ".join(f"{one.name} ({one.pk})" for one in pools)
-    _refuse(at, f"is no node pool of the cluster; there is {there}", "pool", pk or name)
+    _refuse("pool", at, pk or name, there)
 
 
 _SHARED = (

@@ -60,8 +60,7 @@ class UserViewSet(ResourceViewSet):
         values, _ = self.read(request.data)
         is_temporary = bool(values.pop("reset_password", False))
         if values.pop("notify", False):
-            raw = "no mail is sent by this installation. Hand the password over yourself."
-            raise Refused([Problem("unsupported", "notify", {"raw": raw})])
+            raise Refused([Problem("unsupported:mail", "notify")])
         values |= {"username": values["email"], "password": make_password(None)}
         with transaction.atomic():
             saved = resources.create(self.resource, actor=self.actor, values=values)
@@ -194,8 +193,12 @@ class AccessRuleViewSet(ResourceViewSet):
 
     def _values(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The subject, the role and the scope, as far as the caller can see them."""
-        problems = []
+        problems: list[Problem] = []
         values: dict[str, Any] = {}
+
+        def unknown(path: str, value: Any, code: str, kind: str = "") -> None:
+            problems.append(Problem(code, path, {"value": value, "kind": kind}))
+
         held = held_anywhere(self.user)
         if given["subject_type"] == "group":
             groups = Group.objects.filter(name=given["subject_id"])
@@ -205,26 +208,17 @@ class AccessRuleViewSet(ResourceViewSet):
             users = User.objects.filter(username=given["subject_id"], kind=kind, is_active=True)
             values["user"] = users.first() if Permission.USER_VIEW in held else None
         if not any(values.values()):
-            problems.append(
-                ("subjectId", given["subject_id"], f"no {given['subject_type']} has this name.")
-            )
+            unknown("subjectId", given["subject_id"], "unknown:subject", given["subject_type"])
         role = next((role for role in all_roles() if role.id == given["role_id"]), None)
         if role is None:
-            problems.append(("roleId", given["role_id"], "there is no such role."))
+            unknown("roleId", given["role_id"], "unknown:object", "role")
         scope = scope_of(given["scope_type"], given["scope_id"])
         if scope is None or not held_permissions(self.user, scope):
-            problems.append(
-                ("scopeId", given["scope_id"], f"there is no such {given['scope_type']}.")
-            )
+            unknown("scopeId", given["scope_id"], "unknown:object", given["scope_type"])
         elif given.get("cluster_id") not in (None, wire_ids([scope])[scope.pk][1]):
-            problems.append(("clusterId", given["cluster_id"], "is not the cluster of the scope."))
+            unknown("clusterId", given["cluster_id"], "unknown:cluster")
         if problems or role is None:
-            raise Refused(
-                [
-                    Problem("unknown", path, {"raw": raw, "value": value})
-                    for path, value, raw in problems
-                ]
-            )
+            raise Refused(problems)
         return values | {"role": role.key, "scope": scope}
 
 

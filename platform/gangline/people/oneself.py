@@ -50,7 +50,7 @@ class PermittedScopes(APIView):
         entity = kinds.get(str(given.get("resourceType")))
         if entity is None:
             raise Refused(
-                [Problem("unknown", "resourceType", {"raw": f"is not one of {', '.join(kinds)}."})]
+                [Problem("unknown:one_of", "resourceType", {"accepted": ", ".join(kinds)})]
             )
         known = {(one.entity, ACTIONS.get(one.verb)): one for one in Permission}
         user = caller(request)
@@ -139,7 +139,7 @@ class OwnPassword(APIView):
             )
         user, data = caller(request), given.validated_data
         if not accounts.is_password(request._request, user, data["currentPassword"]):
-            raise Refused([Problem("wrong", "currentPassword", {"raw": "is not your password."})])
+            raise Refused([Problem("wrong", "currentPassword")])
         try:
             accounts.check_password(data["newPassword"], user)
         except ValidationError as error:

@@ -21,7 +21,7 @@ from gangline.api.errors import Answer, answers
 from gangline.api.paging import BadQuery, flag, known_only
 from gangline.api.schema import component, errors, reference
 from gangline.lib.answers import error_body
-from gangline.lib.problems import Problem, Refused
+from gangline.lib.problems import Problem, Refused, unknown_fields
 from gangline.resources.api import if_match
 from gangline.scopes.models import Scope, ScopeKind
 from gangline.scopes.selectors import scopes_to
@@ -358,16 +358,15 @@ def _scope(user: User, given: Mapping[str, Any], prefix: str = "") -> Scope:
     """The scope of an address; what one may not see is as unknown as what is not there."""
     kind = _kind(given)
     if kind not in ScopeKind.values:
-        message = f"scope must be one of {', '.join(ScopeKind.values)}."
         if not prefix:
-            raise BadQuery(message)
-        raise Refused([Problem("options", f"{prefix}scope", {"raw": message})])
+            raise BadQuery(f"scope must be one of {', '.join(ScopeKind.values)}.")
+        accepted = f"one of {', '.join(ScopeKind.values)}"
+        raise Refused([Problem("options", f"{prefix}scope", {"accepted": accepted})])
     needed = IDS.get(ScopeKind(kind))
     if needed and given.get(needed) in (None, ""):
-        message = f"{needed} is required for the scope {kind}."
         if not prefix:
-            raise BadQuery(message)
-        raise Refused([Problem("required", f"{prefix}{needed}", {"raw": message})])
+            raise BadQuery(f"{needed} is required for the scope {kind}.")
+        raise Refused([Problem("required:by", f"{prefix}{needed}", {"by": f"the scope {kind}"})])
     address = {"scope": kind, **({needed: given[needed]} if needed else {})}
     found = next((one for one in _visible(user) if _is_meant(one, address)), None)
     if found is None:
@@ -377,11 +376,9 @@ def _scope(user: User, given: Mapping[str, Any], prefix: str = "") -> Scope:
 
 def _object(path: str, value: Any, known: frozenset[str] | None) -> Json:
     if not isinstance(value, dict):
-        raise Refused([Problem("type", path, {"raw": "must be an object."})])
-    if known is not None and (strange := [name for name in value if name not in known]):
-        raw = f"is not a field. There are: {', '.join(sorted(known))}."
-        where = f"{path}." if path else ""
-        raise Refused([Problem("unknown", f"{where}{n[:60]}", {"raw": raw}) for n in strange])
+        raise Refused([Problem("type", path, {"accepted": "an object"})])
+    if known is not None and (strange := unknown_fields(value, sorted(known), path)):
+        raise Refused(strange)
     return value
 
 
@@ -389,8 +386,8 @@ def _paths(value: Any) -> list[str]:
     if value is None:
         return []
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-        raw = "must be a list of paths such as worker.numWorkers."
-        raise Refused([Problem("type", "reset", {"raw": raw})])
+        accepted = "a list of paths such as worker.numWorkers"
+        raise Refused([Problem("type", "reset", {"accepted": accepted})])
     return value
 
 
@@ -399,17 +396,14 @@ def _name(meta: Mapping[str, Any], before: Policy | None) -> str:
     if name is None:
         return before.name if before else ""
     if not isinstance(name, str) or len(name) > LONGEST_NAME or not name.isprintable():
-        raw = f"must be a text of at most {LONGEST_NAME} characters."
-        raise Refused([Problem("type", "meta.name", {"raw": raw})])
+        accepted = f"a text of at most {LONGEST_NAME} characters"
+        raise Refused([Problem("type", "meta.name", {"accepted": accepted})])
     return name
 
 
 def _of_body(problem: Problem) -> Problem:
     """A problem of the text as one of the body, which has no lines."""
-    path = f"policy.{problem.path}" if problem.path else "policy"
-    remedy = f" {problem.remedy}" if problem.remedy else ""
-    raw = {"raw": f"{problem.message}.{remedy}"}
-    return Problem(problem.code, path, raw, problem.severity, problem.source)
+    return problem.at(path=f"policy.{problem.path}" if problem.path else "policy")
 
 
 @answers(services.PolicyChanged)

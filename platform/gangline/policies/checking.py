@@ -64,10 +64,14 @@ def check_imposed(document: PolicyDocument, found: Mapping[str, Imposable]) -> l
 
 def _in_order(problems: Sequence[Problem]) -> list[Problem]:
     """By line, each once: a flat document says everything for both halves."""
-    unique: dict[tuple[int, str], Problem] = {}
+    unique: list[Problem] = []
+    said: dict[int, list[Problem]] = {}
     for problem in problems:
-        unique.setdefault((line_of(problem), problem.message), problem)
-    return sorted(unique.values(), key=line_of)
+        at_line, bare = said.setdefault(line_of(problem), []), problem.at(path="")
+        if bare not in at_line:
+            at_line.append(bare)
+            unique.append(problem)
+    return sorted(unique, key=line_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +102,7 @@ class _Check:
             for breach in breaches(self.spec, self.after, given.value):
                 yield self._problem(
                     given.line, "defaults", "default_refused",
-                    reason=breach.message, by=breach.source,
+                    reason=breach.of(Problem("")).message, by=breach.source,
                 )  # fmt: skip
 
     def _default_items(self, given: GivenDefault) -> Iterator[Problem]:

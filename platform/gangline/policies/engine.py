@@ -12,7 +12,6 @@ from typing import Any
 
 from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import (
-    CONFIGURATIONS,
     FRAMEWORKS,
     WORKERS_AND_MASTER,
     WORKERS_ONLY,
@@ -21,7 +20,7 @@ from gangline.spec.frameworks import (
 from gangline.spec.problems import Problem, Role, shown
 from gangline.spec.sources import Value, Values
 from gangline.spec.values import field_path
-from gangline.spec.words import did_you_mean, one_of
+from gangline.spec.words import did_you_mean
 from gangline.spec.workload import SPEC
 
 from .document import fields_of
@@ -171,25 +170,14 @@ def _configuration(framework: Any) -> str:
 
 
 def _setup_problems(configuration: str, framework: Any) -> Iterator[Problem]:
-    message = configuration_problem(framework, configuration)
-    if message is not None:
-        known = FRAMEWORKS.get(framework) if isinstance(framework, str) else None
-        yield Problem.of(
-            Role.WORKLOAD,
-            "configuration",
-            "framework",
-            message,
-            configuration,
-            one_of(known.configurations if known else CONFIGURATIONS),
-            label="Configuration",
-        )
+    if problem := configuration_problem(framework, configuration):
+        yield problem
 
 
 def _missing(policy: EffectivePolicy) -> Iterator[Problem]:
     """Data sources that every workload must have, and that nobody has any more."""
     for key, source in policy.missing.items():
-        message = f"is imposed, and there is no data source {key}"
-        yield Problem.of(Role.WORKLOAD, "imposedAssets", "imposed", message, key, source=source,
+        yield Problem.of(Role.WORKLOAD, "imposedAssets", "imposed", value=key, source=source,
                       accepted="a policy without it", label="Data source")  # fmt: skip
 
 
@@ -200,12 +188,11 @@ def _unknown(request: Request, halves: list[Half]) -> Iterator[Problem]:
         role, _, path = qualified.partition(".")
         if role in known and path not in known[role]:
             meant = did_you_mean(path, known[role])
-            hint = f"; did you mean {meant}?" if meant else ""
             name = shown(path)
-            message, accepted = f"is not a known field{hint}", meant or ", ".join(known[role])
             yield Problem.of(
-                Role(role), name, "unknown", message, given.value, accepted, label=name
-            )
+                Role(role), name, "unknown:meant" if meant else "unknown", value=given.value,
+                meant=meant, accepted=meant or ", ".join(known[role]), label=name,
+            )  # fmt: skip
 
 
 def _ordered(request: Request, problems: list[Problem], policy: EffectivePolicy) -> list[Problem]:

@@ -46,14 +46,14 @@ def breaches(
             yield Problem.of(
                 role,
                 f"{field.path}.{source.sent}",
-                "max",
-                f"counts as GPUs, of which a pod may have at most {most.value} in all",
-                item["quantity"],
-                f"at most {most.value}, with the GPU devices per pod",
-                most.source,
-                shown(source.key),
-                item_label(field, source.sent, shown(source.key)),
-                rule.messages.get(most.source, ""),
+                "max:gpus",
+                most=most.value,
+                value=item["quantity"],
+                accepted=f"at most {most.value}, with the GPU devices per pod",
+                source=most.source,
+                key=shown(source.key),
+                label=item_label(field, source.sent, shown(source.key)),
+                hint=rule.messages.get(most.source, ""),
             )
 
 

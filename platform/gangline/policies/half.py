@@ -85,8 +85,12 @@ class Half:
             entry = given.get(path)
             if spec.only and self.framework not in spec.only:
                 if entry is not None:
-                    message = f"is for {one_of(spec.only)} only"
-                    self._problem(spec, "framework", message, entry.value, accepted="no value")
+                    self.problems.append(
+                        Problem.of(
+                            self.role, path, "framework", frameworks=one_of(spec.only),
+                            value=entry.value, accepted="no value", label=spec.label,
+                        )
+                    )  # fmt: skip
                 continue
             choose = self._list if spec.is_by_item else self._scalar
             if (value := choose(spec, self._rules[path], entry, workers)) is not None:
@@ -214,17 +218,16 @@ class Half:
 
     def _breaches(self, spec: SpecField, value: Any) -> Iterator[Problem]:
         rule = self._rules[spec.path]
-        draft = Problem.of(self.role, spec.path, "", "", value, label=spec.label)
+        draft = Problem.of(self.role, spec.path, "", value=value, label=spec.label)
         if rule.conflict:
-            yield draft.at(code="conflict", message=rule.conflict,
+            yield draft.at(code="conflict", reason=rule.conflict,
                            accepted="nothing, until the policies agree")  # fmt: skip
         elif value not in (None, []):
             for breach in breaches(spec, rule, value):
                 inside = "" if breach.index is None else f".{breach.index}"
-                yield draft.at(code=breach.rule, message=breach.message, accepted=breach.accepted,
-                               source=breach.source, path=f"{spec.path}{inside}")  # fmt: skip
+                yield breach.of(draft, path=f"{spec.path}{inside}")
         elif rule.required is not None:
-            yield draft.at(code="required", message="is required", accepted=accepted(spec),
+            yield draft.at(code="required", accepted=accepted(spec),
                            source=rule.required.source)  # fmt: skip
 
     def inherit(self, workers: "Half") -> list[Problem]:
@@ -232,7 +235,7 @@ class Half:
 
         What the same rule already forbids to the workers is not reported twice.
         """
-        known = {(problem.path, problem.rule, problem.message) for problem in workers.problems}
+        known = [problem.at(role=self.role) for problem in workers.problems]
         for path, spec in self.fields.items():
             rule, theirs = self._rules[path], workers.values.get(path)
             if theirs is not None:
@@ -247,7 +250,7 @@ class Half:
             elif rule.fixed is not None and not _same(spec, value, rule.fixed.value):
                 self._unchangeable(spec, rule.fixed, value)
         self.problems += self._gpu_breaches()
-        self.problems = [p for p in self.problems if (p.path, p.rule, p.message) not in known]
+        self.problems = [p for p in self.problems if p not in known]
         return list(self.problems)
 
     def _item_breaches(
@@ -259,13 +262,12 @@ class Half:
         for default in rule.default.value if rule.default else ():
             key = default[spec.item_key]
             if key in rule.locked and by_key.get(key) != default:
-                message = "is locked for the master, and the workers do not have it as it is there"
-                yield item_problem(self.role, spec, None, key, "locked", message, rule.locked[key])
+                source = rule.locked[key]
+                yield item_problem(self.role, spec, None, key, "locked:master", source)
         for key, sent in items if rule.can_add else ():
             if key not in rule.item_sources:
                 source = rule.can_add.source if rule.can_add else ""
-                message = "cannot be added to the master"
-                yield item_problem(self.role, spec, sent, key, "canAdd", message, source)
+                yield item_problem(self.role, spec, sent, key, "canAdd:master", source)
 
     def _attribute_breaches(self, spec: SpecField) -> Iterator[Problem]:
         """What the items of a list break of the rules for their attributes."""
@@ -280,10 +282,9 @@ class Half:
                 index = "" if origin.sent is None else f".{origin.sent}.{attribute.path}"
                 label = f"{attribute.label} of {lowered(item_label(spec, 0, shown(origin.key)))}"
                 said = flat.get(attribute.path)
-                draft = Problem.of(self.role, f"{spec.path}{index}", "", "", said, key=origin.key)
+                draft = Problem.of(self.role, f"{spec.path}{index}", "", value=said, key=origin.key)
                 for breach in _broken(attribute, rules[attribute.path], said):
-                    yield draft.at(code=breach.rule, message=breach.message, label=label,
-                                   accepted=breach.accepted, source=breach.source)  # fmt: skip
+                    yield breach.of(draft, label=label)
 
     def told(self) -> list[Problem]:
         """The problems, each with what the administrator tells about the rule that it breaks."""
@@ -314,21 +315,9 @@ class Half:
         )
 
     def _unchangeable(self, spec: SpecField, fixed: Sourced, value: Any) -> None:
+        draft = Problem.of(self.role, spec.path, "", value=value, label=spec.label)
         found = unchangeable(spec, self._rules[spec.path])
-        self._problem(spec, found.rule, found.message, value, fixed.source, accepted=found.accepted)
-
-    def _problem(
-        self,
-        spec: SpecField,
-        rule: str,
-        message: str,
-        value: Any,
-        source: str = "",
-        *,
-        accepted: str,
-    ) -> None:
-        problem = Problem.of(self.role, spec.path, rule, message, value, accepted, source)
-        self.problems.append(problem.at(label=spec.label))
+        self.problems.append(found.of(draft, source=fixed.source))
 
     def _notice(self, spec: SpecField, what: str, source: str) -> None:
         message = f"Removed by policy: {what} (set by {source})."
@@ -366,7 +355,7 @@ def _broken(spec: SpecField, rule: FieldRule, value: Any) -> Iterator[Breach]:
         yield unchangeable(spec, rule)
     elif value is None:
         if rule.required is not None:
-            yield Breach("required", "is required", rule.required.source, accepted(spec))
+            yield Breach("required", rule.required.source, accepted(spec))
     elif _is_comparable(spec, value):
         yield from breaches(spec, rule, value)
 
@@ -382,13 +371,10 @@ def unchangeable(spec: SpecField, rule: FieldRule) -> Breach:
     """What is told of a value that differs from the fixed one."""
     fixed = rule.fixed or Sourced(None, "")
     if rule.is_blocked:
-        return Breach("blocked", "must not be set", fixed.source, "no value")
+        return Breach("blocked", fixed.source, "no value")
     if fixed.value is None:
-        return Breach(
-            "canEdit", "cannot be set; it is fixed to have no value", fixed.source, "no value"
-        )
-    words = _told(spec, fixed.value)
-    return Breach("canEdit", f"cannot be changed; it is fixed to {words}", fixed.source, words)
+        return Breach("canEdit:empty", fixed.source, "no value")
+    return Breach("canEdit", fixed.source, _told(spec, fixed.value))
 
 
 def _told(spec: SpecField, value: Any) -> str:

@@ -120,19 +120,17 @@ def _key_in(spec: SpecField) -> Callable[[Any], str]:
 
 
 def item_problem(
-    role: Role, spec: SpecField, index: int | None, key: str, rule: str, message: str, source: str
+    role: Role, spec: SpecField, index: int | None, key: str, code: str, source: str, **params: Any
 ) -> Problem:
     """A problem with one item; without index it is about an item that nobody sent.
 
-    ``rule`` is one of those of `ITEM_ACCEPTED`.
+    The rule of ``code`` is one of those of `ITEM_ACCEPTED`.
     """
     path = spec.path if index is None else f"{spec.path}.{index}"
     name = shown(key)
     label = item_label(spec, index or 0, name)
-    accepted = ITEM_ACCEPTED[rule]
-    return Problem.of(
-        role, path, rule, message, name, accepted, source=source, key=name, label=label
-    )
+    draft = Problem.of(role, path, code, value=name, source=source, key=name, label=label, **params)
+    return draft.at(accepted=ITEM_ACCEPTED[draft.rule])
 
 
 @dataclass(slots=True)
@@ -171,8 +169,7 @@ class _Merge:
         """Take one item that was sent, with its key."""
         excluded, plain = item.get(EXCLUDE), {n: v for n, v in item.items() if n != EXCLUDE}
         if excluded is not None and not isinstance(excluded, bool):
-            message = f"must have true or false as “{EXCLUDE}”"
-            self.problems.append(self._problem(index, key, TYPE, message, ""))
+            self.problems.append(self._problem(index, key, "type:item", "", attribute=EXCLUDE))
         locked = self.locked_alike.get(_alike(key))
         if locked is not None:
             self._say_locked(index, plain, key, locked, excluded is True)
@@ -191,7 +188,7 @@ class _Merge:
             return
         closed = self.rule.can_add
         if closed is not None and key not in self.rule.item_sources:
-            refusal = self._problem(index, key, "canAdd", "cannot be added", closed.source)
+            refusal = self._problem(index, key, "canAdd", closed.source)
             self.refused[index] = refusal
         self.new.append((item, source))
 
@@ -199,20 +196,20 @@ class _Merge:
         self, index: int, item: dict[str, Any], key: str, locked: str, excluded: bool
     ) -> None:
         if key != locked:
-            message = f"differs from {shown(locked)}, which is locked, only in case or blanks"
+            code = "locked:alike"
         elif excluded:
-            message = "is locked and cannot be removed"
+            code = "locked:removed"
         elif key not in self.defaults:
-            message = "is locked and cannot be added"
+            code = "locked:added"
         elif merged(self.spec, self.defaults[key][0], item) != self.defaults[key][0]:
-            message = "is locked and cannot be changed"
+            code = "locked:changed"
         else:
             return
         source = self.rule.locked[locked]
-        self.refused[index] = self._problem(index, key, "locked", message, source)
+        self.refused[index] = self._problem(index, key, code, source, locked=shown(locked))
 
-    def _problem(self, index: int, key: str, rule: str, message: str, source: str) -> Problem:
-        return item_problem(self.role, self.spec, index, key, rule, message, source)
+    def _problem(self, index: int, key: str, code: str, source: str, **params: Any) -> Problem:
+        return item_problem(self.role, self.spec, index, key, code, source, **params)
 
 
 def _alike(key: str) -> str:

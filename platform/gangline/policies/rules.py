@@ -1,12 +1,13 @@
 """What holds for one field once all policies are merged, and how a value breaks it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import islice
 from math import gcd, lcm
 from typing import Any
 
+from gangline.lib.problems import Problem
 from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.shapes import split_names
 from gangline.spec.values import size
@@ -74,14 +75,19 @@ class FieldRule:
 
 @dataclass(frozen=True, slots=True)
 class Breach:
-    """A rule that a value breaks. ``message`` is a predicate."""
+    """A rule that a value breaks: the code of the problem, and what its sentence needs."""
 
-    rule: str
-    message: str
+    code: str
     source: str
     accepted: str = ""
+    params: Mapping[str, Any] = field(default_factory=dict)
     index: int | None = None
     """Of a list of plain values: the one that breaks it."""
+
+    def of(self, draft: Problem, **more: Any) -> Problem:
+        """``draft``, which has the place and the value, as the problem that this is."""
+        about = {"accepted": self.accepted, "source": self.source, **self.params, **more}
+        return draft.at(code=self.code, **about)
 
 
 def breaches(spec: SpecField, rule: FieldRule, value: Any) -> Iterator[Breach]:
@@ -95,17 +101,18 @@ def breaches(spec: SpecField, rule: FieldRule, value: Any) -> Iterator[Breach]:
 def _option_breaches(spec: SpecField, options: Sourced, value: Any) -> Iterator[Breach]:
     values = [option.value for option in options.value]
     allowed = {_alike(spec, one) for one in values}
-    names = one_of(values) if len(values) <= MOST_LISTED else f"the {len(values)} allowed values"
-    words, listed = f"must be one of {names}", f"one of {one_of(values[:100])}"
+    listed = f"one of {one_of(values[:100])}"
+    code = "options" if len(values) <= MOST_LISTED else "options:several"
+    breach = Breach(code, options.source, listed, {"count": len(values)})
     if spec.is_array:
         for index, item in enumerate(value if isinstance(value, list) else ()):
             if not isinstance(item, Mapping) or item.get(spec.item_key) not in allowed:
-                yield Breach("options", words, options.source, listed, index)
+                yield replace(breach, index=index)
     elif spec.is_several and isinstance(value, str):
         if not allowed.issuperset(split_names(value)):
-            yield Breach("options", words, options.source, listed)
+            yield breach
     elif _alike(spec, value) not in allowed:
-        yield Breach("options", words, options.source, listed)
+        yield breach
 
 
 def _alike(spec: SpecField, value: Any) -> Any:
@@ -118,17 +125,17 @@ def _bound_breaches(spec: SpecField, rule: FieldRule, value: Any) -> Iterator[Br
     words = accepted(spec, low.value if low else None, high.value if high else None)
     together = low is not None and high is not None and low.source == high.source
     if low is not None and size(spec, value) < size(spec, low.value):
-        message = span(spec, low.value, high.value if high and together else None)
-        yield Breach("min", message, low.source, words)
+        bounds = span(spec, low.value, high.value if high and together else None)
+        yield Breach("min", low.source, words, {"range": bounds})
     elif high is not None and size(spec, value) > size(spec, high.value):
-        message = span(spec, low.value if low and together else None, high.value)
-        yield Breach("max", message, high.source, words)
+        bounds = span(spec, low.value if low and together else None, high.value)
+        yield Breach("max", high.source, words, {"range": bounds})
     for step in rule.steps:
         if not _on(step, value):
             width, origin = plain_number(step.value), plain_number(step.origin)
             listed = _few(spec, rule)
             fitting = one_of(listed) if listed else f"in steps of {width} from {origin}"
-            yield Breach("step", f"must be {fitting}", step.source, words)
+            yield Breach("step", step.source, words, {"fitting": fitting})
 
 
 def _on(step: Step, value: int | float) -> bool:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -22,7 +21,7 @@ from gangline.api.errors import Answer, answers
 from gangline.api.paging import DEFAULT_LIMIT, answer, known_only, page_of, sorting
 from gangline.db.versioned import Versioned
 from gangline.lib.answers import error_body
-from gangline.lib.problems import Problem, Refused
+from gangline.lib.problems import Problem, Refused, unknown_fields
 from gangline.lib.texts import camel
 from gangline.tables.query import MAX_SEARCH, printable, search_in
 
@@ -75,14 +74,7 @@ class ResourceSerializer(serializers.ModelSerializer):  # type: ignore[type-arg]
         if not isinstance(data, Mapping):
             raise ValidationError({"": ["must be an object"]}, code="type")
         known = dict(self.fields)
-        problems = []
-        for name in data:
-            if name not in known:
-                close = get_close_matches(str(name), known, n=1)
-                hint = f" Did you mean {close[0]}?" if close else f" There are: {', '.join(known)}."
-                raw = f"is not a field.{hint}"
-                problems.append(Problem("unknown", str(name)[:60], {"raw": raw}))
-        if problems:
+        if problems := unknown_fields(data, known):
             raise Refused(problems)
         given = {name: value for name, value in data.items() if value is not None}
         for name, value in given.items():
@@ -111,8 +103,7 @@ def _check_type(field: Any, name: str, value: Any) -> None:
         return
     is_bool = isinstance(value, bool)
     if not isinstance(value, wanted) or (is_bool and wanted is not bool):
-        params = {"raw": f"must be {word}.", "accepted": word}
-        raise Refused([Problem("type", name, params)])
+        raise Refused([Problem("type", name, {"accepted": word})])
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +220,7 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
         if obj is not None:
             changed = [n for n in fixed if n in values and values[n] != getattr(obj, n)]
             if changed:
-                raw = "cannot be changed."
-                raise Refused([Problem("fixed", name, {"raw": raw}) for name in changed])
+                raise Refused([Problem("fixed", name) for name in changed])
             values = {name: value for name, value in values.items() if name not in fixed}
         return values, serializer.parts(values)
 
@@ -305,9 +295,10 @@ def of_drf(found: Any, path: str = "") -> Iterator[Problem]:
 @answers(Refused)
 def _refused(error: Refused) -> Answer:
     listed = [
-        one.as_dict(".".join(camel(step) for step in one.path.split("."))) for one in error.problems
+        one.as_dict(".".join(camel(step) for step in one.path.split("."))) | {"message": one.told}
+        for one in error.problems
     ]
-    is_taken = all(one.code in ("unique", "unique_together") for one in error.problems)
+    is_taken = all(one.rule in ("unique", "unique_together") for one in error.problems)
     code = 409 if is_taken else 400
     body = error_body(code, _sentence(error.problems))
     body["problems"] = listed

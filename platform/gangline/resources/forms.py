@@ -100,7 +100,7 @@ class ResourceForm(forms.ModelForm):  # type: ignore[type-arg]
         """Put the problems that the service found beside their fields."""
         for problem in problems:
             name = problem.path if problem.path in self.fields else None
-            self.add_error(name, problem.message)
+            self.add_error(name, problem.told)
 
     def problems(self) -> list[dict[str, str]]:
         """Every error, for the list at the top of the page."""

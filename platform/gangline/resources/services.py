@@ -246,8 +246,7 @@ def _normalize_name(resource: Resource[M], obj: M) -> None:
     if not isinstance(name, str):
         return
     if not name.isprintable():
-        raw = "holds characters that cannot be seen."
-        raise Refused([Problem("characters", resource.name_field, {"raw": raw})])
+        raise Refused([Problem("characters", resource.name_field)])
     setattr(obj, resource.name_field, normalize("NFC", name))
 
 

@@ -47,7 +47,10 @@ class SpecModel(BaseModel):
 def refused(
     message: str, accepted: str = "", code: LiteralString = "format"
 ) -> PydanticCustomError:
-    """The error a validator raises: ``message`` is a predicate, ``accepted`` says what would do."""
+    """The error a validator raises: ``message`` is a predicate, ``accepted`` says what would do.
+
+    Of a ``size`` the message is the bounds alone.
+    """
     return PydanticCustomError(code, "{message}", {"message": message, "accepted": accepted})
 
 

@@ -34,20 +34,21 @@ def _when(
     is_fit = said is not None and (not rule.values or said in rule.values)
     if value is None:
         if is_fit and rule.is_required:
-            message = f"is required with {lowered(other.label)} {said}"
-            words = accepted(field)
             yield Problem.of(
-                role, field.path, "required", message, accepted=words, label=field.label
-            )
+                role, field.path, "required:with", other=lowered(other.label), said=said,
+                accepted=accepted(field), label=field.label,
+            )  # fmt: skip
     elif not rule.values and not is_fit:
-        message = f"is required with {lowered(field.label)} {value}"
-        words = accepted(other)
-        yield Problem.of(role, other.path, "required", message, accepted=words, label=other.label)
+        yield Problem.of(
+            role, other.path, "required:with", other=lowered(field.label), said=value,
+            accepted=accepted(other), label=other.label,
+        )  # fmt: skip
     elif not is_fit:
         wanted = one_of("true" if each is True else str(each) for each in rule.values)
-        message = f"must be left out unless {lowered(other.label)} is {wanted}"
-        words = f"no value, or {wanted} as {other.path}"
-        yield Problem.of(role, field.path, "when", message, value, words, label=field.label)
+        yield Problem.of(
+            role, field.path, "when", value=value, other=lowered(other.label), wanted=wanted,
+            accepted=f"no value, or {wanted} as {other.path}", label=field.label,
+        )  # fmt: skip
 
 
 def _limits(
@@ -56,7 +57,9 @@ def _limits(
     low, high = rule.by.get(said, (value, value))
     if low <= value <= high:
         return
-    message = f"{span(field, low, high)} with {lowered(other.label)} {said}"
     words = accepted(field, low, high) if low < high else str(low)
     kind = "min" if value < low else "max"
-    yield Problem.of(role, field.path, f"{kind}With", message, value, words, label=field.label)
+    yield Problem.of(
+        role, field.path, f"{kind}With", value=value, range=span(field, low, high),
+        other=lowered(other.label), said=said, accepted=words, label=field.label,
+    )  # fmt: skip

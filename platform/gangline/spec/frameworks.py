@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from .problems import Problem, Role
+
 WORKERS_AND_MASTER = "workersAndMaster"
 WORKERS_ONLY = "workersOnly"
 CONFIGURATIONS: Mapping[str, str] = MappingProxyType(
@@ -44,13 +46,20 @@ def has_gpus(framework: str, role: str) -> bool:
     return role != "master" or known is None or known.master_trains
 
 
-def configuration_problem(framework: object, configuration: object) -> str | None:
-    """Why the framework cannot run in this configuration, as a predicate (form rule V4)."""
-    if not isinstance(configuration, str) or configuration not in CONFIGURATIONS:
-        return f"must be one of {WORKERS_AND_MASTER} or {WORKERS_ONLY}"
+def configuration_problem(framework: object, configuration: object) -> Problem | None:
+    """Why the framework cannot run in this configuration (form rule V4)."""
     known = FRAMEWORKS.get(framework) if isinstance(framework, str) else None
+    draft = Problem.of(
+        Role.WORKLOAD, "configuration", "framework:configuration", value=configuration,
+        accepted=" or ".join(known.configurations if known else CONFIGURATIONS),
+        label="Configuration",
+    )  # fmt: skip
+    if not isinstance(configuration, str) or configuration not in CONFIGURATIONS:
+        return draft
     if known is None or configuration in known.configurations:
         return None
     if configuration == WORKERS_ONLY:
-        return f"cannot be “Workers only”: {known.label} needs a {known.master_word}"
-    return f"cannot be “Workers & master”: {known.label} has no master"
+        return draft.at(
+            code="framework:needs_master", framework=known.label, master=known.master_word
+        )
+    return draft.at(code="framework:no_master", framework=known.label)

@@ -24,9 +24,10 @@ def launch_problem(role: Role, framework: Framework, command: str, args: str) ->
         role,
         "command",
         "launcher",
-        f"starts no {framework.label} ranks: put mpirun in front, as in “mpirun {command}”",
-        command,
-        "a command with mpirun, or a script that calls it",
+        value=command,
+        framework=framework.label,
+        command=command,
+        accepted="a command with mpirun, or a script that calls it",
     )
 
 

@@ -14,11 +14,11 @@ _BOOLEANS = {"true": True, "false": False}
 
 
 class Unparsable(ValueError):
-    """The text is no value of the field. ``message`` is a predicate."""
+    """The text is no value of the field, which must be of ``kind``."""
 
-    def __init__(self, message: str, accepted: str) -> None:
-        super().__init__(message)
-        self.message = message
+    def __init__(self, kind: str, accepted: str) -> None:
+        super().__init__(kind)
+        self.kind = kind
         self.accepted = accepted
 
 
@@ -49,7 +49,7 @@ def _parsed(field: SpecField, word: str) -> Any:
         return float(word) if "." in word else int(word)
     if field.kind is Kind.DURATION and (match := _DURATION.fullmatch(word)):
         return int(match[1]) * DURATION_UNITS[match[2] or "s"]
-    raise Unparsable(f"must be {must_be(field)}", accepted(field))
+    raise Unparsable(must_be(field), accepted(field))
 
 
 def show_text(field: SpecField, value: Any) -> str:

@@ -79,7 +79,7 @@ class SizeRange:
         size = quantity_bytes(self.minimum if text is None else text)
         if not quantity_bytes(self.minimum) <= size <= quantity_bytes(self.maximum):
             least, most = size_in_words(self.minimum), size_in_words(self.maximum)
-            raise refused(f"must be between {least} and {most}", code="size")
+            raise refused(f"between {least} and {most}", code="size")
         return text
 
 
@@ -119,14 +119,9 @@ def _quantity_problem(text: str) -> str | None:
     return "must be a size such as 512M or 16Gi"
 
 
-def workload_name_problem(text: str) -> str | None:
-    """What is wrong with a workload name, as a predicate (DNS-1035 label, R26)."""
-    if len(text) <= LONGEST_NAME and _NAME.fullmatch(text):
-        return None
-    return (
-        f"must have 1 to {LONGEST_NAME} lowercase letters, digits or “-”, start with a letter "
-        "and end with a letter or digit"
-    )
+def is_workload_name(text: str) -> bool:
+    """Whether it is a DNS-1035 label, as a workload's name must be (R26)."""
+    return len(text) <= LONGEST_NAME and _NAME.fullmatch(text) is not None
 
 
 def split_command(text: str) -> list[str]:

@@ -74,19 +74,20 @@ def _names_under(model: type[BaseModel], prefix: str) -> tuple[str, ...]:
 
 
 def _not_an_object(role: Role, path: str, value: Any) -> Problem:
-    return Problem.of(role, path, TYPE, "must be an object", value, "an object with named fields")
+    return Problem.of(role, path, TYPE, value=value, accepted="an object with named fields")
 
 
 def _unknown(role: Role, prefix: str, key: str, value: Any, known: Iterable[str]) -> Problem:
     known = tuple(known)
     meant = did_you_mean(key, known)
+    otherwise = ", ".join(known) or "a field of the specification"
     return Problem.of(
         role,
         f"{prefix}{key}",
-        "unknown",
-        f"is not a known field; did you mean {meant}?" if meant else "is not a known field",
-        value,
-        f"{prefix}{meant}" if meant else ", ".join(known) or "a field of the specification",
+        "unknown:meant" if meant else "unknown",
+        value=value,
+        meant=meant,
+        accepted=f"{prefix}{meant}" if meant else otherwise,
         label=f"{prefix}{key}",
     )
 
@@ -95,8 +96,8 @@ def _once(problem: Problem) -> Problem:
     """``problem`` of a master, put right where only the workers have such a field."""
     if problem.path not in catalogue(WorkerSpec):
         return problem
-    message = "has one value for the whole workload, which stands with the workers"
-    return problem.at(message=message, accepted=f"{problem.path} among the values of the workers")
+    accepted = f"{problem.path} among the values of the workers"
+    return problem.at(code="unknown:workers", accepted=accepted)
 
 
 def nest(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -177,15 +178,13 @@ def _problem(
     field = fields[field_path(".".join(map(str, detail["loc"])), fields)]
     inside = detail["loc"][field.path.count(".") + 1 :]
     value = detail["input"] if detail["type"] != "missing" else None
-    draft = Problem.of(role, field.path, "", "", value, label=field.label)
+    draft = Problem.of(role, field.path, "", value=value, label=field.label)
     if not inside:
         return _said(draft, field, detail)
     item = _Item(field, int(inside[0]), values[field.path], sent.get(field.path))
     if len(inside) == 1:
         words = _item_in_words(field)
-        return draft.at(
-            path=item.path, code=TYPE, message=f"must be {words}", accepted=words, label=item.label
-        )
+        return draft.at(path=item.path, code=TYPE, accepted=words, label=item.label)
     inner = ".".join(map(str, inside[1:]))
     draft = draft.at(path=f"{item.path}.{shown(inner)}", key=shown(item.key))
     if (attribute := field.attribute(inner)) is not None:
@@ -195,7 +194,7 @@ def _problem(
         words = f"an object with {_and(names)}"
         one = field.alternatives.get(inner)
         label = f"{one} of {lowered(item.label)}" if one else item.label
-        return draft.at(code=TYPE, message=f"must be {words}", accepted=words, label=label)
+        return draft.at(code=TYPE, accepted=words, label=label)
     above, _, name = inner.rpartition(".")
     prefix = f"{item.path}.{above}.".replace("..", ".")
     return _unknown(role, prefix, shown(name), value, _names_inside(field, above))
@@ -262,26 +261,23 @@ def _said(draft: Problem, field: SpecField, detail: ErrorDetails) -> Problem:
     kind, context = detail["type"], detail.get("ctx", {})
     words = accepted(field)
     if kind == "format":
-        return draft.at(
-            code=kind, message=context["message"], accepted=context["accepted"] or words
-        )
+        accepts = context["accepted"] or words
+        return draft.at(code=kind, reason=context["message"], accepted=accepts)
     if kind == "size":
         code = _quantity_bound(field, draft.value)
-        return draft.at(code=code, message=context["message"], accepted=words)
+        return draft.at(code=code, range=context["message"], accepted=words)
     if kind in _BOUNDS:
-        return draft.at(code=_BOUNDS[kind], message=_outside(field), accepted=words)
+        return draft.at(code=_BOUNDS[kind], range=_range(field), accepted=words)
     if kind == "missing":
-        return draft.at(code="required", message="is required", accepted=words)
+        return draft.at(code="required", accepted=words)
     if kind == "string_too_long":
-        message = f"must have at most {field.max_length} characters"
-        return draft.at(code="maxLength", message=message, accepted=words)
+        return draft.at(code="maxLength", most=field.max_length, accepted=words)
     if kind == "too_long":
-        message = f"must have at most {field.max_items} items"
-        return draft.at(code="maxItems", message=message, accepted=words)
+        return draft.at(code="maxItems", most=field.max_items, accepted=words)
     if kind == "string_unicode":
-        return draft.at(code=TYPE, message="must be valid Unicode text", accepted=words)
+        return draft.at(code="type:unicode", accepted=words)
     rule = "options" if kind == "literal_error" and isinstance(draft.value, str) else TYPE
-    return draft.at(code=rule, message=f"must be {must_be(field)}", accepted=words)
+    return draft.at(code=f"{rule}:kind", kind=must_be(field), accepted=words)
 
 
 def _quantity_bound(field: SpecField, value: str) -> str:
@@ -289,11 +285,11 @@ def _quantity_bound(field: SpecField, value: str) -> str:
     return "min" if quantity_bytes(value) < low else "max"
 
 
-def _outside(field: SpecField) -> str:
+def _range(field: SpecField) -> str:
     if field.is_percent:
-        return "must be above 0 and at most 1, which is 100 %"
+        return "above 0 and at most 1, which is 100 %"
     if field.exclusive_minimum is not None:
-        return f"must be more than {field.exclusive_minimum} and at most {field.maximum}"
+        return f"more than {field.exclusive_minimum} and at most {field.maximum}"
     return span(field, field.minimum, field.maximum)
 
 
@@ -307,10 +303,10 @@ def _cross_field_problems(
     value, other = values[field.path], values.get(field.at_least)
     if other is not None and size(field, value) < size(field, other):
         base = fields[field.at_least]
-        message = f"must be at least the {lowered(base.label)} of {other}"
         yield Problem.of(
-            role, field.path, "atLeast", message, value, f"{other} or more", label=field.label
-        )
+            role, field.path, "atLeast", value=value, other=lowered(base.label), least=other,
+            accepted=f"{other} or more", label=field.label,
+        )  # fmt: skip
     if field.kind is Kind.ITEMIZED:
         items = [_Item(field, index, value, sent.get(field.path)) for index in range(len(value))]
         yield from _repeated(role, field, items)
@@ -332,8 +328,8 @@ def _repeated(role: Role, field: SpecField, items: "Sequence[_Item]") -> Iterato
                 label = f"{attribute.label} of {lowered(label)}"
             if alike(text) in seen:
                 yield Problem.of(
-                    role, f"{item.path}.{path}", "unique", "is used twice", shown(text),
-                    words.get(path, "one that no other entry has"),
+                    role, f"{item.path}.{path}", "unique", value=shown(text),
+                    accepted=words.get(path, "one that no other entry has"),
                     key=shown(item.key), label=label,
                 )  # fmt: skip
             elif text:
@@ -359,9 +355,9 @@ def _taken_elsewhere(
                 first, owner = taken.setdefault(mark, (path, item.label))
                 if text and first != path:
                     yield Problem.of(
-                        role, f"{item.path}.{attribute.path}", "unique",
-                        f"is that of {lowered(owner)} already", shown(text),
-                        "one that no other entry has", key=shown(item.key),
+                        role, f"{item.path}.{attribute.path}", "unique:other",
+                        other=lowered(owner), value=shown(text),
+                        accepted="one that no other entry has", key=shown(item.key),
                         label=f"{attribute.label} of {lowered(item.label)}",
                     )  # fmt: skip
 
@@ -376,14 +372,12 @@ def _choice_problems(
     if not found and value.get("description"):
         return  # who submits it fills it in: it is judged then
     name = found[1] if found else next(iter(field.alternatives))
-    rule, message = "required", "is required"
-    if found:
-        rule, message = "oneOf", f"must be left out: {field.alternatives[found[0]]} is set already"
+    rule = "oneOf" if found else "required"
     label = f"{field.alternatives[name]} of {lowered(item.label)}"
     accepted = f"one of {one_of(field.alternatives)}"
     yield Problem.of(
-        role, f"{item.path}.{name}", rule, message, None, accepted,
-        key=shown(item.key), label=label,
+        role, f"{item.path}.{name}", rule, accepted=accepted,
+        other=field.alternatives[found[0]] if found else "", key=shown(item.key), label=label,
     )  # fmt: skip
 
 

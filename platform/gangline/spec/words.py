@@ -71,14 +71,14 @@ def one_of(choices: Iterable[str]) -> str:
 
 
 def span(field: SpecField, low: Bound | None, high: Bound | None) -> str:
-    """The predicate for a value outside of the bounds."""
+    """The bounds behind "must be"."""
     if low is not None and high is not None:
         if low == high:
-            return f"must be {in_words(field, low)}"
-        return f"must be between {in_words(field, low)} and {in_words(field, high)}"
+            return in_words(field, low)
+        return f"between {in_words(field, low)} and {in_words(field, high)}"
     if low is not None:
-        return f"must be at least {in_words(field, low)}"
-    return f"must be at most {in_words(field, high)}"
+        return f"at least {in_words(field, low)}"
+    return f"at most {in_words(field, high)}"
 
 
 _NOUNS = {

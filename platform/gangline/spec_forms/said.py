@@ -45,7 +45,13 @@ def _scalar(found: Said, role: Role, spec: SpecField, typed: Typed) -> None:
     except Unparsable as error:
         found.problems.append(
             Problem.of(
-                role, spec.path, "type", error.message, text, error.accepted, label=spec.label
+                role,
+                spec.path,
+                "type:kind",
+                kind=error.kind,
+                value=text,
+                accepted=error.accepted,
+                label=spec.label,
             )
         )
     else:
@@ -122,7 +128,7 @@ def _item(found: Said, role: Role, spec: SpecField, row: Row, index: int) -> dic
         key = row.texts.get(spec.item_key, "")
         found.problems.append(
             Problem.of(
-                role, path, "type", error.message, text, error.accepted,
+                role, path, "type:kind", kind=error.kind, value=text, accepted=error.accepted,
                 key=key, label=attribute.label,
             )
         )  # fmt: skip

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from gangline.drivers.kubernetes import names
 from gangline.drivers.kubernetes.kinds import KINDS
-from gangline.spec.types import LONGEST_NAME, workload_name_problem
+from gangline.spec.types import LONGEST_NAME, is_workload_name
 
 PROJECTS = st.from_regex(r"[a-z]([-a-z0-9]{0,49}[a-z0-9])?", fullmatch=True)
 
@@ -35,22 +35,24 @@ def test_long_names_that_differ_at_the_end_stay_apart() -> None:
 @pytest.mark.parametrize("framework", KINDS)
 def test_the_longest_name_and_the_most_workers_fit(framework: str) -> None:
     name = "a" * LONGEST_NAME
-    assert workload_name_problem(name) is None
+    assert is_workload_name(name)
     assert names.problem(KINDS[framework], name, 9999) is None
 
 
 def test_a_name_that_leaves_no_room_for_its_replicas_is_refused() -> None:
     kind = KINDS["PyTorch"]
     assert names.problem(kind, "a" * 54, 10) is None
-    message = names.problem(kind, "a" * 55, 11)
-    assert message is not None
-    assert message.startswith("is too long by 2 for 11 workers: the last of them would be called a")
-    assert "-worker-10" in message
+    problem = names.problem(kind, "a" * 55, 11)
+    assert problem is not None
+    assert (problem.code, problem.params["over"]) == ("cluster:name_length", 2)
+    assert problem.params["made"].endswith("-worker-10")
 
 
 @pytest.mark.parametrize("name", ["ddp-worker-0", "ddp-master-0", "ddp-chief-12"])
 def test_an_mpi_job_must_not_be_called_like_a_replica(name: str) -> None:
-    assert "Service" in (names.problem(KINDS["MPI"], name, 1) or "")
+    problem = names.problem(KINDS["MPI"], name, 1)
+    assert problem is not None
+    assert problem.code == "cluster:name_end"
     assert names.problem(KINDS["PyTorch"], name, 1) is None
 
 

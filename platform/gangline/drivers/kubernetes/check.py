@@ -32,10 +32,8 @@ def _problems(submission: Submission, facts: Facts) -> Iterator[Problem]:
     if framework is None or configuration_problem(framework.name, submission.configuration):
         return  # the spec itself refuses these
     kind = KINDS[framework.name]
-    if message := names.problem(kind, submission.name, submission.num_workers):
-        yield Problem.of(
-            Role.WORKLOAD, "name", "cluster", message, value=submission.name, label="Name"
-        )
+    if problem := names.problem(kind, submission.name, submission.num_workers):
+        yield problem
     yield from _priority(submission, facts)
     for role, _, spec in submission.parts:
         yield from _node_pools(role, spec, submission)
@@ -54,19 +52,17 @@ def _priority(submission: Submission, facts: Facts) -> Iterator[Problem]:
     if not name or known is None or name in known:
         return
     offered = [one for one in known if not one.startswith(SYSTEM_CLASSES)]
-    message = "does not exist on the cluster"
     accepted = ", ".join(offered) or "no value: the cluster has no priority classes for workloads"
     yield Problem.of(
-        Role.WORKER, "priorityClass", "cluster", message, value=name, accepted=accepted
+        Role.WORKER, "priorityClass", "cluster:priority", value=name, accepted=accepted
     )
 
 
 def _node_pools(role: Role, spec: ReplicaSpec, submission: Submission) -> Iterator[Problem]:
     for index, pool in enumerate(spec.node_pools or ()):
         if pool.name not in submission.node_pools:
-            message = "is no node pool of the cluster"
             yield Problem.of(
-                role, f"nodePools.{index}.name", "cluster", message, value=pool.name,
+                role, f"nodePools.{index}.name", "cluster:node_pool", value=pool.name,
                 key=pool.name, accepted=", ".join(sorted(submission.node_pools)) or "no value",
             )  # fmt: skip
 
@@ -75,10 +71,9 @@ def _image(role: Role, spec: ReplicaSpec) -> Iterator[Problem]:
     image = spec.image or ""
     accepted = "a container image that the nodes can pull, such as registry.local/ddp:1.4"
     if not image:
-        yield Problem.of(role, "image", "required", "is required", accepted=accepted)
+        yield Problem.of(role, "image", "required", accepted=accepted)
     elif image.startswith(LOCAL_SCHEME):
-        message = "must be a container image: only the dashboard’s own machine has runtimes"
-        yield Problem.of(role, "image", "container", message, value=image, accepted=accepted)
+        yield Problem.of(role, "image", "container", value=image, accepted=accepted)
 
 
 def _command(role: Role, spec: ReplicaSpec, framework: Framework) -> Iterator[Problem]:
@@ -93,10 +88,10 @@ def _command(role: Role, spec: ReplicaSpec, framework: Framework) -> Iterator[Pr
 def _variables(role: Role, spec: ReplicaSpec, framework: Framework) -> Iterator[Problem]:
     for name in [item.name for item in spec.environment_variables or ()]:
         if reason := environment.reserved(framework.name, name):
-            message = f"must not set {name}: {reason}"
             yield Problem.of(
-                role, "environmentVariables", "reserved", message, key=name, accepted="other names"
-            )
+                role, "environmentVariables", "reserved", key=name, reason=reason,
+                accepted="other names",
+            )  # fmt: skip
 
 
 def _size(role: Role, spec: ReplicaSpec, facts: Facts, *, with_gpus: bool) -> Iterator[Problem]:
@@ -107,36 +102,30 @@ def _size(role: Role, spec: ReplicaSpec, facts: Facts, *, with_gpus: bool) -> It
     largest: Mapping[str, Any] = (facts.detail.get("nodes") or {}).get("largest") or {}
     gpus, cpus = spec.compute.gpu_devices_request, spec.compute.cpu_core_request
     if with_gpus and (most := largest.get("gpus")) is not None and gpus and gpus > most:
-        message = f"must be at most {most}: no node of the cluster has more GPUs"
-        if not most:
-            message = "must be 0: no node of the cluster has GPUs that pods can ask for"
         yield Problem.of(
             role,
             "compute.gpuDevicesRequest",
-            "cluster",
-            message,
+            "cluster:gpus" if most else "cluster:no_gpus",
+            most=most,
             value=gpus,
             accepted=f"0 to {most}",
         )
     if (most := largest.get("cpus")) is not None and cpus and cpus > most:
-        message = f"must be at most {most:g}: no node of the cluster has more cores for pods"
         yield Problem.of(
             role,
             "compute.cpuCoreRequest",
-            "cluster",
-            message,
+            "cluster:cpus",
+            most=f"{most:g}",
             value=cpus,
             accepted=f"up to {most:g}",
         )
     memory = spec.compute.cpu_memory_request or "0"
     if (most := largest.get("memory")) is not None and quantity_bytes(memory) > most:
-        words = bytes_in_words(most)
-        message = f"must be at most {words}: no node of the cluster has more memory for pods"
         yield Problem.of(
             role,
             "compute.cpuMemoryRequest",
-            "cluster",
-            message,
+            "cluster:memory",
+            most=bytes_in_words(most),
             value=memory,
             accepted=f"up to {most // 10**6}M",
         )

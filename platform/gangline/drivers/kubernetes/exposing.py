@@ -106,19 +106,18 @@ def check(submission: Submission, facts: Facts, entrance: Entrance) -> Iterator[
     listed = tools.urls(submission)
     if not listed:
         return
-    why, accepted = _lacking(facts, entrance)
-    if why:
+    if lacking := _lacking(facts, entrance):
         for role, _, _ in listed[:1]:
-            yield Problem.of(role, "exposedUrls", "cluster", why, accepted=accepted)
+            yield lacking.at(role=role)
         return
     for role, index, tool in listed:
         host = urlsplit(tool.url or "").hostname or ""
         inside = host.removesuffix(f".{entrance.domain}")
         if tool.url and (inside == host or "." in inside or _AUTOMATIC.search(inside)):
             yield Problem.of(
-                role, f"exposedUrls.{index}.url", "cluster",
-                f"must be a host of its own in {entrance.domain}", tool.url,
-                f"an address such as {entrance.scheme}://{tool.name}.{entrance.domain}",
+                role, f"exposedUrls.{index}.url", "cluster:tool_host",
+                domain=entrance.domain, value=tool.url,
+                accepted=f"an address such as {entrance.scheme}://{tool.name}.{entrance.domain}",
                 key=tool.name, label=f"Address of tool {tool.name}",
             )  # fmt: skip
 
@@ -150,27 +149,28 @@ def at(submission: Submission, made: Mapping[str, Any]) -> tuple[Role, str, int]
     return next(((p.role, path, p.place) for p in every if p.tool.name == name), None)
 
 
-def _lacking(facts: Facts, entrance: Entrance) -> tuple[str, str]:
-    """Why no tool of the cluster can have an address that Gangline guards; empty if it can."""
-    where = "in the settings of the cluster"
+def _lacking(facts: Facts, entrance: Entrance) -> Problem | None:
+    """Why no tool of the cluster can have an address that Gangline guards; None if it can."""
+
+    def lacking(code: str, what: str, **params: str) -> Problem:
+        accepted = f"{what} in the settings of the cluster"
+        return Problem(code, "exposedUrls", {"accepted": accepted, **params})
+
     if not entrance.domain:
-        return "need a domain for tools, which this cluster has not", f"a domain {where}"
+        return lacking("cluster:tool_domain", "a domain")
     listed = facts.detail.get("ingressClasses")
     if listed is None:
-        return "", ""  # nobody has looked yet: the cluster will say
+        return None  # nobody has looked yet: the cluster will say
     known = {str(one["name"]): one for one in listed}
     name = entrance.ingress_class or next((n for n, one in known.items() if one["default"]), "")
     one = known.get(name)
     if one is None:
         word = f"class {name}" if name else "default class"
-        return f"need an ingress, and the cluster has no ingress {word}", f"another class {where}"
+        return lacking("cluster:tool_ingress", "another class", missing=word)
     if one["controller"] not in AUTHENTICATING:
-        message = (
-            f"cannot be guarded: {one['controller']}, the controller of ingress class {name},"
-            " does not ask Gangline who may open them"
-        )
-        return message, f"a class of {', '.join(AUTHENTICATING)} {where}"
-    return "", ""
+        able = f"a class of {', '.join(AUTHENTICATING)}"
+        return lacking("cluster:tool_guard", able, controller=one["controller"], name=name)
+    return None
 
 
 def _service(submission: Submission, role: Role, tool: Tool, opened_as: str, suffix: str) -> Object:

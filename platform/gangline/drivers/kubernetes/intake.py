@@ -282,4 +282,4 @@ def _where(url: str, path: str, reach: addresses.Reach) -> Iterator[Problem]:
 
 
 def _problem(path: str, says: str, code: str = "invalid") -> Problem:
-    return Problem(code, path, {"raw": says})
+    return Problem(code, path, {"said": says})

@@ -43,12 +43,13 @@ def apply(client: Client, kept: KeptObject) -> Kept:
             namespaces = Namespaces(client)
             told = namespaces.prepare(kept.namespace, _labels(kept.wanted).get(INSTALL, ""))
             if told is not None and not isinstance(told, Done):
-                says = getattr(told, "reason", "") or "Its namespace is not ready."
-                return Kept("failed", Problem("namespace", "", {"raw": says}))
+                why = getattr(told, "reason", "")
+                code = "namespace:why" if why else "namespace"
+                return Kept("failed", Problem(code, "", {"said": why}))
             time.sleep(SETTLE)
             answer = client.apply(resource, kept.namespace, kept.name, kept.wanted, force=False)
     except Unreachable as why:
-        return Kept("failed", Problem("unreachable", "", {"raw": str(why)}))
+        return Kept("failed", Problem("unreachable", "", {"said": str(why)}))
     return _state(kept, answer)
 
 
@@ -56,8 +57,8 @@ def _looked_for(client: Client, kept: KeptObject, resource: Resource) -> Kept:
     """Whether an object of others is there."""
     answer = client.get(resource, kept.namespace, kept.name)
     if answer.status == 404:
-        says = f"There is no {kept.kind} {kept.name} in namespace {kept.namespace}."
-        return Kept("failed", Problem("missing", "", {"raw": says, "value": kept.name}))
+        params = {"kind": kept.kind, "value": kept.name, "namespace": kept.namespace}
+        return Kept("failed", Problem("missing:object", "", params))
     return _state(kept, answer)
 
 
@@ -66,8 +67,7 @@ def _state(kept: KeptObject, answer: Answer) -> Kept:
         return _refused(kept, answer)
     status = answer.body.get("status")
     if isinstance(status, Mapping) and status.get("phase") == "Lost":
-        says = f"The volume behind claim {kept.name} is gone."
-        return Kept("failed", Problem("lost", "", {"raw": says, "value": kept.name}))
+        return Kept("failed", Problem("lost", "", {"value": kept.name}))
     return Kept("ok")
 
 
@@ -87,7 +87,7 @@ def remove(client: Client, kept: KeptObject) -> Kept:
             return Kept("gone")  # of this name there is another's
         answer = client.delete(resource, kept.namespace, kept.name, uid=str(meta["uid"]))
     except Unreachable as why:
-        return Kept("failed", Problem("unreachable", "", {"raw": str(why)}))
+        return Kept("failed", Problem("unreachable", "", {"said": str(why)}))
     if answer.status == 404:
         return Kept("gone")
     # Deletion takes its time: the next look finds nothing.
@@ -103,11 +103,12 @@ def _labels(wanted: Mapping[str, Any]) -> Mapping[str, str]:
 
 
 def _unknown(kept: KeptObject) -> Kept:
-    says = f"{kept.kind} is no kind of object that Gangline keeps."
-    return Kept("failed", Problem("kind", "", {"raw": says, "value": kept.kind}))
+    return Kept("failed", Problem("kind", "", {"value": kept.kind}))
 
 
 def _refused(kept: KeptObject, answer: Answer) -> Kept:
     state = {403: "forbidden", 409: "conflict"}.get(answer.status, "failed")
-    says = answer.message[:400] or f"The cluster answered {answer.status}."
-    return Kept(state, Problem(state, "", {"raw": says, "value": kept.name}))
+    if said := answer.message[:400]:
+        return Kept(state, Problem(state, "", {"raw": said, "value": kept.name}))
+    params = {"status": answer.status, "value": kept.name}
+    return Kept(state, Problem(f"{state}:status", "", params))

@@ -4,6 +4,7 @@ import hashlib
 import re
 
 from gangline.drivers.base import Submission
+from gangline.lib.problems import Problem, Role
 
 from .kinds import JobKind
 
@@ -44,18 +45,16 @@ def longest_made(kind: JobKind, name: str, num_workers: int) -> str:
     return f"{name}{max(roles, key=len)}"
 
 
-def problem(kind: JobKind, name: str, num_workers: int) -> str | None:
-    """Why a workload of this kind cannot bear ``name`` on a cluster, as a predicate."""
+def problem(kind: JobKind, name: str, num_workers: int) -> Problem | None:
+    """Why a workload of this kind cannot bear ``name`` on a cluster."""
+    draft = Problem.of(Role.WORKLOAD, "name", "", value=name, label="Name")
     made = longest_made(kind, name, num_workers)
     if (over := len(made) - LONGEST_LABEL) > 0:
-        return (
-            f"is too long by {over} for {num_workers} workers: the last of them would be called "
-            f"{made}, and the cluster takes {LONGEST_LABEL} characters"
-        )
+        return draft.at(
+            code="cluster:name_length", over=over, workers=num_workers, made=made,
+            most=LONGEST_LABEL,
+        )  # fmt: skip
     # Only MPI's operator names a Service after the workload itself.
     if kind.framework == "MPI" and (match := _OF_A_REPLICA.search(name)):
-        return (
-            f"must not end in “{match[0]}”: the Service of a replica of another workload could "
-            "have the same name"
-        )
+        return draft.at(code="cluster:name_end", end=match[0])
     return None

@@ -218,25 +218,28 @@ def _offer(job: JobKind, served: Served) -> FrameworkOffer:
     if resource.plural in served.jobs.get(resource.version, ()):
         return FrameworkOffer(job.framework, available=True, version=resource.api_version)
     others = sorted(v for v, plurals in served.jobs.items() if resource.plural in plurals)
-    return FrameworkOffer(job.framework, available=False, reason=_reason(job, others, served))
+    reason, remedy = _lack(job, others, served)
+    return FrameworkOffer(job.framework, available=False, reason=reason, remedy=remedy)
 
 
-def _reason(job: JobKind, others: Collection[str], served: Served) -> str:
+def _lack(job: JobKind, others: Collection[str], served: Served) -> tuple[str, str]:
+    """Why the cluster cannot run it, and what would mend that."""
     kind, version = job.resource.kind, job.resource.version
     if job.operator == MPI_OPERATOR and "v1" in others:
         return (
-            f"{kind} is there only as v1, of the training operator: Gangline needs {version}."
-            " Start the training operator with an --enable-scheme for every kind but mpijob,"
-            f" and install {job.operator} with its {kind}."
+            f"{kind} is there only as v1, of the training operator: Gangline needs {version}.",
+            "Start the training operator with an --enable-scheme for every kind but mpijob,"
+            f" and install {job.operator} with its {kind}.",
         )
     if others:
-        return f"{kind} is there only as {', '.join(others)}: Gangline needs {version}."
+        return f"{kind} is there only as {', '.join(others)}: Gangline needs {version}.", ""
     if TRAINER_2 in served.versions and job.operator != MPI_OPERATOR:
         return (
             f"{kind} is not there: the cluster has Kubeflow Trainer 2, and Gangline needs"
-            f" {job.operator} 1.9 beside it."
+            f" {job.operator} 1.9 beside it.",
+            "",
         )
-    return f"{kind} is not there: {job.operator} is not installed."
+    return f"{kind} is not there: {job.operator} is not installed.", ""
 
 
 def _label(framework: str) -> str:

@@ -38,8 +38,7 @@ def check(submission: Submission, facts: Facts) -> Iterator[Problem]:
         key = spec.pod_affinity.key
         if key and key not in known:
             fit = [each for each in known if _is_topology(each)] or known
-            message = "must be a label that nodes of the cluster have"
-            yield Problem.of(role, TOPOLOGY, "cluster", message, key, ", ".join(fit))
+            yield Problem.of(role, TOPOLOGY, "cluster:topology", value=key, accepted=", ".join(fit))
 
 
 def _is_topology(key: str) -> bool:

@@ -67,10 +67,9 @@ def problems(
     if adapter is None or adapter.queues is None or MANAGED.fullmatch(submission.queue):
         return
     if why := problem(facts, scheduler, submission.queue, namespace):
-        message = f"cannot be used yet: {why.rstrip('.')}"
         accepted = "a project whose queue is there; an administrator can name another one for it"
         yield Problem.of(
-            Role.WORKLOAD, "projectId", "cluster", message, submission.queue or None,
+            Role.WORKLOAD, "projectId", "cluster:queue", why=why, value=submission.queue or None,
             accepted=accepted, label="Project",
         )  # fmt: skip
 

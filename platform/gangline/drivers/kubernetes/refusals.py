@@ -56,7 +56,7 @@ def problems(ref: AttemptRef, within: Place, answer: Answer) -> tuple[Problem, .
 
 def once(found: Iterable[Problem]) -> tuple[Problem, ...]:
     """The same words about the same field once, however many pods they are about."""
-    return tuple({(p.role, p.path, p.message): p for p in found}.values())
+    return tuple({(p.role, p.path, p.code, p.params.get("said")): p for p in found}.values())
 
 
 def refusals(answer: Answer) -> tuple[Refusal, ...]:
@@ -70,18 +70,16 @@ def refusals(answer: Answer) -> tuple[Refusal, ...]:
 
 
 def _problem(ref: AttemptRef, within: Place, refusal: Refusal) -> Problem:
-    words = refusal.words.rstrip(".")
     place = (*within, *(a or b for a, b in _KEY.findall(refusal.place) if a or b))
     accepted = refusal.accepted or "what the cluster asks for in these words"
     found = _at(ref, place, refusal.words)
     if found is None:
         at = f"{refusal.place}: " if refusal.place else ""
-        message = f"refuses it: {at}{words}"
         return Problem.of(
-            Role.WORKLOAD, "", "cluster", message, accepted=accepted, label="The cluster"
-        )
-    message = f"is not accepted by the cluster: {words}"
-    return found.at(code="cluster", message=message, accepted=accepted)
+            Role.WORKLOAD, "", "cluster:refuses", said=f"{at}{refusal.words}", accepted=accepted,
+            label="The cluster",
+        )  # fmt: skip
+    return found.at(code="cluster:not_accepted", said=refusal.words, accepted=accepted)
 
 
 def _at(ref: AttemptRef, place: Place, words: str) -> Problem | None:
@@ -93,13 +91,13 @@ def _at(ref: AttemptRef, place: Place, words: str) -> Problem | None:
     match place:
         case ("job", "metadata", "name", *_):
             name = submission.name
-            return Problem.of(Role.WORKLOAD, "name", "", "", name, label="Name")
+            return Problem.of(Role.WORKLOAD, "name", "", value=name, label="Name")
         case ("job", "metadata", "labels" | "annotations", *_):  # as those of its workers
             return _of_pod(submission, Role.WORKER, place[1:], words)
         case ("dependents", index, *inside):
             return _of_claim(submission, ref.rendered["dependents"][int(index)], inside)
         case ("job", "spec", kind.replicas, _, "replicas"):
-            return Problem.of(Role.WORKER, "numWorkers", "", "", submission.num_workers)
+            return Problem.of(Role.WORKER, "numWorkers", "", value=submission.num_workers)
         case ("job", "spec", kind.replicas, role, "template", *inside) if role in roles:
             template = _step(ref.rendered["job"], place[1:5])
             return _of_pod(submission, roles[role], _named(template, inside), words)
@@ -115,11 +113,12 @@ def _of_pod(submission: Submission, role: Role, place: Place, words: str) -> Pro
     for path, at, value in given or values:
         if not isinstance(value, list):
             simple = isinstance(value, str | int | float)
-            return lists[0] if lists else Problem.of(at, path, "", "", value if simple else None)
+            own = Problem.of(at, path, "", value=value if simple else None)
+            return lists[0] if lists else own
         if found := _item(at, path, value, place, words):
             return found
         if path != mapping.EXTENDED or place[-1] in ("limits", "requests"):
-            lists.append(Problem.of(at, path, "", ""))
+            lists.append(Problem.of(at, path, ""))
     return lists[0] if lists else None
 
 
@@ -170,8 +169,8 @@ def _one(
     if path != volumes.PATH or attribute != spec.item_key:
         value = spec.flat(items[index]).get(attribute)
     return Problem.of(
-        role, f"{path}.{index}.{attribute}", "", "",
-        value if isinstance(value, str | int | float) else None, key=key, label=label,
+        role, f"{path}.{index}.{attribute}", "",
+        value=value if isinstance(value, str | int | float) else None, key=key, label=label,
     )  # fmt: skip
 
 

@@ -151,10 +151,10 @@ class Rehearsing:
         job = self.objects.job(self.ref)
         if job is None or job.install == self.ref.install:
             return  # what Gangline made itself is waited for
-        message = f"is used on the cluster by a {kind.resource.kind} that Gangline did not make"
         self.problems.append(
             Problem.of(
-                Role.WORKLOAD, "name", "cluster", message, self.ref.name,
+                Role.WORKLOAD, "name", "cluster:name_taken", value=self.ref.name,
+                kind=kind.resource.kind,
                 accepted=f"a name that namespace {self.ref.namespace} does not have yet",
                 label="Name",
             )
@@ -201,18 +201,15 @@ def _in_doubt(answer: Answer) -> str:
 def _refusing(why: str, accepted: str) -> Problem:
     """Of the whole: no field can be told."""
     return Problem.of(
-        Role.WORKLOAD, "", "cluster", f"would refuse it: {_clause(why)}",
+        Role.WORKLOAD, "", "cluster:would_refuse", said=why,
         accepted=accepted, label="The cluster",
     )  # fmt: skip
 
 
 def _unknown_kind(kind: JobKind) -> Problem:
-    message = (
-        f"is not known to the cluster: it has no {kind.resource.kind} "
-        f"({kind.resource.api_version}); the {kind.operator} is missing"
-    )
     return Problem.of(
-        Role.WORKER, "distributedFramework", "cluster", message, kind.framework,
+        Role.WORKER, "distributedFramework", "cluster:no_kind", value=kind.framework,
+        kind=kind.resource.kind, version=kind.resource.api_version, operator=kind.operator,
         accepted="a framework whose operator the cluster has",
     )  # fmt: skip
 

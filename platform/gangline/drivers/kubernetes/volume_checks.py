@@ -77,19 +77,19 @@ class _Told:
         self.role, self.index, self.volume = role, index, volume
 
     def problem(
-        self, attribute: str, rule: str, message: str, accepted: str, source: str = ""
+        self, attribute: str, code: str, accepted: str, source: str = "", **params: Any
     ) -> Problem:
         name, declared = self.volume.name, volumes.field().attribute(attribute)
         return Problem.of(
             self.role,
             f"{PATH}.{self.index}.{attribute}",
-            rule,
-            message,
-            value_at(self.volume, attribute),
-            accepted,
-            source,
+            code,
+            value=value_at(self.volume, attribute),
+            accepted=accepted,
+            source=source,
             key=name,
             label=f"{declared.label if declared else attribute} of volume {name}",
+            **params,
         )
 
 
@@ -98,8 +98,8 @@ def _storage_class(told: _Told, facts: Facts) -> Iterator[Problem]:
     if not wanted or found is None or wanted in found:
         return
     accepted = ", ".join(found) or "no class: the cluster has none"
-    message = f"is not on the cluster, which has {accepted}" if found else "is not on the cluster"
-    yield told.problem("claimInfo.storageClass", "cluster", message, accepted)
+    code = "cluster:no_class_of" if found else "cluster:no_class"
+    yield told.problem("claimInfo.storageClass", code, accepted)
 
 
 def _rules(facts: Facts, name: str) -> Mapping[str, Any]:
@@ -118,22 +118,21 @@ def _configured(told: _Told, facts: Facts) -> Iterator[Problem]:
         return
     source = f"storage class {name}"
     if not rules.get("forWorkloads", True):
-        message = "cannot be used by volumes of workloads"
-        yield told.problem("claimInfo.storageClass", "options", message, "another class", source)
+        at, code = "claimInfo.storageClass", "options:for_workloads"
+        yield told.problem(at, code, "another class", source)
         return
     kind = "ephemeral" if volume.ephemeral else "persistent"
     if not rules.get(kind, True):
-        message = f"cannot be {kind}"
         accepted = "false" if volume.ephemeral else "true"
-        yield told.problem("ephemeral", "options", message, accepted, source)
+        yield told.problem("ephemeral", "options:lifetime", accepted, source, kind=kind)
     for mode, is_wanted in _modes(claim).items():
         if is_wanted and not rules.get(mode, True):
             at = f"claimInfo.accessModes.{mode}"
-            yield told.problem(at, "options", "is not offered", "another access mode", source)
+            yield told.problem(at, "options:not_offered", "another access mode", source)
     volume_mode = claim.volume_mode or "Filesystem"
     if not rules.get(volume_mode, True):
         other = "Block" if volume_mode == "Filesystem" else "Filesystem"
-        yield told.problem("claimInfo.volumeMode", "options", f"must be {other}", other, source)
+        yield told.problem("claimInfo.volumeMode", "options", other, source)
     yield from _sized(told, claim.size, rules, source)
 
 
@@ -158,12 +157,12 @@ def _sized(
     span = f"between {low} and {high}" if low and high else f"at least {low}" if low else ""
     span = span or f"at most {high}"
     if low and wanted < quantity_bytes(low):
-        yield told.problem("claimInfo.size", "min", f"must be {span}", span, source)
+        yield told.problem("claimInfo.size", "min", span, source, range=span)
     elif high and wanted > quantity_bytes(high):
-        yield told.problem("claimInfo.size", "max", f"must be {span}", span, source)
+        yield told.problem("claimInfo.size", "max", span, source, range=span)
     elif step and (wanted - (quantity_bytes(low) if low else 0)) % quantity_bytes(step):
         steps = f"in steps of {step}" + (f" from {low}" if low else "")
-        yield told.problem("claimInfo.size", "step", f"must be {steps}", steps, source)
+        yield told.problem("claimInfo.size", "step", steps, source, fitting=steps)
 
 
 def _place(told: _Told, framework: str, spec: ReplicaSpec) -> Iterator[Problem]:
@@ -176,8 +175,8 @@ def _place(told: _Told, framework: str, spec: ReplicaSpec) -> Iterator[Problem]:
     path = without_slash(told.volume.path)
     for place, what in taken.items():
         if path == place or path.startswith(f"{place}/"):
-            message = f"must not be in {place}: that is where {what} is"
-            yield told.problem("path", "reserved", message, "another path, such as /data")
+            accepted = "another path, such as /data"
+            yield told.problem("path", "reserved:place", accepted, place=place, what=what)
 
 
 def _classes(facts: Facts) -> dict[str, bool] | None:

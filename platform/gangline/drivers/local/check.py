@@ -31,11 +31,9 @@ def _problems(submission: Submission, facts: Facts, places: Places) -> Iterator[
     if framework is None or configuration_problem(framework.name, submission.configuration):
         return  # the spec itself refuses these
     if (name := submission.worker.priority_class) and name not in PRIORITIES:
-        message = "must be a priority class of this machine"
         accepted = one_of(PRIORITIES)
-        yield Problem.of(
-            Role.WORKER, "priorityClass", "cluster", message, value=name, accepted=accepted
-        )
+        code = "cluster:machine_priority"
+        yield Problem.of(Role.WORKER, "priorityClass", code, value=name, accepted=accepted)
     for role, _, spec in submission.parts:
         # Under MPI only the launcher runs a command; the workers are its children.
         if framework.master_trains or role is Role.MASTER or submission.master is None:
@@ -53,7 +51,7 @@ def _command(role: Role, spec: ReplicaSpec, framework: Framework) -> Iterator[Pr
     example = LAUNCH_EXAMPLE if launches else "python train.py"
     if not said.strip():
         accepted = f"a program and its arguments, such as {example}"
-        yield Problem.of(role, "command", "required", "is required", accepted=accepted)
+        yield Problem.of(role, "command", "required", accepted=accepted)
         return
     args = spec.args or ""
     if launches and (problem := launch_problem(role, framework, said, args)):
@@ -65,25 +63,27 @@ def _image(role: Role, spec: ReplicaSpec, framework: Framework, facts: Facts) ->
     fit = [r.reference for r in facts.runtimes if r.available and framework.name in r.frameworks]
     accepted = " or ".join(fit) or "nothing yet: no runtime of this machine has the framework"
     if not image:
-        message = "is required: choose a runtime of this machine"
-        yield Problem.of(role, "image", "required", message, accepted=accepted)
+        yield Problem.of(role, "image", "required:runtime", accepted=accepted)
         return
     if not image.startswith(SCHEME):
-        message = "must be a runtime of this machine, which runs processes and no containers"
-        yield Problem.of(role, "image", "runtime", message, value=image, accepted=accepted)
+        yield Problem.of(role, "image", "runtime", value=image, accepted=accepted)
         return
     runtime = next((r for r in facts.runtimes if r.reference == image), None)
     if not facts.version:
         return  # nothing was looked at yet, as right after a first start: the launch will tell
     if runtime is None:
-        message = "must be a runtime that this machine has"
+        code = "runtime:unknown"
     elif not runtime.available:
-        message = f"cannot be used: {runtime.reason.rstrip('.') or 'the runtime does not start'}"
+        code = "runtime:broken"
     elif framework.name not in runtime.frameworks:
-        message = f"must be a runtime with {framework.label}"
+        code = "runtime:framework"
     else:
         return
-    yield Problem.of(role, "image", "runtime", message, value=image, accepted=accepted)
+    why = runtime.reason if runtime else ""
+    yield Problem.of(
+        role, "image", code, value=image, accepted=accepted, framework=framework.label,
+        why=why or "the runtime does not start",
+    )  # fmt: skip
 
 
 def _gpu_memory(role: Role, spec: ReplicaSpec, facts: Facts) -> Iterator[Problem]:
@@ -93,17 +93,13 @@ def _gpu_memory(role: Role, spec: ReplicaSpec, facts: Facts) -> Iterator[Problem
         return
     device = facts.detail.get("gpuMemory")
     if device and quantity_bytes(wanted) > device:
-        words = bytes_in_words(device)
-        message = f"must be at most {words}: no GPU of this machine has more memory"
         yield Problem.of(
-            role, "compute.gpuMemoryRequest", "cluster", message, value=wanted,
-            accepted=f"up to {device // 10**6}M",
+            role, "compute.gpuMemoryRequest", "cluster:gpu_memory", value=wanted,
+            most=bytes_in_words(device), accepted=f"up to {device // 10**6}M",
         )  # fmt: skip
     elif device == 0:
-        message = f"must not be {MEMORY}: the memory of this machine’s GPUs is not known"
-        yield Problem.of(
-            role, "compute.gpuRequestType", "cluster", message, value=MEMORY, accepted=PORTION
-        )
+        code = "cluster:gpu_unknown"
+        yield Problem.of(role, "compute.gpuRequestType", code, value=MEMORY, accepted=PORTION)
 
 
 def _working_directory(role: Role, spec: ReplicaSpec, places: Places) -> Iterator[Problem]:
@@ -112,10 +108,8 @@ def _working_directory(role: Role, spec: ReplicaSpec, places: Places) -> Iterato
         return
     try:
         roots.folder(given, places)
-    except roots.UnfitFolder as problem:
-        yield Problem.of(
-            role, "workingDir", "allowed", problem.message, value=given, accepted=problem.accepted
-        )
+    except roots.UnfitFolder as unfit:
+        yield unfit.problem.at(role=role, path="workingDir", value=given)
 
 
 def tool_problems(submission: Submission, tools_url: str) -> Iterator[Problem]:
@@ -126,14 +120,11 @@ def tool_problems(submission: Submission, tools_url: str) -> Iterator[Problem]:
         path = f"exposedUrls.{place}"
         said: dict[str, Any] = {"key": tool.name, "label": f"Tool {tool.name}"}
         if not tools_url:
-            message = "cannot be opened: this installation has no address for tools of this machine"
-            yield Problem.of(role, path, "cluster", message, accepted="no tools", **said)
+            yield Problem.of(role, path, "cluster:tools_closed", accepted="no tools", **said)
         elif launches and role is Role.WORKER and submission.master is not None:
-            message = "must be one of the launcher, which alone runs a command here"
-            yield Problem.of(role, path, "cluster", message, accepted="no tools of workers", **said)
+            code = "cluster:tools_launcher"
+            yield Problem.of(role, path, code, accepted="no tools of workers", **said)
         elif tool.url:
             said["label"] = f"Address of tool {tool.name}"
-            message = "must be left out: tools of this machine have an address of Gangline’s"
-            yield Problem.of(
-                role, f"{path}.url", "cluster", message, value=tool.url, accepted="no value", **said
-            )
+            code, path = "cluster:tools_address", f"{path}.url"
+            yield Problem.of(role, path, code, value=tool.url, accepted="no value", **said)

@@ -225,14 +225,14 @@ class LocalDriver:
         try:
             folder = self._claim(wanted)
             if wanted.is_others and not folder.is_dir():
-                says = f"There is no claim {wanted.name} on this machine."
-                return Kept("failed", Refusal("missing", "", {"raw": says, "value": wanted.name}))
+                return Kept("failed", Refusal("missing:claim", "", {"value": wanted.name}))
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except ValueError as problem:
-            return Kept("failed", Refusal("kind", "", {"raw": str(problem), "value": wanted.kind}))
+            params = {"said": str(problem), "value": wanted.kind}
+            return Kept("failed", Refusal("kind:machine", "", params))
         except OSError as problem:
-            says = f"The folder cannot be made: {problem.strerror}."
-            return Kept("failed", Refusal("folder", "", {"raw": says, "value": wanted.name}))
+            params = {"said": problem.strerror or "", "value": wanted.name}
+            return Kept("failed", Refusal("folder", "", params))
         return Kept("ok")
 
     def remove(self, wanted: KeptObject) -> Kept:

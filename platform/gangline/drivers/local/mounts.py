@@ -43,7 +43,6 @@ FETCH_SECONDS = 1800
 FORGET_SECONDS = 20
 DOWNLOAD = Path(__file__).with_name("download.py")
 _NAME = re.compile(r"[A-Za-z0-9](?:[-.A-Za-z0-9]{0,251}[A-Za-z0-9])?")
-NO_SANDBOX = "needs bubblewrap on this machine, as every container path does"
 
 
 def volumes(data_dir: Path) -> Path:
@@ -83,52 +82,48 @@ def problems(
         at = f"storage.{_FIELDS.get(kind, kind)}.{number}"
         target = str(item.get(PATHS[kind], ""))
         where = os.path.normpath(target)
-        why = unfit_target(where, places) if places.sandboxed else NO_SANDBOX
-        if not why and where in taken:
-            why = f"is used by {taken[where]} too"
-        if why:
-            path = f"{at}.{PATHS[kind]}"
-            yield Problem.of(role, path, "cluster", why, target, "another path such as /data")
+        unfit = unfit_target(where, places)
+        if not unfit and where in taken:
+            unfit = Problem("cluster:path_taken", "", {"other": taken[where]})
+        if unfit:
+            accepted = "another path such as /data"
+            yield unfit.at(role=role, path=f"{at}.{PATHS[kind]}", value=target, accepted=accepted)
         taken[where] = str(item.get("name", ""))
-        for attribute, message, value, accepted in _faults(kind, item, places, submission):
-            yield Problem.of(role, f"{at}.{attribute}", "cluster", message, value, accepted)
-
-
-Fault = tuple[str, str, Any, str]
-"""Attribute, what is wrong with it, its value, what would be accepted."""
+        for fault in _faults(kind, item, places, submission):
+            yield fault.at(role=role, path=f"{at}.{fault.path}")
 
 
 def _faults(
     kind: str, item: Mapping[str, Any], places: Places, submission: Submission
-) -> Iterator[Fault]:
-    """What is wrong with where the data comes from."""
+) -> Iterator[Problem]:
+    """What is wrong with where the data comes from, with paths inside of the item."""
     if kind == "hostPath":
         if item.get("mountPropagation") == "HostToContainer":
-            message = "cannot follow later mounts of this machine"
-            yield "mountPropagation", message, "HostToContainer", "None"
+            params = {"value": "HostToContainer", "accepted": "None"}
+            yield Problem("cluster:propagation", "mountPropagation", params)
         try:
             roots.folder(item["path"], places)
         except roots.UnfitFolder as unfit:
-            yield "path", unfit.message, item["path"], unfit.accepted
+            yield unfit.problem.at(path="path", value=item["path"])
     elif kind == "pvc":
         elsewhere = submission.volumes_elsewhere
         project = elsewhere.get(str(item.get("name")), submission.namespace)
         yield from _volume_faults(item, places, project)
     elif kind == "git" and shutil.which("git") is None:
-        yield "repository", "cannot be fetched: this machine has no git", item["repository"], ""
+        yield Problem("cluster:git", "repository", {"value": item["repository"]})
 
 
-def _volume_faults(item: Mapping[str, Any], places: Places, project: str) -> Iterator[Fault]:
+def _volume_faults(item: Mapping[str, Any], places: Places, project: str) -> Iterator[Problem]:
     info = item.get("claimInfo") or {}
     if name := info.get("storageClass"):
-        message = "must be empty: volumes of this machine are folders"
-        yield "claimInfo.storageClass", message, name, "no value"
+        params = {"value": name, "accepted": "no value"}
+        yield Problem("cluster:folder_class", "claimInfo.storageClass", params)
     if info.get("volumeMode") == "Block":
-        message = "must be Filesystem: volumes of this machine are folders"
-        yield "claimInfo.volumeMode", message, "Block", "Filesystem"
+        params = {"value": "Block", "accepted": "Filesystem"}
+        yield Problem("cluster:folder_mode", "claimInfo.volumeMode", params)
     if item.get("existingPvc") and not _claim_is_there(places, project, item):
-        message = "is no claim of this project on this machine"
-        yield "claimName", message, item.get("claimName"), "the claim of a PVC data source"
+        params = {"value": item.get("claimName"), "accepted": "the claim of a PVC data source"}
+        yield Problem("cluster:claim", "claimName", params)
 
 
 _ATTRIBUTES = {
@@ -164,20 +159,30 @@ def holds(spec: ReplicaSpec, path: str) -> bool:
     return around(path, [Mount(os.path.normpath(one)) for one in targets])
 
 
-def unfit_target(target: str, places: Places) -> str:
-    """Why nothing can be mounted at a container path; empty when it can."""
-    path = Path(target)
+def unfit_target(target: str, places: Places) -> Problem | None:
+    """Why nothing can be mounted at a container path; None when it can."""
+    way = _unfit(Path(target), places) if places.sandboxed else "sandbox"
+    if way:
+        return Problem(f"cluster:{way}")
+    if (unmade := sandbox.cannot_be_made(Path(target))) is None:
+        return None
+    around, can_be_read = unmade
+    code = "cluster:path_crowded" if can_be_read else "cluster:path_unread"
+    return Problem(code, "", {"around": str(around)})
+
+
+def _unfit(path: Path, places: Places) -> str:
     needed = [*SYSTEM, places.data_dir, *places.code, *places.hidden, *places.roots]
     if any(Path(os.path.realpath(one)).is_relative_to(path) for one in needed):
-        return "must not hide folders that programs of this machine need"
+        return "path_hides"
     if any(path.is_relative_to(one) for one in (*roots.KERNEL, places.data_dir, *places.hidden)):
-        return "must not lie in a folder of the kernel or of Gangline"
+        return "path_kernel"
     if path.is_file():
-        return "must be a folder, and is a file of this machine"
+        return "path_file"
     lies_in_roots = any(path.is_relative_to(os.path.realpath(one)) for one in places.roots)
     if lies_in_roots and not path.is_dir():
-        return "must exist, because it lies in a folder that workloads may use"
-    return sandbox.cannot_be_made(path)
+        return "path_missing"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,10 +202,8 @@ class Replica:
         """Everything to mount, outer paths first. Raises `CannotMount`."""
         found = [self._mount(kind, item) for kind in PATHS for item in self.native.get(kind, ())]
         for one in found:
-            if why := unfit_target(one.target, self.places) or (
-                "" if self.places.sandboxed else NO_SANDBOX
-            ):
-                raise CannotMount(f"The container path {one.target} {why}.", self.role)
+            if unfit := unfit_target(one.target, self.places):
+                raise CannotMount(f"The container path {one.target} {unfit.told}", self.role)
         found.sort(key=lambda one: one.target)
         for inner in found:
             outer = next((o for o in found if inner is not o and _lies_in(inner, o)), None)
@@ -237,7 +240,7 @@ class Replica:
             try:
                 folder = roots.folder(item["path"], self.places)
             except roots.UnfitFolder as unfit:
-                reason = f"The host path {item['path']} {unfit.message}."
+                reason = f"The host path {item['path']} {unfit.problem.told}"
                 raise CannotMount(reason, self.role) from unfit
             writes = item.get("readOnly") is False
             return Mount(target, str(folder), writable=writes, is_chosen=True)
@@ -311,7 +314,7 @@ class CannotMount(Exception):
 
     def __init__(self, reason: str, role: Role) -> None:
         super().__init__(reason)
-        self.problem = Problem.of(role, "storage", "cluster", reason)
+        self.problem = Problem.of(role, "storage", "cluster:mount", reason=reason)
 
 
 def _lies_in(inner: Mount, outer: Mount) -> bool:

@@ -288,10 +288,8 @@ class _Gang:
         try:
             return roots.folder(given, self.site.places)
         except roots.UnfitFolder as unfit:
-            problem = Problem.of(
-                Role(name), "workingDir", "allowed", unfit.message, given, unfit.accepted
-            )
-            reason = f"The working directory '{given}' {unfit.message}."
+            problem = unfit.problem.at(role=Role(name), path="workingDir", value=given)
+            reason = f"The working directory '{given}' {problem.told}"
             raise CannotPlan(reason, problem) from unfit
 
     def _role(self, slot: ReplicaPlacement) -> Mapping[str, Any]:

@@ -41,8 +41,8 @@ def _problems(
         python = runtimes.get(name)
         if python is None or not os.access(python, os.X_OK):
             yield Problem.of(
-                role, "image", "cluster", "is no longer on this machine",
-                f"{SCHEME}{name}", accepted=", ".join(f"{SCHEME}{n}" for n in runtimes) or "none",
+                role, "image", "cluster:runtime_gone", value=f"{SCHEME}{name}",
+                accepted=", ".join(f"{SCHEME}{n}" for n in runtimes) or "none",
             )  # fmt: skip
         # A launcher's workers are its children; their own command does not run.
         elif not (launches and role is Role.WORKER and native.get("master")):
@@ -58,6 +58,4 @@ def _program(role: Role, half: Mapping[str, Any], path: str, python: Path) -> It
     is_made = program == "python" and (python.parent / "python3").exists()
     if not is_made and shutil.which(program, path=path) is None:
         accepted = "a program of the runtime or of the system"
-        yield Problem.of(
-            role, "command", "cluster", "was not found on this machine", program, accepted
-        )
+        yield Problem.of(role, "command", "cluster:program", value=program, accepted=accepted)

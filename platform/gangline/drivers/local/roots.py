@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from gangline.lib.problems import Problem
+
 from .guidance import OWN_TMP, folders
 from .sandbox import PRIVATE, Places
 
@@ -11,11 +13,11 @@ KERNEL = tuple(map(Path, ("/proc", "/sys", "/dev")))
 
 
 class UnfitFolder(Exception):
-    """Why workloads may not use a folder, as a predicate, and what they may."""
+    """Why workloads may not use a folder, as a problem that needs a place, and what they may."""
 
-    def __init__(self, message: str, accepted: str) -> None:
-        super().__init__(message)
-        self.message, self.accepted = message, accepted
+    def __init__(self, way: str, accepted: str, **params: str) -> None:
+        self.problem = Problem(f"allowed:{way}", "", {"accepted": accepted, **params})
+        super().__init__(self.problem.message)
 
 
 def folder(path: str, places: Places) -> Path:
@@ -26,20 +28,18 @@ def folder(path: str, places: Places) -> Path:
         is_there = found.is_dir()
     except OSError as problem:
         told = problem.strerror or type(problem).__name__
-        raise UnfitFolder(f"cannot be opened: {told}", accepted) from problem
+        raise UnfitFolder("unopened", accepted, said=told) from problem
     except ValueError as problem:
-        raise UnfitFolder("must be the path of a folder", accepted) from problem
+        raise UnfitFolder("path", accepted) from problem
     if _lies_in(found, (places.data_dir, *places.hidden)):
-        raise UnfitFolder("must not lie in the data folder of the dashboard", accepted)
+        raise UnfitFolder("data", accepted)
     if _lies_in(Path(os.path.normpath(path)), KERNEL) or not _lies_in(found, places.roots):
-        message = "must lie in a folder that workloads may use"
-        if places.sandboxed and found.is_relative_to(PRIVATE):
-            message += f"; {OWN_TMP.rstrip('.')}"
-        raise UnfitFolder(message, accepted)
+        is_own = places.sandboxed and found.is_relative_to(PRIVATE)
+        raise UnfitFolder("own_tmp" if is_own else "roots", accepted, why=OWN_TMP)
     if _lies_in(found, places.code) and not is_example(found, places):
-        raise UnfitFolder("must not lie in the folder of Gangline’s own programs", accepted)
+        raise UnfitFolder("code", accepted)
     if not is_there:
-        raise UnfitFolder("must be a folder that exists", "an existing folder")
+        raise UnfitFolder("missing", "an existing folder")
     return found
 
 

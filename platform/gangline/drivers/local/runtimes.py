@@ -225,8 +225,8 @@ def frameworks_of(
 def _offer(framework: str, runtimes: Sequence[ProbedRuntime], advice: str) -> facts.FrameworkOffer:
     fit = [runtime for runtime in runtimes if not unfit_reason(framework, runtime)]
     if not fit:
-        reason = _why_nowhere(framework, runtimes, advice).strip()
-        return facts.FrameworkOffer(framework, False, reason)
+        reason, remedy = _why_nowhere(framework, runtimes, advice)
+        return facts.FrameworkOffer(framework, False, reason, remedy=remedy)
     if framework == "MPI":
         # Most programs are Python's; mpirun alone runs only compiled ones.
         fit.sort(key=lambda runtime: "mpi4py" not in runtime.packages)
@@ -237,21 +237,23 @@ def _offer(framework: str, runtimes: Sequence[ProbedRuntime], advice: str) -> fa
     return facts.FrameworkOffer(framework, True, version=version, runtimes=references)
 
 
-def _why_nowhere(framework: str, runtimes: Sequence[ProbedRuntime], advice: str) -> str:
+def _why_nowhere(framework: str, runtimes: Sequence[ProbedRuntime], advice: str) -> tuple[str, str]:
+    """Why no runtime can run it, and what would mend that."""
     label = FRAMEWORKS[framework].label
     if not runtimes:
-        return f"There is no runtime on this machine. {advice}"
+        return "There is no runtime on this machine.", advice
     if all(runtime.problem is not None for runtime in runtimes):
-        return f"{runtimes[0].reference} does not work: {runtimes[0].problem} {advice}"
+        return f"{runtimes[0].reference} does not work: {runtimes[0].problem}", advice
     for runtime in runtimes:
         # Something is there and does not work: that says more than a count.
         if runtime.problem is None and _MODULES.get(framework) in runtime.packages:
-            return unfit_reason(framework, runtime)
+            return unfit_reason(framework, runtime), ""
     if framework == "MPI":
-        return "mpirun is not installed on this machine. Install Open MPI (Debian: openmpi-bin)."
+        remedy = "Install Open MPI (Debian: openmpi-bin)."
+        return "mpirun is not installed on this machine.", remedy
     if len(runtimes) == 1:
-        return f"The only runtime here has no {label}. {advice}"
-    return f"None of the {len(runtimes)} runtimes here has {label}. {advice}"
+        return f"The only runtime here has no {label}.", advice
+    return f"None of the {len(runtimes)} runtimes here has {label}.", advice
 
 
 def unfit_reason(framework: str, runtime: ProbedRuntime) -> str:

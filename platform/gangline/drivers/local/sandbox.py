@@ -143,17 +143,18 @@ def prefix(
     return [*line, *_mounted(mounts), "--chdir", cwd]
 
 
-def cannot_be_made(target: Path) -> str:
-    """Why no mount point can be made for a container path; empty when it can."""
+def cannot_be_made(target: Path) -> tuple[Path, bool] | None:
+    """The folder in which no mount point can be made for a container path, and whether it can be
+    read; None when one can be made."""
     around = _nearest(target)
     if around == target or around == Path("/") or around.is_relative_to(PRIVATE):
-        return ""
+        return None
     try:
         with os.scandir(around) as entries:
             many = sum(1 for _ in entries) > MOST_NEIGHBOURS
     except OSError:
-        return f"cannot be made in {around}, which cannot be read"
-    return f"cannot be made in {around}, which has too many entries" if many else ""
+        return around, False
+    return (around, True) if many else None
 
 
 def _nearest(target: Path) -> Path:

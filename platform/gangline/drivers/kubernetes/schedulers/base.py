@@ -179,9 +179,10 @@ def of_the_whole_gang(submission: Submission, title: str) -> Iterator[Problem]:
         workers, own = value_at(submission.worker, path), value_at(submission.master, path)
         if own == workers:
             continue
-        message = f"must be as the workers have it: {title} keeps the whole gang together"
-        accepted = str(workers or "no value")
-        yield Problem.of(Role.MASTER, path, "scheduler", message, own, accepted)
+        yield Problem.of(
+            Role.MASTER, path, "scheduler:whole", scheduler=title, value=own,
+            accepted=str(workers or "no value"),
+        )  # fmt: skip
 
 
 def schedule_with(job: Mapping[str, Any], scheduler: str) -> None:

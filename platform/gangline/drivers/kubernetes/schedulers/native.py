@@ -52,8 +52,9 @@ class Native(Suspending):
             return
         kind = submission.worker.pod_affinity.type
         if kind not in (None, REQUIRED):
-            message = f"must be {REQUIRED}: gang scheduling of Kubernetes knows no {kind} topology"
-            yield Problem.of(Role.WORKER, "podAffinity.type", "scheduler", message, kind, REQUIRED)
+            yield Problem.of(
+                Role.WORKER, "podAffinity.type", "scheduler:type", value=kind, accepted=REQUIRED
+            )
         yield from of_the_whole_gang(submission, "gang scheduling of Kubernetes")
 
     def decorate(self, job: Object, gang: Gang) -> None:

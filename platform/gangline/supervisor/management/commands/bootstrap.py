@@ -31,6 +31,6 @@ class Command(BaseCommand):
         except (CannotBootstrap, CannotMake) as refusal:
             raise CommandError(str(refusal)) from None
         except Refused as refusal:
-            raise CommandError(" ".join(one.message for one in refusal.problems)) from None
+            raise CommandError(" ".join(one.told for one in refusal.problems)) from None
         for line in made or ["Everything was there already."]:
             self.stdout.write(line)
