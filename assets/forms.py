@@ -139,6 +139,7 @@ class ComputeForm(AssetForm):
         model = Compute
 
 
+FIXED = "Where the data is cannot be changed: create another data source for another place."
 ROW = "item"
 """Id of the one row that the form of a data source has."""
 
@@ -186,10 +187,23 @@ class DataSourceForm(AssetForm):
         return dom_id(self._name(self._attribute(problem)))
 
     def views(self) -> list[SectionView]:
-        found = ResourceForm.views(self)
+        fields = self._fields()
         if self.is_edit:
-            return found
-        return [*found, SectionView("s-source", self.kind.label, self._fields())]
+            # Workloads hold on to it: only what it is called can change.
+            fields = [self._fixed(field) for field in fields if field.text]
+            fields[:1] = [replace(field, help=FIXED) for field in fields[:1]]
+        return [*ResourceForm.views(self), SectionView("s-source", self.kind.label, fields)]
+
+    def _fixed(self, field: FieldView) -> FieldView:
+        said = ("Yes" if field.checked else "No") if field.control == "tick" else field.text
+        unit = next((one.word for one in field.units if one.selected), "")
+        words = next((one.word for one in field.options if one.selected), said)
+        return FieldView(
+            path=field.path,
+            label=field.label,
+            control="fixed",
+            text=f"{words} {unit}".strip(),
+        )
 
     @property
     def _spec(self) -> SpecField:

@@ -16,7 +16,7 @@ from assets.judging import LINKABLE, template_problems
 from assets.layers import Mode, field_at
 from assets.models import Asset, Template
 from assets.scopes import scope_choices
-from assets.selectors.fitness import reasons
+from assets.selectors.fitness import WhyNot, reasons
 from gangline.access.actor import Actor
 from gangline.accounts.models import User
 from gangline.lib.problems import Refused
@@ -61,8 +61,9 @@ def _start(row: Template) -> Any:
         '<a class="button small" href="{}?template={}" aria-label="Use {}">Use</a>',
         reverse("workload-new"), row.pk, row.name,
     )  # fmt: skip
-    if reason := getattr(row, "why_not", ""):
-        why = format_html('<span class="sub start-why">Cannot run now: {}</span>', reason)
+    if reason := getattr(row, "why_not", WhyNot()):
+        words = "" if reason.is_to_fill else "Cannot run now: "
+        why = format_html('<span class="sub start-why">{}{}</span>', words, reason.sentence)
         return format_html('<span class="start-cell">{}{}</span>', use, why)
     run = format_html(
         '<button class="button small" form="run-now" formaction="{}" name="key" value="{}"'

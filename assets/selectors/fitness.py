@@ -58,7 +58,7 @@ def _why_not(template: Template, image: str, facts: Facts) -> str:
     if offer is None:
         return ""
     if not offer.available:
-        return offer.reason
+        return offer.why_not
     if image.startswith(LOCAL) and not facts.runtimes:
         return f"It uses {image}, a runtime of one machine."
     if image.startswith(LOCAL) and image not in offer.runtimes:
@@ -111,33 +111,48 @@ def missing(problems: Iterable[Problem]) -> str:
     return f"Still to fill in: {names}." if names else found[0].sentence
 
 
+@dataclass(frozen=True, slots=True)
+class WhyNot:
+    """What keeps a template from running as it is; false where nothing does."""
+
+    sentence: str = ""
+    is_to_fill: bool = False
+    """Nothing is wrong: who uses it fills in the rest."""
+
+    def __bool__(self) -> bool:
+        return bool(self.sentence)
+
+
 def reason_in(
     template: Template,
     project: Project,
     assets: Mapping[str, Asset] | None = None,
     policy: EffectivePolicy | None = None,
-) -> str:
+) -> WhyNot:
     """Why it cannot run in the project as it is: the cluster, the policy, what is missing."""
     if reason := reason_against(template, [project.cluster], assets):
-        return reason
+        return WhyNot(reason)
     problems = problems_under(template, policy or effective_for(project), assets)
-    return forbidden(problems) or missing(problems)
+    if broken := forbidden(problems):
+        return WhyNot(broken)
+    to_fill = all(problem.rule == "required" for problem in problems)
+    return WhyNot(missing(problems), is_to_fill=bool(problems) and to_fill)
 
 
-def reasons(user: User, templates: Sequence[Template]) -> dict[Template, str]:
-    """Why the person can run each in none of their projects; empty where they can in one."""
+def reasons(user: User, templates: Sequence[Template]) -> dict[Template, WhyNot]:
+    """Why the person can run each in none of their projects; false where they can in one."""
     projects = _projects(user) if templates else []
     policies = {project.pk: effective_for(project) for _, project in projects}
     assets = linked(*templates)
     found = {}
     for template in templates:
         holds = [p for line, p in projects if template.scope_id in line]
-        told = ""
+        told = WhyNot()
         for project in holds:
             told = reason_in(template, project, assets, policies[project.pk])
             if not told:
                 break
-        found[template] = told if holds else NO_PROJECT
+        found[template] = told if holds else WhyNot(NO_PROJECT)
     return found
 
 

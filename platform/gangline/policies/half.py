@@ -27,7 +27,7 @@ from gangline.spec.words import accepted, in_words, lowered, one_of
 from . import gpu_caps
 from .document import fields_of
 from .effective import SYSTEM, EffectivePolicy
-from .lists import item_problem, merge_items, overlaid
+from .lists import MergedList, item_problem, merge_items, overlaid
 from .rules import Breach, FieldRule, Sourced, breaches, nearest_allowed
 
 FRAMEWORK = "distributedFramework"
@@ -175,18 +175,22 @@ class Half:
             standing = merge_items(
                 self.role, spec, rule, asset.value, asset.source, origins=asset.items
             )
+            self._left_out(spec, standing)
+            standing = standing.allowed()
         origins = chosen.items if chosen is asset else ()
         merged = merge_items(self.role, spec, rule, chosen.value, chosen.source, standing, origins)
-        refused = merged.refused
-        if chosen.source == YOU:
-            self.problems += refused.values()
-            refused = {}
         self.problems += merged.problems
-        for problem in refused.values() if chosen.source != WORKERS else ():
+        if chosen.source == YOU:
+            self.problems += merged.refused.values()
+            return Value(merged.items, chosen.source, merged.sources)
+        if chosen.source != WORKERS:
+            self._left_out(spec, merged)
+        merged = merged.allowed()
+        return Value(merged.items, chosen.source, merged.sources)
+
+    def _left_out(self, spec: SpecField, merged: MergedList) -> None:
+        for problem in merged.refused.values():
             self._notice(spec, problem.label, problem.source)
-        kept = [n for n, item in enumerate(merged.sources) if item.sent not in refused]
-        sources = tuple(merged.sources[n] for n in kept)
-        return Value([merged.items[n] for n in kept], chosen.source, sources)
 
     def _defaults(self, spec: SpecField, rule: FieldRule) -> Value | None:
         if rule.default is None:

@@ -28,6 +28,14 @@ class MergedList:
     problems: list[Problem]
     refused: Mapping[int, Problem]
 
+    def allowed(self) -> "MergedList":
+        """The same without the items that a policy does not allow."""
+        pairs = zip(self.items, self.sources, strict=True)
+        kept = [(item, at) for item, at in pairs if at.sent not in self.refused]
+        return replace(
+            self, items=[item for item, _ in kept], sources=tuple(at for _, at in kept), refused={}
+        )
+
 
 def merge_items(
     role: Role,

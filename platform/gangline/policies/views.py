@@ -249,13 +249,21 @@ def _words(field: SpecField, rule: FieldRule) -> Iterator[tuple[str, str]]:
         yield f"one of {labels}", rule.options.source
     if rule.required:
         yield "required", rule.required.source
-    if rule.can_add:
-        yield "nothing can be added", rule.can_add.source
+    yield from _adding_words(field, rule)
     yield from ((f"{key} is locked", source) for key, source in rule.locked.items())
     for attribute in field.items:
         if inside := rule.attributes.get(attribute.path):
             for words, source in _words(attribute, inside):
                 yield f"{attribute.label}: {words}", source
+
+
+def _adding_words(field: SpecField, rule: FieldRule) -> Iterator[tuple[str, str]]:
+    """Also of what is closed until a policy allows it."""
+    if rule.can_add:
+        yield "nothing can be added", rule.can_add.source
+    elif field.restricted and not rule.fixed:
+        opens = [row for row in rule.trace if row.rule in ("canAdd", "canEdit")]
+        yield from (("allowed", row.scope) for row in opens if row.value is True)
 
 
 def _default_words(field: SpecField, rule: FieldRule) -> Iterator[tuple[str, str]]:

@@ -233,7 +233,9 @@ class FormView(ResourceView):
 
     def page(self, form: ResourceForm, *, status: int = 200, **more: Any) -> HttpResponse:
         sections, problems = form.views(), form.problems()
-        context = self.context(form=form, sections=sections, problems=problems, **more)
+        context = self.context(
+            form=form, sections=sections, problems=problems, back=self.back, **more
+        )
         return render(self.request, self.resource.form_template, context, status=status)
 
     def form(self, instance: Any = None, **kwargs: Any) -> ResourceForm:
@@ -244,12 +246,16 @@ class FormView(ResourceView):
         )
         return form
 
+    @property
+    def back(self) -> str:
+        """Where the person came from, if the address says so."""
+        return local_target(self.request, self.request.GET.get("next", ""))
+
     def done(self, saved: services.Saved[Any], sentence: str) -> HttpResponse:
         if secret := self.resource.shown_once(saved.obj):
             return shown_once(self.request, self.resource, saved.obj, secret)
         messages.success(self.request, f"{sentence} {saved.notice}".strip())
-        back = local_target(self.request, self.request.GET.get("next", ""))
-        return redirect(back or self.resource.url(saved.obj))
+        return redirect(self.back or self.resource.url(saved.obj))
 
 
 class CreateView(FormView):

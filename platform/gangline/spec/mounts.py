@@ -97,7 +97,7 @@ class Storage(SpecModel):
         Field(max_length=16),
         Ui(
             "Secrets",
-            help="Secrets of the project’s namespace, as files.",
+            help="The keys of a credential, as files.",
             section="data",
             flag="secret-volume",
             item="Secret",

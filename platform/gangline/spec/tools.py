@@ -221,8 +221,6 @@ class ExposedUrl(Tool):
     )
     authorized_groups: Annotated[Names | None, Ui("Groups", placeholder="vision-team")] = None
 
-    _port = field_validator("container")(_needs_port)
-
     @field_validator("url")
     @classmethod
     def _as_chosen(cls, value: str | None, info: ValidationInfo) -> str | None:

@@ -7,7 +7,7 @@ from gangline.policies.rules import FieldRule
 from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.problems import Role
 from gangline.spec.sources import ItemSource, Values
-from gangline.spec_forms.item_texts import item_texts
+from gangline.spec_forms.item_texts import item_texts, without_defaults
 from gangline.spec_forms.posted import Inherited, InheritedItem
 from gangline.spec_forms.raw import Typed
 from gangline.spec_forms.said import typed_of
@@ -41,7 +41,7 @@ def inherited_from(
 def _item(spec: SpecField, item: dict[str, object], source: ItemSource) -> InheritedItem:
     return InheritedItem(
         key=source.key,
-        texts=item_texts(spec, item),
+        texts=without_defaults(spec, item_texts(spec, item)),
         source=source.source,
         locked_by=source.locked,
     )

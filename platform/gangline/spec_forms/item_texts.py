@@ -1,7 +1,8 @@
 """The texts of one row of a list, and the item of the spec that they stand for.
 
 One text for each attribute by its path (``claimInfo.size``), one more for the unit of an amount. An
-attribute at its default has the empty text, so that a row that nobody touched stays blank.
+attribute that was posted at its default has the empty text, so that a row that nobody touched stays
+blank, and is not said: a policy, or the spec, then gives the default.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -30,7 +31,7 @@ def names(spec: SpecField) -> Iterator[str]:
 def posted_texts(spec: SpecField, get: Callable[[str], str]) -> dict[str, str]:
     """The texts of a row; ``get`` gives what was posted under a name."""
     texts = {name: text for name in names(spec) if (text := get(name)) or name != CHOICE}
-    return _without_defaults(spec, texts)
+    return without_defaults(spec, texts)
 
 
 def item_texts(spec: SpecField, item: Mapping[str, Any]) -> dict[str, str]:
@@ -48,7 +49,7 @@ def item_texts(spec: SpecField, item: Mapping[str, Any]) -> dict[str, str]:
     others = list(spec.alternatives)[1:]
     if one := next((name for name in chosen(spec, item) if name in others), ""):
         texts[CHOICE] = one
-    return _without_defaults(spec, texts)
+    return texts
 
 
 def key_of(spec: SpecField, row: Row) -> str:
@@ -75,7 +76,8 @@ def item_of(spec: SpecField, texts: Mapping[str, str], wrong: Wrong) -> dict[str
         text = text_of(attribute, texts)
         if attribute.alternative and attribute.path.partition(".")[0] != one:
             continue
-        if not text and not attribute.required and not attribute.alternative:
+        is_said = bool(texts.get(attribute.path))
+        if not is_said and not attribute.required and not attribute.alternative:
             continue
         try:
             said[attribute.path] = parse_text(attribute, text)
@@ -98,10 +100,12 @@ def text_of(attribute: SpecField, texts: Mapping[str, str]) -> str:
     return text or show_text(attribute, attribute.default)
 
 
-def _without_defaults(spec: SpecField, texts: dict[str, str]) -> dict[str, str]:
+def without_defaults(spec: SpecField, texts: Mapping[str, str]) -> dict[str, str]:
+    """``texts`` with the empty one for each attribute that is at its default."""
+    found = dict(texts)
     for attribute in spec.items:
         if attribute.default is not None:
             standing = show_text(attribute, attribute.default)
-            if texts[attribute.path] == standing:
-                texts[attribute.path] = ""
-    return texts
+            if found.get(attribute.path) == standing:
+                found[attribute.path] = ""
+    return found

@@ -16,6 +16,7 @@ from gangline.spec_forms.words import source_in_words
 
 CHOOSE = "Choose…"
 Told = TypeVar("Told", Problem, Advice)
+LEFT_OUT = "While it is empty, it is left out."
 
 
 def item_views(
@@ -58,6 +59,7 @@ def item_views(
             advice=hints.get(told, []),
             choices=choices,
             is_author=is_author,
+            is_empty=item is None and row is not None and row.blank,
         )  # fmt: skip
 
 
@@ -129,6 +131,7 @@ def _view(
     advice: Sequence[Advice],
     choices: Mapping[str, Sequence[Choice]],
     is_author: bool,
+    is_empty: bool = False,
     key: str = "",
     locked_by: str = "",
 ) -> ItemView:
@@ -196,7 +199,8 @@ def _view(
         errors=tuple(p.sentence for p in problems),
         errors_below=tuple(p.sentence for p in below),
         is_sheet=is_sheet(spec),
-        instructions=" ".join(filter(None, (texts.get(a.path) for a in told_to_fill))),
+        instructions=" ".join(filter(None, (texts.get(a.path) for a in told_to_fill)))
+        or (LEFT_OUT if is_empty else ""),
         carried=tuple(
             Cell(
                 id=f"{row_dom}-{dashed(a.path)}",

@@ -14,7 +14,7 @@ from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.problems import Role
 from gangline.spec.sources import YOU, Source
 from gangline.spec_forms import units
-from gangline.spec_forms.item_texts import names, posted_texts
+from gangline.spec_forms.item_texts import names, posted_texts, without_defaults
 from gangline.spec_forms.raw import UNIT, RoleInputs, Row, Typed, inherited_row_id, same_texts
 
 ROWS = "~rows"
@@ -139,7 +139,7 @@ def _row(
             return None
     if before is not None and before.removed:
         return before
-    if before is not None and before.same_texts(texts):
+    if before is not None and same_texts(texts, without_defaults(spec, before.texts)):
         return before
     if before is not None:
         return replace(before, texts=texts, source=YOU)

@@ -66,7 +66,7 @@ class RoleForm:
         """The fields of this role that this framework has, in the order of the form."""
         model = self.models.worker if self.role is Role.WORKER else self.models.master
         return tuple(
-            spec
+            _ruled(spec, self.rule(spec.path))
             for spec in catalogue(model).values()
             if spec.ui.section != SETUP
             and (self.only is None or spec.path in self.only)
@@ -137,6 +137,15 @@ class RoleForm:
     @property
     def _workload_role(self) -> Role | None:
         return Role.WORKLOAD if self.role is Role.WORKER else None
+
+
+def _ruled(spec: SpecField, rule: FieldRule) -> SpecField:
+    """A list whose rows begin with the policy's defaults of their attributes."""
+    stated = {path: of.fixed or of.default for path, of in rule.attributes.items()}
+    if not any(stated.values()):
+        return spec
+    items = (replace(a, default=d.value) if (d := stated.get(a.path)) else a for a in spec.items)
+    return replace(spec, items=tuple(items))
 
 
 def _in_order(fields: Iterable[SpecField]) -> list[SpecField]:

@@ -106,6 +106,11 @@ def check(submission: Submission, facts: Facts, entrance: Entrance) -> Iterator[
     listed = tools.urls(submission)
     if not listed:
         return
+    for role, index, tool in listed:
+        if not tool.port:
+            label = f"Port of tool {tool.name}"
+            path = f"exposedUrls.{index}.container"
+            yield Problem.of(role, path, "required", accepted="a port", key=tool.name, label=label)
     if lacking := _lacking(facts, entrance):
         for role, _, _ in listed[:1]:
             yield lacking.at(role=role)

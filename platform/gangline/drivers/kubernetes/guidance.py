@@ -25,6 +25,9 @@ _BY_MPIRUN = (
 )
 
 
+_SECRETS = "The keys of a credential, or of a Secret in the project’s namespace, as files."
+
+
 def field_notes(
     *,
     framework: str,
@@ -49,6 +52,7 @@ def field_notes(
         "nodeType": FieldNote(help=f"Only nodes whose label {node_type} has this value."),
         "priorityClass": FieldNote(choices={"": _priorities(facts)}),
         "storage.pvc": FieldNote(choices=volume_checks.choices(facts)),
+        "storage.secretVolume": FieldNote(help=_SECRETS),
     }
     if launches:
         notes["environmentVariables"] = FieldNote(help=_BY_MPIRUN)
