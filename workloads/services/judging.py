@@ -17,6 +17,7 @@ from gangline.organization.selectors import with_scopes
 from gangline.policies.effective import EffectivePolicy, effective_policy
 from gangline.policies.engine import Resolution, resolve
 from gangline.policies.selectors import effective_for
+from gangline.spec import shares
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, has_gpus
 from gangline.spec.placement import DEFAULT_PRIORITY, PRIORITIES, is_preemptible
 from gangline.spec.problems import Advice, Problem, Role
@@ -24,7 +25,6 @@ from gangline.spec.types import quantity_bytes
 from workloads.services import (
     credentials,
     data_volumes,
-    shares,
     slots,
     tool_access,
     tool_addresses,
@@ -175,7 +175,7 @@ def totals_of(resolution: Resolution) -> Totals:
     masters = 1 if resolution.configuration == WORKERS_AND_MASTER else 0
     sizes = _pod_sizes(resolution)
     counts = [workers, *([masters] if masters else [])]
-    gpus = sum(n * size[0] for n, size in zip(counts, sizes, strict=True))
+    gpus = shares.added(n * size[0] for n, size in zip(counts, sizes, strict=True))
     return Totals(
         pods=workers + masters,
         workers=workers,

@@ -9,9 +9,9 @@ from itertools import chain, islice
 from typing import Any
 
 from gangline.drivers.base import ReplicaPlacement
+from gangline.spec import shares
 from gangline.spec.frameworks import FRAMEWORKS, has_gpus
 from gangline.spec.types import quantity_bytes
-from workloads.services import shares
 from workloads.wording import CPUS, GPUS, MEMORY
 
 RESOURCES = (GPUS, CPUS, MEMORY)
