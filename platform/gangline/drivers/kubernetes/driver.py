@@ -30,6 +30,8 @@ from gangline.drivers.base import (
     ignore_trouble,
 )
 from gangline.drivers.facts import Capacity, Facts, FieldNote, Health
+from gangline.drivers.logs.segments import Limits
+from gangline.drivers.logs.store import LogStore
 from gangline.spec.frameworks import ROLE_NAMES
 from gangline.spec.problems import Advice, Problem, Role
 
@@ -39,7 +41,7 @@ from . import (
     exposing,
     guidance,
     kept,
-    logs,
+    log_collector,
     manifests,
     mapping,
     names,
@@ -51,13 +53,12 @@ from . import (
     volume_checks,
 )
 from .access import Options
-from .archive import Limits
 from .client import Client, Doubt, understood
 from .deadlines import InTime
 from .effects import Effects
 from .jobs import Job
 from .kinds import KINDS
-from .logs import Collecting
+from .log_collector import Collecting
 from .objects import Objects, Raw, is_attempt, is_seen, is_workload, selector
 from .owned import Owned
 from .pending import Pending, Why
@@ -88,7 +89,10 @@ class KubernetesDriver:
         self._pending = Pending(self.objects)
         self._owned_objects = Owned(in_time, self.objects)
         self._watched: Watch | None = None
-        self._log_limits = Limits(cap=options.log_cap)
+        self._logs: LogStore | None = None
+        """None: no place for logs was given."""
+        if options.data_dir is not None:
+            self._logs = LogStore(options.data_dir, Limits(cap=options.log_cap))
         known = schedulers.ADAPTERS
         self._adapter = known.get(options.scheduler) or known[schedulers.PLAIN]
         self.unsupported = {**mapping.UNSUPPORTED, **self._adapter.unsupported}
@@ -154,8 +158,8 @@ class KubernetesDriver:
         return self._answer(self._effects.suspend, ref)
 
     def resume(self, ref: AttemptRef) -> Result:
-        if self.options.data_dir is not None:
-            logs.reopen_attempt(self.options.data_dir, ref.workload, ref.attempt)
+        if self._logs is not None:
+            self._logs.reopen(ref.workload, ref.attempt)
         return self._answer(self._effects.resume, ref)
 
     def delete(self, ref: AttemptRef) -> Result:
@@ -197,21 +201,19 @@ class KubernetesDriver:
         return max(0.0, time.monotonic() - watch.store.heard_at)
 
     def read_log(self, ref: AttemptRef, replica: str, offset: int, limit: int) -> LogChunk:
-        data_dir = self.options.data_dir
-        if data_dir is None or not _is_replica(ref, replica):
+        if self._logs is None or not _is_replica(ref, replica):
             return LogChunk(b"", 0, end=True)
-        place = logs.folder(data_dir, ref.workload, ref.attempt, replica)
-        chunk = logs.read(place, offset, limit)
+        chunk = self._logs.read(ref.workload, ref.attempt, replica, offset, limit)
         if not chunk.end:
-            logs.mark_read(data_dir, ref.workload, ref.attempt)
+            self._logs.mark_read(ref.workload, ref.attempt)
         return chunk
 
     def _watch(
         self, install: str, tell: TellTrouble, all_told: Callable[[], None]
     ) -> Generator[Sequence[Observation], None, None]:
         listener: Listener = Listener()
-        if self.options.data_dir is not None:
-            listener = Collecting(self.client, self.options.data_dir, self._log_limits)
+        if self._logs is not None:
+            listener = Collecting(self.client, self._logs)
         # Every kind that Gangline knows: an operator may be installed while this goes on.
         kinds = list(KINDS.values())
         look = partial(self._observed, shares=True)
@@ -277,10 +279,9 @@ class KubernetesDriver:
         return names.namespace_of(submission, self.options.namespace_prefix)
 
     def _catch_up(self, pods: list[Pod]) -> None:
-        if self.options.data_dir is not None:
-            data_dir, limits = self.options.data_dir, self._log_limits
-            seconds = deadlines.spare(logs.CATCH_UP)
-            logs.catch_up(self.client, data_dir, pods, seconds, limits=limits)
+        if self._logs is not None:
+            seconds = deadlines.spare(log_collector.CATCH_UP)
+            log_collector.catch_up(self.client, self._logs, pods, seconds)
 
     def _answer(self, act: Callable[[AttemptRef], Result], ref: AttemptRef) -> Result:
         _, namespace = self.objects.place(ref)

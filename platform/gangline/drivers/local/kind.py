@@ -10,12 +10,12 @@ from pydantic import Field
 from gangline.drivers.checks import REACHABILITY, State, Step, Tell, tell_nobody
 from gangline.drivers.facts import Capacity, Facts, Health
 from gangline.drivers.kind import ClusterKind, Settings, Site
+from gangline.drivers.logs.segments import Limits
 from gangline.lib.sizes import bytes_in_words
 from gangline.spec.frameworks import ROLE_NAMES
 
 from . import rendering, sandbox
 from .driver import LocalDriver, Options
-from .shim.log import Limits
 
 ROOM, RUNTIMES, ISOLATION = "Capacity", "Runtimes", "Isolation"
 

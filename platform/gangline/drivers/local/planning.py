@@ -9,6 +9,7 @@ from typing import Any
 
 from gangline.drivers import tools
 from gangline.drivers.base import GPU_COUNT, AttemptRef, ReplicaPlacement
+from gangline.drivers.logs.segments import Limits
 from gangline.spec.frameworks import FRAMEWORKS, role_of
 from gangline.spec.problems import Problem, Role
 
@@ -19,7 +20,6 @@ from .rendering import FORM
 from .run_folder import RunFolder
 from .runtimes import RUNTIMES, launch_path
 from .shim.files import PLAN_VERSION
-from .shim.log import Limits
 
 HOST = "127.0.0.1"
 HOME = "home"
