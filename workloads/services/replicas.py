@@ -8,7 +8,7 @@ from typing import Any
 from gangline.drivers.base import ReplicaObservation, ReplicaState
 from gangline.lib.texts import printable
 from gangline.spec import shares
-from gangline.spec.frameworks import has_gpus
+from gangline.spec.frameworks import role_of
 from workloads.models import Attempt, Replica, Workload
 
 _Key = tuple[int, str, int]
@@ -82,13 +82,14 @@ class ReplicaRows:
             return lambda role, index: placed.get((role, index), 0)
 
         def asked(role: str, index: int) -> float:
-            if not has_gpus(workload.framework, role):
+            known = role_of(workload.framework, role)
+            if not known.has_gpus:
                 return 0
             if attempt.pk not in self._effective:
                 self._effective |= _effective({attempt.pk, *self._new})
                 self._new = []
             said = self._effective[attempt.pk]
-            asked = {path: said.get(f"{role}.{path}", {}) for path in shares.ASKED}
+            asked = {path: said.get(f"{known.half}.{path}", {}) for path in shares.ASKED}
             return shares.of_pod({path: one.get("value") for path, one in asked.items()})
 
         return asked
