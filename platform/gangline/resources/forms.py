@@ -42,8 +42,8 @@ class ResourceForm(forms.ModelForm):  # type: ignore[type-arg]
             if isinstance(field, forms.ModelChoiceField):
                 if field.required:
                     field.empty_label = f"Choose a {str(field.label).lower()}"
-                if field.queryset.model is Scope:
-                    field.label_from_instance = attrgetter("title")  # type: ignore[method-assign]
+                if field.queryset is not None and field.queryset.model is Scope:
+                    field.label_from_instance = attrgetter("title")  # type: ignore[assignment]
         if isinstance(self.instance, Versioned):
             self.initial["version"] = self.instance.version
         self.prepare()
