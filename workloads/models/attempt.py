@@ -195,7 +195,7 @@ class Replica(models.Model):
     state = models.CharField(max_length=12, default="Pending")
     reason = models.CharField(max_length=400, blank=True)
     node = models.CharField(max_length=253, blank=True)
-    gpus = models.PositiveIntegerField(default=0)
+    gpus = models.FloatField(default=0)
     exit_code = models.IntegerField(null=True)
     signal = models.IntegerField(null=True)
     peak_memory = models.BigIntegerField(null=True)

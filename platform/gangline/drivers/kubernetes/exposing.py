@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from gangline.drivers import tools
 from gangline.drivers.base import Submission
 from gangline.drivers.facts import Facts
+from gangline.spec.frameworks import GangRole
 from gangline.spec.problems import Problem, Role
 from gangline.spec.tools import Tool
 
@@ -110,17 +111,19 @@ def check(submission: Submission, facts: Facts, entrance: Entrance) -> Iterator[
         if not tool.port:
             label = f"Port of tool {tool.name}"
             path = f"exposedUrls.{index}.container"
-            yield Problem.of(role, path, "required", accepted="a port", key=tool.name, label=label)
+            yield Problem.of(
+                role.half, path, "required", accepted="a port", key=tool.name, label=label
+            )
     if lacking := _lacking(facts, entrance):
         for role, _, _ in listed[:1]:
-            yield lacking.at(role=role)
+            yield lacking.at(role=role.half)
         return
     for role, index, tool in listed:
         host = urlsplit(tool.url or "").hostname or ""
         inside = host.removesuffix(f".{entrance.domain}")
         if tool.url and (inside == host or "." in inside or _AUTOMATIC.search(inside)):
             yield Problem.of(
-                role, f"exposedUrls.{index}.url", "cluster:tool_host",
+                role.half, f"exposedUrls.{index}.url", "cluster:tool_host",
                 domain=entrance.domain, value=tool.url,
                 accepted=f"an address such as {entrance.scheme}://{tool.name}.{entrance.domain}",
                 key=tool.name, label=f"Address of tool {tool.name}",
@@ -151,7 +154,7 @@ def at(submission: Submission, made: Mapping[str, Any]) -> tuple[Role, str, int]
     is_opened = is_port(made)
     every = tools.ports(submission) if is_opened else tools.urls(submission)
     path = "ports" if is_opened else "exposedUrls"
-    return next(((p.role, path, p.place) for p in every if p.tool.name == name), None)
+    return next(((p.role.half, path, p.place) for p in every if p.tool.name == name), None)
 
 
 def _lacking(facts: Facts, entrance: Entrance) -> Problem | None:
@@ -178,8 +181,10 @@ def _lacking(facts: Facts, entrance: Entrance) -> Problem | None:
     return None
 
 
-def _service(submission: Submission, role: Role, tool: Tool, opened_as: str, suffix: str) -> Object:
-    pod = {labels.ROLE: role.value, **({INDEX_LABEL: "0"} if role is Role.WORKER else {})}
+def _service(
+    submission: Submission, role: GangRole, tool: Tool, opened_as: str, suffix: str
+) -> Object:
+    pod = {labels.ROLE: role.name, **({INDEX_LABEL: "0"} if role.counts else {})}
     return {
         "apiVersion": SERVICES.api_version,
         "kind": SERVICES.kind,
