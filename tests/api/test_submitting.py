@@ -231,7 +231,7 @@ def test_a_half_that_is_no_object_is_named(
     body = researcher.post(SUBMIT, world.body() | {half: value}).json()
     problem = next(p for p in body["problems"] if p["path"] == half)
     assert (body["code"], problem["role"], problem["rule"]) == (400, "workload", "type")
-    assert f"{half} must be an object. You entered {shown}." in body["details"]
+    assert f"{half} must be an object with named fields. You entered {shown}." in body["details"]
 
 
 def test_an_unreachable_cluster_queues_or_rejects_as_it_is_set(

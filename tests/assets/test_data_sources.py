@@ -10,8 +10,10 @@ from assets.credentials import copies
 from assets.models import Asset, Credential
 from gangline.clusters import objects
 from gangline.clusters.models import ClusterObject, ObjectState
+from gangline.lib.problems import Problem
 from gangline.policies.services import save
 from gangline.resources.services import make
+from tests.support.forms import Page
 from tests.support.world import World
 
 
@@ -77,9 +79,8 @@ def test_one_list_has_every_type_and_the_state_of_what_needs_one(world: World, s
     found = send("GET", "?statusInfo=true").json()["entries"]
     told = {next(iter(one["spec"])): one["status"]["status"] for one in found}
     assert told == {"nfs": "No status", "pvc": "Creating"}
-    ClusterObject.objects.update(
-        state=ObjectState.FAILED, problem={"code": "full", "path": "", "params": {"raw": "Full."}}
-    )
+    problem = Problem("failed", "", {"raw": "Full."}).as_stored()
+    ClusterObject.objects.update(state=ObjectState.FAILED, problem=problem)
     (pvc,) = send("GET", "/pvc?statusInfo=true").json()["entries"]
     assert pvc["status"]["status"] == "Issues found"
     assert pvc["status"]["issues"][0]["message"] == "Full."
@@ -128,6 +129,12 @@ def test_what_was_made_is_renamed_and_not_changed(world: World, send: Any) -> No
         "spec": {"server": "nfs", "path": "/x", "mountPath": "/x"},
     }
     assert send("PUT", at, again).json()["meta"]["name"] == "renamed"
+    client = Client()
+    client.force_login(world.people["administrator"])
+    page = Page(client.get(f"/data-sources{at}/edit").content.decode())
+    fixed = [e for e in page.elements if e.tag == "input" and "readonly" in e.attributes]
+    assert [e.attributes["value"] for e in fixed] == ["nfs", "/x", "/x", "Yes"]
+    assert not [e for e in fixed if "name" in e.attributes]
 
 
 def test_what_a_policy_imposes_is_not_deleted(world: World, send: Any) -> None:

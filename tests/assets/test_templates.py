@@ -140,6 +140,7 @@ def test_what_is_asked_for_must_be_filled_in(world: World) -> None:
     assert submitted(world, used, args="--x", numWorkers=1).status_code == 202
     page = Filler(world).client.get(f"/templates/{used.pk}").content.decode()
     assert "Still to fill in: Arguments, Number of workers." in page
+    assert "Cannot run now" not in page, "nothing is wrong with it"
     assert "Run now</button>" not in page
 
 

@@ -115,7 +115,10 @@ def test_review_is_saved_as_a_template_that_links_what_was_chosen(
     filler.post("workers", {"worker.environment~asset": str(environment.pk)})
     filler.post("workers", {"worker.args": "--x"})
     address = f"/templates/new?draft={filler.draft}"
-    assert address in filler.get("review").page.html
+    review = filler.url("review")
+    back = f"{address}&amp;next={review}"
+    assert back in filler.get("review").page.html
+    address = back.replace("&amp;", "&")
     fields = Page(filler.client.get(address).content.decode())
     assert fields.one(name="worker.args").attributes["value"] == "--x"
     posted = {
@@ -126,7 +129,8 @@ def test_review_is_saved_as_a_template_that_links_what_was_chosen(
         "worker.environment": str(environment.pk),
         "worker.args": "--x",
     }
-    assert filler.client.post(address, posted).status_code == 302
+    answer = filler.client.post(address, posted)
+    assert (answer.status_code, answer.headers["Location"]) == (302, review)
     saved = Template.objects.get()
     assert saved.links == {"worker.environment": str(environment.pk)}
     assert saved.values == {"worker.args": "--x"}

@@ -288,7 +288,7 @@ def test_the_way_to_a_further_runtime_is_told_with_its_real_path(
     assert facts.detail["moreRuntimes"] == (
         f"To add one, put or link a virtual environment into {place}."
     )
-    assert all(place in offer.reason for offer in facts.frameworks if offer.framework == "TF")
+    assert all(place in offer.why_not for offer in facts.frameworks if offer.framework == "TF")
     make_environment(Path(place.replace("<name>", "lab")))
     facts = LocalDriver(tmp_path, "host-a").probe().facts
     assert facts is not None
@@ -326,7 +326,7 @@ def test_a_framework_that_cannot_run_says_why(
     framework: str, runtimes: list[ProbedRuntime], reason: str
 ) -> None:
     offer = frameworks_of(runtimes, ADVICE)[framework]
-    assert (offer.available, offer.reason, offer.runtimes) == (False, reason, ())
+    assert (offer.available, offer.why_not, offer.runtimes) == (False, reason, ())
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from gangline.drivers.facts import Choice, FieldNote
 from gangline.forms.fields import Cell, ItemView
 from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec_forms.raw import RoleInputs, Row
+from gangline.spec_forms.said import typed_values
 from gangline.spec_forms.spec_form import RoleForm
 from tests.forms.test_spec_form import form, posted
 
@@ -82,20 +83,46 @@ def test_a_row_becomes_an_item_with_objects_inside() -> None:
         {
             "name": "data",
             "path": "/data",
-            "existingPvc": False,
             "claimInfo": {
                 "size": "500Gi",
-                "accessModes": {
-                    "readWriteOnce": False,
-                    "readOnlyMany": False,
-                    "readWriteMany": True,
-                },
-                "volumeMode": "Filesystem",
+                "accessModes": {"readWriteOnce": False, "readWriteMany": True},
             },
             "ephemeral": True,
-            "readOnly": False,
         }
     ]
+
+
+RULED = """
+defaults:
+  worker:
+    storage:
+      pvc:
+        attributes: {readOnly: true, claimInfo: {size: 7G}}
+"""
+
+
+def test_a_row_begins_with_the_policys_defaults_and_the_person_may_differ() -> None:
+    made = form(policy=RULED)
+    fresh = cells(drawn(made, RoleInputs(lists={PATH: (Row("r1"),)})))
+    assert fresh["readOnly"].text == "true"
+    assert fresh["claimInfo.size"].text == "7"
+    left = TYPED | {
+        "readOnly": ["false", "true"],
+        "claimInfo.size": "7",
+        "claimInfo.size~unit": "G",
+    }
+    (item,) = said(made, read(made, left))
+    assert "readOnly" not in item, "the policy gives it"
+    (item,) = said(made, read(made, left | {"readOnly": "false"}))
+    assert item["readOnly"] is False
+
+
+def test_what_is_copied_stays_as_it_was_under_another_default() -> None:
+    made = form(policy=RULED)
+    inputs, _ = typed_values({LIST: [{"name": "data", "path": "/data", "readOnly": False}]})
+    assert cells(drawn(made, inputs))["readOnly"].text == "false"
+    (item,) = said(made, inputs)
+    assert item["readOnly"] is False
 
 
 def test_a_row_that_nobody_touched_says_nothing() -> None:

@@ -148,3 +148,17 @@ def test_a_scope_above_that_one_may_not_see_is_no_link(world: World) -> None:
 
 def test_the_page_promises_only_ways_in_that_there_are(world: World) -> None:
     assert "whether it comes from the form or the API." in page_of(world, "/policies")
+
+
+def test_what_a_policy_allows_that_was_closed_is_among_the_rules_that_hold(world: World) -> None:
+    text = (
+        "rules:\n  worker:\n    storage: {hostPath: {instances: {canAdd: true}}}\n"
+        "    security: {hostIpc: {canEdit: true}}\n"
+    )
+    save(actor=world.actor("administrator"), scope=world.cluster.scope, text=text)
+    page = page_of(world, f"/policies/{world.vision.scope_id}")
+    held = re.findall(r"<tr><td>([^<]+)</td><td>allowed</td><td>([^<]+)</td></tr>", page)
+    assert sorted(set(held)) == [
+        ("Host paths", "cluster this-machine"),
+        ("IPC of the node", "cluster this-machine"),
+    ]

@@ -4,7 +4,15 @@ from typing import Any
 
 import pytest
 
-from gangline.spec.sources import YOU, Source, Value, copy_source, policy_source, template_source
+from gangline.spec.sources import (
+    YOU,
+    Source,
+    Value,
+    asset_source,
+    copy_source,
+    policy_source,
+    template_source,
+)
 from tests.policies.sample_models import document, messages, policy, say
 
 TENANT = policy_source("the whole installation")
@@ -153,3 +161,29 @@ def test_what_is_no_list_is_a_problem(value: Any) -> None:
 def test_an_empty_list_is_an_answer() -> None:
     entry = say(worker__labels=[]).effective["worker.labels"]
     assert (entry.value, entry.source) == ([], YOU)
+
+
+def test_what_a_policy_refuses_of_an_asset_stays_out_when_items_are_added() -> None:
+    closed = document(rules={"worker": {"environmentVariables": {"instances": {"locked": ["A"]}}}})
+    items = document(
+        defaults={"worker": {"environmentVariables": {"instances": [{"name": "A", "value": "1"}]}}}
+    )
+    rules = policy(items, closed)
+    given = {PATH: Value([{"name": "A", "value": "2"}], asset_source("env", "env"))}
+    mine = {PATH: Value([{"name": "B", "value": "3"}], YOU)}
+    alone = say(rules, sent={"assets": given}).effective[PATH]
+    both = say(rules, sent={"assets": given}, **mine).effective[PATH]
+    assert [item["value"] for item in alone.value] == ["1"]
+    assert [item["value"] for item in both.value] == ["1", "3"]
+    (notice,) = say(rules, sent={"assets": given}, **mine).notices
+    assert "A" in notice.message
+
+
+def test_what_cannot_be_added_is_not_added_by_an_asset_either() -> None:
+    rules = policy(
+        document(rules={"worker": {"environmentVariables": {"instances": {"canAdd": False}}}})
+    )
+    given = {PATH: Value([{"name": "A", "value": "2"}], asset_source("env", "env"))}
+    resolution = say(rules, sent={"assets": given}, **{PATH: Value([{"name": "B"}], YOU)})
+    assert [item["name"] for item in resolution.effective[PATH].value] == ["B"]
+    assert [p.rule for p in resolution.problems if p.path.endswith(".0")] == ["canAdd"]

@@ -31,7 +31,7 @@ def tool(**said: Any) -> ExposedUrl:
     [
         ([BOARD, OWN], []),
         ([{**BOARD, "url": "https://board.lab.example/x", "authorizedUsers": ["ana"]}], []),
-        ([{"name": "x"}], [("container", "required")]),
+        ([{"name": "x"}], []),
         ([{**OWN, "container": 0}], [("container", "min")]),
         ([{**OWN, "container": 65536}], [("container", "max")]),
         ([{**BOARD, "name": "Big"}], [("name", "format")]),

@@ -222,7 +222,8 @@ def test_a_framework_s_card_gives_the_reason_and_its_why_the_way_out(
 ) -> None:
     offers = world.cluster.facts["frameworks"]
     (offer,) = [offer for offer in offers if offer["framework"] == "JAX"]
-    offer["reason"] = "The only runtime here has no JAX. To add one, put it into /srv/runtimes."
+    offer["reason"] = "The only runtime here has no JAX."
+    offer["remedy"] = "To add one, put it into /srv/runtimes."
     world.cluster.save()
     page = filler.get("setup").page
     card = next(e for e in page.elements if e.tag == "label" and "JAX" in e.text)

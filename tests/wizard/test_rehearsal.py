@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from gangline.clusters.models import Cluster
+from gangline.spec.problems import Problem, Role
 from tests.drivers.faults import Fault
 from tests.drivers.faulty import FaultyCluster
 from tests.support.engine import KIND, register_faulty
@@ -141,12 +142,12 @@ def test_a_copy_of_what_was_refused_begins_with_the_refusal_at_its_field(
     filler.ready()
     filler.post("review", go="create")
     workload = Workload.objects.get()
-    problem = {
-        "role": "worker", "path": "compute.cpuMemoryRequest", "rule": "cluster",
-        "message": f"is not accepted by the cluster: {WORDS}", "value": None,
-        "accepted": "at least 100Mi", "source": "", "key": "", "label": "Memory request",
-    }  # fmt: skip
-    Attempt.objects.filter(workload=workload).update(refusal=[problem], ended_at=workload.due_at)
+    problem = Problem.of(
+        Role.WORKER, "compute.cpuMemoryRequest", "cluster:not_accepted", said=WORDS,
+        accepted="at least 100Mi", label="Memory request",
+    )  # fmt: skip
+    refused = Attempt.objects.filter(workload=workload)
+    refused.update(refusal=[problem.as_stored()], ended_at=workload.due_at)
     answer = filler.client.post("/workloads/drafts", {"from": str(workload.pk)})
     filler.draft = Draft.objects.exclude(pk=filler.draft).get().pk
     assert answer.status_code == 303

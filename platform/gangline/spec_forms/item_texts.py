@@ -2,7 +2,7 @@
 
 One text for each attribute by its path (``claimInfo.size``), one more for the unit of an amount. An
 attribute that was posted at its default has the empty text, so that a row that nobody touched stays
-blank, and is not said: a policy, or the spec, then gives the default.
+blank. A new item does not say it: a policy, or the spec, then gives the default.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -68,16 +68,21 @@ def is_sheet(spec: SpecField) -> bool:
     return any(a.kind is Kind.BOOLEAN or units.has_unit(a) for a in spec.items)
 
 
-def item_of(spec: SpecField, texts: Mapping[str, str], wrong: Wrong) -> dict[str, Any]:
-    """The item that ``texts`` stand for; ``wrong`` is told what cannot be read."""
+def item_of(
+    spec: SpecField, texts: Mapping[str, str], wrong: Wrong, *, stands: bool = False
+) -> dict[str, Any]:
+    """The item that ``texts`` stand for; ``wrong`` is told what cannot be read.
+
+    ``stands``: it changes one that is there, so that a default in it is said.
+    """
     said: dict[str, Any] = {}
     one = choice_of(spec, texts)
     for attribute in spec.items:
         text = text_of(attribute, texts)
         if attribute.alternative and attribute.path.partition(".")[0] != one:
             continue
-        is_said = bool(texts.get(attribute.path))
-        if not is_said and not attribute.required and not attribute.alternative:
+        told = text if stands else texts.get(attribute.path)
+        if not told and not attribute.required and not attribute.alternative:
             continue
         try:
             said[attribute.path] = parse_text(attribute, text)
@@ -88,8 +93,11 @@ def item_of(spec: SpecField, texts: Mapping[str, str], wrong: Wrong) -> dict[str
 
 def typed_of(attribute: SpecField, texts: Mapping[str, str]) -> Typed:
     """An amount and its unit, as the two controls of the row show them."""
+    text = texts.get(attribute.path, "")
+    if not text and attribute.default is not None:
+        return units.split(attribute, attribute.default)
     unit = texts.get(attribute.path + UNIT, "") or units.first(attribute)
-    return units.shown(attribute, Typed(texts.get(attribute.path, ""), unit))
+    return units.shown(attribute, Typed(text, unit))
 
 
 def text_of(attribute: SpecField, texts: Mapping[str, str]) -> str:
@@ -104,8 +112,14 @@ def without_defaults(spec: SpecField, texts: Mapping[str, str]) -> dict[str, str
     """``texts`` with the empty one for each attribute that is at its default."""
     found = dict(texts)
     for attribute in spec.items:
-        if attribute.default is not None:
-            standing = show_text(attribute, attribute.default)
-            if found.get(attribute.path) == standing:
-                found[attribute.path] = ""
+        path, default = attribute.path, attribute.default
+        if default is None:
+            continue
+        if units.has_unit(attribute):
+            amount = units.split(attribute, default)
+            is_it = (found.get(path), found.get(path + UNIT)) == (amount.text, amount.unit)
+        else:
+            is_it = found.get(path) == show_text(attribute, default)
+        if is_it:
+            found[path] = ""
     return found

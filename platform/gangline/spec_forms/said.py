@@ -74,14 +74,16 @@ def _list(
     sent: list[str] = []
     if not spec.is_by_item:
         told = _whole(spec, standing, told)
+    names = {item.key for item in standing}
     for row in _followed(spec, standing, told) if spec.is_by_item else ():
-        items.append(_item(found, role, spec, row, len(items)))
+        items.append(_item(found, role, spec, row, len(items), stands=True))
         sent.append(row.id)
     for row in told:
         if row.removed:
             items.append({spec.item_key: row.of, "exclude": True})
         else:
-            items.append(_item(found, role, spec, row, len(items)))
+            stands = key_of(spec, row) in names
+            items.append(_item(found, role, spec, row, len(items), stands=stands))
         sent.append(row.id)
     sources = {row.source for row in told}
     source = sources.pop() if len(sources) == 1 else YOU
@@ -122,7 +124,9 @@ def _followed(spec: SpecField, standing: tuple[InheritedItem, ...], told: list[R
     ]
 
 
-def _item(found: Said, role: Role, spec: SpecField, row: Row, index: int) -> dict[str, Any]:
+def _item(
+    found: Said, role: Role, spec: SpecField, row: Row, index: int, *, stands: bool
+) -> dict[str, Any]:
     def wrong(attribute: SpecField, text: str, error: Unparsable) -> None:
         path = f"{spec.path}.{index}.{attribute.path}"
         key = row.texts.get(spec.item_key, "")
@@ -133,7 +137,7 @@ def _item(found: Said, role: Role, spec: SpecField, row: Row, index: int) -> dic
             )
         )  # fmt: skip
 
-    return item_of(spec, row.texts, wrong)
+    return item_of(spec, row.texts, wrong, stands=stands)
 
 
 def typed_of(spec: SpecField, value: Any, source: Source = YOU) -> Typed:

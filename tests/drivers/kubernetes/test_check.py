@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 
 from gangline.drivers.facts import Facts
+from gangline.drivers.kubernetes import exposing
 from gangline.drivers.kubernetes.check import check
 from gangline.drivers.kubernetes.guidance import field_notes
 from gangline.spec.problems import Problem, Role
 from gangline.spec.reserved import metadata_key_problem, reserved_domain, variable_name_problem
 from gangline.spec.values import flatten, validate
 from gangline.spec.workload import WorkerSpec
-from tests.drivers.kubernetes.goldens import DIFFERENCES, NONE, SAME, submission
+from tests.drivers.kubernetes.goldens import DIFFERENCES, ENTRANCE, NONE, SAME, submission
 
 LARGEST = {"gpus": 8, "cpus": 64.0, "memory": 512 * 2**30}
 NODES = Facts("v1.36.3", detail={"nodes": {"largest": LARGEST}})
@@ -84,6 +85,13 @@ def test_a_cluster_without_gpus_says_so() -> None:
     facts = Facts("v1.36.3", detail={"nodes": {"largest": {"gpus": 0}}})
     (problem,) = problems(mode=NONE, facts=facts)
     assert problem.message == "must be 0: no node of the cluster has GPUs that pods can ask for"
+
+
+def test_a_tool_without_a_usual_port_must_say_where_it_listens() -> None:
+    """On a machine of Gangline it is told: there the port is Gangline's."""
+    tool = submission("PyTorch", exposedUrls=[{"name": "mine"}])
+    found = exposing.check(tool, Facts("v1.36.3"), ENTRANCE)
+    assert {(p.path, p.rule) for p in found} == {("exposedUrls.0.container", "required")}
 
 
 def test_a_launcher_asks_for_no_gpu() -> None:
