@@ -62,7 +62,9 @@ class WorkloadListFeed:
         shown = Workload.objects.filter(pk__in=view.ids, project_id__in=behind)
         on_page = [
             row
-            for row in WORKLOADS.fetch(shown, page.query.columns)
+            for row in listing.without_logs(
+                WORKLOADS.fetch(shown, page.query.columns), page.query.user
+            )
             if row.seq > after.get(row.project_id, 0)
         ]
         listed = listing.listed(view.scopes, page.query)
