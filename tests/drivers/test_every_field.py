@@ -181,9 +181,9 @@ def _planned(path: str, value: Any, folder: Path) -> str:
         configuration=submission.configuration,
         num_workers=submission.num_workers,
         values={
-            f"{part.role}.{p}": json_at(part.spec, p)
-            for part in submission.parts
-            for p in catalogue(type(part.spec))
+            f"{role}.{p}": json_at(spec, p)
+            for role, spec in submission.halves
+            for p in catalogue(type(spec))
         },
         gpu_memory=10**9,
     )

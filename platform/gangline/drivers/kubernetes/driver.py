@@ -32,6 +32,7 @@ from gangline.drivers.base import (
 from gangline.drivers.facts import Capacity, Facts, FieldNote, Health
 from gangline.drivers.logs.segments import Limits
 from gangline.drivers.logs.store import LogStore
+from gangline.spec.frameworks import ROLE_NAMES
 from gangline.spec.problems import Advice, Problem, Role
 
 from . import (
@@ -61,7 +62,7 @@ from .log_collector import Collecting
 from .objects import Objects, Raw, is_attempt, is_seen, is_workload, selector
 from .owned import Owned
 from .pending import Pending, Why
-from .pods import MASTER, WORKER, Pod
+from .pods import Pod
 from .pods import read as read_pod
 from .rehearsing import Rehearsing
 from .resources import SERVICES
@@ -311,12 +312,11 @@ def _is_slow(pod: Pod, now: datetime) -> bool:
 def _is_replica(ref: AttemptRef, replica: str) -> bool:
     """Whether the attempt has a replica of this name, which becomes a path."""
     role, _, index = replica.rpartition("-")
-    if role not in (MASTER, WORKER) or not index.isascii():
+    if role not in ROLE_NAMES or not index.isascii():
         return False
     if not index.isdigit() or str(int(index)) != index:
         return False
     if ref.submission is None:
         return True
-    if role == MASTER:
-        return index == "0" and ref.submission.master is not None
-    return int(index) < ref.submission.num_workers
+    parts = ref.submission.parts
+    return any(part.role.name == role and int(index) < part.pods for part in parts)
