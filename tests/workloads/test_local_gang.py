@@ -189,7 +189,7 @@ def test_a_failure_names_its_cause_and_the_line_that_tells_of_it(start: Start) -
     wait_for(told)
     attempt = current_attempt(workload)
     assert (attempt.cause_code, attempt.cause_replica) == ("import", "worker-1")
-    assert "loading" in attempt.cause_lines
+    assert attempt.cause_lines[-1] == workload.error_line
     assert attempt.cause_place.startswith("worker-1:")
     assert workload.error_line == "ModuleNotFoundError: No module named 'nowhere_to_be_found'"
     assert (workload.reason_code, workload.reason_params["pod"]) == ("import", "worker-1")
