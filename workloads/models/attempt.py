@@ -212,7 +212,7 @@ class Replica(models.Model):
     reason = models.CharField(max_length=400, blank=True)
     reason_code = models.CharField(max_length=40, blank=True)
     node = models.CharField(max_length=253, blank=True)
-    gpus = models.PositiveIntegerField(default=0)
+    gpus = models.FloatField(default=0)
     exit_code = models.IntegerField(null=True)
     signal = models.IntegerField(null=True)
     peak_memory = models.BigIntegerField(null=True)

@@ -47,8 +47,8 @@ class ListRow(Protocol):
     contact_lost_at: datetime | None
     pods_ready: int
     pods_total: int
-    gpus: int
-    gpus_in_use: int
+    gpus: float
+    gpus_in_use: float
     cpus: float
     memory: int
     labels_text: str

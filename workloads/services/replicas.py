@@ -7,6 +7,7 @@ from typing import Any
 
 from gangline.drivers.base import ReplicaObservation, ReplicaState
 from gangline.lib.texts import printable
+from gangline.spec import shares
 from gangline.spec.frameworks import role_of
 from workloads.models import Attempt, Replica, Workload
 
@@ -71,21 +72,25 @@ class ReplicaRows:
         """All that is known of its replicas once `write` was called, by rank."""
         return sorted(self._of[attempt.pk], key=lambda row: (row.rank, row.pk))
 
-    def _gpus(self, attempt: Attempt, workload: Workload) -> Callable[[str, int], int]:
+    def _gpus(self, attempt: Attempt, workload: Workload) -> Callable[[str, int], float]:
         """Of a replica: those it was given or, where the cluster gives them, those asked for."""
         if attempt.placement is not None:
-            placed = {(p["role"], p["index"]): len(p["gpus"]) for p in attempt.placement}
+            placed = {
+                (p["role"], p["index"]): len(p["gpus"]) * p.get("gpu_share", 1.0)
+                for p in attempt.placement
+            }
             return lambda role, index: placed.get((role, index), 0)
 
-        def asked(role: str, index: int) -> int:
+        def asked(role: str, index: int) -> float:
             known = role_of(workload.framework, role)
             if not known.has_gpus:
                 return 0
             if attempt.pk not in self._effective:
                 self._effective |= _effective({attempt.pk, *self._new})
                 self._new = []
-            said = self._effective[attempt.pk].get(f"{known.half}.compute.gpuDevicesRequest", {})
-            return int(said.get("value") or 0)
+            said = self._effective[attempt.pk]
+            asked = {path: said.get(f"{known.half}.{path}", {}) for path in shares.ASKED}
+            return shares.of_pod({path: one.get("value") for path, one in asked.items()})
 
         return asked
 
