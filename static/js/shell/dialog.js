@@ -1,21 +1,16 @@
 /*
  * Dialogs. [data-dialog] on a link shows the [data-dialog-content] of the page it leads to as a
  * dialog; without scripts, or when the page cannot be had, the link is simply followed.
- * "gangline:dialog" with {url} does the same from another script. A form[data-in-dialog] is sent
- * from within: what is wrong is told at its fields in the dialog, and it is left for the page that is answered as {to}.
+ * "gangline:dialog" with {url} does the same from another script, "gangline:dialog-fill" with
+ * {dialog, content} puts other content into one that is open.
  */
-const HEADERS = { "X-Gangline-Dialog": "1" };
-
-/** @param {Response} answer */
-const contentOf = async (answer) => {
-  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-  return page.querySelector("[data-dialog-content]");
-};
 
 /** @param {string} url */
 const fetchContent = async (url) => {
-  const answer = await fetch(url, { headers: HEADERS });
-  return answer.ok && !answer.redirected ? contentOf(answer) : null;
+  const answer = await fetch(url, { headers: { "X-Gangline-Dialog": "1" } });
+  if (!answer.ok || answer.redirected) return null;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  return page.querySelector("[data-dialog-content]");
 };
 
 /** A page has one h1, and it is not in the dialog. @param {Element} content */
@@ -41,6 +36,9 @@ const separate = (content) => {
       element.setAttribute(name, own.map((id) => (ids.has(id) ? `dialog-${id}` : id)).join(" "));
     }
   }
+  for (const link of content.querySelectorAll('a[href^="#"]')) {
+    if (ids.has(link.hash.slice(1))) link.hash = `dialog-${link.hash.slice(1)}`;
+  }
 };
 
 /** @param {HTMLDialogElement} dialog @param {Element} content */
@@ -50,54 +48,8 @@ const fill = (dialog, content) => {
   separate(content);
   if (title) dialog.setAttribute("aria-labelledby", title);
   dialog.append(document.adoptNode(content));
-};
-
-/** Secrets and files are not sent back: they stay as they were typed and chosen.
- * @param {HTMLFormElement} form @param {Element} content */
-const keep = (form, content) => {
-  const again = content.querySelector("form");
-  for (const old of form.elements) {
-    const control = old.name ? again?.elements.namedItem(old.name) : null;
-    if (!(control instanceof HTMLElement) || control.tagName !== old.tagName) continue;
-    if (old.type === "file") control.files = old.files;
-    else if (old.value && !control.value && control.type === old.type) control.value = old.value;
-  }
-};
-
-/** @param {HTMLFormElement} form @param {HTMLElement?} button */
-const send = async (form, button) => {
-  const dialog = form.closest("dialog");
-  const body = new FormData(form, button);
-  form.inert = true;
-  let answer = null;
-  try {
-    answer = await fetch(form.action, { method: "POST", body, headers: HEADERS });
-  } catch {
-    answer = null;
-  }
-  form.inert = false;
-  if (!answer) {
-    const text = "The server did not answer. Try again.";
-    document.dispatchEvent(new CustomEvent("gangline:toast", { detail: { text, tone: "bad" } }));
-    return;
-  }
-  if (answer.headers.get("Content-Type")?.startsWith("application/json")) {
-    const there = new URL((await answer.json()).to, location.href);
-    const isHere = there.pathname + there.search === location.pathname + location.search;
-    location.assign(there);
-    if (isHere) location.reload();
-    return;
-  }
-  const content = await contentOf(answer);
-  if (!content) {
-    form.submit();
-    return;
-  }
-  keep(form, content);
-  fill(dialog, content);
+  if (!dialog.open) dialog.showModal();
   document.dispatchEvent(new CustomEvent("gangline:dialog-open", { detail: { dialog } }));
-  const first = dialog.querySelector("[autofocus]") ?? dialog.querySelector("[aria-invalid=true]");
-  first?.focus();
 };
 
 /** @param {string} url */
@@ -114,21 +66,13 @@ const openPage = async (url) => {
   }
   const dialog = document.createElement("dialog");
   dialog.className = "dialog";
-  fill(dialog, content);
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
-  dialog.showModal();
-  document.dispatchEvent(new CustomEvent("gangline:dialog-open", { detail: { dialog } }));
+  fill(dialog, content);
 };
 
-document.addEventListener("submit", (event) => {
-  const form = event.target;
-  if (!(form instanceof HTMLFormElement) || !form.matches("dialog form[data-in-dialog]")) return;
-  event.preventDefault();
-  send(form, event.submitter);
-});
-
 document.addEventListener("gangline:dialog", (event) => openPage(event.detail.url));
+document.addEventListener("gangline:dialog-fill", ({ detail: { dialog, content } }) => fill(dialog, content));
 
 document.addEventListener("click", (event) => {
   if (!(event.target instanceof Element)) return;
