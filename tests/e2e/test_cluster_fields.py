@@ -173,5 +173,5 @@ def test_a_volume_is_described_kept_and_reviewed(open_page: Opener, width: int) 
     page.wait_for_url("**/review*")
     line = page.get_by_role("row", name="Volume checkpoints")
     expect(line).to_contain_text(
-        "/checkpoints · 500 GiB · Read-write by many nodes · Filesystem · Ephemeral"
+        "/checkpoints · 500 GiB · Read-write by many nodes · File system · Ephemeral"
     )
