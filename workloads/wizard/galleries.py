@@ -268,7 +268,7 @@ class Galleries:
         scratch = "As the workers" if role is Role.MASTER else "Start from scratch"
         yield Card(value="", title=scratch, checked=chosen is None)
         for asset in assets:
-            unfit, (ruled, about) = self._unfit(asset), self._ruled(role, asset)
+            unfit, (ruled, about) = self._unfit(kind, asset), self._ruled(role, asset)
             reason = unfit or ruled
             yield Card(
                 value=str(asset.pk),
@@ -288,8 +288,11 @@ class Galleries:
         for spec, value in given[:3]:
             yield f"{spec.label}: {in_words(spec, value)}"
 
-    def _unfit(self, asset: Asset) -> str:
+    def _unfit(self, kind: AssetKind, asset: Asset) -> str:
         """Why the cluster cannot use it for the framework."""
+        for path in asset.values:
+            if why := self.unsupported.get(path):
+                return f"{kind.fields[path].label}: {why}"
         for path, offers in self.offers.items():
             value = asset.values.get(path)
             if value is not None and value not in [o.value for o in offers if o.available]:
