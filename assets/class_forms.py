@@ -1,6 +1,7 @@
 """The form of what may be asked of a storage class."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from django import forms
@@ -8,6 +9,7 @@ from django import forms
 from assets.forms import PartOfSpec
 from gangline.clusters.models import StorageClass
 from gangline.clusters.storage_classes import ACCESS, CONFIGURED, MODES, PERMISSIONS, SIZES
+from gangline.forms.fields import SectionView
 from gangline.policies.effective import effective_policy
 from gangline.spec.catalogue import catalogue
 from gangline.spec.problems import Problem, Role
@@ -58,6 +60,10 @@ class StorageClassForm(PartOfSpec):
             name: forms.TextInput(attrs={"placeholder": "10Gi"}) for name in SIZES.values()
         }
 
+        help_texts: ClassVar[dict[str, Any]] = {
+            "data_sharing": "Told to clients. Here each project has a claim of its own all the same.",
+        }
+
     def prepare(self) -> None:
         self.fields["default_volume_mode"].choices = [  # type: ignore[attr-defined]
             ("", "Filesystem, or the one that is allowed"), ("Filesystem", "Filesystem"),
@@ -65,6 +71,10 @@ class StorageClassForm(PartOfSpec):
         ]  # fmt: skip
         part = RoleForm(role=Role.WORKER, policy=NO_POLICY, standing={}, models=MODELS)
         self.read_part(part, {LIST: self.instance.parameters})
+
+    def views(self) -> list[SectionView]:
+        *own, last = super().views()
+        return [*own, replace(last, title="Parameters of volumes")]
 
     def judged(self, values: Mapping[str, Any]) -> Iterable[Problem]:
         return validate(Parameters, Role.WORKER, values)

@@ -228,7 +228,11 @@ def test_a_row_shows_what_its_class_allows_and_what_it_gives() -> None:
     fresh = drawn(made, RoleInputs(lists={PATH: (Row("r1"),)}))
     found = cells(fresh)
     size = found["claimInfo.size"]
-    assert (size.text, [o.value for o in size.units], size.hint) == ("10", ["Gi"], "At most 50Gi.")
+    assert (size.text, [o.value for o in size.units], size.hint) == (
+        "10",
+        ["Gi"],
+        "At most 50 GiB.",
+    )
     assert found["claimInfo.storageClass"].applies
     assert "claimInfo.volumeMode" not in found
     assert said(made, read(made, posted_back(fresh))) is None

@@ -1,5 +1,6 @@
 """Storage classes of a cluster as the form offers them: upon them the rows of volumes depend."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -72,4 +73,6 @@ def _fit(rules: ClassRules) -> Fit:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
+    """``at most 50Gi`` as people read it."""
+    words = re.sub(r"(?<=\d)([A-Z]i?)\b", r" \1B", text)
+    return f"{words[:1].upper()}{words[1:]}."

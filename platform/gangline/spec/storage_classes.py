@@ -230,7 +230,7 @@ class ClassRules:
         """By attribute, what a claim has that does not say otherwise."""
         modes = self.modes or ("readWriteOnce",)
         if not self.modes and not self.allows("readWriteOnce"):
-            modes = self.offered_modes[:1]
+            modes = self.offered_modes[-1:]  # to write is what most volumes are for
         mode = self.volume_mode
         if not mode and not self.allows("Filesystem"):
             mode = "Block"
