@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from gangline.drivers.base import ReplicaObservation, ReplicaState
+from gangline.drivers.base import MEMORY_LIMIT, ReplicaObservation, ReplicaState
 
 from . import labels
+from .kinds import ROLES
 from .schedulers.plain import verdict
 
-MASTER, WORKER = "master", "worker"
 INDEX_LABEL = "training.kubeflow.org/replica-index"
 _ROLE_LABELS = ("training.kubeflow.org/replica-type", "training.kubeflow.org/job-role")
 """The training-operator writes the first on every pod, mpi-operator only the second."""
-_LEADERS = ("master", "chief", "launcher")
 LAUNCHER_JOB = "Job"
 GATED = "SchedulingGated"
+OOM_KILLED = "OOMKilled"
 _LONGEST = 300
 _SIGNALS = {
     2: "SIGINT, interrupted",
@@ -83,7 +83,7 @@ class Pod:
     workload: str
     attempt: int
     role: str
-    """``master`` or ``worker``; empty for a pod that is no replica."""
+    """Of its gang; empty for a pod that is no replica."""
     index: int
     phase: str
     node: str
@@ -162,7 +162,7 @@ def read(raw: Mapping[str, Any]) -> Pod:
         workload=str(marks.get(labels.WORKLOAD, "")),
         attempt=labels.number(marks.get(labels.ATTEMPT)),
         role=role,
-        index=labels.number(marks.get(INDEX_LABEL)) if role == WORKER else 0,
+        index=labels.number(marks.get(INDEX_LABEL)),
         phase=str(status.get("phase", "Pending")),
         node=str(spec.get("nodeName", "")),
         container=main,
@@ -201,9 +201,9 @@ def owner(raw: Mapping[str, Any]) -> Owner | None:
 
 
 def role_of(marks: Mapping[str, Any]) -> str:
-    """``master``, ``worker`` or nothing, by the labels of the operator."""
+    """Its role in the gang, or nothing, by the labels of the operator."""
     word = next((str(marks[label]).lower() for label in _ROLE_LABELS if label in marks), "")
-    return MASTER if word in _LEADERS else WORKER if word == WORKER else ""
+    return ROLES.get(word, "")
 
 
 def replica(pod: Pod, *, rank: int) -> ReplicaObservation:
@@ -222,13 +222,14 @@ def replica(pod: Pod, *, rank: int) -> ReplicaObservation:
         signal=code - 128 if code is not None and 128 < code < 160 else None,
         started_at=pod.started_at,
         ended_at=pod.ended_at,
+        reason_code=MEMORY_LIMIT if pod.ended_why == OOM_KILLED else "",
         restarts=pod.restarts,
     )
 
 
 def ended_in_words(pod: Pod) -> str:
     """Why a pod that failed has failed."""
-    if pod.ended_why == "OOMKilled":
+    if pod.ended_why == OOM_KILLED:
         return "Killed because it used more memory than its limit."
     if pod.disrupted or pod.ended_why in ("Evicted", "NodeLost", "Shutdown", "Terminated"):
         told = f": {pod.message.strip().rstrip('.')}" if pod.message else ""
@@ -279,7 +280,7 @@ def _was_told_to_go(pod: Pod) -> bool:
     """Ended because it was deleted: of no interest for who failed first, unless the cluster needed
     its place (an eviction deletes too)."""
     is_deleted = pod.deleting_at is not None and pod.exit_code in (None, 0, 137, 143)
-    return is_deleted and not pod.disrupted and pod.ended_why != "OOMKilled"
+    return is_deleted and not pod.disrupted and pod.ended_why != OOM_KILLED
 
 
 def _worst_wait(status: Mapping[str, Any]) -> tuple[int, str, str]:
