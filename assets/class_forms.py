@@ -61,7 +61,7 @@ class StorageClassForm(PartOfSpec):
         }
 
         help_texts: ClassVar[dict[str, Any]] = {
-            "data_sharing": "Told to clients. Here each project has a claim of its own all the same.",
+            "data_sharing": "Told to clients. Each project has a claim of its own all the same.",
         }
 
     def prepare(self) -> None:
