@@ -12,33 +12,30 @@ from gangline.spec.problems import Problem, Role
 from gangline.spec.types import quantity_bytes
 from gangline.spec.workload import ReplicaSpec
 
-from .rendering import PARTITION, TOKEN, launches, ranked
+from .rendering import PARTITION, TOKEN
 
 
 def problems(submission: Submission, facts: Facts) -> Iterator[Problem]:
     framework = FRAMEWORKS.get(submission.framework)
     if framework is None or configuration_problem(framework.name, submission.configuration):
         return  # the spec itself refuses these
-    launcher = launches(framework.name)
-    for role, pods, spec in ranked(submission):
-        is_run = not launcher or role is Role.MASTER or submission.master is None
-        if is_run:
+    launcher = framework.launches
+    for role, spec in submission.halves:
+        if not launcher or role is Role.MASTER or submission.master is None:
             yield from _command(role, spec, framework)
         yield from _pools(role, spec, submission, facts)
         yield from _feature(role, spec, facts)
         if not (launcher and role is Role.MASTER):
-            yield from _size(role, spec, pods, facts)
+            yield from _size(role, spec, submission, facts)
 
 
 def _command(role: Role, spec: ReplicaSpec, framework: Framework) -> Iterator[Problem]:
     said = spec.command or ""
     if not said.strip():
-        example = LAUNCH_EXAMPLE if not framework.master_trains else "python train.py"
+        example = LAUNCH_EXAMPLE if framework.launches else "python train.py"
         accepted = f"a program and its arguments, such as {example}"
         yield Problem.of(role, "command", "required", "is required", accepted=accepted)
-    elif not framework.master_trains and (
-        problem := launch_problem(role, framework, said, spec.args or "")
-    ):
+    elif framework.launches and (problem := launch_problem(role, framework, said, spec.args or "")):
         yield problem
 
 
@@ -77,16 +74,19 @@ def _feature(role: Role, spec: ReplicaSpec, facts: Facts) -> Iterator[Problem]:
         yield Problem.of(role, "nodeType", "cluster", message, value=given, accepted=accepted)
 
 
-def _size(role: Role, spec: ReplicaSpec, pods: int, facts: Facts) -> Iterator[Problem]:
+def _size(role: Role, spec: ReplicaSpec, submission: Submission, facts: Facts) -> Iterator[Problem]:
     """Only what can never be: each replica has a node of its own, and no node is larger."""
     detail = facts.detail
     largest: Mapping[str, Any] = detail.get("largest") or {}
     nodes = detail.get("nodes")
+    pods = sum(part.pods for part in submission.parts if not part.role.launches)
     if nodes is not None and pods > nodes and role is Role.WORKER:
-        message = f"must be at most {nodes}: each has a node of its own, and there are no more"
+        message = f"needs {pods} nodes, one for each replica, and the cluster has {nodes}"
+        most = max(1, nodes - pods + submission.num_workers)
         yield Problem.of(
-            role, "numWorkers", "cluster", message, value=pods, accepted=f"1 to {nodes}"
-        )
+            role, "numWorkers", "cluster", message, value=submission.num_workers,
+            accepted=f"1 to {most}",
+        )  # fmt: skip
     gpus, cpus = spec.compute.gpu_devices_request, spec.compute.cpu_core_request
     if gpus and (most := largest.get("gpus")) is not None and gpus > most:
         message = f"must be at most {most}: no node of the cluster has more GPUs"

@@ -54,7 +54,7 @@ class Effects:
         mark = looks.comment(ref)
         plan = {
             "replicas": list(rendering.replicas(native)),
-            "launcher": rendering.launches(native["framework"]),
+            "launcher": rendering.launcher(native),
         }
         options = [
             "--parsable", "--hold", "--no-requeue", "--export=NIL", "--open-mode=append",

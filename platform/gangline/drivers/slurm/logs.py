@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gangline.drivers.logs.store import LogStore
+from gangline.spec.frameworks import ROLE_NAMES
 
 from . import looks
 from .commands import NoAnswer, Programs, quoted
@@ -24,7 +25,7 @@ OFTEN, SELDOM = 2.0, 20.0
 """Seconds between two copies of a log that somebody reads, and of any other."""
 PIECE, AT_ONCE = 512 * 1024, 40
 """Bytes of one file, and files, that one program brings."""
-REPLICA = re.compile(r"(?:master|worker)-(?:0|[1-9][0-9]{0,4})")
+REPLICA = re.compile(rf"(?:{'|'.join(ROLE_NAMES)})-(?:0|[1-9][0-9]{{0,4}})")
 _FILE = re.compile(rf"({REPLICA.pattern})\.(out|err)")
 _STREAMS = {"out": "stdout", "err": "stderr"}
 

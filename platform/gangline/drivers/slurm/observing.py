@@ -219,7 +219,7 @@ def _replicas(here: Attempt, word: str, *, is_over: bool = False) -> tuple[Repli
     if not plan.get("launcher"):
         return tuple(found)
     # Ranks of a launcher have no records of their own: they are as it is.
-    launcher = next((r for r in found if r.role == "master"), found[0])
+    launcher = next((r for r in found if r.role == plan["launcher"]), found[0])
     return tuple(
         r
         if r is launcher

@@ -6,8 +6,7 @@ from typing import Any
 
 from gangline.drivers.base import Part, Submission
 from gangline.drivers.mapping import apply
-from gangline.spec.frameworks import FRAMEWORKS, has_gpus
-from gangline.spec.problems import Role
+from gangline.spec.frameworks import framework_of, places, role_of
 
 from . import mapping
 
@@ -19,32 +18,26 @@ TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 
 
 def render(submission: Submission) -> dict[str, Any]:
-    """The parts stand in the order of their ranks: the master, where there is one, is rank 0."""
+    """The parts stand in the order in which replicas are numbered."""
     made: dict[str, Any] = {
         "form": FORM,
         "framework": submission.framework,
         "configuration": submission.configuration,
         "identifiers": dict(submission.identifiers),
-        "parts": [_part(submission, part) for part in ranked(submission)],
+        "parts": [_part(submission, part) for part in submission.parts],
     }
     return apply(mapping.GANG, submission.worker, made)
 
 
-def ranked(submission: Submission) -> list[Part]:
-    """A master is rank 0, or the launcher."""
-    return sorted(submission.parts, key=lambda part: part.role is not Role.MASTER)
-
-
 def launches(framework: str) -> bool:
-    """The master runs once, on the first node, and starts the ranks itself."""
-    known = FRAMEWORKS.get(framework)
-    return known is not None and not known.master_trains
+    """One role runs once, on the first node, and starts the ranks itself."""
+    return framework_of(framework).launches
 
 
 def _part(submission: Submission, part: Part) -> dict[str, Any]:
-    made = apply(mapping.ROLE, part.spec, {"role": str(part.role), "pods": part.pods})
+    made = apply(mapping.ROLE, part.spec, {"role": part.role.name, "pods": part.pods})
     asks = made.setdefault("asks", {})
-    if not has_gpus(submission.framework, part.role):
+    if not part.role.has_gpus:
         asks.pop("gpus", None)
     if names := asks.pop("partitions", None):
         known = submission.node_pools
@@ -71,19 +64,27 @@ def components(native: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]
 
 
 def started(native: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The parts that have nodes of their own."""
+    """The parts that have nodes of their own: a launcher is on the first of theirs."""
     parts: list[Mapping[str, Any]] = list(native["parts"])
-    if launches(native["framework"]) and len(parts) > 1:
-        return [part for part in parts if part["role"] != Role.MASTER]
-    return parts
+    return [part for part in parts if not _is_launcher(native, part)] or parts
+
+
+def running(native: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The parts whose command is run; the ranks of a launcher are its own children."""
+    parts: list[Mapping[str, Any]] = list(native["parts"])
+    return [part for part in parts if _is_launcher(native, part)] or parts
+
+
+def launcher(native: Mapping[str, Any]) -> str:
+    """Name of the role that starts the ranks; empty where Slurm does."""
+    return next((p["role"] for p in native["parts"] if _is_launcher(native, p)), "")
 
 
 def replicas(native: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
-    """Role, index and rank of each; a launcher counts as none of the ranks."""
-    launcher = launches(native["framework"])
-    rank = 0
-    for part in native["parts"]:
-        is_launcher = launcher and part["role"] == Role.MASTER
-        for index in range(int(part["pods"])):
-            yield part["role"], index, 0 if is_launcher else rank
-            rank += not is_launcher
+    """Role, index and number of each."""
+    framework = native["framework"]
+    return places((role_of(framework, p["role"]), int(p["pods"])) for p in native["parts"])
+
+
+def _is_launcher(native: Mapping[str, Any], part: Mapping[str, Any]) -> bool:
+    return role_of(native["framework"], part["role"]).launches

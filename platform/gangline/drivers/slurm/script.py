@@ -81,27 +81,23 @@ def _step(asked: list[tuple[int, Mapping[str, Any]]]) -> str:
 def variables(native: Mapping[str, Any]) -> dict[str, str]:
     """What holds for the whole gang."""
     framework = native["framework"]
-    launcher = rendering.launches(framework)
-    # A launcher is the only one that the replica's text is run for.
-    parts = [p for p in native["parts"] if not launcher or p["role"] == "master"] or native["parts"]
-    places = [f"{part['role']}:{part['pods']}:{_cpus(part.get('asks') or {})}" for part in parts]
+    places = [
+        f"{part['role']}:{part['pods']}:{_cpus(part.get('asks') or {})}"
+        for part in rendering.running(native)
+    ]
     workers = sum(int(part["pods"]) for part in native["parts"] if part["role"] == "worker")
     return {
         **native.get("identifiers", {}),
         "GANGLINE_FRAMEWORK": framework,
         "GANGLINE_GRACE": str(native.get("grace", DEFAULT_GRACE)),
-        "GANGLINE_LAUNCHER": str(int(launcher)),
+        "GANGLINE_LAUNCHER": str(int(rendering.launches(framework))),
         "GANGLINE_NUM_WORKERS": str(workers),
         "GANGLINE_PARTS": " ".join(places),
     }
 
 
 def _functions(native: Mapping[str, Any]) -> str:
-    launcher = rendering.launches(native["framework"])
-    parts = list(native["parts"])
-    if launcher and len(parts) > 1:
-        parts = [part for part in parts if part["role"] == "master"]
-    return "\n".join(function(part) for part in parts)
+    return "\n".join(function(part) for part in rendering.running(native))
 
 
 def function(part: Mapping[str, Any]) -> str:
