@@ -112,19 +112,19 @@ class SlurmDriver:
             )
 
     def create(self, ref: AttemptRef) -> Result:
-        return effects.answered(self._effects.create, ref)
+        return self._done(self._effects.create, ref)
 
     def commit(self, ref: AttemptRef) -> Result:
-        return effects.answered(self._effects.commit, ref)
+        return self._done(self._effects.commit, ref)
 
     def suspend(self, ref: AttemptRef) -> Result:
-        return effects.answered(self._effects.suspend, ref)
+        return self._done(self._effects.suspend, ref)
 
     def resume(self, ref: AttemptRef) -> Result:
         return Refused("A job that was stopped is not continued; a new one is submitted.")
 
     def delete(self, ref: AttemptRef) -> Result:
-        return effects.answered(self._effects.delete, ref)
+        return self._done(self._effects.delete, ref)
 
     def owned_objects(self, install: str) -> Sequence[OwnedObject] | Unknown:
         try:
@@ -168,6 +168,12 @@ class SlurmDriver:
         if not chunk.end:
             self.store.mark_read(ref.workload, ref.attempt)
         return chunk
+
+    def _done(self, act: Callable[[AttemptRef], Result], ref: AttemptRef) -> Result:
+        result = effects.answered(act, ref)
+        if self._watched is not None:
+            self._watched.nudge()
+        return result
 
     def _look(self, ref: AttemptRef) -> observing.Attempt:
         key: Key = ref.workload, ref.attempt

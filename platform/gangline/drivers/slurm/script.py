@@ -12,7 +12,7 @@ from typing import Any
 from gangline.drivers.base import GPU_COUNT
 
 from . import rendering, shell
-from .commands import quoted
+from .commands import here, quoted
 
 REPLICA = "replica.sh"
 DEFAULT_GRACE = 30
@@ -42,9 +42,8 @@ def _lines(native: Mapping[str, Any]) -> Iterator[str]:
     for name, value in sorted(variables(native).items()):
         yield f"export {name}={quoted(value)}"
     yield shell.JOB
-    yield f"cat > {REPLICA} <<'GANGLINE'"
-    yield shell.REPLICA.replace("\nCOMMAND=()\n", f"\n{_functions(native)}\nCOMMAND=()\n")
-    yield "GANGLINE"
+    replica = shell.REPLICA.replace("\nCOMMAND=()\n", f"\n{_functions(native)}\nCOMMAND=()\n")
+    yield here(replica, REPLICA).rstrip("\n")
     if rendering.launches(native["framework"]):
         yield "LAUNCHER=1"
         yield f"SLURM_PROCID=0 bash {REPLICA} & P=$!"

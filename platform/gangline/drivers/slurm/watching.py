@@ -2,6 +2,7 @@
 those about which something is new.
 """
 
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +22,8 @@ from .commands import NoAnswer
 from .looks import Job, Key, Seen
 
 BUSY_EVERY, IDLE_EVERY = 2.0, 10.0
-"""Seconds between two looks: while something starts or ends, and else."""
+"""Seconds between two looks: while something starts or ends, or did lately, and else."""
+YOUNG = 30.0
 LOOK_EVERY, REPEAT_EVERY = 30.0, 60.0
 """Seconds after which the records of one that runs are read again, and after which it is told
 again though nothing changed."""
@@ -39,6 +41,8 @@ class _Known:
     job: tuple[int, str, str, int] | None = None
     seen: Observation | None = None
     told_at: float = float("-inf")
+    news_at: float = float("-inf")
+    """When something was last found different."""
     looked_at: float = float("-inf")
     is_finished: bool = False
     """Told twice that it is over, in case the first telling was overtaken."""
@@ -61,6 +65,7 @@ class Watch:
         self.heard_at = time.monotonic()
         self._known: dict[Key, _Known] = {}
         self._trouble = ""
+        self._nudged = threading.Event()
 
     def batches(self) -> Iterator[list[Observation]]:
         """Batches of changed observations for ever; an empty one as a sign of life."""
@@ -83,7 +88,12 @@ class Watch:
                 yield batch
             self.all_told()
             self.all_told = ignore_all_told
-            time.sleep(max(0.0, self._pause() - (time.monotonic() - began)))
+            self._nudged.wait(max(0.0, self._pause() - (time.monotonic() - began)))
+            self._nudged.clear()
+
+    def nudge(self) -> None:
+        """Something was done to a job: look soon."""
+        self._nudged.set()
 
     def _say(self, trouble: str) -> None:
         if trouble != self._trouble:
@@ -152,14 +162,17 @@ class Watch:
                 del self._known[key]
         elif is_same and began - known.told_at < REPEAT_EVERY:
             return []
+        if not is_same:
+            known.news_at = began
         known.told_at = began
         return [replace(seen, read_monotonic=began)]
 
     def _pause(self) -> float:
         if self._every is not None:
             return self._every
+        now = time.monotonic()
         moving = any(
-            known.seen is None or known.seen.state not in _SETTLED
+            known.seen is None or known.seen.state not in _SETTLED or now - known.news_at < YOUNG
             for known in self._known.values()
             if not known.is_finished
         )
