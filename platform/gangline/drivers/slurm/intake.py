@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from shutil import which
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
@@ -40,19 +39,19 @@ class SlurmConnection(Settings):
         title="Folder for runs",
         description="On the file system that login and compute nodes share, at the same path."
         " ~/ is the home of the account that submits.",
-        json_schema_extra={"mono": True},
+        json_schema_extra={"mono": True, "section": "On the cluster"},
     )
     programs: Annotated[str, AfterValidator(_optional)] = Field(
         "",
         title="Folder of Slurm’s programs",
         description="Such as /opt/slurm/bin. Empty: where the login shell finds them.",
-        json_schema_extra={"mono": True},
+        json_schema_extra={"mono": True, "section": "On the cluster"},
     )
     config: Annotated[str, AfterValidator(_optional)] = Field(
         "",
         title="Configuration of Slurm",
         description="Path of slurm.conf on the login node. Empty: the one that it uses by itself.",
-        json_schema_extra={"mono": True},
+        json_schema_extra={"mono": True, "section": "On the cluster"},
     )
 
 
@@ -74,9 +73,11 @@ class Access:
 
 def ways() -> tuple[Way, ...]:
     says = "sbatch and its like, as the user that Gangline runs as."
-    if which("sbatch") is None:
-        says = "This machine has no sbatch: name the folder of Slurm’s programs below."
-    return (Way(LOCAL, "Commands of this machine", says),)
+    note = (
+        "Jobs run as the same user as Gangline, and could read its data. Use it on a machine of"
+        " your own, or let Gangline run as a user that may do no more."
+    )
+    return (Way(LOCAL, "Commands of this machine", says, note),)
 
 
 def admit(given: SlurmCredential) -> Admission:

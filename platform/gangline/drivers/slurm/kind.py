@@ -29,6 +29,7 @@ class Slurm(ClusterKind):
     text = "Jobs of sbatch on a cluster with a shared file system."
     connection = SlurmConnection
     credential = SlurmCredential
+    address_word = "Login node"
     unsupported = mapping.UNSUPPORTED
     takes_secrets = True
     native_word = "Batch script"
