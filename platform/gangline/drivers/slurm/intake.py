@@ -50,7 +50,7 @@ class SlurmConnection(Settings):
     config: Annotated[str, AfterValidator(_optional)] = Field(
         "",
         title="Configuration of Slurm",
-        description="Path of slurm.conf on the login node. Empty: the one that it uses by itself.",
+        description="Path of slurm.conf on the login node. Empty: its own default.",
         json_schema_extra={"mono": True, "section": "On the cluster"},
     )
 
