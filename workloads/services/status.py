@@ -252,12 +252,15 @@ def _advance(project_id: int, by: int) -> int:
 
 
 def _event(workload: Workload, now: datetime) -> events.NewEvent:
+    message = workload.reason or STATUSES[workload.status].meaning
+    if workload.deleted_at:
+        message = "Nothing of it is left on the cluster."
     return events.NewEvent(
         workload=workload,
         kind=events.PHASE_CHANGED,
-        phase=workload.status,
-        message=workload.reason or STATUSES[workload.status].meaning,
+        phase="Deleted" if workload.deleted_at else workload.status,
+        message=message,
         source_key=f"seq:{workload.seq}",
         at=now,
-        severity=_SEVERITY.get(workload.status, "info"),
+        severity="info" if workload.deleted_at else _SEVERITY.get(workload.status, "info"),
     )

@@ -52,6 +52,7 @@ _VALUES = {
     "unique": "is used twice",
     "unique:key": "stands twice in one object",
     "unique:other": "is that of {other} already",
+    "unique:configured": "is configured already: change that configuration, or delete it first",
     "unique:taken": "This name is taken",
     "choice": "must be {accepted}",
     "min_value": "must be {accepted}",
@@ -156,6 +157,16 @@ _CLUSTER = {
     "cluster:topology": "must be a label that nodes of the cluster have",
     "cluster:no_class": "is not on the cluster",
     "cluster:no_class_of": "is not on the cluster, which has {accepted}",
+    "cluster:no_class_there": "is not on cluster {cluster}",
+    "cluster:no_partition": "is no partition: its label is {by}",
+    "cluster:partition_gone": ("names the partition {partition}, which the cluster does not have"),
+    "cluster:feature": "is no feature of the cluster’s nodes",
+    "cluster:nodes": ("needs {pods} nodes, one for each replica, and the cluster has {nodes}"),
+    "cluster:cores": "must be at most {most}: no node of the cluster has more cores",
+    "cluster:node_memory": "must be at most {most}: no node of the cluster has more memory",
+    "cluster:slurm": "is refused by Slurm: {said}",
+    "required:mode": "or another mode must be chosen",
+    "unknown:parameter": "is no parameter of the class",
     "cluster:queue": "cannot be used yet: {why}",
     "cluster:tool_host": "must be a host of its own in {domain}",
     "cluster:tool_domain": "need a domain for tools, which this cluster has not",
@@ -165,7 +176,7 @@ _CLUSTER = {
         "Gangline who may open them"
     ),
     "container": "must be a container image: only the dashboard’s own machine has runtimes",
-    "options:for_workloads": "cannot be used by volumes of workloads",
+    "options:class_use": "cannot be used by {whom}",
     "options:lifetime": "cannot be {kind}",
     "options:not_offered": "is not offered",
     "scheduler:type": (
@@ -268,6 +279,11 @@ _PEOPLE = {
     "credentials:secret": "or the client id is wrong, revoked or deactivated",
     "options:grant": "is not a grant type",
     "options:no_idp": "needs an identity provider, and none is set up",
+    "options:sharing": (
+        "must be false: each project has a claim of its own. A data volume lets other projects "
+        "read what one of them holds"
+    ),
+    "way": "is no way to reach a cluster",
     "options:stays": "must be {accepted}: the claim stays with its project",
     "options:claim": "must be the claim of a PVC data source of this project. There is: {accepted}",
     "options:no_credential": "is no credential that holds in this scope",

@@ -69,6 +69,8 @@ class SpecField:
     kind: Kind
     ui: Ui
     default: Any = None
+    is_ruled: bool = False
+    """The default is a policy's, which fills it in where nobody says otherwise."""
     minimum: Bound | None = None
     maximum: Bound | None = None
     exclusive_minimum: Bound | None = None

@@ -2,17 +2,19 @@
 
 One text for each attribute by its path (``claimInfo.size``), one more for the unit of an amount. An
 attribute that was posted at its default has the empty text, so that a row that nobody touched stays
-blank. A new item does not say it: a policy, or the spec, then gives the default.
+blank. Where the default is a policy's, a new item does not say it.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from gangline.drivers.facts import FieldNote
 from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.items import chosen
 from gangline.spec.parse import Unparsable, parse_text, show_text
 from gangline.spec.values import nest
 from gangline.spec_forms import units
+from gangline.spec_forms.fitting import NO_NOTE, drawn_fit, fitted, posted_pairs
 from gangline.spec_forms.raw import CHOICE, UNIT, Row, Typed
 
 Wrong = Callable[[SpecField, str, Unparsable], None]
@@ -28,10 +30,15 @@ def names(spec: SpecField) -> Iterator[str]:
         yield CHOICE
 
 
-def posted_texts(spec: SpecField, get: Callable[[str], str]) -> dict[str, str]:
+def posted_texts(
+    spec: SpecField, get: Callable[[str], str], note: FieldNote = NO_NOTE
+) -> dict[str, str]:
     """The texts of a row; ``get`` gives what was posted under a name."""
     texts = {name: text for name in names(spec) if (text := get(name)) or name != CHOICE}
-    return without_defaults(spec, texts)
+    fit = drawn_fit(note, get)
+    if fit.asked:
+        texts[note.pairs] = posted_pairs(note, fit, get)
+    return without_defaults(fitted(spec, fit), texts)
 
 
 def item_texts(spec: SpecField, item: Mapping[str, Any]) -> dict[str, str]:
@@ -50,6 +57,13 @@ def item_texts(spec: SpecField, item: Mapping[str, Any]) -> dict[str, str]:
     if one := next((name for name in chosen(spec, item) if name in others), ""):
         texts[CHOICE] = one
     return texts
+
+
+def alike(spec: SpecField, one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Whether two rows say the same; what is at its default need not be said."""
+    if choice_of(spec, one) != choice_of(spec, other):
+        return False
+    return all(text_of(a, one) == text_of(a, other) for a in spec.items)
 
 
 def key_of(spec: SpecField, row: Row) -> str:
@@ -81,7 +95,7 @@ def item_of(
         text = text_of(attribute, texts)
         if attribute.alternative and attribute.path.partition(".")[0] != one:
             continue
-        told = text if stands else texts.get(attribute.path)
+        told = texts.get(attribute.path) if attribute.is_ruled and not stands else text
         if not told and not attribute.required and not attribute.alternative:
             continue
         try:
@@ -113,13 +127,8 @@ def without_defaults(spec: SpecField, texts: Mapping[str, str]) -> dict[str, str
     found = dict(texts)
     for attribute in spec.items:
         path, default = attribute.path, attribute.default
-        if default is None:
+        if default is None or not found.get(path):
             continue
-        if units.has_unit(attribute):
-            amount = units.split(attribute, default)
-            is_it = (found.get(path), found.get(path + UNIT)) == (amount.text, amount.unit)
-        else:
-            is_it = found.get(path) == show_text(attribute, default)
-        if is_it:
+        if text_of(attribute, found) == show_text(attribute, default):
             found[path] = ""
     return found

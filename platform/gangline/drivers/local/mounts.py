@@ -118,6 +118,9 @@ def _volume_faults(item: Mapping[str, Any], places: Places, project: str) -> Ite
     if name := info.get("storageClass"):
         params = {"value": name, "accepted": "no value"}
         yield Problem("cluster:folder_class", "claimInfo.storageClass", params)
+    if given := info.get("addedAttrValues"):
+        params = {"value": given, "accepted": "no value"}
+        yield Problem("cluster:folder_class", "claimInfo.addedAttrValues", params)
     if info.get("volumeMode") == "Block":
         params = {"value": "Block", "accepted": "Filesystem"}
         yield Problem("cluster:folder_mode", "claimInfo.volumeMode", params)
