@@ -319,6 +319,8 @@ class _Gang:
             role=slot.role,
             index=slot.index,
             num_workers=len(self.workers),
+            num_servers=sum(slot.role == "server" for slot in self.slots),
+            interface=self.native.get("interface", ""),
             master_addr=HOST,
             master_port=self.ports[0],
             cpus=(self.workers[:1] or [slot])[0].cpus if self.uses_launcher else slot.cpus,
