@@ -42,6 +42,8 @@ class GangRole:
     has_rank: bool = True
     launches: bool = False
     """It only starts the ranks, and does not count as one."""
+    serves: bool = False
+    """It runs for the workers, and is ended when they are done."""
     fixed: Mapping[str, Any] = field(default_factory=dict)
     """Its compute, by path, in place of that of its half: it then has no tools either."""
 
@@ -111,11 +113,11 @@ class Framework:
 _KEY_VALUE_STORE = (
     GangRole(
         "scheduler", "scheduler", Role.MASTER, has_gpus=False, has_rank=False,
-        fixed={"compute.cpuCoreRequest": 0.1, "compute.cpuMemoryRequest": "256M"},
+        serves=True, fixed={"compute.cpuCoreRequest": 0.1, "compute.cpuMemoryRequest": "256M"},
     ),
     GangRole(
         "server", "server", Role.MASTER, ("numServers", "numWorkers"), has_gpus=False,
-        has_rank=False,
+        has_rank=False, serves=True,
     ),
     replace(_WORKER, has_rank=False),
 )  # fmt: skip

@@ -235,6 +235,7 @@ class _Gang:
             "role": slot.role,
             "index": slot.index,
             "rank": slot.rank,
+            **({"serves": True} if role_of(self.framework.name, slot.role).serves else {}),
             "runtime": runtime,
             "argv": argv,
             "env": environment,
