@@ -87,7 +87,7 @@ def _from_scratch(product: Product, camera: Camera) -> None:
     _in_vision(page)
     page.locator('[name="workload.name"]').fill("digits-ddp")
     _press(page, "Continue to workers", "workers")
-    camera.take(page, "form-galleries")
+    camera.take(page, "form-galleries", page.locator(".section").first)
     _dialogs(page, camera)
     _fill(page, camera)
     _as_yaml(page, camera)
@@ -97,7 +97,7 @@ def _from_scratch(product: Product, camera: Camera) -> None:
         block = page.get_by_test_id(f"as-{key}")
         block.locator("summary").click()
         expect(block.locator("pre")).to_be_visible()
-        camera.take(page, f"form-review-{key}")
+        camera.take(page, f"form-review-{key}", page.locator(".as-code"))
     page = product.window(user=ADMINISTRATOR)
     _save_policy(page, before)
     if camera.wants("form-new-credential"):

@@ -168,7 +168,7 @@ def _the_form(page: Page, camera: Camera) -> None:
     camera.take(page, "form-kubernetes-review")
     manifest = page.get_by_test_id("as-kubernetes")
     manifest.locator("summary").click()
-    camera.take(page, "form-kubernetes-manifest", manifest)
+    camera.take(page, "form-kubernetes-manifest", page.locator(".as-code"))
     page.get_by_role("button", name="Create workload").click()
     page.wait_for_url(CREATED)
     page.goto("/workloads")
