@@ -40,7 +40,7 @@ def status_cell(row: ListRow) -> SafeString:
     """Shape, word, tone and always a reason; no contact is a badge beside the last known phase."""
     lost = row.contact_lost_at
     badge = f"No contact since {timezone.localtime(lost):%H:%M}" if lost else ""
-    return components.status(STATUSES[row.status], row.reason, badge=badge)
+    return components.status(STATUSES[row.status], row.reason, badge=badge, line=row.error_line)
 
 
 def _status(row: ListRow) -> SafeString:
@@ -189,7 +189,8 @@ WORKLOADS: Table[ListRow] = Table(
             sort="name", orders=("Name, A to Z", "Name, Z to A"), text=lambda row: row.name,
         ),
         Column(
-            "status", "Status", _status, needs=("reason", "contact_lost_at"), sort="status",
+            "status", "Status", _status, sort="status",
+            needs=("reason", "error_line", "owner_id", "contact_lost_at"),
             text=lambda row: row.status,
         ),
         Column(

@@ -128,6 +128,8 @@ class Workload(models.Model):
     reason_code = models.CharField(max_length=40, blank=True)
     """Of ``reason``, for programs: a code of `workloads.wording`; empty where it has none."""
     reason_params = models.JSONField(default=dict)
+    error_line = models.CharField(max_length=400, blank=True)
+    """Of one that failed, the line of its log that says why: only for who may read logs."""
     next_reason = models.CharField(max_length=400, blank=True)
     """What the system does next and when, in words."""
     cannot_start = models.BooleanField(default=False)

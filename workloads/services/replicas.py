@@ -146,6 +146,7 @@ def _values(seen: ReplicaObservation) -> dict[str, object]:
         "rank": seen.rank,
         "state": str(seen.state),
         "reason": printable(seen.reason, 400),
+        "reason_code": seen.reason_code,
         "pod_uid": printable(seen.pod_uid, 100),
         "node": printable(seen.node, 253),
         "exit_code": seen.exit_code,
@@ -158,6 +159,6 @@ def _values(seen: ReplicaObservation) -> dict[str, object]:
 
 
 _ENDED_BY_ITSELF = (ReplicaState.SUCCEEDED, ReplicaState.FAILED)
-_OF_THE_END = ("state", "reason", "exit_code", "signal")
+_OF_THE_END = ("state", "reason", "reason_code", "exit_code", "signal")
 _OF_THE_POD = ("pod_uid", "node", "started_at", "restarts", "peak_memory")
 _FIELDS = tuple(_values(ReplicaObservation("", 0, 0, ReplicaState.PENDING)))

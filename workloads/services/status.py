@@ -162,6 +162,7 @@ def _shown(
         "phase": phase,
         "status": status,
         "reason": told.why,
+        "error_line": _error_line(attempt) if status == "Failed" else "",
         "next_reason": told.next_step,
         "reason_code": told.reason.code,
         "reason_params": dict(told.reason.params),
@@ -175,6 +176,10 @@ def _shown(
         "ended_at": ended_at,
         "ran_seconds": sortable_duration(ran, since),
     }
+
+
+def _error_line(attempt: Attempt) -> str:
+    return str(attempt.cause_lines[-1]) if attempt.cause_lines else ""
 
 
 def _pods_ready(attempt: Attempt, status: str, total: int, replicas: Sequence[Replica]) -> int:
