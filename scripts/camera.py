@@ -30,7 +30,7 @@ class Camera:
             return
         page.wait_for_load_state("load")
         for width, height in WIDTHS.items():
-            self._fit(page, width, height)
+            self._fit(page, width, height, 3 * TALLEST if part else TALLEST)
             for theme in THEMES:
                 page.emulate_media(color_scheme=theme, reduced_motion="reduce")
                 page.evaluate("document.fonts.ready")
@@ -41,13 +41,13 @@ class Camera:
         page.set_viewport_size({"width": 1440, "height": WIDTHS[1440]})
 
     @staticmethod
-    def _fit(page: Page, width: int, height: int) -> None:
+    def _fit(page: Page, width: int, height: int, tallest: int) -> None:
         """A window as tall as the page, unless something floats over it."""
         page.set_viewport_size({"width": width, "height": height})
         page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
         if not page.locator(FLOATS).count():
             tall = page.evaluate("document.documentElement.scrollHeight")
-            page.set_viewport_size({"width": width, "height": min(max(tall, height), TALLEST)})
+            page.set_viewport_size({"width": width, "height": min(max(tall, height), tallest)})
 
 
 def _around(part: Locator | None) -> FloatRect | None:
