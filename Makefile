@@ -36,6 +36,15 @@ bed-build: ## Build its programs into the cache, unless they are there (ten minu
 	$(INSTALL) server dev
 	exec $(BIN)/python -m tests.beds.kubernetes build
 
+.PHONY: bed-slurm
+bed-slurm: ## Start a real Slurm with four emulated nodes on this machine (WITH=slurmdbd).
+	$(INSTALL) server dev
+	exec $(BIN)/python -m tests.beds.slurm up
+
+.PHONY: bed-slurm-down
+bed-slurm-down: ## Stop it.
+	exec $(BIN)/python -m tests.beds.slurm down
+
 ##@ Work on it
 .PHONY: setup
 setup: ## Install everything for development: server, tests, runtime of the examples.
@@ -99,4 +108,4 @@ clean: ## Remove caches and builds; keeps .venv and the data folder.
 
 .PHONY: help
 help:
-	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -27,7 +27,7 @@ from bench.loads import Client, Samples, row, until
 from bench.report import Row, Target
 from bench.servers import Place
 from gangline.drivers.kubernetes.kinds import KINDS
-from gangline.drivers.kubernetes.logs import (
+from gangline.drivers.kubernetes.log_collector import (
     LONGEST_PAUSE,
     MOST_TURNS,
     READS_PER_SECOND,

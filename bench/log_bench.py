@@ -55,7 +55,8 @@ def prepare() -> str:
 
 def _print(folder: Path) -> None:
     """As the shim writes it, in turns, so that the merged log changes from pod to pod."""
-    from gangline.drivers.local.shim.log import Limits, LogWriter
+    from gangline.drivers.logs.output import LogWriter
+    from gangline.drivers.logs.segments import Limits
 
     writers = [LogWriter(str(folder / f"worker-{rank}"), Limits()) for rank in range(PODS)]
     block = 1000

@@ -1,11 +1,12 @@
 """Run the tests in the order and on the databases that Gangline promises.
 
-Usage: `python -m scripts.run_tests [--all] [--only=sqlite|postgres|browser|kubernetes] [pytest
-arguments]`. Four sessions: everything but the browser on SQLite, what is marked `postgres` again on
-PostgreSQL, the browser tests, and the tests on a real Kubernetes, which is built meanwhile where it
-is not yet. Tests marked `thorough` run with `--all` only. Each session ends with its slowest tests.
-What is not installed is installed, or named and left out; under `CI=true` that is a failure, and so
-is a session without a test. `tests/repository` is a check of `make lint`.
+Usage: `python -m scripts.run_tests [--all] [--only=sqlite|postgres|browser|slurm|kubernetes]
+[pytest arguments]`. Five sessions: everything but the browser on SQLite, what is marked `postgres`
+again on PostgreSQL, the browser tests, those on a real Slurm, and those on a real Kubernetes,
+which is built meanwhile where it is not yet. Tests marked `thorough` run with `--all` only. Each
+session ends with its slowest tests. What is not installed is installed, or named and left out;
+under `CI=true` that is a failure, and so is a session without a test. `tests/repository` is a check
+of `make lint`.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class Session:
     """What no other session needs."""
 
 
-_PLAIN = "not browser and not needs_kubernetes and not needs_s3"
+_PLAIN = "not browser and not needs_kubernetes and not needs_s3 and not needs_slurm"
 SESSIONS = (
     # Some of these wait for servers that they start.
     Session(
@@ -57,7 +58,13 @@ SESSIONS = (
         spread="loadfile",
         database="postgres",
     ),
-    Session("browser", "the product in a browser", "browser and not needs_kubernetes"),
+    Session(
+        "browser",
+        "the product in a browser",
+        "browser and not needs_kubernetes and not needs_slurm",
+    ),
+    # These wait for schedulers, not for a processor.
+    Session("slurm", "on a real Slurm", "needs_slurm", processes=3, parts=("slurm",)),
     # Most of these wait for a cluster, not for a processor.
     Session(
         "kubernetes",

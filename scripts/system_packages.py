@@ -58,6 +58,11 @@ def _has(program: str) -> Callable[[], bool]:
     return lambda: shutil.which(program) is not None
 
 
+def _has_daemon(program: str) -> bool:
+    # Where daemons lie is not in everybody's PATH.
+    return shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/sbin") is not None
+
+
 def _system_python_has_torch() -> bool:
     look = (
         "import importlib.util as u, sys; "
@@ -112,6 +117,12 @@ PARTS = {
             command=("make", "bed-build", "WITH=jobset volcano"),
         ),
         Part("s3", (), _s3_is_built, command=("make", "bed-build", "WITH=s3")),
+        Part(
+            "slurm",
+            ("slurmctld", "slurmd", "slurm-client", "slurm-wlm-basic-plugins", "munge"),
+            lambda: all(map(_has_daemon, ("slurmctld", "slurmd", "munged", "sbatch"))),
+        ),
+        Part("sshd", ("openssh-server", "openssh-client"), lambda: _has_daemon("sshd")),
     )
 }
 

@@ -24,6 +24,7 @@ from tests.beds.kubernetes.fixtures import (
     turns_on_the_bed,
     volcano_bed,
 )
+from tests.beds.slurm.fixtures import slurm_lab
 from tests.support.connecting import checks_at_once, loopback_admitted
 from tests.support.servers import browser_context, chromium, page, postgres_server, redis_server
 from tests.support.world import World, make_world
@@ -42,6 +43,7 @@ __all__ = [
     "page",
     "postgres_server",
     "redis_server",
+    "slurm_lab",
     "turns_on_the_bed",
     "volcano_bed",
 ]

@@ -7,7 +7,10 @@ from gangline.drivers.base import AttemptRef, ReplicaPlacement, Submission
 from gangline.organization import queues
 from gangline.organization.models import Project
 from gangline.scopes.models import Installation
+from gangline.spec.frameworks import framework_of
+from gangline.spec.problems import Role
 from gangline.spec.typed import typed
+from gangline.spec.values import half_of
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
 from workloads.models import Attempt, Desired, Workload
 
@@ -44,8 +47,9 @@ def submission(
 
     ``values`` that the spec does not accept are left out: drivers compute with all they see.
     """
-    worker = typed(WorkerSpec, _of_role(values, "worker"))
-    has_master = configuration == "workersAndMaster"
+    worker = typed(WorkerSpec, half_of(values, Role.WORKER))
+    gang = framework_of(framework).gang(configuration)
+    has_master = any(role.half is Role.MASTER for role in gang)
     return Submission(
         name=name,
         project=project.name,
@@ -53,7 +57,7 @@ def submission(
         configuration=configuration,
         num_workers=worker.num_workers or 1,
         worker=worker,
-        master=typed(ReplicaSpec, _of_role(values, "master")) if has_master else None,
+        master=typed(ReplicaSpec, half_of(values, Role.MASTER)) if has_master else None,
         identifiers={
             "GANGLINE_WORKLOAD": name,
             "GANGLINE_WORKLOAD_ID": uid,
@@ -102,15 +106,6 @@ def placement_from(item: Mapping[str, Any]) -> ReplicaPlacement:
         ports=tuple(item["ports"]),
         gpu_share=item.get("gpu_share", 1.0),
     )
-
-
-def _of_role(values: Mapping[str, Any], role: str) -> dict[str, Any]:
-    prefix = f"{role}."
-    return {
-        path.removeprefix(prefix): value
-        for path, value in values.items()
-        if path.startswith(prefix) and value is not None
-    }
 
 
 def _names_pools(path: str) -> bool:

@@ -20,7 +20,7 @@ from gangline.drivers.kubernetes.kinds import KINDS as JOB_KINDS
 from gangline.drivers.kubernetes.schedulers import ADAPTERS, PLAIN
 from gangline.drivers.local import planning, rendering, sandbox
 from gangline.drivers.local.driver import LocalDriver
-from gangline.drivers.local.shim.log import Limits
+from gangline.drivers.logs.segments import Limits
 from gangline.drivers.mapping import OURS, To
 from gangline.spec.base import Ui
 from gangline.spec.catalogue import Kind, SpecField, catalogue
@@ -181,9 +181,9 @@ def _planned(path: str, value: Any, folder: Path) -> str:
         configuration=submission.configuration,
         num_workers=submission.num_workers,
         values={
-            f"{part.role}.{p}": json_at(part.spec, p)
-            for part in submission.parts
-            for p in catalogue(type(part.spec))
+            f"{role}.{p}": json_at(spec, p)
+            for role, spec in submission.halves
+            for p in catalogue(type(spec))
         },
         gpu_memory=10**9,
     )
@@ -302,7 +302,7 @@ def test_a_field_of_the_workload_in_the_table_of_the_roles_is_named(
 
 
 def test_every_kind_of_driver_is_known_everywhere() -> None:
-    folders = {path.name for path in SOURCES.parent.iterdir() if (path / "__init__.py").exists()}
+    folders = {path.name for path in SOURCES.parent.iterdir() if (path / "kind.py").exists()}
     assert folders == DRIVERS.keys()
     assert folders <= registry.DRIVERS.keys()
 

@@ -58,4 +58,4 @@ def test_the_spec_judges_an_unknown_framework(framework: object) -> None:
 
 
 def test_only_the_launcher_of_mpi_does_not_train() -> None:
-    assert [f.name for f in FRAMEWORKS.values() if not f.master_trains] == ["MPI"]
+    assert [f.name for f in FRAMEWORKS.values() if f.launches] == ["MPI"]

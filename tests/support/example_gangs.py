@@ -86,7 +86,7 @@ def gang(
     """Start the gang; whatever of it still runs at the end is killed with its children."""
     hostfile = folder / "hosts"
     hostfile.write_text(hostfile_text(num_workers=num_workers))
-    workers = num_workers if FRAMEWORKS[framework].master_trains else 0
+    workers = 0 if FRAMEWORKS[framework].launches else num_workers
     slots = [("master", 0), *(("worker", index) for index in range(workers))]
     port = free_port()
     started: list[subprocess.Popen[bytes]] = []

@@ -18,7 +18,7 @@ from gangline.accounts.services import create_user
 from gangline.clusters import credentials
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import refresh
-from gangline.drivers.kubernetes import labels, logs
+from gangline.drivers.kubernetes import labels, log_collector
 from gangline.drivers.kubernetes.access import Access
 from gangline.drivers.kubernetes.kinds import KINDS
 from gangline.drivers.kubernetes.resources import NAMESPACES, PODS
@@ -139,7 +139,7 @@ def engine_on(
 ) -> Iterator[KubernetesEngine]:
     """An engine at work on ``bed`` for the length of a block."""
     # The bed's kubelet, unlike a real one, does not end the stream of a pod that has ended.
-    monkeypatch.setattr(logs, "SILENCE", 2.0)
+    monkeypatch.setattr(log_collector, "SILENCE", 2.0)
     loopback = (ipaddress.ip_network("127.0.0.0/8"),)
     settings.GANGLINE = settings.GANGLINE.model_copy(update={"cluster_addresses": loopback})
     made = make(bed, create_user(username="researcher"))

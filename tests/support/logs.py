@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
-from gangline.drivers import log_files
 from gangline.drivers.base import LogChunk
-from gangline.drivers.local.shim import log as shim
-from gangline.drivers.local.shim.log import Limits, LogWriter
+from gangline.drivers.logs import output, store
+from gangline.drivers.logs.output import LogWriter
+from gangline.drivers.logs.segments import Limits
 from workloads.logs.records import Source
 
 
@@ -23,7 +23,7 @@ class WrittenLog:
         self.source = Source(name, self.read)
 
     def read(self, offset: int, limit: int) -> LogChunk:
-        return log_files.read(self.folder, offset, limit, ended=self.has_ended)
+        return store.read(self.folder, offset, limit, ended=self.has_ended)
 
     def print(self, text: str | bytes, stream: bytes = b"stdout", at: float | None = None) -> None:
         """Write ``text`` as it came out of the process, at a time in seconds."""
@@ -33,7 +33,7 @@ class WrittenLog:
 
     def pause(self, at: float | None = None) -> None:
         """Let so much time pass that text without a line end is written."""
-        later = time.monotonic() + shim.IDLE + 1
+        later = time.monotonic() + output.IDLE + 1
         with mock.patch("time.monotonic", return_value=later), stamped(at):
             self.writer.flush_idle()
 
@@ -48,12 +48,12 @@ def stamped(at: float | None) -> Iterator[None]:
     if at is None:
         yield
         return
-    stamp, before = stamp_of(at), shim._stamp
-    shim._stamp = lambda: stamp  # by hand: `mock.patch` costs more than the line
+    stamp, before = stamp_of(at), vars(output)["stamp"]
+    vars(output)["stamp"] = lambda: stamp  # by hand: `mock.patch` costs more than the line
     try:
         yield
     finally:
-        shim._stamp = before
+        vars(output)["stamp"] = before
 
 
 def stamp_of(at: float) -> bytes:

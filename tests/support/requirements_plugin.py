@@ -34,6 +34,8 @@ _PART_OF_FIXTURE = {
     "chromium": "chromium",
     "postgres_server": "postgres",
     "redis_server": "redis",
+    "slurm_lab": "slurm",
+    "ssh_server": "sshd",
 }
 _ONE_STACK = "tests/production/"
 """A folder whose tests share servers."""

@@ -160,7 +160,8 @@ def test_what_the_last_session_needs_is_built_beside_the_others(
     monkeypatch.setattr(run_tests, "_run", run)
     monkeypatch.setenv("CI", "true")
     assert run_tests.main([]) == 0
-    assert sessions.ran == [("sqlite", []), ("postgres", []), ("browser", []), ("kubernetes", [])]
+    names = ("sqlite", "postgres", "browser", "slurm", "kubernetes")
+    assert sessions.ran == [(name, []) for name in names]
     assert "compiling\nWaited" in capsys.readouterr().out
 
 
@@ -170,7 +171,7 @@ def test_what_cannot_be_built_is_told_to_its_session_alone(
     part = part_built_by(tmp_path / "never", "echo no module proxy", "exit 1")
     sessions = Sessions(monkeypatch, part)
     run_tests.main([])
-    assert [missing for _, missing in sessions.ran] == [[], [], [], ["kubernetes"]]
+    assert [missing for _, missing in sessions.ran] == [[], [], [], [], ["kubernetes"]]
     assert "no module proxy" in capsys.readouterr().out
 
 

@@ -12,7 +12,7 @@ from gangline.accounts.services import create_user
 from gangline.db import clock
 from gangline.db.clock import db_now
 from gangline.drivers.base import Observation, ObservedState
-from gangline.drivers.kubernetes import logs
+from gangline.drivers.kubernetes import log_collector
 from gangline.drivers.kubernetes.client import Client
 from gangline.drivers.kubernetes.namespaces import Namespaces
 from tests.beds.kubernetes.bed import Bed
@@ -96,7 +96,7 @@ def submitting(
     Its namespace is there already, so that the first create is the one that makes the object.
     """
     # The bed's kubelet, unlike a real one, does not end the stream of a pod that has ended.
-    monkeypatch.setattr(logs, "SILENCE", 2.0)
+    monkeypatch.setattr(log_collector, "SILENCE", 2.0)
     made = kubernetes_engine.make(bed, create_user(username="researcher"), proxy.access)
     assert Namespaces(Client(bed.restricted)).prepare(made.namespace, made.install) is None
     try:

@@ -21,5 +21,5 @@ def test_only_what_exceeds_the_whole_cluster_is_certain(
 ) -> None:
     """Nobody may have counted its GPUs; whether others hold some, its scheduler knows."""
     cluster = Cluster(name="lab", capacity=LAB | {"gpu_count": there})
-    told = forecast(Standing(cluster), Project(name="vision"), Totals(pods=5, gpus=asked), Need(()))
+    told = forecast(Standing(cluster), Project(name="vision"), Totals(gpus=asked), Need(()))
     assert told.kind == kind

@@ -6,7 +6,7 @@ from unittest import mock
 
 import pytest
 
-from gangline.drivers.local.shim.log import Limits
+from gangline.drivers.logs.segments import Limits
 from tests.support.logs import WrittenLog
 from workloads.logs import merging
 from workloads.logs.cursors import decode, encode

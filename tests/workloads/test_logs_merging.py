@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gangline.drivers.local.shim.log import Limits
+from gangline.drivers.logs.segments import Limits
 from tests.support.logs import WrittenLog
 from workloads.logs import merging
 from workloads.logs.cursors import BadCursor, decode, encode
@@ -202,7 +202,7 @@ def test_lines_of_a_clock_that_is_ahead_do_not_wait(tmp_path: Path) -> None:
 
 
 def test_what_the_cap_dropped_is_one_line_in_every_direction(tmp_path: Path) -> None:
-    log = WrittenLog(tmp_path, "worker-0", Limits(segment=40_000, index_every=10_000, cap=120_000))
+    log = WrittenLog(tmp_path, "worker-0", Limits(segment=40_000, cap=120_000))
     for number in range(10_000):
         log.print(f"line {number} {'x' * 20}\n", at=number / 100)
     log.end()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gangline.drivers.local.shim.log import Limits
+from gangline.drivers.logs.segments import Limits
 from tests.support.logs import WrittenLog, write_lines
 from workloads.logs import merging, searching
 from workloads.logs.records import Source
@@ -87,7 +87,7 @@ def test_a_limit_of_time_ends_the_search(logs: list[WrittenLog]) -> None:
 
 
 def test_what_the_cap_dropped_is_passed_over(tmp_path: Path) -> None:
-    log = WrittenLog(tmp_path, "worker-0", Limits(segment=40_000, index_every=10_000, cap=120_000))
+    log = WrittenLog(tmp_path, "worker-0", Limits(segment=40_000, cap=120_000))
     for number in range(10_000):
         log.print(f"line {number} {'x' * 20}\n")
     log.end()

@@ -15,9 +15,10 @@ from gangline.drivers.base import ObservedState
 from gangline.drivers.kind import NativeObject
 from gangline.organization.selectors import visible_projects
 from gangline.spec.catalogue import SpecField, catalogue
-from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.frameworks import framework_of, places, role_of
 from gangline.spec.problems import Role
 from gangline.spec.sources import Source, from_json
+from gangline.spec.values import half_of
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
 from workloads.models import Attempt, Event, Replica, Workload
 from workloads.models.attempt import NO_TRIES, USER_CAUSES
@@ -92,21 +93,17 @@ def expected_replicas(workload: Workload, attempt: Attempt) -> list[Replica]:
     """What is or will be: rows as observed, or the replicas that were asked for."""
     if found := replicas(attempt):
         return found
-    has_master = workload.pods_total > workload.num_workers
-    first = 1 if has_master and FRAMEWORKS[workload.framework].master_trains else 0
-    places = [("master", 0, 0)] if has_master else []
-    places += [("worker", index, first + index) for index in range(workload.num_workers)]
+    gang = framework_of(workload.framework).gang(workload.configuration)
+    workers = half_of(attempt.values, Role.WORKER) | {"numWorkers": workload.num_workers}
     return [
         Replica(attempt=attempt, role=role, index=index, rank=rank, state="Pending")
-        for role, index, rank in places
+        for role, index, rank in places((role, role.count(workers)) for role in gang)
     ]
 
 
 def rank_of(replica: Replica, framework: str) -> int | None:
     """The rank as the workload counts it; None for a launcher, which only starts the ranks."""
-    if replica.role == "master" and not FRAMEWORKS[framework].master_trains:
-        return None
-    return replica.rank
+    return replica.rank if role_of(framework, replica.role).has_rank else None
 
 
 def events(workload: Workload) -> list[Event]:

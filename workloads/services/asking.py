@@ -11,7 +11,8 @@ from gangline.clusters.models import Cluster
 from gangline.organization.models import Project
 from gangline.policies.effective import EffectivePolicy
 from gangline.policies.engine import Request, Resolution
-from gangline.spec.problems import Advice, Problem
+from gangline.spec.frameworks import GangRole
+from gangline.spec.problems import Advice, Problem, Role
 from workloads.models import Attempt, Workload
 
 
@@ -37,9 +38,8 @@ class SubmissionRequest(Request):
 class Totals:
     """What the whole gang asks for, in requests."""
 
-    pods: int = 0
-    workers: int = 0
-    masters: int = 0
+    parts: Sequence[tuple[GangRole, int]] = ()
+    """How many there are of each role."""
     gpus: int = 0
     """Devices; parts of them are added up, and the sum is rounded up."""
     gpu_devices: float = 0.0
@@ -48,6 +48,19 @@ class Totals:
     """Where parts are asked for, in words: "1.5 GPUs, 0.5 of each"."""
     cpus: float = 0.0
     memory_bytes: int = 0
+
+    @property
+    def pods(self) -> int:
+        return sum(count for _, count in self.parts)
+
+    @property
+    def workers(self) -> int:
+        return sum(count for role, count in self.parts if role.half is Role.WORKER)
+
+    @property
+    def masters(self) -> int:
+        """All that are no workers."""
+        return self.pods - self.workers
 
 
 @dataclass(frozen=True, slots=True)

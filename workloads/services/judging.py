@@ -17,7 +17,7 @@ from gangline.organization.selectors import with_scopes
 from gangline.policies.effective import EffectivePolicy, effective_policy
 from gangline.policies.engine import Resolution, resolve
 from gangline.policies.selectors import effective_for
-from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, has_gpus
+from gangline.spec.frameworks import FRAMEWORKS, framework_of
 from gangline.spec.placement import DEFAULT_PRIORITY, PRIORITIES, is_preemptible
 from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.types import quantity_bytes
@@ -170,21 +170,19 @@ def judge(
 
 def totals_of(resolution: Resolution) -> Totals:
     """Sums over all pods; a value that is wrong counts as nothing."""
-    worker = resolution.values(Role.WORKER)
-    workers = min(max(whole_or(worker.get("numWorkers"), 1), 0), 9_999)
-    masters = 1 if resolution.configuration == WORKERS_AND_MASTER else 0
-    sizes = _pod_sizes(resolution)
-    counts = [workers, *([masters] if masters else [])]
-    gpus = sum(n * size[0] for n, size in zip(counts, sizes, strict=True))
+    halves = {half: resolution.values(half) for half in (Role.WORKER, Role.MASTER)}
+    workers = halves[Role.WORKER]
+    gang = framework_of(resolution.framework).gang(resolution.configuration)
+    parts = tuple((role, role.count(workers)) for role in gang)
+    sizes = [(n, *_pod_size(role.values(halves[role.half]), role.has_gpus)) for role, n in parts]
+    gpus = sum(n * each for n, each, _, _ in sizes)
     return Totals(
-        pods=workers + masters,
-        workers=workers,
-        masters=masters,
+        parts=parts,
         gpus=shares.whole(gpus),
         gpu_devices=gpus,
-        gpu_parts=shares.in_words(gpus, (worker, resolution.values(Role.MASTER))),
-        cpus=round(sum(n * size[1] for n, size in zip(counts, sizes, strict=True)), 3),
-        memory_bytes=sum(n * size[2] for n, size in zip(counts, sizes, strict=True)),
+        gpu_parts=shares.in_words(gpus, halves.values()),
+        cpus=round(sum(n * cores for n, _, cores, _ in sizes), 3),
+        memory_bytes=sum(n * memory for n, _, _, memory in sizes),
     )
 
 
@@ -264,18 +262,8 @@ def _need(totals: Totals, resolution: Resolution, cluster: Cluster | None) -> sl
     )
 
 
-def _pod_sizes(resolution: Resolution) -> list[tuple[float, float, int]]:
-    """GPUs, CPU cores and bytes of one worker and, if there is one, of the master."""
-    roles = [
-        Role.WORKER,
-        *([Role.MASTER] if resolution.configuration == WORKERS_AND_MASTER else []),
-    ]
-    return [
-        _pod_size(resolution.values(role), has_gpus(resolution.framework, role)) for role in roles
-    ]
-
-
 def _pod_size(values: Mapping[str, Any], with_gpus: bool) -> tuple[float, float, int]:
+    """GPUs, CPU cores and bytes of one pod."""
     cpus = values.get("compute.cpuCoreRequest")
     memory = values.get("compute.cpuMemoryRequest")
     try:

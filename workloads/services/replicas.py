@@ -7,7 +7,7 @@ from typing import Any
 
 from gangline.drivers.base import ReplicaObservation, ReplicaState
 from gangline.lib.texts import printable
-from gangline.spec.frameworks import has_gpus
+from gangline.spec.frameworks import role_of
 from workloads.models import Attempt, Replica, Workload
 
 _Key = tuple[int, str, int]
@@ -78,12 +78,13 @@ class ReplicaRows:
             return lambda role, index: placed.get((role, index), 0)
 
         def asked(role: str, index: int) -> int:
-            if not has_gpus(workload.framework, role):
+            known = role_of(workload.framework, role)
+            if not known.has_gpus:
                 return 0
             if attempt.pk not in self._effective:
                 self._effective |= _effective({attempt.pk, *self._new})
                 self._new = []
-            said = self._effective[attempt.pk].get(f"{role}.compute.gpuDevicesRequest", {})
+            said = self._effective[attempt.pk].get(f"{known.half}.compute.gpuDevicesRequest", {})
             return int(said.get("value") or 0)
 
         return asked

@@ -9,8 +9,10 @@ from itertools import chain, islice
 from typing import Any
 
 from gangline.drivers.base import ReplicaPlacement
-from gangline.spec.frameworks import FRAMEWORKS, has_gpus
+from gangline.spec.frameworks import GangRole, framework_of
+from gangline.spec.problems import Role
 from gangline.spec.types import quantity_bytes
+from gangline.spec.values import half_of
 from workloads.services import shares
 from workloads.wording import CPUS, GPUS, MEMORY
 
@@ -129,15 +131,13 @@ def need_of(
 
     ``gpu_memory``: bytes of one GPU of the cluster, 0 where nobody knows.
     """
-    has_master = configuration == "workersAndMaster"
-    trains = FRAMEWORKS[framework].master_trains if framework in FRAMEWORKS else True
-
-    def role(name: str, count: int, first: int) -> RoleNeed:
-        return _role_need(framework, name, count, first, values, gpu_memory)
-
-    first = 1 if has_master and trains else 0
-    masters = [role("master", 1, 0)] if has_master else []
-    return Need((*masters, role("worker", num_workers, first)))
+    halves = {half: half_of(values, half) for half in (Role.WORKER, Role.MASTER)}
+    counted, roles, first = halves[Role.WORKER] | {"numWorkers": num_workers}, [], 0
+    for role in framework_of(framework).gang(configuration):
+        count = role.count(counted)
+        roles.append(_role_need(role, count, first, role.values(halves[role.half]), gpu_memory))
+        first += 0 if role.launches else count
+    return Need(tuple(roles))
 
 
 def need_from(stored: Iterable[Sequence[Any]]) -> Need:
@@ -181,29 +181,19 @@ def room_of(
 
 
 def _role_need(
-    framework: str,
-    role: str,
-    count: int,
-    first_rank: int,
-    values: Mapping[str, Any],
-    gpu_memory: int,
+    role: GangRole, count: int, first_rank: int, values: Mapping[str, Any], gpu_memory: int
 ) -> RoleNeed:
-    def value(path: str) -> Any:
-        return values.get(f"{role}.compute.{path}")
-
-    memory = value("cpuMemoryRequest")
-    said = values.get(f"{role}.exposedUrls")
+    memory = values.get("compute.cpuMemoryRequest")
+    said = values.get("exposedUrls")
     return RoleNeed(
-        role=role,
+        role=role.name,
         count=count,
-        cpus=float(value("cpuCoreRequest") or 0),
+        cpus=float(values.get("compute.cpuCoreRequest") or 0),
         memory=quantity_bytes(memory) if memory else 0,
-        gpus=int(value("gpuDevicesRequest") or 0) if has_gpus(framework, role) else 0,
+        gpus=int(values.get("compute.gpuDevicesRequest") or 0) if role.has_gpus else 0,
         first_rank=first_rank,
         tool_ports=len(said) if isinstance(said, list) else 0,
-        gpu_share=shares.portion(
-            {path.removeprefix(f"{role}."): said for path, said in values.items()}, gpu_memory
-        ),
+        gpu_share=shares.portion(values, gpu_memory),
     )
 
 

@@ -131,7 +131,7 @@ class Choices:
         if name in known.configurations:
             return ""
         if name == WORKERS_ONLY:
-            return f"{known.label} needs a {known.master_word}."
+            return f"{known.label} needs a {known.leader.word}."
         return f"{known.label} has no master."
 
     @cached_property

@@ -135,7 +135,7 @@ class StepPage:
             return {
                 "forced": [capital_sentence(p) for p in self.desk.forced],
                 "is_different": self.desk.is_different,
-                "master_word": FRAMEWORKS[self.desk.choices.framework].master_word,
+                "master_word": FRAMEWORKS[self.desk.choices.framework].leader.word,
             }
         if self.step is Step.REVIEW and self.desk.preview is not None:
             return self._review(self.desk.preview)

@@ -41,10 +41,11 @@ _ALIKE = "All replicas are alike; worker 0 leads."
 def _leader(framework: str) -> str:
     """What the master is in the words of the framework's own documentation."""
     known = FRAMEWORKS[framework]
-    if not known.master_trains:
-        return f"The master is the {known.master_word}: it starts the ranks and trains nothing."
-    if known.master_word != "master":
-        return f"The master is the {known.master_word}; it may have its own set-up."
+    word = known.leader.word
+    if known.launches:
+        return f"The master is the {word}: it starts the ranks and trains nothing."
+    if word != "master":
+        return f"The master is the {word}; it may have its own set-up."
     return "One master leads; it may have its own set-up."
 
 

@@ -113,5 +113,4 @@ def _labels(problems: Iterable[Problem]) -> str:
 
 def pods_in_words(totals: Totals) -> str:
     """``4 workers + 1 master``."""
-    workers = count(totals.workers, "worker")
-    return f"{workers} + {count(totals.masters, 'master')}" if totals.masters else workers
+    return " + ".join(count(number, role.name) for role, number in reversed(totals.parts))

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from gangline.drivers.facts import Capacity, Facts, FieldNote, Health
 from gangline.lib.problems import Problem as Refusal
-from gangline.spec.frameworks import has_gpus
+from gangline.spec.frameworks import GangRole, framework_of
 from gangline.spec.problems import Advice, Problem, Role
+from gangline.spec.typed import typed, value_at
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
 
 GPU_COUNT = "RUNAI_NUM_OF_GPUS"
@@ -91,24 +92,45 @@ class Submission:
 
     def gpus_of(self, role: str) -> int:
         """Whole GPUs of each pod of the role."""
-        spec = self.worker if role == "worker" else self.master
-        if spec is None or not has_gpus(self.framework, role):
+        part = next((part for part in self.parts if part.role.name == role), None)
+        if part is None or not part.role.has_gpus:
             return 0
-        return spec.compute.gpu_devices_request or 0
+        return part.spec.compute.gpu_devices_request or 0
+
+    @property
+    def halves(self) -> tuple[tuple[Role, ReplicaSpec], ...]:
+        """What people set up: the workers, and the rest of the gang where there is one."""
+        workers = (Role.WORKER, self.worker)
+        return (workers,) if self.master is None else (workers, (Role.MASTER, self.master))
 
     @property
     def parts(self) -> tuple["Part", ...]:
-        """Every role that it has."""
-        workers = Part(Role.WORKER, self.num_workers, self.worker)
-        return (workers,) if self.master is None else (workers, Part(Role.MASTER, 1, self.master))
+        """Every role of its gang, in the order in which replicas are numbered."""
+        set_up = dict(self.halves)
+        return tuple(
+            Part(role, self._count(role), _spec_of(role, set_up[role.half]))
+            for role in framework_of(self.framework).gang(self.configuration)
+            if role.half in set_up
+        )
+
+    def _count(self, role: GangRole) -> int:
+        said = {path: value_at(self.worker, path) for path in role.counts}
+        return role.count(said | {"numWorkers": self.num_workers})
 
 
 class Part(NamedTuple):
     """One role of a gang: how many pods it has, and what each of them is."""
 
-    role: Role
+    role: GangRole
     pods: int
     spec: ReplicaSpec
+
+
+def _spec_of(role: GangRole, half: ReplicaSpec) -> ReplicaSpec:
+    if not role.fixed:
+        return half
+    own = typed(ReplicaSpec, role.fixed)
+    return half.model_copy(update={"compute": own.compute, "exposed_urls": None, "ports": None})
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from gangline.drivers.base import Submission
+from gangline.spec.frameworks import GangRole
 from gangline.spec.problems import Role
 from gangline.spec.tools import ExposedPort, ExposedUrl, Tool
 from gangline.spec.workload import ReplicaSpec
@@ -15,7 +16,7 @@ PORT_VARIABLE = "GANGLINE_TOOL_PORT_"
 class Placed(NamedTuple, Generic[T]):
     """A tool of the first replica of ``role``; ``place`` is its index in the list there."""
 
-    role: Role
+    role: GangRole
     place: int
     tool: T
 
@@ -39,9 +40,9 @@ def all_of(spec: ReplicaSpec) -> Iterator[Tool]:
     yield from spec.ports or ()
 
 
-def _placed(lists: Sequence[tuple[Role, Sequence[T]]]) -> list[Placed[T]]:
+def _placed(lists: Sequence[tuple[GangRole, Sequence[T]]]) -> list[Placed[T]]:
     found: dict[str, Placed[T]] = {}
-    for role, items in sorted(lists, key=lambda one: one[0] is not Role.MASTER):
+    for role, items in sorted(lists, key=lambda one: one[0].half is Role.WORKER):
         for index, tool in enumerate(items):
             found.setdefault(tool.name, Placed(role, index, tool))
     return list(found.values())

@@ -20,7 +20,7 @@ from gangline.spec.frameworks import (
 )
 from gangline.spec.problems import Problem, Role, shown
 from gangline.spec.sources import Value, Values
-from gangline.spec.values import field_path
+from gangline.spec.values import field_path, half_of
 from gangline.spec.words import did_you_mean, one_of
 from gangline.spec.workload import SPEC
 
@@ -86,12 +86,7 @@ class Resolution:
 
     def values(self, role: Role | str) -> dict[str, Any]:
         """Effective values of one half by path."""
-        start = f"{Role(role)}."
-        return {
-            path.removeprefix(start): value
-            for path, value in self.plain.items()
-            if path.startswith(start)
-        }
+        return half_of(self.plain, Role(role))
 
 
 def resolve(request: Request, policy: EffectivePolicy) -> Resolution:

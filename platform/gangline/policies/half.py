@@ -127,7 +127,7 @@ class Half:
         known = FRAMEWORKS[self.framework]
         message = (
             f"Left out: {spec.label} {shown(entry.value)} of the master,"
-            f" because the {known.master_word} of {known.label} gets no GPU."
+            f" because the {known.leader.word} of {known.label} gets no GPU."
         )
         self.notices.append(Notice(self.role, spec.path, spec.label, message, ""))
 

@@ -1,8 +1,15 @@
-"""The frameworks a workload can use, and which configurations each of them has."""
+"""The frameworks a workload can use: the roles of each one's gang, and its configurations.
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+A workload is set up in two halves of its spec, the workers and the rest. Which pods there are is
+said here: each role of a gang has one of the halves as its set-up.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
+
+from gangline.lib.problems import Role
 
 WORKERS_AND_MASTER = "workersAndMaster"
 WORKERS_ONLY = "workersOnly"
@@ -10,38 +17,123 @@ CONFIGURATIONS: Mapping[str, str] = MappingProxyType(
     {WORKERS_AND_MASTER: "Workers & master", WORKERS_ONLY: "Workers only"}
 )
 _BOTH = (WORKERS_AND_MASTER, WORKERS_ONLY)
+MOST_PODS = 9_999
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class GangRole:
+    """One role of a gang. Its pods are called ``<name>-0``, ``<name>-1``, …"""
+
+    name: str
+    word: str
+    """What the framework's own documentation calls it."""
+    half: Role
+    """The half of the spec that its pods are set up by."""
+    counts: tuple[str, ...] = ()
+    """Fields of the workers' half that say how many there are: the first with a value. None: 1."""
+    has_gpus: bool = True
+    has_rank: bool = True
+    launches: bool = False
+    """It only starts the ranks, and does not count as one."""
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    """Its compute, by path, in place of that of its half: it then has no tools either."""
+
+    def count(self, workers: Mapping[str, Any]) -> int:
+        """How many there are by the values of the workers' half; a wrong one counts as none."""
+        said = [workers.get(path) for path in self.counts]
+        numbers = [one for one in said if isinstance(one, int) and not isinstance(one, bool)]
+        return min(max((numbers or [1])[0], 0), MOST_PODS)
+
+    def values(self, half: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What it has of the values of its half."""
+        if not self.fixed:
+            return half
+        kept = {path: value for path, value in half.items() if not path.startswith(_REPLACED)}
+        return {**kept, **self.fixed}
+
+
+_REPLACED = ("compute.", "exposedUrls", "ports")
+_WORKER = GangRole("worker", "worker", Role.WORKER, ("numWorkers",))
+
+
+def _leader(word: str, **how: Any) -> GangRole:
+    return GangRole("master", word, Role.MASTER, **how)
 
 
 @dataclass(frozen=True, slots=True)
 class Framework:
-    """One framework. ``master_word`` is what its own documentation calls the master role."""
+    """One framework. Its roles come in the order in which they are numbered."""
 
     name: str
     label: str
     configurations: tuple[str, ...]
-    master_word: str
-    master_trains: bool
-    """False: the master only launches, so it does not count as a rank."""
+    roles: tuple[GangRole, ...]
+
+    def gang(self, configuration: str) -> tuple[GangRole, ...]:
+        """The roles that it has in this configuration."""
+        alone = configuration == WORKERS_ONLY
+        return tuple(role for role in self.roles if not alone or role.half is Role.WORKER)
+
+    def of(self, half: Role | str) -> tuple[GangRole, ...]:
+        """The roles that a half sets up."""
+        return tuple(role for role in self.roles if role.half == half)
+
+    @property
+    def leader(self) -> GangRole:
+        """The role that may be set up otherwise than the workers; else the workers themselves."""
+        return next((r for r in self.roles if r.half is Role.MASTER and not r.fixed), _WORKER)
+
+    @property
+    def launches(self) -> bool:
+        """Whether one role starts the ranks of all others."""
+        return any(role.launches for role in self.roles)
 
 
 FRAMEWORKS: Mapping[str, Framework] = MappingProxyType(
     {
         framework.name: framework
         for framework in (
-            Framework("PyTorch", "PyTorch", _BOTH, "master", True),
-            Framework("TF", "TensorFlow", _BOTH, "chief", True),
-            Framework("XGBoost", "XGBoost", (WORKERS_AND_MASTER,), "master", True),
-            Framework("MPI", "MPI", (WORKERS_AND_MASTER,), "launcher", False),
-            Framework("JAX", "JAX", (WORKERS_ONLY,), "master", True),
+            Framework("PyTorch", "PyTorch", _BOTH, (_leader("master"), _WORKER)),
+            Framework("TF", "TensorFlow", _BOTH, (_leader("chief"), _WORKER)),
+            Framework("XGBoost", "XGBoost", (WORKERS_AND_MASTER,), (_leader("master"), _WORKER)),
+            Framework(
+                "MPI",
+                "MPI",
+                (WORKERS_AND_MASTER,),
+                (_leader("launcher", has_gpus=False, has_rank=False, launches=True), _WORKER),
+            ),
+            Framework("JAX", "JAX", (WORKERS_ONLY,), (_WORKER,)),
         )
     }
 )
+_UNKNOWN = Framework("", "", _BOTH, (_leader("master"), _WORKER))
+ROLE_NAMES = tuple(dict.fromkeys(role.name for f in FRAMEWORKS.values() for role in f.roles))
+"""Names of the roles of all frameworks."""
 
 
-def has_gpus(framework: str, role: str) -> bool:
-    """Whether pods of the role get the GPUs they ask for: a launcher only starts the ranks."""
-    known = FRAMEWORKS.get(framework)
-    return role != "master" or known is None or known.master_trains
+def framework_of(name: object) -> Framework:
+    """The framework of this name. One that is not known has a master and trains on everything."""
+    return FRAMEWORKS.get(name, _UNKNOWN) if isinstance(name, str) else _UNKNOWN
+
+
+def role_of(framework: object, name: str) -> GangRole:
+    """The role of this name of a framework's gang; what is not known there is a worker."""
+    return next((role for role in framework_of(framework).roles if role.name == name), _WORKER)
+
+
+def has_gpus(framework: object, half: Role | str) -> bool:
+    """Whether pods that a half sets up get the GPUs they ask for."""
+    roles = framework_of(framework).of(half)
+    return not roles or any(role.has_gpus for role in roles)
+
+
+def places(counts: Iterable[tuple[GangRole, int]]) -> Iterator[tuple[str, int, int]]:
+    """Role, index and number of every replica of a gang; the number is the rank, if it has one."""
+    first = 0
+    for role, count in counts:
+        yield from ((role.name, index, first + index) for index in range(count))
+        first += 0 if role.launches else count
 
 
 def configuration_problem(framework: object, configuration: object) -> str | None:
@@ -52,5 +144,5 @@ def configuration_problem(framework: object, configuration: object) -> str | Non
     if known is None or configuration in known.configurations:
         return None
     if configuration == WORKERS_ONLY:
-        return f"cannot be “Workers only”: {known.label} needs a {known.master_word}"
+        return f"cannot be “Workers only”: {known.label} needs a {known.leader.word}"
     return f"cannot be “Workers & master”: {known.label} has no master"

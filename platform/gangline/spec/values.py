@@ -144,6 +144,12 @@ def validate(
     return found + [_unknown(role, "", shown(path), values[path], groups) for path in strange]
 
 
+def half_of(values: Mapping[str, Any], half: Role | str) -> dict[str, Any]:
+    """Of values by qualified path, those of one half by its own paths."""
+    start = f"{half}."
+    return {p.removeprefix(start): value for p, value in values.items() if p.startswith(start)}
+
+
 def field_path(path: str, fields: Container[str]) -> str:
     """The path of the field a problem is about: an item's path without index and attribute.
 

@@ -43,9 +43,9 @@ def job(
 ) -> dict[str, Any]:
     """A job object; ``true`` and ``false`` are types of conditions."""
     kind = KINDS[framework]
-    specs: dict[str, Any] = {kind.worker: {"replicas": workers, "template": {}}}
+    specs: dict[str, Any] = {kind.roles["worker"]: {"replicas": workers, "template": {}}}
     if masters:
-        specs[kind.master] = {"replicas": masters, "template": {}}
+        specs[kind.roles["master"]] = {"replicas": masters, "template": {}}
     conditions = [
         {"type": word, "status": status, "reason": word, "message": message}
         for words, status in ((true, "True"), (false, "False"))

@@ -20,7 +20,7 @@ from gangline.drivers.kubernetes import resources
 from gangline.drivers.kubernetes.access import Access, trusting
 from gangline.drivers.kubernetes.client import Client, Unreachable
 from gangline.drivers.kubernetes.kinds import KINDS
-from gangline.drivers.kubernetes.logs import FOLLOWERS
+from gangline.drivers.kubernetes.log_collector import FOLLOWERS
 from tests.beds.kubernetes.bed import Bed
 from tests.beds.kubernetes.jobs import job
 from tests.beds.kubernetes.objects import CONFIG_MAPS, SECRETS

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from gangline.drivers.base import AttemptRef, ObservedState
-from gangline.drivers.kubernetes import logs, pods
+from gangline.drivers.kubernetes import log_collector, pods
 from gangline.drivers.kubernetes.access import Options
-from gangline.drivers.kubernetes.archive import Limits
 from gangline.drivers.kubernetes.driver import KubernetesDriver
-from gangline.drivers.kubernetes.logs import Collecting, Collector
+from gangline.drivers.kubernetes.log_collector import Collecting, Collector
 from gangline.drivers.kubernetes.resources import PODS
+from gangline.drivers.logs.segments import Limits
+from gangline.drivers.logs.store import LogStore
 from tests.beds.kubernetes.bed import Bed
 from tests.drivers.kubernetes.harness import Ground, ground
 from tests.support.waiting import wait_for
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.needs_kubernetes
 @pytest.fixture
 def place(bed: Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ground]:
     # The bed's kubelet, unlike a real one, does not end the stream of a pod that has ended.
-    monkeypatch.setattr(logs, "SILENCE", 1.0)
+    monkeypatch.setattr(log_collector, "SILENCE", 1.0)
     with ground(bed, tmp_path) as made:
         yield made
 
@@ -97,7 +98,7 @@ def test_one_follower_serves_several_pods(place: Ground, tmp_path: Path) -> None
     place.running(ref)
     for worker in range(3):
         say(place, 0, 50, f"gang-worker-{worker}")
-    collector = Collector(place.client, tmp_path, followers=1)
+    collector = Collector(place.client, LogStore(tmp_path), followers=1)
     try:
         for raw in place.bed.client.list(PODS, place.namespace).body["items"]:
             collector.tell(pods.read(raw))
@@ -113,8 +114,8 @@ def test_of_too_many_pods_those_are_followed_whose_logs_somebody_reads(
     place: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The others have to wait for their turn, which is a long way off here."""
-    monkeypatch.setattr(logs, "READS_PER_SECOND", 0.01)
-    monkeypatch.setattr(logs, "FIRST_READS_PER_SECOND", 0.01)
+    monkeypatch.setattr(log_collector, "READS_PER_SECOND", 0.01)
+    monkeypatch.setattr(log_collector, "FIRST_READS_PER_SECOND", 0.01)
     ref = place.ref(workers=5)
     place.running(ref)
     names = [f"worker-{worker}" for worker in range(5)]
@@ -122,8 +123,8 @@ def test_of_too_many_pods_those_are_followed_whose_logs_somebody_reads(
         say(place, 0, 50, f"gang-{name}")
         path = PODS.path(place.namespace, f"gang-{name}", "log")
         wait_for(lambda p=path: "line 49" in place.bed.text(p), seconds=20)  # type: ignore[misc]
-    listening = Collecting(place.client, tmp_path)
-    listening.collector = Collector(place.client, tmp_path, followers=4)
+    listening = Collecting(place.client, LogStore(tmp_path))
+    listening.collector = Collector(place.client, LogStore(tmp_path), followers=4)
     try:
         for raw in place.bed.client.list(PODS, place.namespace).body["items"]:
             listening.tell(pods.read(raw))
@@ -137,9 +138,9 @@ def test_of_too_many_pods_those_are_followed_whose_logs_somebody_reads(
         listening.tick()
         say(place, 50, 60, "gang-worker-3")
         listening.tick()
-        log = logs.folder(tmp_path, ref.workload, ref.attempt, "worker-3")
         time.sleep(1.5)
-        assert len(logs.read(log, 0, 2**20).data.splitlines()) == 50
+        chunk = LogStore(tmp_path).read(ref.workload, 1, "worker-3", 0, 2**20)
+        assert len(chunk.data.splitlines()) == 50
         assert len(texts(place, ref, "worker-3")) == 50  # a person reads
         listening.tick()
         wait_for(lambda: texts(place, ref, "worker-3") == lines(60), seconds=10)
@@ -151,7 +152,7 @@ def test_of_too_many_pods_those_are_followed_whose_logs_somebody_reads(
 def test_logs_of_many_new_pods_are_begun_one_after_the_other(
     place: Ground, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(logs, "FIRST_READS_PER_SECOND", 0.01)
+    monkeypatch.setattr(log_collector, "FIRST_READS_PER_SECOND", 0.01)
     ref = place.ref(workers=4)
     place.running(ref)
     found = [pods.read(raw) for raw in place.bed.client.list(PODS, place.namespace).body["items"]]
@@ -161,7 +162,7 @@ def test_logs_of_many_new_pods_are_begun_one_after_the_other(
     def begun() -> set[str]:
         return {pod.replica for pod in found if texts(place, ref, pod.replica)}
 
-    collector = Collector(place.client, tmp_path, followers=2)
+    collector = Collector(place.client, LogStore(tmp_path), followers=2)
     try:
         for pod in found:
             collector.tell(pod)
@@ -183,20 +184,21 @@ def test_no_more_is_kept_of_a_log_than_the_installation_allows(
     ref = place.ref()
     place.running(ref)
     (raw,) = place.bed.client.list(PODS, place.namespace).body["items"]
-    limits = Limits(segment=1_000, cap=4_000)
+    store = LogStore(tmp_path, Limits(segment=1_000, cap=4_000))
     for first in range(0, 400, 20):
         say(place, first, first + 20)
-        logs.catch_up(place.client, tmp_path, [pods.read(raw)], 20, limits=limits)
+        log_collector.catch_up(place.client, store, [pods.read(raw)], 20)
     told, at = [], 0
     while data := (chunk := place.driver.read_log(ref, "worker-0", at, 10**6)).data:
         told += [line.split(b" ", 3)[3] for line in data.splitlines()]
         at = chunk.next_offset
     assert (told[0], told[-1]) == (lines(1)[0], lines(400)[-1])
     assert any(b"of log were dropped here: the log is full." in line for line in told)
-    folder = logs.folder(tmp_path, ref.workload, ref.attempt, "worker-0")
+    folder = store.folder(ref.workload, ref.attempt, "worker-0")
     assert sum(one.stat().st_size for one in folder.glob("*.log")) <= 5_000
     driver = KubernetesDriver(place.client, Options(data_dir=tmp_path, log_cap=1 << 24))
-    assert driver._log_limits.cap == 1 << 24
+    assert driver._logs is not None
+    assert driver._logs.limits.cap == 1 << 24
 
 
 @pytest.mark.parametrize("end", [KubernetesDriver.suspend, KubernetesDriver.delete])

@@ -21,7 +21,7 @@ from gangline.drivers.base import (
     Observation,
     ObservedState,
 )
-from gangline.drivers.kubernetes import logs
+from gangline.drivers.kubernetes import log_collector
 from gangline.drivers.kubernetes.access import Options
 from gangline.drivers.kubernetes.client import Client
 from gangline.drivers.kubernetes.driver import KubernetesDriver
@@ -45,7 +45,7 @@ class TestKubernetes(DriverConformance):
     def driver(self, bed: Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Driver]:
         """A driver beside a watch that fetches the logs, as in production."""
         # The bed's kubelet, unlike a real one, does not end the stream of a pod that has ended.
-        monkeypatch.setattr(logs, "SILENCE", 2.0)
+        monkeypatch.setattr(log_collector, "SILENCE", 2.0)
         self.install = f"install-{secrets.token_hex(4)}"
         self.bed = bed
         driver = KubernetesDriver(Client(bed.restricted), Options(data_dir=tmp_path))

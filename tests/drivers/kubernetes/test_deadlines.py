@@ -16,10 +16,11 @@ from gangline.drivers.base import (
     Rehearsal,
     Unknown,
 )
-from gangline.drivers.kubernetes import deadlines, logs, pods
+from gangline.drivers.kubernetes import deadlines, log_collector, pods
 from gangline.drivers.kubernetes.access import Options
 from gangline.drivers.kubernetes.client import Answer, Client, Unreachable
 from gangline.drivers.kubernetes.driver import KubernetesDriver
+from gangline.drivers.logs.store import LogStore
 from tests.drivers.kubernetes import raw
 from tests.drivers.kubernetes.scripted import ScriptedClient, page
 from tests.drivers.kubernetes.test_odd_answers import attempt
@@ -106,9 +107,9 @@ def test_logs_of_a_pod_that_says_more_and_more_are_caught_up_with_for_a_while(
     pod = pods.read(raw.pod())
     with answering(Script(endless=True)) as access, closing(Client(access)) as client:
         began = time.monotonic()
-        logs.catch_up(client, tmp_path, [pod], seconds=0.5)
+        log_collector.catch_up(client, LogStore(tmp_path), [pod], seconds=0.5)
         assert time.monotonic() - began < 3
-    assert logs.read(logs.folder(tmp_path, pod.workload, pod.attempt, pod.replica), 0, 100).data
+    assert LogStore(tmp_path).read(*pod.key, pod.replica, 0, 100).data
 
 
 class Deaf(ScriptedClient):
@@ -175,6 +176,5 @@ def test_a_log_that_hangs_leaves_time_for_the_others(tmp_path: Path) -> None:
             yield 200, iter([b"2026-11-22T10:00:00Z the last word\n"])
 
     gang = [pods.read(raw.pod(0)), pods.read(raw.pod(1))]
-    logs.catch_up(Half(), tmp_path, gang, seconds=0.6)
-    place = logs.folder(tmp_path, "w-1", 1, "worker-1")
-    assert b"the last word" in logs.read(place, 0, 100).data
+    log_collector.catch_up(Half(), LogStore(tmp_path), gang, seconds=0.6)
+    assert b"the last word" in LogStore(tmp_path).read("w-1", 1, "worker-1", 0, 100).data

@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 
-from gangline.drivers.kubernetes import archive, logs, pods
+from gangline.drivers.base import LogChunk
+from gangline.drivers.kubernetes import archive, log_collector, pods
 from gangline.drivers.kubernetes.client import Answer, Unreachable
+from gangline.drivers.logs.segments import Limits
+from gangline.drivers.logs.store import LogStore
 from tests.drivers.kubernetes import raw
 from tests.drivers.kubernetes.scripted import Say, ScriptedClient, page, status
 
@@ -37,13 +40,17 @@ class Sending(ScriptedClient):
 
 
 def place(data_dir: Path, pod: pods.Pod = POD) -> Path:
-    return logs.folder(data_dir, pod.workload, pod.attempt, pod.replica)
+    return LogStore(data_dir).folder(*pod.key, pod.replica)
+
+
+def read(data_dir: Path, offset: int, limit: int) -> LogChunk:
+    return LogStore(data_dir).read(*POD.key, POD.replica, offset, limit)
 
 
 def turn(client: ScriptedClient, data_dir: Path, **meta: Any) -> float | None:
     """One turn of a collector with a pod; None: it counts as complete."""
-    collector = logs.Collector(client, data_dir, followers=0)
-    return collector._turn(logs._Followed(pods.read(raw.pod(**meta))))
+    collector = log_collector.Collector(client, LogStore(data_dir), followers=0)
+    return collector._turn(log_collector._Followed(pods.read(raw.pod(**meta))))
 
 
 def cut_off(method: str, path: str, query: Mapping[str, Any]) -> Answer:
@@ -82,16 +89,16 @@ def test_a_log_goes_on_while_its_pod_is_there_though_nobody_tells_of_it(
 ) -> None:
     """Somebody took its label away, or what stands before the cluster lied."""
     client = Sending(lines(b"one"))
-    collector = logs.Collector(client, tmp_path, followers=0)
+    collector = log_collector.Collector(client, LogStore(tmp_path), followers=0)
     collector.tell(POD)
     known = collector._pods[POD.uid]
     collector.gone(POD.uid)
-    for _ in range(logs.LAST_TRIES + 1):
-        assert collector._turn(known) == logs.AGAIN_AFTER_TROUBLE
+    for _ in range(log_collector.LAST_TRIES + 1):
+        assert collector._turn(known) == log_collector.AGAIN_AFTER_TROUBLE
     assert joined(tmp_path) == [b"one"]
     client.pieces = lines(b"one", b"two")
     collector.tell(POD)
-    assert collector._turn(known) != logs.AGAIN_AFTER_TROUBLE, "as if nothing had been"
+    assert collector._turn(known) != log_collector.AGAIN_AFTER_TROUBLE, "as if nothing had been"
     assert joined(tmp_path) == [b"one", b"two"]
     collector.gone(POD.uid)
     client.say = lambda *_: page()
@@ -104,12 +111,12 @@ def test_a_log_whose_pod_is_told_of_by_nobody_is_left_and_taken_up_again(
     say: Say, tmp_path: Path
 ) -> None:
     client = Sending(lines(b"one"), say)
-    collector = logs.Collector(client, tmp_path, followers=0)
-    known = logs._Followed(POD, is_gone=True)
-    turns = [collector._turn(known) for _ in range(logs.LAST_TRIES)]
-    assert turns == [logs.AGAIN_AFTER_TROUBLE] * (logs.LAST_TRIES - 1) + [None]
+    collector = log_collector.Collector(client, LogStore(tmp_path), followers=0)
+    known = log_collector._Followed(POD, is_gone=True)
+    turns = [collector._turn(known) for _ in range(log_collector.LAST_TRIES)]
+    assert turns == [log_collector.AGAIN_AFTER_TROUBLE] * (log_collector.LAST_TRIES - 1) + [None]
     client.pieces = lines(b"one", b"two")
-    assert collector._turn(logs._Followed(POD)) is not None
+    assert collector._turn(log_collector._Followed(POD)) is not None
     assert joined(tmp_path) == [b"one", b"two"]
 
 
@@ -119,7 +126,7 @@ def test_a_log_whose_pod_is_told_of_by_nobody_is_left_and_taken_up_again(
 def joined(data_dir: Path) -> list[bytes]:
     """The lines of a log, their pieces put together; what has no end yet comes last."""
     lines, rest, at = [], b"", 0
-    while (chunk := logs.read(place(data_dir), at, 1 << 16)).data:
+    while (chunk := read(data_dir, at, 1 << 16)).data:
         at = chunk.next_offset
         for record in chunk.data.split(b"\n")[:-1]:
             _, _, flag, text = record.split(b" ", 3)
@@ -142,7 +149,7 @@ def test_a_progress_bar_without_a_line_end_is_shown_and_not_kept_in_memory(tmp_p
             yield b"\r 10%" * 10_000
 
     def catch_up() -> None:
-        logs.catch_up(Sending(bar), tmp_path, [POD], seconds=0.5)
+        log_collector.catch_up(Sending(bar), LogStore(tmp_path), [POD], seconds=0.5)
 
     tracemalloc.start()
     try:
@@ -208,7 +215,7 @@ def test_every_way_of_cutting_long_lines_gives_each_byte_once(
     chance = random.Random(seed)
     kubelet = Kubelet(chance)
     # Followed, read to the end of what is there, or left in the middle.
-    monkeypatch.setattr(logs.Collector, "_is_followed", lambda *_: chance.random() < 0.6)
+    monkeypatch.setattr(log_collector.Collector, "_is_followed", lambda *_: chance.random() < 0.6)
     client = Sending(kubelet.pieces)
     whole = kubelet.lines
     while kubelet.written < len(kubelet.entries):
@@ -227,13 +234,13 @@ def test_a_line_that_never_ended_ends_with_its_pod(tmp_path: Path) -> None:
         yield b"2026-11-22T10:00:00.5Z " + b"x" * 500_000
 
     assert turn(Sending(bar), tmp_path) is not None
-    assert logs.read(place(tmp_path), 0, 1 << 20).data.count(b" stdout F ") == 0
+    assert read(tmp_path, 0, 1 << 20).data.count(b" stdout F ") == 0
     hello = Sending(lambda _: iter([b"2026-11-22T10:00:07Z hello\n"]))
     assert turn(hello, tmp_path, phase="Succeeded", uid="the next") is None
     assert joined(tmp_path) == [b"x" * 500_000, b"hello"]
     assert turn(Sending(bar), tmp_path, uid="one more") is not None
     assert turn(Sending(None), tmp_path, uid="one more", phase="Failed") is None
-    assert logs.read(place(tmp_path), 0, 1 << 21).data.endswith(b" stdout F \n")
+    assert read(tmp_path, 0, 1 << 21).data.endswith(b" stdout F \n")
 
 
 def test_a_line_whose_end_the_node_has_dropped_does_not_take_in_the_next(tmp_path: Path) -> None:
@@ -248,7 +255,7 @@ def test_a_line_over_several_segments_goes_on_where_it_was_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(archive, "TAIL", 1_000)
-    limits = archive.Limits(segment=100_000)
+    limits = Limits(segment=100_000)
     first, second = b"2026-11-22T10:00:00.5Z first", b"2026-11-22T10:00:01.5Z " + b"x" * 400_000
     for upto in range(100_000, 400_001, 50_000):
         with archive.opened(place(tmp_path), "a", limits) as into:

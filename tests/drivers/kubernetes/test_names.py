@@ -36,13 +36,13 @@ def test_long_names_that_differ_at_the_end_stay_apart() -> None:
 def test_the_longest_name_and_the_most_workers_fit(framework: str) -> None:
     name = "a" * LONGEST_NAME
     assert workload_name_problem(name) is None
-    assert names.problem(KINDS[framework], name, 9999) is None
+    assert names.problem(KINDS[framework], name, {"worker": 9999}) is None
 
 
 def test_a_name_that_leaves_no_room_for_its_replicas_is_refused() -> None:
     kind = KINDS["PyTorch"]
-    assert names.problem(kind, "a" * 54, 10) is None
-    message = names.problem(kind, "a" * 55, 11)
+    assert names.problem(kind, "a" * 54, {"worker": 10}) is None
+    message = names.problem(kind, "a" * 55, {"worker": 11})
     assert message is not None
     assert message.startswith("is too long by 2 for 11 workers: the last of them would be called a")
     assert "-worker-10" in message
@@ -50,10 +50,10 @@ def test_a_name_that_leaves_no_room_for_its_replicas_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["ddp-worker-0", "ddp-master-0", "ddp-chief-12"])
 def test_an_mpi_job_must_not_be_called_like_a_replica(name: str) -> None:
-    assert "Service" in (names.problem(KINDS["MPI"], name, 1) or "")
-    assert names.problem(KINDS["PyTorch"], name, 1) is None
+    assert "Service" in (names.problem(KINDS["MPI"], name, {"worker": 1}) or "")
+    assert names.problem(KINDS["PyTorch"], name, {"worker": 1}) is None
 
 
 @pytest.mark.parametrize("name", ["worker-0", "ddp-worker", "ddp-worker-0-b", "worker"])
 def test_other_names_are_free(name: str) -> None:
-    assert names.problem(KINDS["MPI"], name, 1) is None
+    assert names.problem(KINDS["MPI"], name, {"worker": 1}) is None

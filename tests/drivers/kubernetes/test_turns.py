@@ -10,9 +10,10 @@ from typing import cast
 
 import pytest
 
-from gangline.drivers.kubernetes import labels, logs, pods
+from gangline.drivers.kubernetes import labels, log_collector, pods
 from gangline.drivers.kubernetes.client import Client
-from gangline.drivers.kubernetes.logs import Turns
+from gangline.drivers.kubernetes.log_collector import Turns
+from gangline.drivers.logs.store import LogStore
 
 
 @dataclass(eq=False)
@@ -127,7 +128,7 @@ def test_many_things_and_many_threads() -> None:
 def test_logs_that_stay_silent_are_read_more_seldom(
     pods: int, silent_for: float, seconds: float
 ) -> None:
-    assert logs.pause(pods, silent_for) == seconds
+    assert log_collector.pause(pods, silent_for) == seconds
 
 
 @dataclass
@@ -142,11 +143,11 @@ class Refusing:
         yield self.status, iter(())
 
 
-def refused(client: Refusing, folder: Path, count: int = 1) -> logs.Collector:
+def refused(client: Refusing, folder: Path, count: int = 1) -> log_collector.Collector:
     """A collector of so many pods without a thread that reads."""
-    made = logs.Collector(cast(Client, client), folder, followers=0)
+    made = log_collector.Collector(cast(Client, client), LogStore(folder), followers=0)
     for number in range(count):
-        taken = logs._Followed(pod(number))
+        taken = log_collector._Followed(pod(number))
         made._pods[taken.pod.uid] = taken
     return made
 
@@ -160,8 +161,8 @@ def pod(number: int, phase: str = "Running") -> pods.Pod:
 
 def test_a_log_is_not_given_up_while_the_cluster_rests(tmp_path: Path) -> None:
     collector = refused(Refusing(429, rest_left=7.0), tmp_path)
-    taken = logs._Followed(pod(0, "Succeeded"))
-    assert {collector._turn(taken) for _ in range(logs.LAST_TRIES + 1)} == {7.0}
+    taken = log_collector._Followed(pod(0, "Succeeded"))
+    assert {collector._turn(taken) for _ in range(log_collector.LAST_TRIES + 1)} == {7.0}
     assert taken.failures == 0
 
 

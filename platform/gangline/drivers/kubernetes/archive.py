@@ -1,27 +1,31 @@
-"""One replica's log on disk: CRI lines appended to segments, each line of a pod once (R4).
+"""One pod's log as the API server tells it: lines with stamps, each appended once (R4).
 
-``<folder>/<offset>.log`` as `log_files` reads them; ``pod`` tells whose lines are being added, and
-``ended`` that nothing more will come. A lock lets one process write, whoever else tries.
-
-A line that goes on and on, such as a progress bar without a line end, is kept as far as it came, in
-pieces with the flag P. Its stamp is that of its begin, the only one that the API server tells: who
-reads on from there gets the whole of it once more, and of that what is here is left out.
+``pod``, beside the segments, tells whose lines are being added. A line that goes on and on, such as
+a progress bar without a line end, is kept as far as it came, in pieces with the flag P. Its stamp
+is that of its begin, the only one that the API server tells: who reads on from there gets the whole
+of it once more, and of that what is here is left out.
 """
 
-import fcntl
 import json
-import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gangline.drivers.log_files import segments
+from gangline.drivers.logs.segments import (
+    DEFAULT,
+    LINE,
+    Appender,
+    Limits,
+    cri,
+    segments,
+)
+from gangline.drivers.logs.segments import (
+    stamp as now,
+)
+from gangline.drivers.logs.store import ENDED, locked, mark_ended
 
-LINE = 16 * 1024
-"""Longer lines are cut into pieces with the flag P; the last piece has the flag F."""
 TAIL = 256 * 1024
 LONGEST = 64 * 2**20
 """Bytes within which the begin of a line without an end is looked for: a node keeps less of a log
@@ -31,26 +35,12 @@ SECOND = len("2026-01-01T00:00:00")
 _STAMP = re.compile(rb"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?(Z|[+-]\d\d:\d\d)$")
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """Bytes of one segment, and of all together; the first and the newest stay."""
-
-    segment: int = 8 * 2**20
-    cap: int = 2**30
-
-
-DEFAULT = Limits()
-
-
 class Archive:
     """The open log of one replica, to which the lines of one pod are added."""
 
     def __init__(self, folder: Path, pod_uid: str, limits: Limits = DEFAULT) -> None:
-        self.folder, self.limits = folder, limits
-        self._starts = [segment.start for segment in segments(folder)]
-        self._file = self._opened(self._starts[-1] if self._starts else 0)
+        self.folder, self._file = folder, Appender(folder, limits)
         try:
-            self.offset = self._starts[-1] + self._mend()
             self.last, self._known, self._held = self._newest(self._begin(pod_uid))
             """Stamp of the pod's newest line here, and how many whole lines bear it: read on from
             there, they come once more. And the bytes that are here of a line without an end."""
@@ -61,6 +51,10 @@ class Archive:
         except BaseException:
             self.close()
             raise
+
+    @property
+    def offset(self) -> int:
+        return self._file.offset
 
     def add(self, lines: list[bytes], part: bytes = b"") -> int:
         """Append lines ``<stamp> <text>`` in their order; those that are here already are not.
@@ -90,18 +84,18 @@ class Archive:
         if part:
             self._begin_or_go_on(block, part)
         if block:
-            self._append(b"".join(block))
+            self._file.append(b"".join(block))
         return len(block)
 
     def end(self) -> None:
         """Nothing more will come."""
         if self._held:
-            self._append(cri(self.last, b""))
+            self._file.append(cri(self.last, b""))
             self._held = 0
-        (self.folder / "ended").touch(mode=0o600)
+        mark_ended(self.folder)
 
     def close(self) -> None:
-        os.close(self._file)
+        self._file.close()
 
     def _is_known(self, stamp: bytes) -> bool:
         """Whether this line came before. Not by its stamp alone: two streams may overtake."""
@@ -152,49 +146,6 @@ class Archive:
         if fresh or ends:
             block.append(cri(self.last, fresh, ends=ends))
 
-    def _append(self, block: bytes) -> None:
-        if (filled := self.offset - self._starts[-1]) and filled + len(block) > self.limits.segment:
-            fresh = self._opened(self.offset)
-            os.close(self._file)
-            self._file = fresh
-            self._drop()
-        view = memoryview(block)
-        try:
-            while view:
-                view = view[os.write(self._file, view) :]
-        except OSError:
-            os.ftruncate(self._file, self.offset - self._starts[-1])
-            raise
-        self.offset += len(block)
-
-    def _drop(self) -> None:
-        """Forget segments between the first and the newest until the rest fits."""
-        kept = segments(self.folder)
-        size = sum(segment.size for segment in kept) + self.limits.segment
-        while len(kept) > 2 and size > self.limits.cap:
-            dropped = kept.pop(1)
-            size -= dropped.size
-            dropped.path.unlink(missing_ok=True)
-            self._starts.remove(dropped.start)
-
-    def _opened(self, start: int) -> int:
-        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-        file = os.open(self.folder / f"{start:020d}.log", flags, 0o600)
-        if not self._starts or self._starts[-1] != start:
-            self._starts.append(start)
-        return file
-
-    def _mend(self) -> int:
-        """Cut off what a crash left of a record; returns the size."""
-        size = os.fstat(self._file).st_size
-        from_ = max(0, size - TAIL)
-        tail = os.pread(self._file, size - from_, from_)
-        whole = tail.rfind(b"\n") + 1
-        if whole != len(tail) and (whole or not from_):
-            os.ftruncate(self._file, from_ + whole)
-            return from_ + whole
-        return size
-
     def _begin(self, pod_uid: str) -> int:
         """Offset of the pod's first line; a new pod goes on where the one before ended."""
         known = self.folder / "pod"
@@ -204,10 +155,10 @@ class Archive:
                 return int(said["begin"])
         except (OSError, ValueError, KeyError, TypeError):
             pass
-        (self.folder / "ended").unlink(missing_ok=True)
+        (self.folder / ENDED).unlink(missing_ok=True)
         before, _, held = self._newest(0)
         if held:
-            self._append(cri(before, b""))  # no more of the line of the pod before will come
+            self._file.append(cri(before, b""))  # no more of the line of the pod before will come
         written = known.with_suffix(".new")
         written.write_text(json.dumps({"uid": pod_uid, "begin": self.offset}))
         written.replace(known)
@@ -238,7 +189,7 @@ class Archive:
         """The records from ``begin`` on, the newest first."""
         for segment in reversed(segments(self.folder)):
             floor, at, rest = max(0, begin - segment.start), segment.size, b""
-            with segment.path.open("rb") as file:
+            with Path(segment.path).open("rb") as file:
                 while at > floor:
                     upto, at = at, max(floor, at - TAIL)
                     file.seek(at)
@@ -254,42 +205,22 @@ class Archive:
 @contextmanager
 def opened(folder: Path, pod_uid: str, limits: Limits = DEFAULT) -> Iterator[Archive | None]:
     """The archive of a replica for this pod; None while another process or thread writes it."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+    with locked(folder) as is_ours:
+        if not is_ours:
             yield None
             return
-        archive = Archive(folder, pod_uid, limits)
-        try:
+        with closing(Archive(folder, pod_uid, limits)) as archive:
             yield archive
-        finally:
-            archive.close()
-    finally:
-        os.close(lock)
 
 
 def has_ended(folder: Path, pod_uid: str) -> bool:
     """Whether all of this pod's lines are here."""
     try:
-        return (folder / "ended").exists() and bool(
+        return (folder / ENDED).exists() and bool(
             json.loads((folder / "pod").read_text())["uid"] == pod_uid
         )
     except (OSError, ValueError, KeyError, TypeError):
         return False
-
-
-def cri(stamp: bytes, text: bytes, *, ends: bool = True) -> bytes:
-    """A line as CRI has it, or a part of one. The API server tells of both streams as one."""
-    head, flag = stamp + b" stdout ", b"F " if ends else b"P "
-    if len(text) <= LINE:
-        return head + flag + text + b"\n"
-    pieces = [text[at : at + LINE] for at in range(0, len(text), LINE)]
-    return b"".join(head + b"P " + piece + b"\n" for piece in pieces[:-1]) + (
-        head + flag + pieces[-1] + b"\n"
-    )
 
 
 def normal(stamp: bytes) -> bytes | None:
@@ -305,8 +236,3 @@ def normal(stamp: bytes) -> bytes | None:
             return None
         seconds = at.strftime("%Y-%m-%dT%H:%M:%S").encode()
     return seconds + b"." + decimals + b"Z"
-
-
-def now() -> bytes:
-    """The present as a stamp."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f000Z").encode()

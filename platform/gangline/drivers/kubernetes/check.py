@@ -9,7 +9,7 @@ from typing import Any
 from gangline.drivers.base import Submission
 from gangline.drivers.facts import Facts
 from gangline.lib.sizes import bytes_in_words
-from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem
+from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem, has_gpus
 from gangline.spec.launching import launch_problem
 from gangline.spec.problems import Problem, Role
 from gangline.spec.types import quantity_bytes
@@ -32,19 +32,19 @@ def _problems(submission: Submission, facts: Facts) -> Iterator[Problem]:
     if framework is None or configuration_problem(framework.name, submission.configuration):
         return  # the spec itself refuses these
     kind = KINDS[framework.name]
-    if message := names.problem(kind, submission.name, submission.num_workers):
+    pods = {part.role.name: part.pods for part in submission.parts}
+    if message := names.problem(kind, submission.name, pods):
         yield Problem.of(
             Role.WORKLOAD, "name", "cluster", message, value=submission.name, label="Name"
         )
     yield from _priority(submission, facts)
-    for role, _, spec in submission.parts:
+    for role, spec in submission.halves:
         yield from _node_pools(role, spec, submission)
         yield from _image(role, spec)
         if runs(framework.name, role, has_own_master=submission.master is not None):
             yield from _command(role, spec, framework)
         yield from _variables(role, spec, framework)
-        is_launcher = role is Role.MASTER and not framework.master_trains
-        yield from _size(role, spec, facts, with_gpus=not is_launcher)
+        yield from _size(role, spec, facts, with_gpus=has_gpus(framework.name, role))
     yield from volume_checks.check(submission, facts)
 
 
@@ -84,7 +84,7 @@ def _image(role: Role, spec: ReplicaSpec) -> Iterator[Problem]:
 def _command(role: Role, spec: ReplicaSpec, framework: Framework) -> Iterator[Problem]:
     """Without one the image's own runs, which then starts the ranks."""
     command = spec.command or ""
-    if framework.master_trains or not command.strip():
+    if not framework.launches or not command.strip():
         return
     if problem := launch_problem(role, framework, command, spec.args or ""):
         yield problem

@@ -30,6 +30,9 @@ from gangline.drivers.base import (
     ignore_trouble,
 )
 from gangline.drivers.facts import Capacity, Facts, FieldNote, Health
+from gangline.drivers.logs.segments import Limits
+from gangline.drivers.logs.store import LogStore
+from gangline.spec.frameworks import ROLE_NAMES
 from gangline.spec.problems import Advice, Problem, Role
 
 from . import (
@@ -38,7 +41,7 @@ from . import (
     exposing,
     guidance,
     kept,
-    logs,
+    log_collector,
     manifests,
     mapping,
     names,
@@ -50,17 +53,16 @@ from . import (
     volume_checks,
 )
 from .access import Options
-from .archive import Limits
 from .client import Client, Doubt, understood
 from .deadlines import InTime
 from .effects import Effects
 from .jobs import Job
 from .kinds import KINDS
-from .logs import Collecting
+from .log_collector import Collecting
 from .objects import Objects, Raw, is_attempt, is_seen, is_workload, selector
 from .owned import Owned
 from .pending import Pending, Why
-from .pods import MASTER, WORKER, Pod
+from .pods import Pod
 from .pods import read as read_pod
 from .rehearsing import Rehearsing
 from .resources import SERVICES
@@ -87,7 +89,10 @@ class KubernetesDriver:
         self._pending = Pending(self.objects)
         self._owned_objects = Owned(in_time, self.objects)
         self._watched: Watch | None = None
-        self._log_limits = Limits(cap=options.log_cap)
+        self._logs: LogStore | None = None
+        """None: no place for logs was given."""
+        if options.data_dir is not None:
+            self._logs = LogStore(options.data_dir, Limits(cap=options.log_cap))
         known = schedulers.ADAPTERS
         self._adapter = known.get(options.scheduler) or known[schedulers.PLAIN]
         self.unsupported = {**mapping.UNSUPPORTED, **self._adapter.unsupported}
@@ -153,8 +158,8 @@ class KubernetesDriver:
         return self._answer(self._effects.suspend, ref)
 
     def resume(self, ref: AttemptRef) -> Result:
-        if self.options.data_dir is not None:
-            logs.reopen_attempt(self.options.data_dir, ref.workload, ref.attempt)
+        if self._logs is not None:
+            self._logs.reopen(ref.workload, ref.attempt)
         return self._answer(self._effects.resume, ref)
 
     def delete(self, ref: AttemptRef) -> Result:
@@ -196,21 +201,19 @@ class KubernetesDriver:
         return max(0.0, time.monotonic() - watch.store.heard_at)
 
     def read_log(self, ref: AttemptRef, replica: str, offset: int, limit: int) -> LogChunk:
-        data_dir = self.options.data_dir
-        if data_dir is None or not _is_replica(ref, replica):
+        if self._logs is None or not _is_replica(ref, replica):
             return LogChunk(b"", 0, end=True)
-        place = logs.folder(data_dir, ref.workload, ref.attempt, replica)
-        chunk = logs.read(place, offset, limit)
+        chunk = self._logs.read(ref.workload, ref.attempt, replica, offset, limit)
         if not chunk.end:
-            logs.mark_read(data_dir, ref.workload, ref.attempt)
+            self._logs.mark_read(ref.workload, ref.attempt)
         return chunk
 
     def _watch(
         self, install: str, tell: TellTrouble, all_told: Callable[[], None]
     ) -> Generator[Sequence[Observation], None, None]:
         listener: Listener = Listener()
-        if self.options.data_dir is not None:
-            listener = Collecting(self.client, self.options.data_dir, self._log_limits)
+        if self._logs is not None:
+            listener = Collecting(self.client, self._logs)
         # Every kind that Gangline knows: an operator may be installed while this goes on.
         kinds = list(KINDS.values())
         look = partial(self._observed, shares=True)
@@ -276,10 +279,9 @@ class KubernetesDriver:
         return names.namespace_of(submission, self.options.namespace_prefix)
 
     def _catch_up(self, pods: list[Pod]) -> None:
-        if self.options.data_dir is not None:
-            data_dir, limits = self.options.data_dir, self._log_limits
-            seconds = deadlines.spare(logs.CATCH_UP)
-            logs.catch_up(self.client, data_dir, pods, seconds, limits=limits)
+        if self._logs is not None:
+            seconds = deadlines.spare(log_collector.CATCH_UP)
+            log_collector.catch_up(self.client, self._logs, pods, seconds)
 
     def _answer(self, act: Callable[[AttemptRef], Result], ref: AttemptRef) -> Result:
         _, namespace = self.objects.place(ref)
@@ -310,12 +312,11 @@ def _is_slow(pod: Pod, now: datetime) -> bool:
 def _is_replica(ref: AttemptRef, replica: str) -> bool:
     """Whether the attempt has a replica of this name, which becomes a path."""
     role, _, index = replica.rpartition("-")
-    if role not in (MASTER, WORKER) or not index.isascii():
+    if role not in ROLE_NAMES or not index.isascii():
         return False
     if not index.isdigit() or str(int(index)) != index:
         return False
     if ref.submission is None:
         return True
-    if role == MASTER:
-        return index == "0" and ref.submission.master is not None
-    return int(index) < ref.submission.num_workers
+    parts = ref.submission.parts
+    return any(part.role.name == role and int(index) < part.pods for part in parts)

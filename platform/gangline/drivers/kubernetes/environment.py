@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from gangline.drivers import tools
-from gangline.drivers.base import GPU_COUNT, Submission
+from gangline.drivers.base import GPU_COUNT, Part, Submission
 from gangline.spec.environment import EnvironmentVariable
-from gangline.spec.frameworks import WORKERS_ONLY
+from gangline.spec.frameworks import WORKERS_ONLY, GangRole
 
 from . import labels
 from .kinds import JobKind
 
-MASTER, WORKER = "master", "worker"
 INDEX_LABEL = "training.kubeflow.org/replica-index"
 
 _WORKER_LIST = "the training operator sets it to the addresses of the workers"
@@ -68,17 +67,16 @@ _Values = Mapping[str, str | _Field]
 
 
 def variables(
-    submission: Submission, kind: JobKind, role: str, *, cores: float, own: list[dict[str, Any]]
+    submission: Submission, kind: JobKind, part: Part, *, cores: float, own: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Our variables for a pod of ``role``, then the person's ``own``, which may refer to ours.
+    """Our variables for a pod of ``part``, then the person's ``own``, which may refer to ours.
 
     ``cores`` are what the pod requests. Own ones win where both exist (``OMP_NUM_THREADS``).
     """
-    part = submission.worker if role == WORKER else submission.master
     ours: dict[str, str | _Field] = {
         **submission.identifiers,
-        **{tools.variable(one.name): str(one.port) for one in (tools.all_of(part) if part else ())},
-        **_pod(submission, role),
+        **{tools.variable(one.name): str(one.port) for one in tools.all_of(part.spec)},
+        **_pod(submission, part.role),
         "OMP_NUM_THREADS": str(max(1, int(cores))),
         **_contract(submission, kind),
     }
@@ -92,16 +90,16 @@ def _entry(name: str, value: str | _Field) -> dict[str, Any]:
     return {"name": name, "value": value}
 
 
-def _pod(submission: Submission, role: str) -> _Values:
+def _pod(submission: Submission, role: GangRole) -> _Values:
     # A launcher has no index; a master is the only one.
-    which: _Values = {"GANGLINE_REPLICA": f"{role}-0"}
-    if role == WORKER:
-        which = {"GANGLINE_INDEX": _INDEX, "GANGLINE_REPLICA": f"{role}-$(GANGLINE_INDEX)"}
+    which: _Values = {"GANGLINE_REPLICA": f"{role.name}-0"}
+    if role.counts:
+        which = {"GANGLINE_INDEX": _INDEX, "GANGLINE_REPLICA": f"{role.name}-$(GANGLINE_INDEX)"}
     return {
-        "GANGLINE_ROLE": role,
+        "GANGLINE_ROLE": role.name,
         **which,
         "GANGLINE_NUM_WORKERS": str(submission.num_workers),
-        GPU_COUNT: str(submission.gpus_of(role)),
+        GPU_COUNT: str(submission.gpus_of(role.name)),
         "GANGLINE_ATTEMPT": _Field(f"metadata.labels['{labels.ATTEMPT}']"),
         "NODE_NAME": _Field("spec.nodeName"),
         "POD_NAME": _Field("metadata.name"),
@@ -126,7 +124,7 @@ def _contract(submission: Submission, kind: JobKind) -> _Values:
 def _ranks_by_index(submission: Submission, kind: JobKind) -> dict[str, str | _Field]:
     """The rank of a worker is its index, and worker 0 has a Service of its own."""
     return {
-        "MASTER_ADDR": f"{submission.name}-{kind.worker.lower()}-0",
+        "MASTER_ADDR": f"{submission.name}-{kind.roles['worker'].lower()}-0",
         "MASTER_PORT": str(kind.port),
         "WORLD_SIZE": str(submission.num_workers),
         "RANK": _INDEX,

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from gangline.drivers import tools
 from gangline.drivers.base import Submission
 from gangline.drivers.facts import Facts
+from gangline.spec.frameworks import GangRole
 from gangline.spec.problems import Problem, Role
 from gangline.spec.tools import Tool
 
@@ -109,14 +110,14 @@ def check(submission: Submission, facts: Facts, entrance: Entrance) -> Iterator[
     why, accepted = _lacking(facts, entrance)
     if why:
         for role, _, _ in listed[:1]:
-            yield Problem.of(role, "exposedUrls", "cluster", why, accepted=accepted)
+            yield Problem.of(role.half, "exposedUrls", "cluster", why, accepted=accepted)
         return
     for role, index, tool in listed:
         host = urlsplit(tool.url or "").hostname or ""
         inside = host.removesuffix(f".{entrance.domain}")
         if tool.url and (inside == host or "." in inside or _AUTOMATIC.search(inside)):
             yield Problem.of(
-                role, f"exposedUrls.{index}.url", "cluster",
+                role.half, f"exposedUrls.{index}.url", "cluster",
                 f"must be a host of its own in {entrance.domain}", tool.url,
                 f"an address such as {entrance.scheme}://{tool.name}.{entrance.domain}",
                 key=tool.name, label=f"Address of tool {tool.name}",
@@ -147,7 +148,7 @@ def at(submission: Submission, made: Mapping[str, Any]) -> tuple[Role, str, int]
     is_opened = is_port(made)
     every = tools.ports(submission) if is_opened else tools.urls(submission)
     path = "ports" if is_opened else "exposedUrls"
-    return next(((p.role, path, p.place) for p in every if p.tool.name == name), None)
+    return next(((p.role.half, path, p.place) for p in every if p.tool.name == name), None)
 
 
 def _lacking(facts: Facts, entrance: Entrance) -> tuple[str, str]:
@@ -173,8 +174,10 @@ def _lacking(facts: Facts, entrance: Entrance) -> tuple[str, str]:
     return "", ""
 
 
-def _service(submission: Submission, role: Role, tool: Tool, opened_as: str, suffix: str) -> Object:
-    pod = {labels.ROLE: role.value, **({INDEX_LABEL: "0"} if role is Role.WORKER else {})}
+def _service(
+    submission: Submission, role: GangRole, tool: Tool, opened_as: str, suffix: str
+) -> Object:
+    pod = {labels.ROLE: role.name, **({INDEX_LABEL: "0"} if role.counts else {})}
     return {
         "apiVersion": SERVICES.api_version,
         "kind": SERVICES.kind,

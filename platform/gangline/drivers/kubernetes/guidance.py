@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from gangline.drivers.base import NO_FACTS
 from gangline.drivers.facts import Choice, Facts, FieldNote
-from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.frameworks import framework_of
 from gangline.spec.launching import LAUNCH_EXAMPLE
 from gangline.spec.problems import Role
 
@@ -34,7 +34,7 @@ def field_notes(
     facts: Facts = NO_FACTS,
 ) -> Mapping[str, FieldNote]:
     """Notes by field path. What a master leaves open follows the workers."""
-    launches = not _trains(framework)
+    launches = framework_of(framework).launches
     runs_here = runs(framework, role, has_own_master=has_own_master)
     image = "A container image that the nodes of the cluster can pull."
     if launches:
@@ -62,9 +62,5 @@ def _priorities(facts: Facts) -> list[Choice]:
 
 def runs(framework: str, role: Role, *, has_own_master: bool) -> bool:
     """Whether the command of ``role`` is started: under MPI only that of the launcher is."""
-    return _trains(framework) or role is (Role.MASTER if has_own_master else Role.WORKER)
-
-
-def _trains(framework: str) -> bool:
-    known = FRAMEWORKS.get(framework)
-    return known is None or known.master_trains
+    launches = framework_of(framework).launches
+    return not launches or role is (Role.MASTER if has_own_master else Role.WORKER)

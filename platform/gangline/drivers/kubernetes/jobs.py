@@ -9,11 +9,11 @@ from datetime import datetime
 from typing import Any
 
 from gangline.drivers.base import AttemptRef
-from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.frameworks import FRAMEWORKS, places, role_of
 
 from . import labels
 from .kinds import JobKind
-from .pods import MASTER, WORKER, moment
+from .pods import moment
 from .schedulers import ADAPTERS, PLAIN, SchedulerAdapter
 
 INTENT = "gangline.dev/intent"
@@ -87,13 +87,7 @@ class Job:
 
     def places(self) -> list[tuple[str, int, int]]:
         """Role, index and rank of every replica, in the order of ranks."""
-        trains = FRAMEWORKS[self.kind.framework].master_trains
-        shift = 1 if trains and any(role == MASTER for role, _ in self.counts) else 0
-        return [
-            (role, index, index + shift if role == WORKER else 0)
-            for role, count in self.counts
-            for index in range(count)
-        ]
+        return list(places((role_of(self.kind.framework, r), n) for r, n in self.counts))
 
 
 def read(raw: Mapping[str, Any], kind: JobKind) -> Job:
@@ -140,8 +134,8 @@ def ref_of(job: Job) -> AttemptRef:
 
 def _counts(specs: Mapping[str, Any], kind: JobKind) -> tuple[tuple[str, int], ...]:
     count = {role: int(spec.get("replicas", 1)) for role, spec in specs.items()}
-    masters, workers = count.get(kind.master, 0), count.get(kind.worker, 0)
-    found = ((MASTER, masters), (WORKER, workers))
+    order = [role.name for role in FRAMEWORKS[kind.framework].roles]
+    found = ((role, count.get(kind.roles[role], 0)) for role in order)
     return tuple((role, number) for role, number in found if number)
 
 

@@ -30,7 +30,6 @@ from . import (
     schedulers,
     volumes,
 )
-from .environment import MASTER, WORKER
 from .jobs import OPENS_PORTS, QUEUE, SCHEDULER
 from .kinds import KINDS, JobKind
 from .quantities import GPU
@@ -73,14 +72,12 @@ class Wishes:
 
 def of_roles(submission: Submission, unsupported: Collection[str]) -> dict[str, Wishes]:
     """By role. What the scheduler does not know counts as not said: a policy may hold elsewhere."""
-    return {part.role.value: _wishes_of(submission, part, unsupported) for part in submission.parts}
+    return {part.role.name: _wishes_of(part, unsupported) for part in submission.parts}
 
 
-def _wishes_of(submission: Submission, part: Part, unsupported: Collection[str]) -> Wishes:
+def _wishes_of(part: Part, unsupported: Collection[str]) -> Wishes:
     native = apply(mapping.ROLE, part.spec, {}, unsupported)
-    # A launcher trains nothing.
-    trains = part.role == WORKER or FRAMEWORKS[submission.framework].master_trains
-    share = placement.share_annotations(native) if trains else {}
+    share = placement.share_annotations(native) if part.role.has_gpus else {}
     return Wishes(placement.topology_of(native), share)
 
 
@@ -89,6 +86,7 @@ SPEC_HASH = "gangline.dev/spec-hash"
 SSH_SERVER = "sshd"
 HOME = "/home/gangline"
 NEVER = "Never"
+"""Started again within a pod, unless somebody wants it: every further try is Gangline's own."""
 NO_ENTRANCE = exposing.Entrance()
 
 Object = dict[str, Any]
@@ -113,7 +111,7 @@ def render(
     job: Object = {
         "apiVersion": kind.resource.api_version,
         "kind": kind.resource.kind,
-        "metadata": _metadata(pods[WORKER]["metadata"]),
+        "metadata": _metadata(pods["worker"]["metadata"]),
         "spec": {
             "runPolicy": {
                 "backoffLimit": _restarts_in_place(submission),
@@ -122,17 +120,17 @@ def render(
             },
             **_of_kind(submission, pods, asked),
             kind.replicas: {
-                _role_name(kind, role): {
-                    "replicas": submission.num_workers if role == WORKER else 1,
-                    "restartPolicy": _restarts(submission, role),
-                    "template": template,
+                kind.roles[part.role.name]: {
+                    "replicas": part.pods,
+                    "restartPolicy": part.spec.restart_policy or NEVER,
+                    "template": pods[part.role.name],
                 }
-                for role, template in pods.items()
+                for part in submission.parts
             },
         },
     }
     apply(mapping.JOB, submission.worker, job["spec"])
-    gang = _gang(submission, pods, {_role_name(kind, r): w for r, w in asked.items()})
+    gang = _gang(submission, pods, {kind.roles[r]: w for r, w in asked.items()})
     adapter.decorate(job, gang)
     return {
         "form": FORM,
@@ -170,7 +168,7 @@ def job(ref: AttemptRef) -> Object:
         "annotations": said.get("annotations", {}) | notes,
     }
     for role, replica in made["spec"][kind.replicas].items():
-        role_label = {labels.ROLE: WORKER if role == kind.worker else MASTER}
+        role_label = {labels.ROLE: kind.role(role)}
         own = replica["template"]["metadata"]
         own["labels"] = own.get("labels", {}) | labels.of(ref) | role_label
         placement.among(replica["template"], {labels.WORKLOAD: ref.workload})
@@ -222,10 +220,6 @@ def _metadata(of_a_pod: Mapping[str, Any]) -> Object:
     return {key: dict(value) for key, value in of_a_pod.items()}
 
 
-def _role_name(kind: JobKind, role: str) -> str:
-    return kind.worker if role == WORKER else kind.master
-
-
 def _pods(
     submission: Submission,
     kind: JobKind,
@@ -233,22 +227,21 @@ def _pods(
     asked: Mapping[str, Wishes],
     node_type: str,
 ) -> dict[str, Object]:
-    """The pod template of each role; the master's first, as the operators count ranks."""
+    """The pod template of each role."""
     return {
         # A part of a GPU is no resource of the pod.
-        role.value: _pod(
-            submission, kind, role.value, spec, "" if asked[role].share else gpu, node_type
+        part.role.name: _pod(
+            submission, kind, part, "" if asked[part.role.name].share else gpu, node_type
         )
-        for role, _, spec in reversed(submission.parts)
+        for part in submission.parts
     }
 
 
-def _pod(
-    submission: Submission, kind: JobKind, role: str, spec: ReplicaSpec, gpu: str, node_type: str
-) -> Object:
+def _pod(submission: Submission, kind: JobKind, part: Part, gpu: str, node_type: str) -> Object:
     native: Object = {"container": {"name": kind.container}}
-    launches = not FRAMEWORKS[submission.framework].master_trains
-    is_reached = launches and role == WORKER and not _starts_server(spec)
+    role, spec = part.role, part.spec
+    launches = FRAMEWORKS[submission.framework].launches
+    is_reached = launches and not role.launches and not _starts_server(spec)
     apply(mapping.ROLE, spec, native, ("command", "args") if is_reached else ())
     # What exists once per workload is among the workers' values.
     apply(mapping.GANG, submission.worker, native)
@@ -256,12 +249,12 @@ def _pod(
     container["env"] = environment.variables(
         submission,
         kind,
-        role,
+        part,
         cores=spec.compute.cpu_core_request or 1,
         own=container.get("env", []),
     )
-    # A launcher trains nothing, and its operator hides the GPUs from it.
-    gpus = 0 if not gpu or (launches and role == MASTER) else native.get("gpus", 0)
+    # From a launcher, which trains nothing, its operator hides the GPUs.
+    gpus = native.get("gpus", 0) if gpu and role.has_gpus else 0
     if more := {**({gpu: str(gpus)} if gpus else {}), **native.get("extended", {})}:
         container.setdefault("resources", {}).setdefault("limits", {}).update(more)
     pod: Object = {
@@ -288,7 +281,7 @@ def _pod(
         ]
     volumes.mount(submission, native.get("volumes", ()), pod)
     mounts.add(native.get("mounts", {}), pod)
-    if launches and role == MASTER:
+    if role.launches:
         first = waits_for_workers(container, submission.name, submission.num_workers)
         pod["initContainers"] = [first, *pod.get("initContainers", ())]
     return {"metadata": _marks(native), "spec": pod}
@@ -315,12 +308,6 @@ def _equip(native: Object, pod: Object) -> None:
         _add_shared_memory(pod, container)
     if native.get("home"):
         _add_home(pod, container)
-
-
-def _restarts(submission: Submission, role: str) -> str:
-    """Within a pod: none, unless somebody wants them; every further try is Gangline's own."""
-    spec = submission.worker if role == WORKER else submission.master
-    return (spec and spec.restart_policy) or NEVER
 
 
 def _restarts_in_place(submission: Submission) -> int:
@@ -379,20 +366,19 @@ def _has_gpus(template: Object) -> bool:
 
 
 def _gang(submission: Submission, pods: Mapping[str, Object], asked: Mapping[str, Wishes]) -> Gang:
-    counts = {WORKER: submission.num_workers, MASTER: 1}
     return Gang(
         name=submission.name,
         framework=submission.framework,
-        pods=sum(counts[role] for role in pods),
+        pods=sum(part.pods for part in submission.parts),
         resources=quantities.total(
-            (counts[role], quantities.requested(container))
-            for role, template in pods.items()
-            for container in template["spec"]["containers"]
+            (part.pods, quantities.requested(container))
+            for part in submission.parts
+            for container in pods[part.role.name]["spec"]["containers"]
         ),
         queue=submission.queue,
         priority=submission.worker.priority_class or "",
         preemptibility=submission.worker.preemptibility or "",
         topologies={role: w.topology for role, w in asked.items() if w.topology},
-        topology=asked[KINDS[submission.framework].worker].topology,
+        topology=asked[KINDS[submission.framework].roles["worker"]].topology,
         shares={role: w.share for role, w in asked.items() if w.share},
     )

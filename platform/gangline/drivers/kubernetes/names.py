@@ -2,17 +2,18 @@
 
 import hashlib
 import re
+from collections.abc import Mapping
 
 from gangline.drivers.base import Submission
 
-from .kinds import JobKind
+from .kinds import ROLES, JobKind
 
 LONGEST_LABEL = 63
 """A DNS label, and the value of a Kubernetes label.
 
 https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
 """
-_OF_A_REPLICA = re.compile(r"-(?:worker|master|chief)-[0-9]+\Z")
+_OF_A_REPLICA = re.compile(rf"-(?:{'|'.join(ROLES)})-[0-9]+\Z")
 _HASH_LENGTH = 8
 
 
@@ -33,23 +34,21 @@ def namespace_of(submission: Submission, prefix: str) -> str:
     return submission.namespace or namespace(prefix, submission.project)
 
 
-def longest_made(kind: JobKind, name: str, num_workers: int) -> str:
+def longest_made(kind: JobKind, name: str, pods: Mapping[str, int]) -> str:
     """The longest name that the operators derive from a workload's: ``<name>-worker-<last>``.
 
-    Pods and Services bear it, and a label of every pod has it as its value.
+    Pods and Services bear it, and a label of every pod has it as its value. ``pods``: by role.
     """
-    roles = [f"-{kind.worker.lower()}-{max(num_workers - 1, 0)}"]
-    if kind.master:
-        roles.append(f"-{kind.master.lower()}-0")
-    return f"{name}{max(roles, key=len)}"
+    last = {native: max(pods.get(role, 1) - 1, 0) for role, native in kind.roles.items()}
+    return name + max((f"-{native.lower()}-{index}" for native, index in last.items()), key=len)
 
 
-def problem(kind: JobKind, name: str, num_workers: int) -> str | None:
+def problem(kind: JobKind, name: str, pods: Mapping[str, int]) -> str | None:
     """Why a workload of this kind cannot bear ``name`` on a cluster, as a predicate."""
-    made = longest_made(kind, name, num_workers)
+    made = longest_made(kind, name, pods)
     if (over := len(made) - LONGEST_LABEL) > 0:
         return (
-            f"is too long by {over} for {num_workers} workers: the last of them would be called "
+            f"is too long by {over} for {pods['worker']} workers: the last of them would be called "
             f"{made}, and the cluster takes {LONGEST_LABEL} characters"
         )
     # Only MPI's operator names a Service after the workload itself.

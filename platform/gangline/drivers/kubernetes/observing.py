@@ -20,7 +20,7 @@ from gangline.spec.frameworks import FRAMEWORKS
 
 from . import labels
 from .jobs import RUN, STOP, Job
-from .pods import MASTER, Pod, ended_in_words, replica
+from .pods import Pod, ended_in_words, replica
 
 SILENT_OPERATOR = timedelta(seconds=30)
 OVERDUE = timedelta(seconds=120)
@@ -126,9 +126,9 @@ def _is_launcher_to_come(
     job: Job, waits: Sequence[ReplicaObservation], pods: Sequence[Pod]
 ) -> bool:
     """A launcher that is made once its workers answer: that is a start, and not a queue."""
-    trains = FRAMEWORKS[job.kind.framework].master_trains
-    is_made = any(pod.role == MASTER for pod in pods)
-    return not trains and not is_made and all(r.role == MASTER for r in waits)
+    launchers = {r.name for r in FRAMEWORKS[job.kind.framework].roles if r.launches}
+    is_made = any(pod.role in launchers for pod in pods)
+    return not is_made and all(r.role in launchers for r in waits)
 
 
 def _why_pending(job: Job, pods: Sequence[Pod], now: datetime, hints: Mapping[str, str]) -> str:

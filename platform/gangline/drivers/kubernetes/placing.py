@@ -34,7 +34,7 @@ def check(submission: Submission, facts: Facts) -> Iterator[Problem]:
     known = (facts.detail.get("nodes") or {}).get("labels") or []
     if not known or len(known) >= MOST_KEYS:
         return
-    for role, _, spec in submission.parts:
+    for role, spec in submission.halves:
         key = spec.pod_affinity.key
         if key and key not in known:
             fit = [each for each in known if _is_topology(each)] or known

@@ -12,13 +12,12 @@ from typing import Any
 from gangline.drivers.base import ReplicaObservation, ReplicaState
 
 from . import labels
+from .kinds import ROLES
 from .schedulers.plain import verdict
 
-MASTER, WORKER = "master", "worker"
 INDEX_LABEL = "training.kubeflow.org/replica-index"
 _ROLE_LABELS = ("training.kubeflow.org/replica-type", "training.kubeflow.org/job-role")
 """The training-operator writes the first on every pod, mpi-operator only the second."""
-_LEADERS = ("master", "chief", "launcher")
 LAUNCHER_JOB = "Job"
 GATED = "SchedulingGated"
 _LONGEST = 300
@@ -83,7 +82,7 @@ class Pod:
     workload: str
     attempt: int
     role: str
-    """``master`` or ``worker``; empty for a pod that is no replica."""
+    """Of its gang; empty for a pod that is no replica."""
     index: int
     phase: str
     node: str
@@ -162,7 +161,7 @@ def read(raw: Mapping[str, Any]) -> Pod:
         workload=str(marks.get(labels.WORKLOAD, "")),
         attempt=labels.number(marks.get(labels.ATTEMPT)),
         role=role,
-        index=labels.number(marks.get(INDEX_LABEL)) if role == WORKER else 0,
+        index=labels.number(marks.get(INDEX_LABEL)),
         phase=str(status.get("phase", "Pending")),
         node=str(spec.get("nodeName", "")),
         container=main,
@@ -201,9 +200,9 @@ def owner(raw: Mapping[str, Any]) -> Owner | None:
 
 
 def role_of(marks: Mapping[str, Any]) -> str:
-    """``master``, ``worker`` or nothing, by the labels of the operator."""
+    """Its role in the gang, or nothing, by the labels of the operator."""
     word = next((str(marks[label]).lower() for label in _ROLE_LABELS if label in marks), "")
-    return MASTER if word in _LEADERS else WORKER if word == WORKER else ""
+    return ROLES.get(word, "")
 
 
 def replica(pod: Pod, *, rank: int) -> ReplicaObservation:

@@ -13,6 +13,7 @@ from typing import Any
 from gangline.drivers.base import AttemptRef, Submission
 from gangline.lib import sentences
 from gangline.spec.catalogue import catalogue
+from gangline.spec.frameworks import role_of
 from gangline.spec.problems import Problem, Role, shown
 from gangline.spec.typed import json_at
 from gangline.spec.values import item_label
@@ -89,7 +90,7 @@ def _at(ref: AttemptRef, place: Place, words: str) -> Problem | None:
     if (submission := ref.submission) is None:
         return None
     kind = KINDS[submission.framework]
-    roles = {kind.worker: Role.WORKER, kind.master: Role.MASTER}
+    roles = {native: role_of(kind.framework, own) for own, native in kind.roles.items()}
     match place:
         case ("job", "metadata", "name", *_):
             name = submission.name
@@ -98,11 +99,12 @@ def _at(ref: AttemptRef, place: Place, words: str) -> Problem | None:
             return _of_pod(submission, Role.WORKER, place[1:], words)
         case ("dependents", index, *inside):
             return _of_claim(submission, ref.rendered["dependents"][int(index)], inside)
-        case ("job", "spec", kind.replicas, _, "replicas"):
-            return Problem.of(Role.WORKER, "numWorkers", "", "", submission.num_workers)
+        case ("job", "spec", kind.replicas, role, "replicas") if role in roles:
+            path = roles[role].counts[0] if roles[role].counts else "numWorkers"
+            return Problem.of(Role.WORKER, path, "", "", json_at(submission.worker, path))
         case ("job", "spec", kind.replicas, role, "template", *inside) if role in roles:
             template = _step(ref.rendered["job"], place[1:5])
-            return _of_pod(submission, roles[role], _named(template, inside), words)
+            return _of_pod(submission, roles[role].half, _named(template, inside), words)
     return None
 
 

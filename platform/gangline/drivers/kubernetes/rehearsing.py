@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gangline.drivers.base import AttemptRef, Busy, Rehearsal, Unknown
-from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.frameworks import role_of
 from gangline.spec.problems import Problem, Role
 
 from . import errors, manifests, refusals
@@ -109,8 +109,8 @@ class Rehearsing:
             },
             "spec": {**made["spec"], "restartPolicy": "Never"},
         }
-        leader = FRAMEWORKS[kind.framework].master_word.lower()
-        words = "a pod of the workers" if role == kind.worker else f"the pod of the {leader}"
+        known = role_of(kind.framework, kind.role(role))
+        words = f"a pod of the {known.word}s" if known.counts else f"the pod of the {known.word}"
         answer = self._try(PODS, body)
         if errors.missing_right(answer):
             self.doubts.append(f"{_clause(errors.words(answer))}; {words} was not checked.")

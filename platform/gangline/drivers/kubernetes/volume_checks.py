@@ -21,7 +21,7 @@ MPI_PLACES = {"/etc/mpi": "the list of hosts", "/root/.ssh": "the keys of its SS
 def check(submission: Submission, facts: Facts) -> Iterator[Problem]:
     """Refusals, at the attribute that is to be changed."""
     seen: dict[str, Mapping[str, Any]] = {}
-    for role, _, spec in submission.parts:
+    for role, spec in submission.halves:
         for index, volume in enumerate(volumes.of(spec)):
             told = _Told(role, index, volume)
             yield from _storage_class(told, facts)
@@ -35,7 +35,7 @@ def check(submission: Submission, facts: Facts) -> Iterator[Problem]:
 
 def advise(submission: Submission, facts: Facts) -> Iterator[Advice]:
     """Whole sentences about volumes that can be had and may not do what is hoped for."""
-    for role, _, spec in submission.parts:
+    for role, spec in submission.halves:
         for index, volume in enumerate(volumes.of(spec)):
             if volume.existing_pvc:
                 continue

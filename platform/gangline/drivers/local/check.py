@@ -7,7 +7,7 @@ from gangline.drivers import tools
 from gangline.drivers.base import Submission
 from gangline.drivers.facts import Facts
 from gangline.lib.sizes import bytes_in_words
-from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem
+from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem, framework_of
 from gangline.spec.gpus import MEMORY, PORTION
 from gangline.spec.launching import LAUNCH_EXAMPLE, launch_problem
 from gangline.spec.placement import PRIORITIES
@@ -36,9 +36,9 @@ def _problems(submission: Submission, facts: Facts, places: Places) -> Iterator[
         yield Problem.of(
             Role.WORKER, "priorityClass", "cluster", message, value=name, accepted=accepted
         )
-    for role, _, spec in submission.parts:
+    for role, spec in submission.halves:
         # Under MPI only the launcher runs a command; the workers are its children.
-        if framework.master_trains or role is Role.MASTER or submission.master is None:
+        if not framework.launches or role is Role.MASTER or submission.master is None:
             yield from _command(role, spec, framework)
         yield from _image(role, spec, framework, facts)
         if not mounts.holds(spec, spec.working_dir or ""):
@@ -49,7 +49,7 @@ def _problems(submission: Submission, facts: Facts, places: Places) -> Iterator[
 
 def _command(role: Role, spec: ReplicaSpec, framework: Framework) -> Iterator[Problem]:
     said = spec.command or ""
-    launches = not framework.master_trains
+    launches = framework.launches
     example = LAUNCH_EXAMPLE if launches else "python train.py"
     if not said.strip():
         accepted = f"a program and its arguments, such as {example}"
@@ -120,9 +120,9 @@ def _working_directory(role: Role, spec: ReplicaSpec, places: Places) -> Iterato
 
 def tool_problems(submission: Submission, tools_url: str) -> Iterator[Problem]:
     """Tools are opened through Gangline alone, each at an address that it makes."""
-    framework = FRAMEWORKS.get(submission.framework)
-    launches = framework is not None and not framework.master_trains
-    for role, place, tool in tools.urls(submission):
+    launches = framework_of(submission.framework).launches
+    for gang_role, place, tool in tools.urls(submission):
+        role = gang_role.half
         path = f"exposedUrls.{place}"
         said: dict[str, Any] = {"key": tool.name, "label": f"Tool {tool.name}"}
         if not tools_url:

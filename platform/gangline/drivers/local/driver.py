@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gangline.drivers import log_files
 from gangline.drivers.base import (
     NO_FACTS,
     AttemptRef,
@@ -36,6 +35,8 @@ from gangline.drivers.base import (
 )
 from gangline.drivers.claims import CLAIM
 from gangline.drivers.facts import Capacity, Facts, FieldNote, Health
+from gangline.drivers.logs import store
+from gangline.drivers.logs.segments import Limits
 from gangline.lib.paths import OWN_CODE
 from gangline.lib.problems import Problem as Refusal
 from gangline.spec.problems import Advice, Problem, Role
@@ -56,7 +57,6 @@ from . import (
 from .run_folder import BadName, RunFolder, all_runs, make_private, replica_name
 from .runtimes import CACHE_NAME, find_runtimes, frameworks_of, how_to_add, offered, probe_runtimes
 from .shim import ending, files, tree
-from .shim.log import Limits
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
 LAUNCH_SECONDS = 20
@@ -278,7 +278,7 @@ class LocalDriver:
             return LogChunk(b"", 0, end=True)
         # Whether it has ended is asked first: what it wrote until then is read below.
         ended = not observing.may_write(folder, name, self.boot_id())
-        return log_files.read(folder.logs / name, offset, limit, ended=ended)
+        return store.read(folder.logs / name, offset, limit, ended=ended)
 
     def _create(self, ref: AttemptRef) -> Result:
         folder = self._folder(ref)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
 
-MASTER = "master"
 WORKER = "worker"
 INTERFACE = "lo"
 
@@ -71,7 +70,7 @@ def replica_environment(
         is_root=is_root,
     )
     common = _machine(place)
-    if FRAMEWORKS[framework].master_trains:
+    if not FRAMEWORKS[framework].launches:
         common |= _rank(place)
     return dict(identifiers or {}) | common | CONTRACTS[framework](place)
 
@@ -128,7 +127,7 @@ def _tensorflow(place: _Place) -> dict[str, str]:
         cluster = {"worker": addresses}
     else:
         cluster = {"chief": addresses[:1], "worker": addresses[1:]}
-    task = {"type": "chief" if place.role == MASTER else "worker", "index": place.index}
+    task = {"type": "chief" if place.role != WORKER else "worker", "index": place.index}
     return {"TF_CONFIG": json.dumps({"cluster": cluster, "task": task})}
 
 

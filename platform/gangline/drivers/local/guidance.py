@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from gangline.drivers.facts import Choice, FieldNote
-from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.frameworks import framework_of
 from gangline.spec.launching import LAUNCH_EXAMPLE
 from gangline.spec.placement import PRIORITIES
 from gangline.spec.problems import Role
@@ -42,7 +42,7 @@ def field_notes(
             help=f"A runtime of this machine. {more_runtimes}", is_required=role is Role.WORKER
         ),
         "command": FieldNote(
-            placeholder="" if _trains(framework) else LAUNCH_EXAMPLE,
+            placeholder=LAUNCH_EXAMPLE if framework_of(framework).launches else "",
             is_required=runs(framework, role, has_own_master=has_own_master),
         ),
         "exposedUrls": FieldNote(help=_TOOLS),
@@ -56,12 +56,8 @@ def field_notes(
 
 def runs(framework: str, role: Role, *, has_own_master: bool) -> bool:
     """Whether the command of ``role`` is started: under MPI only that of the launcher is."""
-    return role is (Role.MASTER if has_own_master and not _trains(framework) else Role.WORKER)
-
-
-def _trains(framework: str) -> bool:
-    known = FRAMEWORKS.get(framework)
-    return known is None or known.master_trains
+    launches = framework_of(framework).launches
+    return role is (Role.MASTER if has_own_master and launches else Role.WORKER)
 
 
 def folders(roots: Sequence[Path]) -> str:

@@ -10,11 +10,12 @@ from pydantic import Field
 from gangline.drivers.checks import REACHABILITY, State, Step, Tell, tell_nobody
 from gangline.drivers.facts import Capacity, Facts, Health
 from gangline.drivers.kind import ClusterKind, Settings, Site
+from gangline.drivers.logs.segments import Limits
 from gangline.lib.sizes import bytes_in_words
+from gangline.spec.frameworks import ROLE_NAMES
 
 from . import rendering, sandbox
 from .driver import LocalDriver, Options
-from .shim.log import Limits
 
 ROOM, RUNTIMES, ISOLATION = "Capacity", "Runtimes", "Isolation"
 
@@ -88,7 +89,7 @@ class Local(ClusterKind):
         return "Only schedulers of Kubernetes have queues."
 
     def tools(self, rendered: Mapping[str, Any], uid: str, site: Site) -> Mapping[str, str]:
-        halves = (rendered.get(role) or {} for role in ("worker", "master"))
+        halves = (rendered.get(role) or {} for role in ROLE_NAMES)
         names = dict.fromkeys(name for half in halves for name in half.get("tools", ()))
         host = f"{uid.replace('-', '')}"
         return {name: site.tools_url.replace("*", f"{name}-{host}") for name in names}

@@ -12,9 +12,10 @@ import sys
 import traceback
 from typing import Any
 
-sys.path.append(os.path.dirname(os.path.abspath(__file__)))
-files = importlib.import_module("shim.files")
-replica = importlib.import_module("shim.replica")
+# Only modules that need nothing but the standard library, and few of those, are taken from there.
+sys.path.append(os.path.abspath(f"{__file__}/../../../.."))
+files = importlib.import_module("gangline.drivers.local.shim.files")
+replica = importlib.import_module("gangline.drivers.local.shim.replica")
 
 
 def main(arguments: list[str]) -> int:

@@ -9,17 +9,17 @@ from typing import Any
 
 from gangline.drivers import tools
 from gangline.drivers.base import GPU_COUNT, AttemptRef, ReplicaPlacement
-from gangline.spec.frameworks import FRAMEWORKS
+from gangline.drivers.logs.segments import Limits
+from gangline.spec.frameworks import FRAMEWORKS, role_of
 from gangline.spec.problems import Problem, Role
 
 from . import mounts, roots, sandbox
 from .expansion import expand, expand_variables
-from .frameworks import MASTER, WORKER, hostfile_text, replica_environment
+from .frameworks import WORKER, hostfile_text, replica_environment
 from .rendering import FORM
 from .run_folder import RunFolder
 from .runtimes import RUNTIMES, launch_path
 from .shim.files import PLAN_VERSION
-from .shim.log import Limits
 
 HOST = "127.0.0.1"
 HOME = "home"
@@ -182,12 +182,13 @@ class _Gang:
         self, site: Site, ref: AttemptRef, native: Mapping[str, Any], folder: RunFolder
     ) -> None:
         self.site, self.ref, self.native, self.folder = site, ref, native, folder
-        slots = sorted(ref.placement, key=lambda slot: (slot.rank, slot.role, slot.index))
-        self.slots = slots
-        self.uses_launcher = not FRAMEWORKS[native["framework"]].master_trains
+        framework = FRAMEWORKS[native["framework"]]
+        order = [role.name for role in framework.roles]
+        slots = sorted(ref.placement, key=lambda slot: (order.index(slot.role), slot.index))
+        self.slots, self.framework = slots, framework
+        self.uses_launcher = framework.launches
         self.workers = [slot for slot in slots if slot.role == WORKER]
-        masters = [slot for slot in slots if slot.role == MASTER]
-        self.started = (masters or self.workers)[:1] if self.uses_launcher else slots
+        self.started = slots[:1] if self.uses_launcher else slots
         self.ranks = [slot for slot in self.workers if slot not in self.started]
         self.ports = [slot.ports[0] for slot in slots if slot.ports]
         if not self.ports:
@@ -265,8 +266,11 @@ class _Gang:
             project=str(self.native.get("volumesOf", "")),
             elsewhere=self.native.get("volumesElsewhere", {}),
             native=role.get("mounts", {}),
-            role=Role(slot.role),
+            role=self._half(slot.role),
         )
+
+    def _half(self, name: str) -> Role:
+        return role_of(self.framework.name, name).half
 
     def _mounts(self, slot: ReplicaPlacement, role: Mapping[str, Any]) -> list[sandbox.Mount]:
         """What stands at container paths, judged again as the working directory."""
@@ -289,7 +293,7 @@ class _Gang:
             return roots.folder(given, self.site.places)
         except roots.UnfitFolder as unfit:
             problem = Problem.of(
-                Role(name), "workingDir", "allowed", unfit.message, given, unfit.accepted
+                self._half(name), "workingDir", "allowed", unfit.message, given, unfit.accepted
             )
             reason = f"The working directory '{given}' {unfit.message}."
             raise CannotPlan(reason, problem) from unfit

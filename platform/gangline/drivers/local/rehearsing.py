@@ -32,10 +32,10 @@ def rehearse(native: Mapping[str, Any], data_dir: Path, runtimes: Mapping[str, P
 def _problems(
     native: Mapping[str, Any], data_dir: Path, runtimes: Mapping[str, Path]
 ) -> Iterator[Problem]:
-    launches = not FRAMEWORKS[native["framework"]].master_trains
-    for role in (Role.WORKER, Role.MASTER):
-        half = native.get(str(role))
-        if half is None:
+    launches = FRAMEWORKS[native["framework"]].launches
+    for gang_role in FRAMEWORKS[native["framework"]].roles:
+        role, half = gang_role.half, native.get(gang_role.name)
+        if half is None or gang_role.fixed:
             continue
         name = str(half.get("runtime", ""))
         python = runtimes.get(name)

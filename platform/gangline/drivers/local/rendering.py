@@ -52,7 +52,7 @@ MOUNTS = {
     "secretVolume": "secret",
 }
 """Lists of the spec under ``storage``, by their names in the rendered form."""
-# Once for each role; into ``worker`` and ``master`` of the native form.
+# Once for each role of the gang; into its part of the native form.
 ROLE: Table = {
     "image": To("runtime", _runtime),
     "command": To("command", split_command),
@@ -133,7 +133,7 @@ def render(submission: Submission) -> dict[str, Any]:
         "identifiers": dict(submission.identifiers),
         "volumesOf": submission.namespace,
         **({"volumesElsewhere": dict(elsewhere)} if elsewhere else {}),
-        **{part.role.value: _role(part.spec) for part in submission.parts},
+        **{part.role.name: _role(part.spec) for part in submission.parts},
     }
 
 

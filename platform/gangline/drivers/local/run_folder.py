@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gangline.spec.frameworks import ROLE_NAMES
+
 from .shim import ending, files
 
 _WORKLOAD = re.compile(r"[0-9A-Za-z](?:[-0-9A-Za-z]{0,62}[0-9A-Za-z])?")
-_REPLICA = re.compile(r"(?:master|worker)-(?:0|[1-9][0-9]{0,4})")
+_REPLICA = re.compile(rf"(?:{'|'.join(ROLE_NAMES)})-(?:0|[1-9][0-9]{{0,4}})")
 
 
 class BadName(ValueError):

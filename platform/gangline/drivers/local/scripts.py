@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gangline.drivers.base import Submission
-from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.frameworks import framework_of
 from gangline.spec.problems import Advice, Role
 from gangline.spec.types import split_command
 from gangline.spec.workload import ReplicaSpec
@@ -23,12 +23,10 @@ EXAMPLES = "examples"
 
 def advise(submission: Submission, places: Places) -> Iterator[Advice]:
     """What of the command of each role cannot be found."""
-    framework = FRAMEWORKS.get(submission.framework)
-    for role, _, spec in submission.parts:
+    launches = framework_of(submission.framework).launches
+    for role, spec in submission.halves:
         # A launcher's workers are its children; their own command does not run.
-        if framework is None or (
-            role is Role.WORKER and submission.master is not None and not framework.master_trains
-        ):
+        if role is Role.WORKER and submission.master is not None and launches:
             continue
         yield from _of_role(role, spec, places)
 

@@ -6,12 +6,12 @@ from decimal import Decimal
 from typing import Any
 
 from gangline.drivers.kubernetes import labels, quantities
+from gangline.drivers.kubernetes.kinds import ROLES
 from gangline.lib.texts import listed
 
 from .room import Amounts, Room, requests
 
 _LAST = ("cpu", "memory", "pods")
-_MASTERS = ("Master", "Chief", "Launcher")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +33,15 @@ def whole(job: Mapping[str, Any]) -> list[Demand]:
 
 def unplaced(job: Mapping[str, Any], pods: Sequence[Mapping[str, Any]]) -> list[Demand]:
     """The pods of a job that have no node: those that are there, and those still to be made."""
-    placed: dict[bool, int] = {}
+    placed: dict[str, int] = {}
     for pod in pods:
         if (pod.get("spec") or {}).get("nodeName"):
-            is_master = _label(pod) == "master"
-            placed[is_master] = placed.get(is_master, 0) + 1
+            role = _label(pod)
+            placed[role] = placed.get(role, 0) + 1
     return [
         Demand(role.lower(), left, spec, requests(spec))
         for role, count, spec in _roles(job)
-        if (left := count - placed.get(role in _MASTERS, 0)) > 0
+        if (left := count - placed.get(ROLES.get(role.lower(), ""), 0)) > 0
     ]
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from .log import LogWriter
+from gangline.drivers.logs.output import LogWriter
 
 LOOK_EVERY = 0.1
 KILL_AFTER = 2.0

@@ -7,9 +7,11 @@ import signal
 import time
 from typing import Any
 
+from gangline.drivers.logs.output import LogWriter
+from gangline.drivers.logs.segments import Limits
+
 from . import command, ending, files, tree, words
 from .gang import Gang
-from .log import Limits, LogWriter
 from .memory import Memory
 
 KILL_PAUSE = 0.02
@@ -73,7 +75,8 @@ class _Life:
         command.become_reaper()
         self._listen()
         self.memory = Memory(self.replica, self.plan)
-        self.log = LogWriter(self.replica["log"], Limits(*self.plan["log"]))
+        segment, *_, cap = self.plan["log"]  # plans of 0.2 have a third figure between
+        self.log = LogWriter(self.replica["log"], Limits(segment, cap))
         if self.replica["scratch"]:
             os.makedirs(self.replica["scratch"], mode=0o700, exist_ok=True)
         started = self._fetched() or command.start(self.replica)

@@ -5,24 +5,22 @@ are followed whose logs somebody reads; of the others, what is new is read in tu
 https://kubernetes.io/docs/reference/kubernetes-api/workload-resources/pod-v1/
 """
 
-import contextlib
 import heapq
 import itertools
 import logging
-import os
 import threading
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
-from gangline.drivers import log_files
-from gangline.drivers.base import LogChunk, ObservedState
+from gangline.drivers.base import ObservedState
+from gangline.drivers.logs.segments import LINE
+from gangline.drivers.logs.store import LogStore
 
 from . import archive, paging
-from .archive import DEFAULT, Archive, Limits
+from .archive import Archive
 from .client import Client, Cutter, Unreachable
 from .pods import Pod, moment
 from .resources import PODS
@@ -96,40 +94,6 @@ class Turns(Generic[Thing]):
         return self._heap[0][0] if self._heap else float("inf")
 
 
-FRESH = 30.0
-"""Seconds for which one reading counts: a page that follows a log reads every few."""
-
-
-def mark_read(data_dir: Path, workload: str, attempt: int) -> None:
-    """Somebody reads a log of this attempt."""
-    place = _reader_marks(data_dir) / f"{workload}.{attempt}"
-    # Only haste is lost where this fails.
-    with contextlib.suppress(OSError):
-        try:
-            os.utime(place)
-        except FileNotFoundError:
-            place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            place.touch(mode=0o600)
-
-
-def being_read(data_dir: Path) -> set[Key]:
-    """Workload and number of the attempts that are read just now; the others are forgotten."""
-    found: set[Key] = set()
-    with contextlib.suppress(OSError), os.scandir(_reader_marks(data_dir)) as marks:
-        for mark in marks:
-            workload, _, attempt = mark.name.rpartition(".")
-            with contextlib.suppress(OSError):
-                if time.time() - mark.stat().st_mtime > FRESH:
-                    Path(mark).unlink()
-                elif attempt.isdecimal():
-                    found.add((workload, int(attempt)))
-    return found
-
-
-def _reader_marks(data_dir: Path) -> Path:
-    return data_dir / "logs-wanted"
-
-
 log = logging.getLogger(__name__)
 
 FOLLOWERS = 64
@@ -175,12 +139,11 @@ class Collector:
     def __init__(
         self,
         client: Client,
-        data_dir: Path,
+        store: LogStore,
         *,
         followers: int = FOLLOWERS,
-        limits: Limits = DEFAULT,
     ) -> None:
-        self.client, self.data_dir, self.limits = client, data_dir, limits
+        self.client, self.store = client, store
         self._most = followers
         self._pods: dict[str, _Followed] = {}
         self._done: set[str] = set()
@@ -282,10 +245,10 @@ class Collector:
     def _turn(self, taken: _Followed) -> float | None:
         """Follow one pod for a while. Seconds until its next turn; None: its log is complete."""
         pod = taken.pod
-        place = folder(self.data_dir, pod.workload, pod.attempt, pod.replica)
+        place = self.store.folder(*pod.key, pod.replica)
         if archive.has_ended(place, pod.uid):
             return None
-        with archive.opened(place, pod.uid, self.limits) as into:
+        with archive.opened(place, pod.uid, self.store.limits) as into:
             if into is None:
                 return AGAIN_AFTER_TROUBLE
             was_over, was_gone = pod.is_over, taken.is_gone
@@ -386,18 +349,8 @@ class _Refused(Exception):
         super().__init__(f"status {status}")
 
 
-def folder(data_dir: Path, workload: str, attempt: int, replica: str) -> Path:
-    """Where a replica's log lies (R4)."""
-    return data_dir / "logs" / workload / str(attempt) / replica
-
-
 def catch_up(
-    client: Client,
-    data_dir: Path,
-    pods: Iterable[Pod],
-    seconds: float = CATCH_UP,
-    *,
-    limits: Limits = DEFAULT,
+    client: Client, store: LogStore, pods: Iterable[Pod], seconds: float = CATCH_UP
 ) -> None:
     """Fetch, before pods go, what no collector is fetching just now; within ``seconds``."""
     until = time.monotonic() + seconds
@@ -406,11 +359,11 @@ def catch_up(
             return
         if not pod.role or not pod.workload or not (pod.has_started or pod.is_over):
             continue
-        place = folder(data_dir, pod.workload, pod.attempt, pod.replica)
+        place = store.folder(*pod.key, pod.replica)
         if archive.has_ended(place, pod.uid):
             continue
         try:
-            with archive.opened(place, pod.uid, limits) as into:
+            with archive.opened(place, pod.uid, store.limits) as into:
                 if into is None:
                     continue  # somebody follows it, and is a moment behind at most
                 silence = max(LEAST_SILENCE, (until - time.monotonic()) / 2)
@@ -422,33 +375,6 @@ def catch_up(
                     into.end()
         except (OSError, _Refused, Unreachable) as why:
             log.warning("the rest of the log of pod %s could not be fetched: %s", pod.name, why)
-
-
-def read(place: Path, offset: int, limit: int) -> LogChunk:
-    """As ``Driver.read_log``. The marks are looked at first: what came before them is read."""
-    ended = (place / "ended").exists() or (place.parent / "ended").exists()
-    return log_files.read(place, offset, limit, ended=ended)
-
-
-def close_attempt(data_dir: Path, workload: str, attempt: int) -> None:
-    """Nothing more will come of any replica, not even of one that never began."""
-    place = data_dir / "logs" / workload / str(attempt)
-    if (place / "ended").exists():
-        return
-    place.mkdir(mode=0o700, parents=True, exist_ok=True)
-    (place / "ended").touch(mode=0o600)
-
-
-def attempt_goes_on(data_dir: Path, workload: str, attempt: int) -> None:
-    """What was said about the end of the whole attempt is void."""
-    (data_dir / "logs" / workload / str(attempt) / "ended").unlink(missing_ok=True)
-
-
-def reopen_attempt(data_dir: Path, workload: str, attempt: int) -> None:
-    """It will go on: new pods follow in every log."""
-    attempt_goes_on(data_dir, workload, attempt)
-    for mark in (data_dir / "logs" / workload / str(attempt)).glob("*/ended"):
-        mark.unlink(missing_ok=True)
 
 
 def _lines(
@@ -470,7 +396,7 @@ def _lines(
         for piece in pieces:
             lines = cutter.cut(piece)
             part = b""
-            if len(cutter.rest) >= archive.LINE:
+            if len(cutter.rest) >= LINE:
                 part = bytes(cutter.rest)
                 cutter.rest.clear()
             yield lines, part
@@ -482,9 +408,9 @@ def _lines(
 class Collecting(Listener):
     """Follows the pods that the watch sees, and marks the logs of attempts that are over."""
 
-    def __init__(self, client: Client, data_dir: Path, limits: Limits = DEFAULT) -> None:
-        self.data_dir = data_dir
-        self.collector = Collector(client, data_dir, limits=limits)
+    def __init__(self, client: Client, store: LogStore) -> None:
+        self.store = store
+        self.collector = Collector(client, store)
         self._closing: set[Key] = set()
         self._open: set[Key] = set()
 
@@ -503,16 +429,16 @@ class Collecting(Listener):
         if key not in self._open and state is not ObservedState.TERMINATING:
             # It may have been stopped before, and goes on now.
             self._open.add(key)
-            attempt_goes_on(self.data_dir, *key)
+            self.store.goes_on(*key)
 
     def tick(self) -> None:
-        self.collector.want(being_read(self.data_dir))
+        self.collector.want(self.store.being_read())
         if not self._closing:
             return
         busy = self.collector.busy()
         for key in [key for key in self._closing if key not in busy]:
             self._closing.discard(key)
-            close_attempt(self.data_dir, *key)
+            self.store.end_attempt(*key)
 
     def stop(self) -> None:
         self.collector.stop()

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from gangline.drivers import log_files
-from gangline.drivers.local.shim import log as shim_log
-from gangline.drivers.local.shim.log import Limits, LogWriter
+from gangline.drivers.logs import segments, store
+from gangline.drivers.logs.output import LogWriter
+from gangline.drivers.logs.segments import Appender, Limits
 
-SMALL = Limits(segment=1000, index_every=200, cap=3000)
+SMALL = Limits(segment=1000, cap=3000)
 LINE = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z (stdout|stderr) [FP] .*\n", re.DOTALL)
 
 
@@ -32,7 +32,7 @@ def texts(data: bytes) -> list[bytes]:
 def read_all(folder: Path, limit: int = 300) -> bytes:
     data, offset = b"", 0
     for _ in range(10_000):
-        chunk = log_files.read(folder, offset, limit, ended=True)
+        chunk = store.read(folder, offset, limit, ended=True)
         data += chunk.data
         if chunk.end:
             return data
@@ -42,8 +42,8 @@ def read_all(folder: Path, limit: int = 300) -> bytes:
 
 
 def test_segments_are_named_after_their_first_byte(tmp_path: Path) -> None:
-    written(tmp_path, 50, Limits(segment=1000, index_every=200, cap=2**20))
-    found = log_files.segments(tmp_path)
+    written(tmp_path, 50, Limits(segment=1000, cap=2**20))
+    found = segments.segments(tmp_path)
     assert len(found) > 2
     assert [s.start for s in found[1:]] == [s.end for s in found[:-1]]
     assert all(s.size <= 1000 for s in found)
@@ -52,7 +52,7 @@ def test_segments_are_named_after_their_first_byte(tmp_path: Path) -> None:
 
 def test_the_cap_keeps_the_first_segment_and_the_newest(tmp_path: Path) -> None:
     written(tmp_path, 500)
-    found = log_files.segments(tmp_path)
+    found = segments.segments(tmp_path)
     assert found[0].start == 0
     assert sum(s.size for s in found) <= SMALL.cap
     read = texts(read_all(tmp_path))
@@ -69,21 +69,9 @@ def test_offsets_stay_valid_when_segments_are_dropped(tmp_path: Path) -> None:
     for number in range(500):
         at = writer.offset
         writer.write(b"stdout", b"line %d\n" % number)
-        chunk = log_files.read(tmp_path, at, 300, ended=False)
+        chunk = store.read(tmp_path, at, 300, ended=False)
         assert texts(chunk.data) == [b"line %d" % number]
     writer.close()
-
-
-def test_the_index_names_offsets_of_line_starts(tmp_path: Path) -> None:
-    written(tmp_path, 500)
-    entries = 0
-    for segment in log_files.segments(tmp_path):
-        content = segment.path.read_bytes()
-        for entry in segment.path.with_suffix(".index").read_bytes().splitlines():
-            offset, stamp = entry.split(b" ")
-            assert content[int(offset) - segment.start :].startswith(stamp)
-            entries += 1
-    assert entries > 8
 
 
 def test_a_writer_goes_on_where_another_stopped(tmp_path: Path) -> None:
@@ -94,17 +82,17 @@ def test_a_writer_goes_on_where_another_stopped(tmp_path: Path) -> None:
 
 def test_reading_from_the_end_starts_with_a_whole_line(tmp_path: Path) -> None:
     written(tmp_path, 20, Limits())
-    chunk = log_files.read(tmp_path, -100, 1000, ended=True)
+    chunk = store.read(tmp_path, -100, 1000, ended=True)
     assert texts(chunk.data) == [b"line 18", b"line 19"]
-    assert log_files.read(tmp_path, -(10**9), 10**6, ended=True).data.startswith(b"2")
+    assert store.read(tmp_path, -(10**9), 10**6, ended=True).data.startswith(b"2")
 
 
 def test_a_line_being_written_is_not_given_out(tmp_path: Path) -> None:
     written(tmp_path, 2, Limits())
-    (segment,) = log_files.segments(tmp_path)
-    with segment.path.open("ab") as file:
+    (segment,) = segments.segments(tmp_path)
+    with Path(segment.path).open("ab") as file:
         file.write(b"2026-01-01T00:00:00.000000000Z stdout F half")
-    chunk = log_files.read(tmp_path, 0, 1000, ended=False)
+    chunk = store.read(tmp_path, 0, 1000, ended=False)
     assert texts(chunk.data) == [b"line 0", b"line 1"]
     assert chunk.next_offset == segment.size
 
@@ -116,7 +104,7 @@ def test_a_link_in_place_of_a_segment_is_not_followed(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / f"{0:020d}.log").symlink_to(secret)
     with pytest.raises(OSError, match="symbolic"):
-        log_files.read(folder, 0, 100, ended=True)
+        store.read(folder, 0, 100, ended=True)
 
 
 @pytest.mark.parametrize("size", [1, 16_383, 16_384, 16_385, 50_000, 200_000])
@@ -127,7 +115,7 @@ def test_long_lines_come_back_whole(tmp_path: Path, size: int) -> None:
     pieces, whole = b"", []
     for line in read_all(tmp_path, 2**20).splitlines():
         _, _, flag, text = line.split(b" ", 3)
-        assert len(text) <= shim_log.LINE
+        assert len(text) <= segments.LINE
         pieces += text
         if flag == b"F":
             whole.append(pieces)
@@ -140,10 +128,10 @@ def test_a_full_disk_loses_log_and_nothing_else(
 ) -> None:
     writer = LogWriter(str(tmp_path), Limits())
     writer.write(b"stdout", b"one\n")
-    real = writer._write_all
-    monkeypatch.setattr(writer, "_write_all", _no_room)
+    real = Appender._write_all
+    monkeypatch.setattr(Appender, "_write_all", _no_room)
     writer.write(b"stdout", b"two\n")
-    monkeypatch.setattr(writer, "_write_all", real)
+    monkeypatch.setattr(Appender, "_write_all", real)
     writer.write(b"stdout", b"three\n")
     writer.close()
     one, notice, three = texts(read_all(tmp_path))
@@ -156,12 +144,12 @@ def test_what_is_lost_at_the_end_is_told_once_there_is_room(
 ) -> None:
     writer = LogWriter(str(tmp_path), Limits())
     writer.write(b"stdout", b"one\n")
-    real = writer._write_all
-    monkeypatch.setattr(writer, "_write_all", _no_room)
+    real = Appender._write_all
+    monkeypatch.setattr(Appender, "_write_all", _no_room)
     writer.write(b"stdout", b"two\n")
     with pytest.raises(OSError, match="No space"):
         writer.tell_lost()
-    monkeypatch.setattr(writer, "_write_all", real)
+    monkeypatch.setattr(Appender, "_write_all", real)
     writer.tell_lost()
     writer.close()
     one, notice = texts(read_all(tmp_path))
@@ -169,9 +157,8 @@ def test_what_is_lost_at_the_end_is_told_once_there_is_room(
     assert notice.endswith(b"bytes of log are missing here: the disk was full.")
 
 
-@pytest.mark.parametrize("refused", [".log", ".index"])
 def test_a_disk_without_room_for_a_new_segment_keeps_the_one_in_use(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer = LogWriter(str(tmp_path), SMALL)
     line = b"x" * 400 + b"\n"
@@ -179,7 +166,7 @@ def test_a_disk_without_room_for_a_new_segment_keeps_the_one_in_use(
     real = os.open
 
     def no_new_file(path: str, *rest: int) -> int:
-        if path.endswith(refused):
+        if path.endswith(".log"):
             raise OSError(errno.ENOSPC, "No space left on device")
         return real(path, *rest)
 
@@ -194,5 +181,5 @@ def test_a_disk_without_room_for_a_new_segment_keeps_the_one_in_use(
     assert notice.endswith(b"bytes of log are missing here: the disk was full.")
 
 
-def _no_room(lines: bytes) -> None:
+def _no_room(file: Appender, lines: bytes) -> None:
     raise OSError(28, "No space left on device")

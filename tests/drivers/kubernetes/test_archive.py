@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gangline.drivers.kubernetes import archive, logs
-from gangline.drivers.kubernetes.archive import Limits
+from gangline.drivers.kubernetes import archive
+from gangline.drivers.logs import store
+from gangline.drivers.logs.segments import Limits
 
 
 def line(number: int, *, stamp: int | None = None) -> bytes:
@@ -24,7 +25,7 @@ def add(folder: Path, lines: list[bytes], *, uid: str = "a", limits: Limits | No
 def texts(folder: Path) -> list[bytes]:
     data, offset = b"", 0
     while True:
-        chunk = logs.read(folder, offset, 1000)
+        chunk = store.read(folder, offset, 1000, ended=False)
         data += chunk.data
         if chunk.next_offset == offset:
             return [part.split(b" ", 3)[3] for part in data.splitlines()]
@@ -37,7 +38,7 @@ def plain(count: int) -> list[bytes]:
 
 def test_lines_become_cri_lines_of_one_stream(tmp_path: Path) -> None:
     add(tmp_path, [b"2026-11-22T10:00:00.5Z hello", b"2026-11-22T12:00:01.25+02:00 there"])
-    assert logs.read(tmp_path, 0, 1000).data == (
+    assert store.read(tmp_path, 0, 1000, ended=False).data == (
         b"2026-11-22T10:00:00.500000000Z stdout F hello\n"
         b"2026-11-22T10:00:01.250000000Z stdout F there\n"
     )
@@ -151,12 +152,3 @@ def test_a_new_segment_that_is_still_empty_is_gone_on_with(tmp_path: Path) -> No
 )
 def test_stamps_are_made_comparable(said: bytes, told: bytes | None) -> None:
     assert archive.normal(said) == told
-
-
-def test_the_end_of_an_attempt_ends_the_logs_of_replicas_that_never_began(tmp_path: Path) -> None:
-    place = logs.folder(tmp_path, "w-1", 1, "worker-0")
-    assert not logs.read(place, 0, 100).end
-    logs.close_attempt(tmp_path, "w-1", 1)
-    assert logs.read(place, 0, 100).end
-    logs.reopen_attempt(tmp_path, "w-1", 1)
-    assert not logs.read(place, 0, 100).end

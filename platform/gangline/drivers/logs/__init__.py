@@ -1,0 +1,1 @@
+"""The one store of logs, whatever the engine: appended to, and read from an offset on."""
