@@ -23,14 +23,15 @@ from gangline.accounts.models import User
 from gangline.resources.registry import register
 from gangline.resources.resource import M, Nav, Resource, Wire
 from gangline.resources.tables import column, name_column, table, time_column
+from gangline.spec import shares
 from gangline.spec.catalogue import Kind
 from gangline.spec_forms.words import item_in_words, readable
 from gangline.tables import filters
 from gangline.web import formats
 
 _TAIL = (
-    column("scope", "Scope", cell=lambda row: row.scope.title, sort="scope_name"),
-    column("used", "Workloads", "used_count", sort="used_count", right=True, width="s"),
+    column("scope", "Scope", cell=lambda row: row.scope.title, sort="scope_name", width="l"),
+    column("used", "Workloads", "used_count", sort="used_count", right=True, width="m"),
     column("creator", "Created by", "created_by", width="m"),
     time_column("created", "Created", "created_at", sort="created_at"),
 )
@@ -89,6 +90,11 @@ def _value(path: str, label: str, **more: Any) -> Any:
     return column(path.rpartition(".")[2], label, cell=cell, text=cell, **more)
 
 
+def _gpus(row: Asset) -> str:
+    """Parts of devices as well."""
+    return shares.of_pod_in_words(row.values) or formats.NOTHING
+
+
 class Environments(Assets[Environment]):
     model = Environment
     key = "environment"
@@ -130,11 +136,11 @@ class Computes(Assets[Compute]):
     table = table(
         "computes",
         name_column("compute", "Compute resource"),
-        _value("compute.gpuDevicesRequest", "GPUs per pod", right=True),
-        _value("compute.cpuCoreRequest", "CPU request", right=True),
-        _value("compute.cpuCoreLimit", "CPU limit", right=True, is_default=False),
-        _value("compute.cpuMemoryRequest", "Memory request", right=True),
-        _value("compute.cpuMemoryLimit", "Memory limit", right=True, is_default=False),
+        column("gpuDevicesRequest", "GPUs per pod", cell=_gpus, text=_gpus, width="m", right=True),
+        _value("compute.cpuCoreRequest", "CPU request", width="m", right=True),
+        _value("compute.cpuCoreLimit", "CPU limit", width="m", right=True, is_default=False),
+        _value("compute.cpuMemoryRequest", "Memory request", width="l", right=True),
+        _value("compute.cpuMemoryLimit", "Memory limit", width="l", right=True, is_default=False),
         *_TAIL,
         noun=("compute resource", "compute resources"),
         search=("name", "description"),
@@ -229,7 +235,7 @@ _DATA_TAIL = tuple(
     replace(one, is_default=False) if one.name == "creator" else one for one in _TAIL
 )
 _SOURCE = column("source", "Source", cell=_source, text=_source)
-_TARGET = column("target", "Container path", cell=_target, text=_target)
+_TARGET = column("target", "Container path", cell=_target, text=_target, width="l")
 
 
 def _of_type(kind: AssetKind) -> DataSources[Any]:
@@ -297,6 +303,7 @@ class AllDataSources(DataSources[DataSource]):
             cell=lambda row: kind_of_asset(row).label,
             text=lambda row: kind_of_asset(row).label,
             sort="kind",
+            width="m",
         ),
         _SOURCE,
         _TARGET,

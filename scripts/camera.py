@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from playwright.sync_api import Page
+from playwright.sync_api import Locator, Page
 
 from scripts.palette import shrink
 
@@ -23,7 +23,8 @@ class Camera:
     def wants(self, *names: str) -> bool:
         return not self.wanted or any(name in self.wanted for name in names)
 
-    def take(self, page: Page, name: str) -> None:
+    def take(self, page: Page, name: str, part: Locator | None = None) -> None:
+        """``part``: only this one of a long page."""
         if not self.wants(name):
             return
         page.wait_for_load_state("load")
@@ -32,7 +33,7 @@ class Camera:
             for theme in THEMES:
                 page.emulate_media(color_scheme=theme, reduced_motion="reduce")
                 page.evaluate("document.fonts.ready")
-                picture = shrink(page.screenshot(), self.engine)
+                picture = shrink((part or page).screenshot(), self.engine)
                 (TARGET / f"{name}-{theme}-{width}.png").write_bytes(picture)
                 self.taken += 1
         page.set_viewport_size({"width": 1440, "height": WIDTHS[1440]})

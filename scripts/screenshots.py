@@ -15,7 +15,14 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from scripts import cluster_screens, kubernetes_screens, organization_screens, system_packages
+from scripts import (
+    asset_screens,
+    cluster_screens,
+    form_screens,
+    kubernetes_screens,
+    organization_screens,
+    system_packages,
+)
 from scripts.camera import TARGET, Camera
 from tests.support.installation import embedded
 from tests.support.product import ADMINISTRATOR, GPUS, Product
@@ -44,9 +51,10 @@ def main(names: list[str]) -> int:
         camera = Camera(names, browser.new_page())
         for screens in (
             _before_anything,
-            _the_form,
+            form_screens.take,
             _workloads,
             _places,
+            asset_screens.take,
             organization_screens.take,
             kubernetes_screens.take,
             cluster_screens.take,
@@ -101,45 +109,6 @@ def _before_anything(product: Product, camera: Camera) -> None:
     page = product.window(user=ADMINISTRATOR)
     page.goto("/")
     camera.take(page, "home-administrator-first-day")
-
-
-def _the_form(product: Product, camera: Camera) -> None:
-    """Three steps and a review, from a template, in the project with a policy."""
-    page = product.window()
-    page.goto("/workloads/new")
-    camera.take(page, "form-setup")
-    page.goto("/templates")
-    page.get_by_role("link", name="Use digits-xgboost").click()
-    page.wait_for_url("**/setup*")
-    project = page.locator('[name="workload.projectId"]')
-    project.select_option(project.locator("option", has_text="vision").get_attribute("value"))
-    page.locator('[name="workload.name"]').fill("digits-tuned")
-    page.get_by_role("button", name="Continue to workers").click()
-    page.wait_for_url("**/workers*")
-    page.get_by_role("button", name="Add environment variable").click()
-    page.get_by_label("Name, environment variable 1").fill("OMP_NUM_THREADS")
-    page.get_by_label("Value, environment variable 1").fill("1")
-    expect(page.locator("[data-saved]")).to_contain_text("Saved")
-    camera.take(page, "form-workers")
-    page.get_by_test_id("lock-worker.numWorkers").click()
-    expect(page.get_by_role("dialog")).to_be_visible()
-    camera.take(page, "form-policy-explained")
-    page.keyboard.press("Escape")
-    page.locator('[name="worker.numWorkers"]').fill("6")
-    page.locator('[name="worker.compute.cpuMemoryRequest"]').first.fill("plenty")
-    page.get_by_role("button", name="Continue to master").click()
-    expect(page.get_by_test_id("problem-summary")).to_be_visible()
-    camera.take(page, "form-workers-errors")
-    page.locator('[name="worker.numWorkers"]').fill("2")
-    page.locator('[name="worker.compute.cpuMemoryRequest"]').first.fill("256")
-    page.get_by_role("button", name="Continue to master").click()
-    page.wait_for_url("**/master*")
-    page.get_by_role("switch").check()
-    page.locator('[name="master.args"]').fill("--rounds 30 --report")
-    camera.take(page, "form-master")
-    page.get_by_role("button", name="Continue to review").click()
-    page.wait_for_url("**/review*")
-    camera.take(page, "form-review")
 
 
 def _workloads(product: Product, camera: Camera) -> None:

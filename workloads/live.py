@@ -30,6 +30,7 @@ def heads_of(scopes: frozenset[int]) -> dict[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class _ListPage:
+    user: User
     query: TableQuery[listing.ListRow]
     since: datetime
 
@@ -41,7 +42,7 @@ class WorkloadListFeed:
         query = hello.get("query")
         if not isinstance(query, str) or len(query) > MAX_QUERY:
             raise Refused("query: must be the text after the question mark.")
-        page = _ListPage(read(WORKLOADS, QueryDict(query), user), _moment(hello.get("since")))
+        page = _ListPage(user, read(WORKLOADS, QueryDict(query), user), _moment(hello.get("since")))
         projects = visible_projects(user, Permission.WORKLOAD_VIEW).order_by()
         return View(
             feed="workloads",
@@ -62,7 +63,7 @@ class WorkloadListFeed:
         shown = Workload.objects.filter(pk__in=view.ids, project_id__in=behind)
         on_page = [
             row
-            for row in WORKLOADS.fetch(shown, page.query.columns)
+            for row in listing.without_logs(WORKLOADS.fetch(shown, page.query.columns), page.user)
             if row.seq > after.get(row.project_id, 0)
         ]
         listed = listing.listed(view.scopes, page.query)

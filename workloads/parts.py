@@ -103,8 +103,13 @@ def draw_parts(
     row = cast(ListRow, workload)
     status = STATUSES[workload.status]
     allowed = [a for a in ROW_ACTIONS if a.name in status.actions and _NEEDED[a.name] in may_act]
+    may_read = Permission.WORKLOAD_LOGS in may_act
+    if not may_read:
+        workload.error_line = ""  # of this object, which nobody stores
     context: dict[str, Any] = {
         "workload": workload,
+        "may_read": may_read,
+        "allowed": [action.name for action in allowed],
         "status_html": status_cell(row),
         "pods_html": pods_cell(row),
         "duration_html": duration_cell(row),

@@ -10,6 +10,7 @@ from django.utils.safestring import SafeString
 from gangline.clusters.models import Cluster
 from gangline.organization.models import Project
 from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS, WORKERS_ONLY
+from gangline.spec.words import plain_number
 from gangline.tables import filters
 from gangline.tables.cells import NONE, RowAction, row_menu, running_for
 from gangline.tables.columns import Column, Table, two_lines
@@ -39,7 +40,7 @@ def status_cell(row: ListRow) -> SafeString:
     """Shape, word, tone and always a reason; no contact is a badge beside the last known phase."""
     lost = row.contact_lost_at
     badge = f"No contact since {timezone.localtime(lost):%H:%M}" if lost else ""
-    return components.status(STATUSES[row.status], row.reason, badge=badge)
+    return components.status(STATUSES[row.status], row.reason, badge=badge, line=row.error_line)
 
 
 def _status(row: ListRow) -> SafeString:
@@ -62,8 +63,9 @@ def _gpus(row: ListRow) -> SafeString | str:
     if not row.gpus:
         return formats.NOTHING
     if row.gpus_in_use == row.gpus:
-        return str(row.gpus)
-    return format_html('{}<span class="quiet">/{}</span>', row.gpus_in_use, row.gpus)
+        return plain_number(row.gpus)
+    used = plain_number(row.gpus_in_use)
+    return format_html('{}<span class="quiet">/{}</span>', used, plain_number(row.gpus))
 
 
 def _created(row: ListRow) -> SafeString:
@@ -187,7 +189,8 @@ WORKLOADS: Table[ListRow] = Table(
             sort="name", orders=("Name, A to Z", "Name, Z to A"), text=lambda row: row.name,
         ),
         Column(
-            "status", "Status", _status, needs=("reason", "contact_lost_at"), sort="status",
+            "status", "Status", _status, sort="status",
+            needs=("reason", "error_line", "owner_id", "contact_lost_at"),
             text=lambda row: row.status,
         ),
         Column(
@@ -202,7 +205,7 @@ WORKLOADS: Table[ListRow] = Table(
         Column(
             "gpus", "GPUs", _gpus, needs=("gpus", "gpus_in_use"), sort="gpus", right=True,
             orders=("Fewest GPUs first", "Most GPUs first"), descends_first=True, width="s",
-            drops=2, text=lambda row: row.gpus,
+            drops=2, text=lambda row: plain_number(row.gpus),
         ),
         Column(
             "created", "Created", _created, needs=("created_at",), sort="created_at",

@@ -8,6 +8,7 @@ from django.utils.text import get_text_list
 
 from gangline.drivers.base import IMAGE_PULL, POD_MISSING, POD_REFUSED
 from gangline.lib.sizes import bytes_in_words
+from workloads.causes import BY_CODE, CAUSES
 
 CPUS, MEMORY, GPUS = "cpus", "memory", "gpus"
 SLOTS_NEVER, SLOTS_WAIT, SLOTS_BEHIND = "slots.never", "slots.wait", "slots.behind"
@@ -43,7 +44,10 @@ class Reason:
 
     @property
     def next_step(self) -> str:
-        """What brings the wait to its end; empty where the sentence says that."""
+        """What brings the wait to its end, or helps against a failure; empty where the sentence
+        says that."""
+        if self.code in BY_CODE:
+            return BY_CODE[self.code].advice
         if self.code != SLOTS_WAIT:
             return ""
         lacking = self.params["lacking"]
@@ -140,6 +144,14 @@ def _image_pull(params: Mapping[str, Any]) -> str:
     return f"{image} cannot be pulled ({params['pod']})."
 
 
+def _cause(code: str) -> Callable[[Mapping[str, Any]], str]:
+    def told(params: Mapping[str, Any]) -> str:
+        ended = f" ({params['ended']})" if params.get("ended") else ""
+        return f"{params['pod']} {BY_CODE[code].words}{ended}."
+
+    return told
+
+
 _WORDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     SLOTS_NEVER: _never,
     SLOTS_WAIT: _wait,
@@ -152,6 +164,7 @@ _WORDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     MOVED: _moved,
     CLUSTER: lambda params: str(params["text"]),
     IMAGE_PULL: _image_pull,
+    **{cause.code: _cause(cause.code) for cause in CAUSES},
 }
 
 CODES = tuple(_WORDS)

@@ -295,6 +295,16 @@ rules:
     assert len(names) == 2
 
 
+def test_parts_of_gpus_add_up(world: World, researcher: ApiClient) -> None:
+    compute = {"gpuDevicesRequest": 1, "gpuRequestType": "portion", "gpuPortionRequest": 0.1}
+    body = world.body("tenths", configuration="workersAndMaster", masterSpecSameAsWorker=True)
+    body["spec"] |= {"numWorkers": 2, "compute": compute}
+    answer = researcher.post(SUBMIT, body)
+    assert answer.status_code == 202, answer.content
+    row = researcher.get(f"workloads/{answer.json()['workloadId']}").json()
+    assert row["workloadRequestedResources"] == {"gpu": {"request": 0.3}}
+
+
 def test_a_prefix_leaves_room_for_its_suffix(world: World, researcher: ApiClient) -> None:
     body = world.body("a" * 46, useGivenNameAsPrefix=True)
     (problem,) = researcher.post(SUBMIT, body).json()["problems"]

@@ -24,8 +24,10 @@ from tests.support.engine import current_attempt, new_workload
 from tests.support.local_cluster import processes_of
 from tests.support.waiting import wait_for
 from workloads import refs
+from workloads.causes import BY_CODE
 from workloads.models import Event, Replica, Workload
 from workloads.services import events, intents, lifecycle, submission
+from workloads.watching.causes import CauseSearch
 from workloads.watching.ticker import Ticker
 from workloads.watching.watcher import Watchers
 
@@ -63,7 +65,7 @@ def start(project: Project) -> Iterator[Start]:
     owner = create_user(username="researcher")
     made: list[Workload] = []
 
-    def run(part: Ticker | Watchers) -> None:
+    def run(part: Ticker | Watchers | CauseSearch) -> None:
         try:
             part.run(stop)
         finally:
@@ -81,7 +83,8 @@ def start(project: Project) -> Iterator[Start]:
         )
         return made[-1]
 
-    threads = [threading.Thread(target=run, args=(part,)) for part in (Ticker(), Watchers())]
+    parts = (Ticker(), Watchers(), CauseSearch())
+    threads = [threading.Thread(target=run, args=(part,)) for part in parts]
     for thread in threads:
         thread.start()
     try:
@@ -168,6 +171,30 @@ def test_one_rank_that_fails_ends_the_gang_with_its_reason(start: Start) -> None
     assert workload.reason == "worker-1: Exited with code 3."
     ref = refs.attempt_ref(workload, current_attempt(workload))
     wait_for(lambda: not processes_of(ref), seconds=15)
+
+
+def test_a_failure_names_its_cause_and_the_line_that_tells_of_it(start: Start) -> None:
+    """Of the pod that failed first, while the other still sleeps."""
+    code = (
+        'import os, time; time.sleep(60 * (os.environ["RANK"] == "0"));'
+        ' print("loading", flush=True); import nowhere_to_be_found'
+    )
+    workload = start("imports", f"python3 -c '{code}'", workers=2)
+    _until(workload, "Failed")
+
+    def told() -> bool:
+        workload.refresh_from_db()
+        return bool(workload.error_line)
+
+    wait_for(told)
+    attempt = current_attempt(workload)
+    assert (attempt.cause_code, attempt.cause_replica) == ("import", "worker-1")
+    assert attempt.cause_lines[-1] == workload.error_line
+    assert attempt.cause_place.startswith("worker-1:")
+    assert workload.error_line == "ModuleNotFoundError: No module named 'nowhere_to_be_found'"
+    assert (workload.reason_code, workload.reason_params["pod"]) == ("import", "worker-1")
+    assert "nowhere" not in workload.reason
+    assert workload.next_reason == BY_CODE["import"].advice
 
 
 def test_a_deleted_gang_leaves_nothing_and_its_name_is_free(start: Start) -> None:

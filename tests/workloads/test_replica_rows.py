@@ -119,3 +119,12 @@ def test_a_pod_to_come_of_one_that_goes_on_after_a_stop_has_no_node(
     assert current_attempt(workload).rests
     row = see(ObservedState.PENDING, ReplicaState.PENDING)
     assert (row.state, row.node, row.started_at, row.ended_at) == ("Pending", "", None, None)
+
+
+def test_a_pod_that_takes_a_part_of_a_gpu_holds_that_part(workload: Workload, see: See) -> None:
+    compute = {"gpuDevicesRequest": 1, "gpuRequestType": "portion", "gpuPortionRequest": 0.1}
+    said = {f"worker.compute.{name}": {"value": value} for name, value in compute.items()}
+    workload.attempts.update(effective=said)
+    assert see(ObservedState.RUNNING, ReplicaState.RUNNING).gpus == 0.1
+    workload.refresh_from_db()
+    assert workload.gpus_in_use == 0.1

@@ -140,7 +140,7 @@ def previewed(preview: Preview, name: str) -> dict[str, Any]:
             "pods": preview.totals.pods,
             "workers": preview.totals.workers,
             "masters": preview.totals.masters,
-            "gpus": preview.totals.gpus,
+            "gpus": preview.totals.gpu_devices,
             "cpus": preview.totals.cpus,
             "memoryBytes": preview.totals.memory_bytes,
         },

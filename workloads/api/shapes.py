@@ -108,8 +108,8 @@ PREVIEW = component(
         sources={"type": "object", "additionalProperties": _object(kind=TEXT, id=TEXT, name=TEXT)},
         notices={"type": "array", "items": TEXT},
         totals=_object(
-            pods=WHOLE, workers=WHOLE, masters=WHOLE, gpus=WHOLE, cpus={"type": "number"},
-            memoryBytes=WHOLE,
+            pods=WHOLE, workers=WHOLE, masters=WHOLE, gpus={"type": "number"},
+            cpus={"type": "number"}, memoryBytes=WHOLE,
         ),
         forecast=_object(
             kind=TEXT | {"enum": ["starts", "waits", "cannot", "unknown"]}, sentence=TEXT

@@ -127,6 +127,15 @@ class Attempt(models.Model):
     """Stops after which the same object went on, oldest first: `Rest.as_dict`."""
     outcome = models.CharField(max_length=16, blank=True)
     first_failure = models.CharField(max_length=40, blank=True)
+    cause_code = models.CharField(max_length=40, blank=True)
+    """Why it failed: a code of `workloads.causes`, or of the driver; empty: not looked yet."""
+    cause_replica = models.CharField(max_length=40, blank=True)
+    cause_place = models.CharField(max_length=60, blank=True)
+    """Id of the log line that tells of it."""
+    cause_lines = models.JSONField(default=list)
+    """That line and a few before it: only for who may read logs."""
+    cause_due_at = models.DateTimeField(null=True)
+    """When the cause is looked for next."""
     is_moved = models.BooleanField(default=False)
     """It failed because the cluster took its place away (R2a)."""
     next_try_at = models.DateTimeField(null=True)
@@ -136,6 +145,13 @@ class Attempt(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["workload", "no"], name="attempt_no_in_workload")
+        ]
+        indexes = [
+            models.Index(
+                fields=["cause_due_at"],
+                condition=models.Q(cause_due_at__isnull=False),
+                name="attempt_cause_due",
+            )
         ]
 
     def __str__(self) -> str:
@@ -194,8 +210,9 @@ class Replica(models.Model):
     pod_uid = models.CharField(max_length=100, blank=True)
     state = models.CharField(max_length=12, default="Pending")
     reason = models.CharField(max_length=400, blank=True)
+    reason_code = models.CharField(max_length=40, blank=True)
     node = models.CharField(max_length=253, blank=True)
-    gpus = models.PositiveIntegerField(default=0)
+    gpus = models.FloatField(default=0)
     exit_code = models.IntegerField(null=True)
     signal = models.IntegerField(null=True)
     peak_memory = models.BigIntegerField(null=True)

@@ -90,8 +90,8 @@ class Workload(models.Model):
     is_preemptible = models.BooleanField(default=True)
     num_workers = models.PositiveIntegerField()
     pods_total = models.PositiveIntegerField()
-    gpus = models.PositiveIntegerField(default=0)
-    """GPU devices requested in total."""
+    gpus = models.FloatField(default=0)
+    """GPU devices requested in total; three pods with a tenth of one ask for 0.3."""
     cpus = models.FloatField(default=0)
     memory = models.BigIntegerField(default=0)
     """CPU cores and bytes of memory requested in total."""
@@ -128,6 +128,8 @@ class Workload(models.Model):
     reason_code = models.CharField(max_length=40, blank=True)
     """Of ``reason``, for programs: a code of `workloads.wording`; empty where it has none."""
     reason_params = models.JSONField(default=dict)
+    error_line = models.CharField(max_length=400, blank=True)
+    """Of one that failed, the line of its log that says why: only for who may read logs."""
     next_reason = models.CharField(max_length=400, blank=True)
     """What the system does next and when, in words."""
     cannot_start = models.BooleanField(default=False)
@@ -135,7 +137,7 @@ class Workload(models.Model):
     phase_since = models.DateTimeField(null=True)
     observed_at = models.DateTimeField(null=True)
     pods_ready = models.PositiveIntegerField(default=0)
-    gpus_in_use = models.PositiveIntegerField(default=0)
+    gpus_in_use = models.FloatField(default=0)
     started_at = models.DateTimeField(null=True)
     """First time Running."""
     ended_at = models.DateTimeField(null=True)

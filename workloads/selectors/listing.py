@@ -1,20 +1,20 @@
 """The list of workloads: what its filters mean, whose rows are seen, counts for the pills."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.db.models.lookups import In
 
-from gangline.access.grants import held_everywhere
+from gangline.access.grants import can, held_everywhere
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.db.expressions import Unindexed
 from gangline.organization.models import Project
-from gangline.organization.selectors import visible_projects
+from gangline.organization.selectors import visible_projects, with_scopes
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.tables import counts
 from gangline.tables.filters import Condition
@@ -42,11 +42,13 @@ class ListRow(Protocol):
     priority: int
     status: str
     reason: str
+    error_line: str
+    owner_id: int
     contact_lost_at: datetime | None
     pods_ready: int
     pods_total: int
-    gpus: int
-    gpus_in_use: int
+    gpus: float
+    gpus_in_use: float
     cpus: float
     memory: int
     labels_text: str
@@ -55,6 +57,9 @@ class ListRow(Protocol):
     ended_at: datetime | None
     seq: int
     deleted_at: datetime | None
+
+
+Row = TypeVar("Row", bound=Any)
 
 
 def visible(user: User) -> QuerySet[Workload]:
@@ -76,6 +81,21 @@ def of_projects(workloads: QuerySet[Workload], ids: Iterable[int]) -> QuerySet[W
     if len(ids) == 1:
         return workloads.filter(project_id=ids[0])
     return workloads.filter(In(Unindexed(F("project_id")), ids))
+
+
+def without_logs(rows: Sequence[Row], user: User) -> list[Row]:
+    """The rows without the lines of logs that ``user`` may not read."""
+    failed = [row for row in rows if getattr(row, "error_line", "")]
+    if not failed or held_everywhere(user, Permission.WORKLOAD_LOGS):
+        return list(rows)
+    found = Project.objects.filter(pk__in={row.project_id for row in failed})
+    scopes = {one.pk: one.scope for one in with_scopes(found)}
+    hidden = {
+        row.id
+        for row in failed
+        if not can(user, Permission.WORKLOAD_LOGS, scopes[row.project_id], owner_id=row.owner_id)
+    }
+    return [row._replace(error_line="") if row.id in hidden else row for row in rows]
 
 
 @dataclass(frozen=True, slots=True)

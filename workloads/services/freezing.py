@@ -42,7 +42,7 @@ def columns_of(judged: Preview) -> dict[str, Any]:
         "is_preemptible": is_preemptible(worker.get("preemptibility"), priority),
         "num_workers": judged.totals.workers,
         "pods_total": judged.totals.pods,
-        "gpus": judged.totals.gpus,
+        "gpus": judged.totals.gpu_devices,
         "cpus": judged.totals.cpus,
         "memory": judged.totals.memory_bytes,
         "labels_text": ", ".join(f"{k}={v}" for k, v in labels_of(judged).items())[:1000],

@@ -17,6 +17,7 @@ from gangline.organization.selectors import with_scopes
 from gangline.policies.effective import EffectivePolicy, effective_policy
 from gangline.policies.engine import Resolution, resolve
 from gangline.policies.selectors import effective_for
+from gangline.spec import shares
 from gangline.spec.frameworks import FRAMEWORKS, framework_of
 from gangline.spec.placement import DEFAULT_PRIORITY, PRIORITIES, is_preemptible
 from gangline.spec.problems import Advice, Problem, Role
@@ -24,7 +25,6 @@ from gangline.spec.types import quantity_bytes
 from workloads.services import (
     credentials,
     data_volumes,
-    shares,
     slots,
     tool_access,
     tool_addresses,
@@ -175,7 +175,7 @@ def totals_of(resolution: Resolution) -> Totals:
     gang = framework_of(resolution.framework).gang(resolution.configuration)
     parts = tuple((role, role.count(workers)) for role in gang)
     sizes = [(n, *_pod_size(role.values(halves[role.half]), role.has_gpus)) for role, n in parts]
-    gpus = sum(n * each for n, each, _, _ in sizes)
+    gpus = shares.added(n * each for n, each, _, _ in sizes)
     return Totals(
         parts=parts,
         gpus=shares.whole(gpus),

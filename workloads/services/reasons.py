@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from gangline.drivers.base import IMAGE_PULL, ObservedState
 from gangline.lib.sentences import sentence
 from gangline.web import formats
+from workloads.causes import BY_CODE
 from workloads.models import Attempt, CreateState, Outcome, Replica, Workload
 from workloads.wording import NEXT_STEPS, NO_REASON, RECLAIMED, Reason, seconds_in_words
 
@@ -92,8 +93,10 @@ def _holding_up(attempt: Attempt) -> str:
 
 
 def _ended_with(replica: Replica) -> str:
-    if replica.reason:
-        return replica.reason
+    return replica.reason or _how_it_ended(replica)
+
+
+def _how_it_ended(replica: Replica) -> str:
     if replica.signal:
         return f"ended by signal {replica.signal}"
     return f"exit code {replica.exit_code}" if replica.exit_code is not None else ""
@@ -221,12 +224,21 @@ def _failed(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -
         whose = f": {attempt.observed_reason}" if attempt.observed_reason else ""
         why = f"Another object on the cluster has this name{whose}"
         return Told(sentence(why), OTHER)
-    return Told(failure(attempt, replicas), reason=_of_failure(attempt))
+    return _of_cause(attempt, replicas) or Told(failure(attempt, replicas))
 
 
-def _of_failure(attempt: Attempt) -> Reason:
-    is_known = attempt.reason_code == IMAGE_PULL
-    return Reason(attempt.reason_code, attempt.reason_params) if is_known else NO_REASON
+def _of_cause(attempt: Attempt, replicas: Sequence[Replica]) -> Told | None:
+    """Of a known cause: the cluster's own words where they say it, else ours."""
+    if IMAGE_PULL in (attempt.reason_code, attempt.cause_code):
+        return Told.by(Reason(IMAGE_PULL, attempt.reason_params))
+    if attempt.cause_code not in BY_CODE:
+        return None
+    culprit = next((r for r in replicas if r.name == attempt.cause_replica), None)
+    ended = _how_it_ended(culprit) if culprit else ""
+    reason = Reason(attempt.cause_code, {"pod": attempt.cause_replica, "ended": ended})
+    if culprit is not None and culprit.reason_code:
+        return Told(failure(attempt, replicas), reason.next_step, reason)
+    return Told.by(reason)
 
 
 def _resuming(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:

@@ -7,6 +7,7 @@ from typing import Any
 
 from gangline.drivers.base import ReplicaObservation, ReplicaState
 from gangline.lib.texts import printable
+from gangline.spec import shares
 from gangline.spec.frameworks import role_of
 from workloads.models import Attempt, Replica, Workload
 
@@ -71,21 +72,25 @@ class ReplicaRows:
         """All that is known of its replicas once `write` was called, by rank."""
         return sorted(self._of[attempt.pk], key=lambda row: (row.rank, row.pk))
 
-    def _gpus(self, attempt: Attempt, workload: Workload) -> Callable[[str, int], int]:
+    def _gpus(self, attempt: Attempt, workload: Workload) -> Callable[[str, int], float]:
         """Of a replica: those it was given or, where the cluster gives them, those asked for."""
         if attempt.placement is not None:
-            placed = {(p["role"], p["index"]): len(p["gpus"]) for p in attempt.placement}
+            placed = {
+                (p["role"], p["index"]): len(p["gpus"]) * p.get("gpu_share", 1.0)
+                for p in attempt.placement
+            }
             return lambda role, index: placed.get((role, index), 0)
 
-        def asked(role: str, index: int) -> int:
+        def asked(role: str, index: int) -> float:
             known = role_of(workload.framework, role)
             if not known.has_gpus:
                 return 0
             if attempt.pk not in self._effective:
                 self._effective |= _effective({attempt.pk, *self._new})
                 self._new = []
-            said = self._effective[attempt.pk].get(f"{known.half}.compute.gpuDevicesRequest", {})
-            return int(said.get("value") or 0)
+            said = self._effective[attempt.pk]
+            asked = {path: said.get(f"{known.half}.{path}", {}) for path in shares.ASKED}
+            return shares.of_pod({path: one.get("value") for path, one in asked.items()})
 
         return asked
 
@@ -141,6 +146,7 @@ def _values(seen: ReplicaObservation) -> dict[str, object]:
         "rank": seen.rank,
         "state": str(seen.state),
         "reason": printable(seen.reason, 400),
+        "reason_code": seen.reason_code,
         "pod_uid": printable(seen.pod_uid, 100),
         "node": printable(seen.node, 253),
         "exit_code": seen.exit_code,
@@ -153,6 +159,6 @@ def _values(seen: ReplicaObservation) -> dict[str, object]:
 
 
 _ENDED_BY_ITSELF = (ReplicaState.SUCCEEDED, ReplicaState.FAILED)
-_OF_THE_END = ("state", "reason", "exit_code", "signal")
+_OF_THE_END = ("state", "reason", "reason_code", "exit_code", "signal")
 _OF_THE_POD = ("pod_uid", "node", "started_at", "restarts", "peak_memory")
 _FIELDS = tuple(_values(ReplicaObservation("", 0, 0, ReplicaState.PENDING)))

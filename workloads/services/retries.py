@@ -41,6 +41,7 @@ def conclude(
     attempt.ended_at = attempt.ended_at or now
     attempt.trouble = ""
     attempt.unknown_since = None
+    attempt.cause_due_at = now if outcome == Outcome.FAILED else None
     attempt.save()
     events.record(*_ended_events(workload, attempt, now))
     if attempt.placement is not None:

@@ -9,11 +9,11 @@ from itertools import chain, islice
 from typing import Any
 
 from gangline.drivers.base import ReplicaPlacement
+from gangline.spec import shares
 from gangline.spec.frameworks import GangRole, framework_of
 from gangline.spec.problems import Role
 from gangline.spec.types import quantity_bytes
 from gangline.spec.values import half_of
-from workloads.services import shares
 from workloads.wording import CPUS, GPUS, MEMORY
 
 RESOURCES = (GPUS, CPUS, MEMORY)

@@ -12,6 +12,7 @@ from django.db import connection, transaction
 from gangline.db.batches import update_rows
 from gangline.drivers.base import ObservedState
 from gangline.live import bell
+from gangline.spec import shares
 from workloads.models import (
     Attempt,
     CreateState,
@@ -21,7 +22,7 @@ from workloads.models import (
     Workload,
     sortable_duration,
 )
-from workloads.services import events, reasons, shares
+from workloads.services import events, reasons
 from workloads.services.phases import Situation, derive_phase
 from workloads.statuses import ENDED, STATUSES, status_of
 
@@ -161,6 +162,7 @@ def _shown(
         "phase": phase,
         "status": status,
         "reason": told.why,
+        "error_line": _error_line(attempt) if status == "Failed" else "",
         "next_reason": told.next_step,
         "reason_code": told.reason.code,
         "reason_params": dict(told.reason.params),
@@ -176,6 +178,10 @@ def _shown(
     }
 
 
+def _error_line(attempt: Attempt) -> str:
+    return str(attempt.cause_lines[-1]) if attempt.cause_lines else ""
+
+
 def _pods_ready(attempt: Attempt, status: str, total: int, replicas: Sequence[Replica]) -> int:
     """Pods that run; of one that completed, all of them, also while it is deleted."""
     if attempt.outcome == Outcome.SUCCEEDED:
@@ -183,14 +189,14 @@ def _pods_ready(attempt: Attempt, status: str, total: int, replicas: Sequence[Re
     return 0 if status in ENDED else sum(r.state == "Running" for r in replicas)
 
 
-def _gpus_in_use(attempt: Attempt, replicas: Sequence[Replica]) -> int:
+def _gpus_in_use(attempt: Attempt, replicas: Sequence[Replica]) -> float:
     """GPUs held: by our own admission, or by the pods that a cluster has given a node."""
     if attempt.outcome:
         return 0
     if attempt.placement is not None:
         taken = (len(r["gpus"]) * r.get("gpu_share", 1.0) for r in attempt.placement)
-        return shares.whole(sum(taken))
-    return sum(r.gpus for r in replicas if r.state in ("Starting", "Running"))
+        return shares.added(taken)
+    return shares.added(r.gpus for r in replicas if r.state in ("Starting", "Running"))
 
 
 def _first_start(attempt: Attempt) -> datetime | None:

@@ -13,6 +13,7 @@ from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS
 from gangline.spec.problems import Role
 from gangline.spec.sources import Source
+from gangline.spec.words import plain_number
 from gangline.spec_forms.words import item_in_words, readable
 from gangline.tables.cells import NONE, running_for
 from gangline.web import components, formats
@@ -61,6 +62,12 @@ def severity_tone(severity: str) -> str:
 @register.simple_tag
 def severity_icon(severity: str) -> SafeString:
     return components.icon(_ICONS.get(severity, "info-circle"))
+
+
+@register.filter
+def number(value: float) -> str:
+    """Without needless zeros: 0.3, 2."""
+    return plain_number(value)
 
 
 @register.filter

@@ -14,6 +14,7 @@ from assets.selectors.templates import usable_templates
 from gangline.access.actor import actor_of
 from gangline.access.grants import held_anywhere, who_can
 from gangline.access.permissions import Permission
+from gangline.accounts.models import User
 from gangline.accounts.services import prefer
 from gangline.db.clock import db_now
 from gangline.organization.selectors import may_create_somewhere, visible_projects
@@ -74,7 +75,7 @@ def home(request: HttpRequest) -> HttpResponse:
         "runs_it": runs_it,
         "tiles": administrator_tiles(found, clusters, since) if runs_it else tiles(found, since),
         "counts": {name: in_words(n) for name, n in found.items()},
-        **_recent(visible),
+        **_recent(visible, user),
         "drafts": Draft.objects.filter(owner=user, workload=None).order_by("-updated_at")[:RECENT],
         "templates": usable_templates(user).order_by("name")[:MOST_TEMPLATES],
         "projects": project_lines(user),
@@ -110,7 +111,7 @@ def hide_first_steps(request: HttpRequest) -> HttpResponse:
     return redirect("home")
 
 
-def _recent(visible: QuerySet[Workload]) -> dict[str, list[Drawn]]:
+def _recent(visible: QuerySet[Workload], user: User) -> dict[str, list[Drawn]]:
     """The newest of each kind, in one query."""
     words = {
         name: [w for pill in pills for w in statuses_of(pill)] for name, pills in _RECENT.items()
@@ -120,7 +121,7 @@ def _recent(visible: QuerySet[Workload]) -> dict[str, list[Drawn]]:
         newest = visible.filter(status__in=statuses).order_by("-created_at")[:RECENT]
         chosen |= Q(pk__in=newest.values("pk"))
     newest = Workload.objects.filter(chosen).order_by("-created_at")
-    rows = WORKLOADS.fetch(newest, WORKLOADS.chosen(()))
+    rows = listing.without_logs(WORKLOADS.fetch(newest, WORKLOADS.chosen(())), user)
     return {
         name: [
             (row, str(status_cell(row)), str(pods_cell(row)))

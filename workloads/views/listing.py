@@ -83,12 +83,13 @@ def workload_list(request: HttpRequest) -> HttpResponse:
         )
     except BadCursor:
         return redirect(query.url(request.path))
+    shown = listing.without_logs(found.rows, user)
     counts = listing.pill_counts(listed.of_every_status)
     table = TablePage(
         query=query,
         path=request.path,
         found=found,
-        rows=[table_row(row, query) for row in found.rows],
+        rows=[table_row(row, query) for row in shown],
         total=_total(query, counts, listed),
         choices=_choices(query, projects, found.rows),
         export_path=reverse("workload-export"),

@@ -19,6 +19,7 @@ from gangline.organization.models import Project
 from gangline.policies.effective import SYSTEM, EffectivePolicy
 from gangline.resources.registry import get
 from gangline.scopes.selectors import scopes_to
+from gangline.spec import shares
 from gangline.spec.frameworks import has_gpus
 from gangline.spec.gpus import is_gpu_field
 from gangline.spec.problems import Problem, Role
@@ -211,7 +212,7 @@ class Galleries:
             value=str(asset.pk),
             title=asset.name,
             facts=(kind.label, *self._data_facts(kind, asset)),
-            chip=asset.scope.label,
+            chip=asset.scope.title,
             checked=is_picked or bool(imposed_by),
             is_fixed=bool(imposed_by),
             blocked=bool(unready or ruled),
@@ -271,7 +272,7 @@ class Galleries:
                 value=str(asset.pk),
                 title=asset.name,
                 facts=tuple(self._facts(kind, asset)),
-                chip=asset.scope.label,
+                chip=asset.scope.title,
                 checked=asset is chosen,
                 blocked=bool(reason),
                 reason=reason,
@@ -280,8 +281,15 @@ class Galleries:
 
     def _facts(self, kind: AssetKind, asset: Asset) -> Iterable[str]:
         """The first few of its values."""
-        given = [(f, asset.values[path]) for path, f in kind.fields.items() if path in asset.values]
-        for spec, value in given[:3]:
+        gpus = shares.of_pod_in_words(asset.values)
+        if gpus:
+            yield gpus
+        given = [
+            (spec, asset.values[path])
+            for path, spec in kind.fields.items()
+            if path in asset.values and not (gpus and is_gpu_field(path))
+        ]
+        for spec, value in given[: 2 if gpus else 3]:
             yield f"{spec.label}: {in_words(spec, value)}"
 
     def _unfit(self, asset: Asset) -> str:

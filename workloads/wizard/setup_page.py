@@ -234,7 +234,7 @@ class SetupPage:
             value=str(template.pk),
             title=template.name,
             facts=(template.description,) if template.description else (),
-            chip=template.scope.label,
+            chip=template.scope.title,
             checked=is_chosen,
             blocked=bool(reason) and not is_chosen,
             reason=reason,

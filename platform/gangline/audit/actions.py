@@ -56,9 +56,14 @@ _WORDS = {
 _registered: set[str] = set()
 
 
-def register(names: Iterable[str]) -> None:
-    """Let the actions of a resource be recorded: ``department.create``."""
-    _registered.update(names)
+def register(kind: str, verbs: Iterable[str], word: str) -> None:
+    """Let the actions of a resource be recorded: ``department.create``.
+
+    ``word``: what people call the kind. Of two with the same the key tells them apart.
+    """
+    _registered.update(f"{kind}.{verb}" for verb in verbs)
+    if word not in _KINDS.values():
+        _KINDS[kind] = word
 
 
 def known() -> list[str]:

@@ -186,6 +186,8 @@ class ReplicaObservation:
     ended_at: datetime | None = None
     peak_memory: int | None = None
     """Bytes."""
+    reason_code: str = ""
+    """Of ``reason``, for programs: `MEMORY_LIMIT`, or empty."""
     restarts: int = 0
     """How often the cluster started it again in its place, without a new attempt."""
 
@@ -209,6 +211,8 @@ class OwnedObject:
 
 IMAGE_PULL = "image.pull"
 """An image cannot be pulled: ``pod`` (``worker-0``) and ``image``, where they are known."""
+MEMORY_LIMIT = "memory.limit"
+"""Of a replica: it was killed for using too much memory."""
 POD_REFUSED = "pod.refused"
 """An admission rule of the cluster, such as a quota, refuses the pods."""
 POD_MISSING = "pod.missing"

@@ -1,7 +1,6 @@
 """Forms of users, groups, roles and access rules."""
 
 from collections.abc import Iterator, Mapping
-from operator import attrgetter
 from typing import Any
 
 from django import forms
@@ -39,7 +38,6 @@ def _offer_roles(form: ResourceForm, *, empty: str) -> None:
     field = form.fields["scope"]
     field.label = "Where"
     field.queryset = scopes.order_by("kind", "name")  # type: ignore[attr-defined]
-    field.label_from_instance = attrgetter("title")  # type: ignore[attr-defined]
     field.empty_label = "Choose a place"  # type: ignore[attr-defined]
     form.fields["role"].choices = [  # type: ignore[attr-defined]
         ("", empty),

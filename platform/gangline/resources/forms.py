@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from copy import copy
+from operator import attrgetter
 from typing import Any, ClassVar
 
 from django import forms
@@ -14,6 +15,7 @@ from gangline.db.versioned import Versioned
 from gangline.forms.bound import field_view, in_words, summary
 from gangline.forms.fields import SectionView
 from gangline.lib.problems import Problem
+from gangline.scopes.models import Scope
 
 from .resource import Resource
 
@@ -37,8 +39,11 @@ class ResourceForm(forms.ModelForm):  # type: ignore[type-arg]
         for name in self.not_edited if self.is_edit else ():
             self.fields[name].disabled = True
         for field in self.fields.values():
-            if isinstance(field, forms.ModelChoiceField) and field.required:
-                field.empty_label = f"Choose a {str(field.label).lower()}"
+            if isinstance(field, forms.ModelChoiceField):
+                if field.required:
+                    field.empty_label = f"Choose a {str(field.label).lower()}"
+                if field.queryset is not None and field.queryset.model is Scope:
+                    field.label_from_instance = attrgetter("title")  # type: ignore[assignment]
         if isinstance(self.instance, Versioned):
             self.initial["version"] = self.instance.version
         self.prepare()

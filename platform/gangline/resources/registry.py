@@ -46,7 +46,8 @@ def register(resource: Resource[Any]) -> None:
         raise ValueError(f"there is a resource {resource.key} already")
     _resources[resource.key] = resource
     saved.register(resource.table.name, f"{resource.key}-list")
-    actions.register(f"{resource.key}.{verb}" for verb in resource.verbs - {"view"})
+    word = str(resource.model._meta.verbose_name)
+    actions.register(resource.key, resource.verbs - {"view"}, word)
     if resource.nav is not None:
         navigation.add(
             navigation.NavItem(

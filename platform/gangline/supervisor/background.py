@@ -9,6 +9,7 @@ import time
 from django.db import connections
 
 from workloads import work_bell
+from workloads.watching.causes import CauseSearch
 from workloads.watching.orphans import OrphanSearch
 from workloads.watching.pruner import Pruner
 from workloads.watching.ticker import Ticker
@@ -26,7 +27,7 @@ class Background:
         self.stop = threading.Event()
         self._threads = [
             threading.Thread(target=self._run, args=(part,), name=type(part).__name__, daemon=True)
-            for part in (Ticker(), Watchers(), Pruner(), OrphanSearch())
+            for part in (Ticker(), Watchers(), Pruner(), OrphanSearch(), CauseSearch())
         ]
 
     def start(self) -> None:
@@ -43,7 +44,7 @@ class Background:
             thread.join(max(0.0, deadline - time.monotonic()))
         return not any(thread.is_alive() for thread in running)
 
-    def _run(self, part: Ticker | Watchers | Pruner | OrphanSearch) -> None:
+    def _run(self, part: Ticker | Watchers | Pruner | OrphanSearch | CauseSearch) -> None:
         while not self.stop.is_set():
             try:
                 part.run(self.stop)

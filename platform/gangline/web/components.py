@@ -59,11 +59,18 @@ def _icon(sprite_url: str, name: str, label: str, css: str) -> SafeString:
     )
 
 
-def status(value: Status, reason: str = "", *, badge: str = "") -> SafeString:
-    """Shape, word and tone; the reason below; `badge` adds a word such as "No contact"."""
+def status(value: Status, reason: str = "", *, badge: str = "", line: str = "") -> SafeString:
+    """Shape, word and tone; the reason below; `badge` adds a word such as "No contact".
+
+    ``line`` of a log stands in place of the reason, which becomes its title.
+    """
     head = _status(sprite(), value.tone, value.shape, value.word)
     below = SafeString("")
-    if reason:
+    if line:
+        below = format_html(
+            '<code class="sub status-reason status-line" title="{}">{}</code>', reason, line
+        )
+    elif reason:
         below = format_html('<span class="sub status-reason" title="{0}">{0}</span>', reason)
     if badge:
         # One element around both, so that a table can put them into one line below the status.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from gangline.drivers.base import ReplicaObservation, ReplicaState
+from gangline.drivers.base import MEMORY_LIMIT, ReplicaObservation, ReplicaState
 
 from . import labels
 from .kinds import ROLES
@@ -20,6 +20,7 @@ _ROLE_LABELS = ("training.kubeflow.org/replica-type", "training.kubeflow.org/job
 """The training-operator writes the first on every pod, mpi-operator only the second."""
 LAUNCHER_JOB = "Job"
 GATED = "SchedulingGated"
+OOM_KILLED = "OOMKilled"
 _LONGEST = 300
 _SIGNALS = {
     2: "SIGINT, interrupted",
@@ -221,13 +222,14 @@ def replica(pod: Pod, *, rank: int) -> ReplicaObservation:
         signal=code - 128 if code is not None and 128 < code < 160 else None,
         started_at=pod.started_at,
         ended_at=pod.ended_at,
+        reason_code=MEMORY_LIMIT if pod.ended_why == OOM_KILLED else "",
         restarts=pod.restarts,
     )
 
 
 def ended_in_words(pod: Pod) -> str:
     """Why a pod that failed has failed."""
-    if pod.ended_why == "OOMKilled":
+    if pod.ended_why == OOM_KILLED:
         return "Killed because it used more memory than its limit."
     if pod.disrupted or pod.ended_why in ("Evicted", "NodeLost", "Shutdown", "Terminated"):
         told = f": {pod.message.strip().rstrip('.')}" if pod.message else ""
@@ -278,7 +280,7 @@ def _was_told_to_go(pod: Pod) -> bool:
     """Ended because it was deleted: of no interest for who failed first, unless the cluster needed
     its place (an eviction deletes too)."""
     is_deleted = pod.deleting_at is not None and pod.exit_code in (None, 0, 137, 143)
-    return is_deleted and not pod.disrupted and pod.ended_why != "OOMKilled"
+    return is_deleted and not pod.disrupted and pod.ended_why != OOM_KILLED
 
 
 def _worst_wait(status: Mapping[str, Any]) -> tuple[int, str, str]:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gangline.drivers.base import (
+    MEMORY_LIMIT,
     Observation,
     ObservedState,
     ReplicaObservation,
@@ -180,6 +181,7 @@ def _replica(
             signal=record["signal"],
             ended_at=_at(record["ended"]),
             peak_memory=record.get("peak_memory"),
+            reason_code=MEMORY_LIMIT if record["by"] in ("memory", "kernel") else "",
         )
     return replace(plain, state=ReplicaState.RUNNING if started else ReplicaState.STARTING)
 

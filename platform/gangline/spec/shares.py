@@ -8,9 +8,13 @@ from gangline.spec.gpus import MEMORY, PORTION
 from gangline.spec.types import quantity_bytes, size_in_words
 from gangline.spec.words import plain_number
 
-_TYPE, _PORTION, _MEMORY = (
-    f"compute.{name}" for name in ("gpuRequestType", "gpuPortionRequest", "gpuMemoryRequest")
+ASKED = _DEVICES, _TYPE, _PORTION, _MEMORY = (
+    "compute.gpuDevicesRequest",
+    "compute.gpuRequestType",
+    "compute.gpuPortionRequest",
+    "compute.gpuMemoryRequest",
 )
+"""Fields of a role that say what each of its pods takes of GPUs."""
 _EXACT = 9
 
 
@@ -24,6 +28,26 @@ def portion(values: Mapping[str, Any], device: int = 0) -> float:
     return min(max(float(said), 0.0), 1.0) if is_number and said is not None else 1.0
 
 
+def of_pod(values: Mapping[str, Any]) -> float:
+    """Devices that a pod takes."""
+    return int(values.get(_DEVICES) or 0) * portion(values)
+
+
+def of_pod_in_words(values: Mapping[str, Any]) -> str:
+    """ "No GPU", "2 GPUs", "0.5 GPUs", "4 GB of 1 GPU"; empty where nothing is said of devices."""
+    devices, memory = values.get(_DEVICES), values.get(_MEMORY)
+    if not isinstance(devices, int):
+        return ""
+    if devices and values.get(_TYPE) == MEMORY and isinstance(memory, str):
+        return f"{size_in_words(memory)} of {_counted(devices)}"
+    return _counted(round(of_pod(values), _EXACT)) if devices else "No GPU"
+
+
+def added(parts: Iterable[float]) -> float:
+    """Their sum: three tenths are 0.3."""
+    return round(sum(parts), _EXACT)
+
+
 def whole(devices: float) -> int:
     """Devices that the parts fill together at best."""
     return math.ceil(round(devices, _EXACT))
@@ -34,8 +58,11 @@ def in_words(devices: float, roles: Iterable[Mapping[str, Any]]) -> str:
     parts = list(dict.fromkeys(filter(None, map(_part, roles))))
     if not parts or not devices:
         return ""
-    number = plain_number(round(devices, _EXACT))
-    return f"{number} {'GPU' if devices == 1 else 'GPUs'}, {' and '.join(parts)} of each"
+    return f"{_counted(round(devices, _EXACT))}, {' and '.join(parts)} of each"
+
+
+def _counted(devices: float) -> str:
+    return f"{plain_number(devices)} {'GPU' if devices == 1 else 'GPUs'}"
 
 
 def _part(values: Mapping[str, Any]) -> str:
