@@ -63,6 +63,14 @@ def _has_daemon(program: str) -> bool:
     return shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/sbin") is not None
 
 
+def _slurm_is_there() -> bool:
+    # Slurm starts the ranks of Open MPI with a library that it opens by its name for developers.
+    has_pmix = any(Path("/usr/lib").glob("*/libpmix.so")) or any(
+        Path("/usr/lib").glob("*/pmix2/lib/libpmix.so")
+    )
+    return has_pmix and all(map(_has_daemon, ("slurmctld", "slurmd", "munged", "sbatch")))
+
+
 def _system_python_has_torch() -> bool:
     look = (
         "import importlib.util as u, sys; "
@@ -119,8 +127,15 @@ PARTS = {
         Part("s3", (), _s3_is_built, command=("make", "bed-build", "WITH=s3")),
         Part(
             "slurm",
-            ("slurmctld", "slurmd", "slurm-client", "slurm-wlm-basic-plugins", "munge"),
-            lambda: all(map(_has_daemon, ("slurmctld", "slurmd", "munged", "sbatch"))),
+            (
+                "slurmctld",
+                "slurmd",
+                "slurm-client",
+                "slurm-wlm-basic-plugins",
+                "munge",
+                "libpmix-dev",
+            ),
+            _slurm_is_there,
         ),
         Part("sshd", ("openssh-server", "openssh-client"), lambda: _has_daemon("sshd")),
     )

@@ -22,6 +22,10 @@ from gangline.drivers.local import planning, rendering, sandbox
 from gangline.drivers.local.driver import LocalDriver
 from gangline.drivers.logs.segments import Limits
 from gangline.drivers.mapping import OURS, To
+from gangline.drivers.slurm import mapping as slurm_mapping
+from gangline.drivers.slurm import rendering as slurm_rendering
+from gangline.drivers.slurm import script
+from gangline.drivers.slurm.driver import SlurmDriver
 from gangline.spec.base import Ui
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.typed import json_at, typed
@@ -37,7 +41,11 @@ class HasTables(Protocol):
     unsupported: Mapping[str, str]
 
 
-DRIVERS: dict[str, type[HasTables]] = {"local": LocalDriver, "kubernetes": KubernetesDriver}
+DRIVERS: dict[str, type[HasTables]] = {
+    "local": LocalDriver,
+    "kubernetes": KubernetesDriver,
+    "slurm": SlurmDriver,
+}
 FIELDS = dict(catalogue(WorkerSpec)) | dict(catalogue(ReplicaSpec))
 # A driver may refuse one of the alternatives that items of a list have.
 ALTERNATIVES = {f"{path}.{name}" for path, field in FIELDS.items() for name in field.alternatives}
@@ -223,9 +231,25 @@ def _manifest(path: str, value: Any, folder: Path) -> str:
     return json.dumps({"job": job, "counts": counts, "replicas": replicas}, sort_keys=True)
 
 
+def _script(path: str, value: Any, folder: Path) -> str:
+    """The batch script, and what each replica of it has."""
+    native = json.loads(json.dumps(slurm_rendering.render(_submission(path, value))))
+    replicas = [
+        {
+            "name": part["role"],
+            "shared": script.variables(native),
+            "asks": script.directives(1, part["asks"]),
+            "text": script.function(part),
+        }
+        for part in native["parts"]
+    ]
+    return json.dumps({"script": script.script(native), "replicas": replicas}, sort_keys=True)
+
+
 PLANNED: Mapping[str, Callable[[str, Any, Path], str]] = {
     "local": _planned,
     "kubernetes": _manifest,
+    "slurm": _script,
 }
 MAPPED = [
     pytest.param(
@@ -290,7 +314,11 @@ def test_what_holds_for_the_workload_reaches_every_replica(
 
 @pytest.mark.parametrize(
     ("kind", "module", "target"),
-    [("local", rendering, "workingDirectory"), ("kubernetes", mapping, "container|workingDir")],
+    [
+        ("local", rendering, "workingDirectory"),
+        ("kubernetes", mapping, "container|workingDir"),
+        ("slurm", slurm_mapping, "workingDirectory"),
+    ],
 )
 def test_a_field_of_the_workload_in_the_table_of_the_roles_is_named(
     kind: str, module: ModuleType, target: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -307,7 +335,10 @@ def test_every_kind_of_driver_is_known_everywhere() -> None:
     assert folders <= registry.DRIVERS.keys()
 
 
-@pytest.mark.parametrize(("kind", "module"), [("local", rendering), ("kubernetes", mapping)])
+@pytest.mark.parametrize(
+    ("kind", "module"),
+    [("local", rendering), ("kubernetes", mapping), ("slurm", slurm_mapping)],
+)
 def test_a_field_that_is_mapped_and_never_read_is_named(
     kind: str, module: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -171,6 +171,13 @@ def make(bed: Bed, owner: User, access: Access | None = None) -> KubernetesEngin
 @contextmanager
 def at_work(engine: KubernetesEngine) -> Iterator[threading.Event]:
     """Ticker and watchers in threads, and pods that do what their scripts say."""
+    with Kubelet(engine.bed, engine.install), parts_at_work() as stop:
+        yield stop
+
+
+@contextmanager
+def parts_at_work() -> Iterator[threading.Event]:
+    """Ticker and watchers in threads, whatever the cluster."""
     stop = threading.Event()
 
     def run(part: Ticker | Watchers) -> None:
@@ -181,15 +188,14 @@ def at_work(engine: KubernetesEngine) -> Iterator[threading.Event]:
 
     parts: list[Callable[[], None]] = [lambda: run(Ticker()), lambda: run(Watchers())]
     threads = [threading.Thread(target=part) for part in parts]
-    with Kubelet(engine.bed, engine.install):
+    for thread in threads:
+        thread.start()
+    try:
+        yield stop
+    finally:
+        stop.set()
         for thread in threads:
-            thread.start()
-        try:
-            yield stop
-        finally:
-            stop.set()
-            for thread in threads:
-                thread.join(40)
+            thread.join(40)
 
 
 def remove(engine: KubernetesEngine) -> None:

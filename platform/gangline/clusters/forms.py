@@ -103,6 +103,7 @@ class ClusterForm(ResourceForm):
         kinds = connectable()
         self.kind = self.instance.engine if self.is_edit else kinds[0]
         self.credential: CredentialForm | None = None
+        self.kinds = [] if self.is_edit else kinds
         if not self.is_edit:
             del self.fields["when_unreachable"]
             chosen = str(self.data.get("kind") or self.initial.get("kind") or "")
@@ -111,7 +112,7 @@ class ClusterForm(ResourceForm):
                 choices=[(kind.key, kind.label) for kind in kinds],
                 initial=self.kind.key,
                 required=False,
-                widget=forms.HiddenInput if len(kinds) == 1 else forms.RadioSelect,
+                widget=forms.HiddenInput,
             )
             data, files = (self.data, self.files) if self.is_bound else (None, None)
             self.credential = CredentialForm(data, files, kind=self.kind)
@@ -139,7 +140,7 @@ class ClusterForm(ResourceForm):
             n: f.json_schema_extra or {} for n, f in model.model_fields.items()
         }
         titles = {name: str(extra.get("section", "Scheduling")) for name, extra in extras.items()}
-        for title in ("Scheduling", "Tools"):
+        for title in dict.fromkeys(titles.values()):
             if names := tuple(n for n in made if titles[n] == title):
                 self.sections += ((title, names),)
 

@@ -25,6 +25,8 @@ IDENTITIES = {
     "token": "a token",
     "certificate": "a client certificate",
     "in-cluster": "the service account of Gangline’s own pod",
+    "local": "commands of this machine",
+    "ssh-key": "an SSH key",
 }
 LOOKS = {
     State.OK: ("good", "circle-check", "Good"),

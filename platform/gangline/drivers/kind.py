@@ -104,6 +104,8 @@ class Way:
     value: str
     title: str
     text: str
+    note: str = ""
+    """In place of fields, where it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,8 @@ class ClusterKind:
     connection: ClassVar[type[Settings]] = NoSettings
     credential: ClassVar[type[Settings] | None] = None
     """What a person gives to sign in; None: nobody connects such a cluster, it is there."""
+    address_word: ClassVar[str] = "Address"
+    """What people call the machine that Gangline talks to."""
     check_names: ClassVar[tuple[str, ...]] = ()
     required: ClassVar[frozenset[str]] = frozenset({REACHABILITY})
     """Steps without which nothing else is known: the cluster counts as unreachable."""

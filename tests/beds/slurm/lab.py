@@ -133,6 +133,8 @@ class Lab:
             f"SlurmctldPort={self.port}",
             f"SlurmUser={user}",
             f"SlurmdUser={user}",
+            # Jobs of two labs on one machine take different ports.
+            f"FirstJobId={self.port % 997 + 1}",
             "AuthType=auth/munge",
             f"AuthInfo=socket={munge},cred_expire=5",
             "CredType=cred/munge",

@@ -39,7 +39,13 @@ _DOMAIN = re.compile(rf"{_LABEL}(?:\.{_LABEL})+")
 _WAYS = (
     Way(KUBECONFIG, "A kubeconfig", "Paste it or choose the file that kubectl uses."),
     Way(TOKEN, "Address and token", "The API server, its authority, a service account."),
-    Way(IN_CLUSTER, "This cluster", "The service account of Gangline’s own pod."),
+    Way(
+        IN_CLUSTER,
+        "This cluster",
+        "The service account of Gangline’s own pod.",
+        "Gangline uses the token that the cluster puts into its own pod, and follows when the"
+        " cluster replaces it.",
+    ),
 )
 
 

@@ -69,6 +69,7 @@ class Kubernetes(ClusterKind):
     text = "A cluster with Kubeflow’s operators."
     connection = KubernetesConnection
     credential = KubernetesCredential
+    address_word = "API server"
     native_word = "Kubernetes manifest"
     check_names = tuple(StepName)
     required = frozenset(REQUIRED)

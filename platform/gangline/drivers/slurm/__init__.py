@@ -1,0 +1,1 @@
+"""Slurm clusters: jobs of sbatch, by the commands of a login node."""

@@ -1,0 +1,110 @@
+"""What a Slurm cluster refuses, by value and in words, before anything is submitted."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gangline.drivers.base import Submission
+from gangline.drivers.facts import Facts
+from gangline.lib.sizes import bytes_in_words
+from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem
+from gangline.spec.launching import LAUNCH_EXAMPLE, launch_problem
+from gangline.spec.problems import Problem, Role
+from gangline.spec.types import quantity_bytes
+from gangline.spec.workload import ReplicaSpec
+
+from .rendering import PARTITION, TOKEN
+
+
+def problems(submission: Submission, facts: Facts) -> Iterator[Problem]:
+    framework = FRAMEWORKS.get(submission.framework)
+    if framework is None or configuration_problem(framework.name, submission.configuration):
+        return  # the spec itself refuses these
+    launcher = framework.launches
+    for role, spec in submission.halves:
+        if not launcher or role is Role.MASTER or submission.master is None:
+            yield from _command(role, spec, framework)
+        yield from _pools(role, spec, submission, facts)
+        yield from _feature(role, spec, facts)
+        if not (launcher and role is Role.MASTER):
+            yield from _size(role, spec, submission, facts)
+
+
+def _command(role: Role, spec: ReplicaSpec, framework: Framework) -> Iterator[Problem]:
+    said = spec.command or ""
+    if not said.strip():
+        example = LAUNCH_EXAMPLE if framework.launches else "python train.py"
+        accepted = f"a program and its arguments, such as {example}"
+        yield Problem.of(role, "command", "required", "is required", accepted=accepted)
+    elif framework.launches and (problem := launch_problem(role, framework, said, spec.args or "")):
+        yield problem
+
+
+def _pools(
+    role: Role, spec: ReplicaSpec, submission: Submission, facts: Facts
+) -> Iterator[Problem]:
+    partitions: Mapping[str, Any] | None = facts.detail.get("partitions")
+    for index, pool in enumerate(spec.node_pools or ()):
+        path = f"nodePools.{index}.name"
+        known = submission.node_pools.get(pool.name)
+        if known is None:
+            message = "is no node pool of the cluster"
+            accepted = ", ".join(sorted(submission.node_pools)) or "no value"
+        elif not known[1]:
+            continue  # the default one: Slurm’s own default partition
+        elif known[0] != PARTITION or not TOKEN.fullmatch(known[1]):
+            message = f"is no partition: its label is {known[0]}={known[1]}"
+            accepted = f"a node pool with the label {PARTITION} and a partition’s name"
+        elif partitions is not None and known[1] not in partitions:
+            message = f"names the partition {known[1]}, which the cluster does not have"
+            accepted = ", ".join(sorted(partitions)) or "no value"
+        else:
+            continue
+        yield Problem.of(
+            role, path, "cluster", message, value=pool.name, key=pool.name, accepted=accepted
+        )
+
+
+def _feature(role: Role, spec: ReplicaSpec, facts: Facts) -> Iterator[Problem]:
+    given, known = spec.node_type, facts.detail.get("features")
+    if not given:
+        return
+    accepted = ", ".join(known or ()) or "no value"
+    if not TOKEN.fullmatch(given) or (known is not None and given not in known):
+        message = "is no feature of the cluster’s nodes"
+        yield Problem.of(role, "nodeType", "cluster", message, value=given, accepted=accepted)
+
+
+def _size(role: Role, spec: ReplicaSpec, submission: Submission, facts: Facts) -> Iterator[Problem]:
+    """Only what can never be: each replica has a node of its own, and no node is larger."""
+    detail = facts.detail
+    largest: Mapping[str, Any] = detail.get("largest") or {}
+    nodes = detail.get("nodes")
+    pods = sum(part.pods for part in submission.parts if not part.role.launches)
+    if nodes is not None and pods > nodes and role is Role.WORKER:
+        message = f"needs {pods} nodes, one for each replica, and the cluster has {nodes}"
+        most = max(1, nodes - pods + submission.num_workers)
+        yield Problem.of(
+            role, "numWorkers", "cluster", message, value=submission.num_workers,
+            accepted=f"1 to {most}",
+        )  # fmt: skip
+    gpus, cpus = spec.compute.gpu_devices_request, spec.compute.cpu_core_request
+    if gpus and (most := largest.get("gpus")) is not None and gpus > most:
+        message = f"must be at most {most}: no node of the cluster has more GPUs"
+        yield Problem.of(
+            role, "compute.gpuDevicesRequest", "cluster", message, value=gpus,
+            accepted=f"0 to {most}",
+        )  # fmt: skip
+    if cpus and (most := largest.get("cpus")) is not None and cpus > most:
+        message = f"must be at most {most}: no node of the cluster has more cores"
+        yield Problem.of(
+            role, "compute.cpuCoreRequest", "cluster", message, value=cpus,
+            accepted=f"up to {most}",
+        )  # fmt: skip
+    memory = spec.compute.cpu_memory_request or "0"
+    if (most := largest.get("memory")) is not None and quantity_bytes(memory) > most:
+        words = bytes_in_words(most)
+        message = f"must be at most {words}: no node of the cluster has more memory"
+        yield Problem.of(
+            role, "compute.cpuMemoryRequest", "cluster", message, value=memory,
+            accepted=f"up to {most // 10**6}M",
+        )  # fmt: skip

@@ -1,0 +1,181 @@
+"""Slurm clusters: one job of sbatch for each attempt, by the plain commands of a login node.
+
+Gangline hands out no slots here: Slurm does. An attempt is submitted held (``Held``), released by
+``commit``, and ended by its own script, which keeps to the grace period whoever goes away.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from gangline.drivers.base import (
+    NO_FACTS,
+    AttemptRef,
+    LogChunk,
+    Observation,
+    ObservedState,
+    OwnedObject,
+    Refused,
+    Rehearsal,
+    Result,
+    Submission,
+    TellTrouble,
+    Unknown,
+    ignore_all_told,
+    ignore_trouble,
+)
+from gangline.drivers.facts import Capacity, Facts, FieldNote, Health
+from gangline.drivers.logs.segments import Limits
+from gangline.drivers.logs.store import LogStore
+from gangline.spec.problems import Advice, Problem, Role
+
+from . import (
+    check,
+    effects,
+    guidance,
+    logs,
+    looks,
+    mapping,
+    observing,
+    probing,
+    rehearsing,
+    rendering,
+)
+from .commands import NoAnswer, Programs
+from .looks import Key, Seen
+from .watching import Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a cluster is used."""
+
+    data_dir: Path
+    folder: str
+    """Where runs lie on the cluster's file system; ``~/`` begins the account's home."""
+    log_cap: int = 2**30
+    every: float | None = None
+    """Seconds between two looks of the watch; None: by what goes on."""
+
+
+class SlurmDriver:
+    """See ``Driver``. Thread-safe; keeps a connection and its watch."""
+
+    kind = "slurm"
+    unsupported: Mapping[str, str] = mapping.UNSUPPORTED
+    mapped = mapping.MAPPED
+    in_flight_max = 60.0
+
+    def __init__(self, programs: Programs, options: Options) -> None:
+        self.programs, self.options = programs, options
+        self.store = LogStore(options.data_dir, Limits(cap=options.log_cap))
+        self._effects = effects.Effects(programs, options.folder, self._look)
+        self._collector = logs.Collector(programs, options.folder, self.store)
+        self._watched: Watch | None = None
+
+    def probe(self) -> Health:
+        return probing.probe(self.programs, self.options.folder)
+
+    def capacity(self) -> Capacity | None:
+        return self.probe().capacity
+
+    def check(self, submission: Submission, facts: Facts) -> list[Problem]:
+        return list(check.problems(submission, facts))
+
+    def advise(self, submission: Submission, facts: Facts) -> list[Advice]:
+        return []
+
+    def field_notes(
+        self, *, framework: str, role: Role, has_own_master: bool, facts: Facts = NO_FACTS
+    ) -> Mapping[str, FieldNote]:
+        return guidance.field_notes(
+            framework=framework, role=role, has_own_master=has_own_master, facts=facts
+        )
+
+    def render(self, submission: Submission) -> dict[str, Any]:
+        return rendering.render(submission)
+
+    def rehearse(self, ref: AttemptRef) -> Rehearsal:
+        return rehearsing.rehearse(self.programs, ref)
+
+    def observe(self, ref: AttemptRef) -> Observation:
+        try:
+            here = self._look(ref)
+            if here.is_stubborn:
+                self._effects.cancel(here)
+            return observing.observe(here)
+        except NoAnswer as why:
+            return Observation(
+                ref.workload, ref.attempt, ObservedState.UNKNOWN, str(why), is_cut_off=True
+            )
+
+    def create(self, ref: AttemptRef) -> Result:
+        return self._done(self._effects.create, ref)
+
+    def commit(self, ref: AttemptRef) -> Result:
+        return self._done(self._effects.commit, ref)
+
+    def suspend(self, ref: AttemptRef) -> Result:
+        return self._done(self._effects.suspend, ref)
+
+    def resume(self, ref: AttemptRef) -> Result:
+        return Refused("A job that was stopped is not continued; a new one is submitted.")
+
+    def delete(self, ref: AttemptRef) -> Result:
+        return self._done(self._effects.delete, ref)
+
+    def owned_objects(self, install: str) -> Sequence[OwnedObject] | Unknown:
+        try:
+            seen = looks.look(self.programs, self.options.folder, install, ())
+        except NoAnswer as why:
+            return Unknown(str(why))
+        return [
+            OwnedObject(replace(job.ref, ext_uid=job.uid), "job", created_at=job.submitted_at)
+            for jobs in seen.jobs.values()
+            for job in jobs
+            if not job.is_over
+        ]
+
+    def delete_object(self, owned: OwnedObject) -> Result:
+        return self.delete(owned.ref)
+
+    def watch(
+        self,
+        install: str,
+        cursor: str,
+        tell: TellTrouble = ignore_trouble,
+        all_told: Callable[[], None] = ignore_all_told,
+    ) -> Iterator[Sequence[Observation]]:
+        self._watched = Watch(
+            install,
+            lambda keys: looks.look(self.programs, self.options.folder, install, keys),
+            self._collector.collect,
+            tell,
+            all_told,
+            self.options.every,
+        )
+        return self._watched.batches()
+
+    def silent_for(self) -> float | None:
+        return None if self._watched is None else time.monotonic() - self._watched.heard_at
+
+    def read_log(self, ref: AttemptRef, replica: str, offset: int, limit: int) -> LogChunk:
+        if not logs.REPLICA.fullmatch(replica):
+            return LogChunk(b"", 0, end=True)
+        chunk = self.store.read(ref.workload, ref.attempt, replica, offset, limit)
+        if not chunk.end:
+            self.store.mark_read(ref.workload, ref.attempt)
+        return chunk
+
+    def _done(self, act: Callable[[AttemptRef], Result], ref: AttemptRef) -> Result:
+        result = effects.answered(act, ref)
+        if self._watched is not None:
+            self._watched.nudge()
+        return result
+
+    def _look(self, ref: AttemptRef) -> observing.Attempt:
+        key: Key = ref.workload, ref.attempt
+        seen: Seen = looks.look(self.programs, self.options.folder, ref.install, [key])
+        return observing.attempt(ref, seen)

@@ -1,0 +1,191 @@
+"""What is done to a job: made and held, released, asked to end, taken away.
+
+`sbatch` is not idempotent and its answer can be lost: so a job is made held, found again by its
+comment, and only the one that was recorded is ever released (R §8.3).
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gangline.drivers.base import (
+    AttemptRef,
+    Busy,
+    Done,
+    NotYet,
+    Refused,
+    Result,
+    Unknown,
+)
+
+from . import looks, rendering, script
+from .commands import Answer, NoAnswer, Programs, here, plain, quoted
+from .observing import Attempt
+
+LONGEST_NAME = 51
+_BUSY = "temporarily unable to accept job"
+_DOUBT = ("Unable to contact", "timed out", "Transport endpoint", "Zero Bytes were transmitted")
+"""What sbatch says when the controller may have taken the job all the same, or was not reached."""
+PAUSE = 30.0
+
+Look = Callable[[AttemptRef], Attempt]
+
+
+class Effects:
+    """The changes of one cluster. Each begins with what is there."""
+
+    def __init__(self, programs: Programs, base: str, look: Look) -> None:
+        self.programs, self.base, self.look = programs, base, look
+
+    def create(self, ref: AttemptRef) -> Result:
+        native = ref.rendered
+        if native is None:
+            return Refused("The attempt has no rendered form.")
+        try:
+            text = script.script(native)
+            secrets = _secrets(native, ref.secrets)
+        except script.CannotWrite as problem:
+            return Refused(str(problem))
+        return self._submitted(self.programs.run(self._creation(ref, native, text, secrets)))
+
+    def _creation(
+        self, ref: AttemptRef, native: Mapping[str, Any], text: str, secrets: Mapping[str, str]
+    ) -> str:
+        mark = looks.comment(ref)
+        plan = {
+            "replicas": list(rendering.replicas(native)),
+            "launcher": rendering.launcher(native),
+        }
+        options = [
+            "--parsable", "--hold", "--no-requeue", "--export=NIL", "--open-mode=append",
+            f"--job-name={_job_name(ref)}", f"--comment={mark}",
+        ]  # fmt: skip
+        lines = [
+            self._enter(ref),
+            "[ ! -e deleted ] || { echo deleted; exit 0; }",
+            "jobs=$(squeue -h -r -t all --me -o '|%k' 2>&1)"
+            " || { printf 'away %s\\n' \"$jobs\" | head -n 1; exit 0; }",
+            f"if printf '%s\\n' \"$jobs\" | grep -qxF {quoted(f'|{mark}')};"
+            " then echo there; exit 0; fi",
+            "mkdir -p logs state secrets || { echo nofolder; exit 0; }",
+            here(json.dumps(plan), "plan.json"),
+            here(text, "job.sh"),
+            *(here(lines, f"secrets/{role}") for role, lines in secrets.items()),
+            f'job=$(sbatch {" ".join(map(quoted, options))} --output="$(pwd)/job.log"'
+            " < job.sh 2> sbatch.err)"
+            " || { printf 'refused %s\\n' \"$(tr '\\n' ' ' < sbatch.err)\"; exit 0; }",
+            'printf \'{"job":%s,"time":%s}\\n\' "${job%%;*}" "$(date +%s)" > submitted; echo made',
+        ]
+        return "\n".join(lines)
+
+    def _submitted(self, answer: Answer) -> Result:
+        word, _, rest = answer.out.strip().rpartition("\n")[2].partition(" ")
+        said = plain(rest)
+        match word:
+            case "made" | "there":
+                return NotYet()
+            case "deleted":
+                return Refused("The attempt was deleted before it started.")
+            case "away":
+                return Unknown(f"Slurm does not answer: {said}.")
+            case "refused" if _BUSY in said:
+                return Busy(PAUSE, "Slurm takes no jobs just now")
+            case "refused" if any(words in said for words in _DOUBT):
+                return Unknown(f"Slurm did not say whether it took the job: {said}.")
+            case "refused":
+                return Refused(f"Slurm refused the job: {said}.")
+        return Unknown(f"The run folder could not be written: {answer.words or answer.code}.")
+
+    def commit(self, ref: AttemptRef) -> Result:
+        now = self.look(ref)
+        if now.job is None or now.stop is not None or now.is_deleted or not now.is_live:
+            return Done()
+        number = now.job.number
+        spare = " ".join(str(job.number) for job in now.spare)
+        answer = self.programs.run(
+            f"{self._enter(ref)}\n"
+            "if [ -e stop ] || [ -e deleted ]; then exit 0; fi\n"
+            f"printf '%s\\n' {number} > released.new && mv -f released.new released\n"
+            + (f"scancel --quiet --state=PENDING {spare}\n" if spare else "")
+            + f"scontrol release {number}"
+        )
+        if answer.code:
+            return Unknown(f"Slurm did not release the job: {answer.words}.")
+        return NotYet()
+
+    def suspend(self, ref: AttemptRef) -> Result:
+        now = self.look(ref)
+        if not now.is_live:
+            return Done()
+        self.programs.run(f"{self._enter(ref)}\n{_end(now, ref.grace_seconds)}")
+        return NotYet()
+
+    def delete(self, ref: AttemptRef) -> Result:
+        """What is left of it is the mark that keeps a late `create` from making anything."""
+        now = self.look(ref)
+        mark = f"{self._enter(ref)}\necho deleted > deleted\n"
+        if now.is_live or now.spare:
+            self.programs.run(f"{mark}{_end(now, ref.grace_seconds)}")
+            return NotYet()
+        emptied = "find . -mindepth 1 ! -name deleted -delete && echo gone"
+        answer = self.programs.run(mark + emptied)
+        if answer.out.strip().endswith("gone"):
+            return Done()
+        return Unknown(f"The run folder could not be removed: {answer.words}.")
+
+    def cancel(self, now: Attempt) -> None:
+        """By force: it did not end by itself."""
+        if now.job is not None:
+            self.programs.run(f"scancel --quiet {now.job.number}")
+
+    def _enter(self, ref: AttemptRef) -> str:
+        place = looks.folder(self.base, ref.install, (ref.workload, ref.attempt))
+        return f"mkdir -p {place} && cd {place} || {{ echo nofolder; exit 0; }}"
+
+
+def answered(act: Callable[[AttemptRef], Result], ref: AttemptRef) -> Result:
+    """Outages are answers, not exceptions."""
+    try:
+        return act(ref)
+    except NoAnswer as why:
+        return Unknown(str(why))
+
+
+def _end(now: Attempt, grace: int) -> str:
+    """Asks a job that runs to end itself, which its script then sees to; one that waits is gone."""
+    lines = [
+        f'[ -e stop ] || {{ printf \'{{"grace":{int(grace)},"time":%s}}\\n\' "$(date +%s)"'
+        " > stop.new && mv -f stop.new stop; }"
+    ]
+    numbers = [job.number for job in (now.job, *now.spare) if job is not None]
+    lines += [f"scancel --quiet --state=PENDING {number}" for number in numbers]
+    if now.job is not None and now.is_live:
+        number = now.job.number
+        lines.append(f"scancel --quiet --batch --signal=USR2 {number}")
+        if now.is_stubborn:
+            lines.append(f"scancel --quiet {number}")
+    return "\n".join(lines)
+
+
+def _job_name(ref: AttemptRef) -> str:
+    """What people find it by in `squeue`."""
+    name = "".join(c for c in ref.name if c.isascii() and (c.isalnum() or c in "-."))
+    return f"{name[:LONGEST_NAME]}.{ref.workload[:8]}.{ref.attempt}"
+
+
+def _secrets(native: Mapping[str, Any], secrets: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """A text for each role: it lies in a file that only the account can read, until the end."""
+    made: dict[str, str] = {}
+    for part in native["parts"]:
+        lines = []
+        for name, credential, key in part.get("late", ()):
+            if credential not in secrets:
+                says = f"The credential {credential}, for the variable {name}, is not there."
+                raise script.CannotWrite(says)
+            if key not in secrets[credential]:
+                says = f"The credential {credential} has no {key}, for the variable {name}."
+                raise script.CannotWrite(says)
+            lines.append(f"export {script.variable(name)}={quoted(secrets[credential][key])}\n")
+        if lines:
+            made[part["role"]] = "".join(lines)
+    return made

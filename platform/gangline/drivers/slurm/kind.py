@@ -1,0 +1,109 @@
+"""Slurm as the rest of Gangline knows it."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from gangline.drivers.base import AttemptRef
+from gangline.drivers.checks import Tell, tell_nobody
+from gangline.drivers.facts import Facts, Health
+from gangline.drivers.kind import (
+    Admission,
+    ClusterKind,
+    FactGroup,
+    Identity,
+    NativeObject,
+    Site,
+    Way,
+)
+
+from . import intake, mapping, probing, script
+from .commands import LocalCommands, Programs
+from .driver import Options, SlurmDriver
+from .intake import Access, SlurmConnection, SlurmCredential
+
+
+class Slurm(ClusterKind):
+    key = "slurm"
+    label = "Slurm"
+    text = "Jobs of sbatch on a cluster with a shared file system."
+    connection = SlurmConnection
+    credential = SlurmCredential
+    address_word = "Login node"
+    unsupported = mapping.UNSUPPORTED
+    takes_secrets = True
+    native_word = "Batch script"
+    check_names = probing.NAMES
+    required = probing.REQUIRED
+    good_to_know = (
+        "Jobs run as the account that submits them. Slurm decides when they start; they go on when"
+        " Gangline is away."
+    )
+
+    def open(
+        self,
+        connection: SlurmConnection,
+        access: Access,
+        *,
+        site: Site,
+        facts: Facts,
+        host_id: str,
+    ) -> SlurmDriver:
+        options = Options(site.data_dir, connection.folder, site.log_cap)
+        return SlurmDriver(_programs(connection), options)
+
+    def check(
+        self,
+        connection: SlurmConnection,
+        access: Access,
+        *,
+        site: Site,
+        host_id: str,
+        tell: Tell = tell_nobody,
+    ) -> Health:
+        return probing.probe(_programs(connection), connection.folder, tell)
+
+    def ways(self) -> Sequence[Way]:
+        return intake.ways()
+
+    def admit(self, given: SlurmCredential, site: Site, now: datetime) -> Admission:
+        return intake.admit(given)
+
+    def identity(self, access: Access) -> Identity:
+        return Identity(access.way, server="this machine")
+
+    def as_json(self, access: Access) -> Mapping[str, Any]:
+        return access.as_json()
+
+    def from_json(self, stored: Mapping[str, Any]) -> Access:
+        return Access(**stored)
+
+    def queue_problem(
+        self, connection: SlurmConnection, facts: Facts, *, namespace: str, queue: str
+    ) -> str:
+        return "Slurm has partitions in place of queues: use node pools."
+
+    def facts(self, connection: SlurmConnection, facts: Facts) -> Sequence[FactGroup]:
+        detail = facts.detail
+        rows = (
+            ("Partitions", ", ".join(detail.get("partitions", ()))),
+            ("Default partition", str(detail.get("defaultPartition", ""))),
+            ("Features", ", ".join(detail.get("features", ()))),
+            ("Accounts", ", ".join(detail.get("accounts", ()))),
+            ("Runs as", str(detail.get("login", ""))),
+            ("Folder for runs", str(detail.get("folder") or connection.folder)),
+        )
+        return (FactGroup("Scheduling and storage", [row for row in rows if row[1]]),)
+
+    def native_text(self, ref: AttemptRef) -> str:
+        return script.script(ref.rendered)
+
+    def native(self, rendered: Mapping[str, Any], name: str) -> NativeObject | None:
+        return None
+
+
+def _programs(connection: SlurmConnection) -> Programs:
+    return Programs(LocalCommands(), config=connection.config, folder=connection.programs)
+
+
+SLURM = Slurm()

@@ -1,0 +1,201 @@
+"""One look at a cluster: every job of Gangline's in one ``squeue``, and the run folders asked for.
+
+What it prints is read here, in one place; a text that ends early is no answer.
+"""
+
+import json
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from gangline.drivers.base import AttemptRef
+
+from . import states
+from .commands import Answer, NoAnswer, Programs, plain, quoted
+
+log = logging.getLogger(__name__)
+
+MARK = "gangline"
+FORMAT = "%i|%T|%D|%V|%S|%e|%r|%k"
+Key = tuple[str, int]
+
+
+class Unreadable(NoAnswer):
+    """The cluster answered, and what it said tells nothing."""
+
+
+class Unreachable(NoAnswer):
+    """Slurm itself does not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job, all components of it together."""
+
+    number: int
+    state: str
+    reason: str
+    nodes: int
+    submitted: str
+    expected: datetime | None
+    """When it started, or when Slurm expects it to."""
+    ended: datetime | None
+    ref: AttemptRef
+
+    @property
+    def uid(self) -> str:
+        """Numbers begin anew some day; with the time of submission they do not repeat."""
+        return f"{self.number}@{self.submitted}"
+
+    @property
+    def is_over(self) -> bool:
+        return self.state not in states.LIVE
+
+    @property
+    def submitted_at(self) -> datetime | None:
+        return _time(self.submitted)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """The records in the folder of an attempt: texts by file name."""
+
+    files: Mapping[str, str] = field(default_factory=dict)
+
+    def record(self, name: str) -> Mapping[str, Any] | None:
+        """The JSON of a record; None where there is none, or one of another's making."""
+        try:
+            found = json.loads(self.files[name])
+        except KeyError:
+            return None
+        except ValueError:
+            log.warning("the record %s cannot be read", name)
+            return None
+        return found if isinstance(found, dict) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What one look found."""
+
+    now: float
+    """By the clock of the login node."""
+    jobs: Mapping[Key, Sequence[Job]]
+    runs: Mapping[Key, Run]
+
+
+def folder(base: str, install: str, key: Key | None = None) -> str:
+    """The quoted path of an installation's runs, or of one of them."""
+    home, rest = ('"$HOME"/', base[2:]) if base.startswith("~/") else ("", base)
+    path = f"{rest}/{install}" + (f"/{key[0]}/{key[1]}" if key else "")
+    return home + quoted(path)
+
+
+def look(programs: Programs, base: str, install: str, keys: Iterable[Key]) -> Seen:
+    """Raises NoAnswer."""
+    wanted = list(keys)
+    return read(programs.run(_program(base, install, wanted)), install)
+
+
+def _program(base: str, install: str, keys: Sequence[Key]) -> str:
+    top = folder(base, install)
+    lines = [
+        f"mkdir -p {top} && cd {top} || {{ echo nofolder; exit 0; }}",
+        f"jobs=$(squeue -h -r -t all --me -o '{FORMAT}' 2>&1)"
+        " || { printf 'away %s\\n' \"$jobs\" | head -n 1; exit 0; }",
+        "echo now $(date +%s)",
+        f"printf '%s\\n' \"$jobs\" | grep -F {quoted(f'|{MARK}:{install}:')} | sed 's/^/job /'",
+        'look() { [ -d "$1" ] && cd "$1" && { echo "run $1"; grep -sH \'\' plan.json submitted'
+        " released stop deleted start.json exit.json $(ls state 2>/dev/null | sed"
+        " 's:^:state/:;/\\.new$/d') /dev/null | sed 's/^/file /'; cd \"$TOP\"; }; }",
+        "TOP=$(pwd)",
+        *(f"look {quoted(f'{workload}/{attempt}')}" for workload, attempt in keys),
+        "echo end",
+    ]
+    return "\n".join(lines)
+
+
+def read(answer: Answer, install: str) -> Seen:
+    """Raises NoAnswer."""
+    now, jobs, runs = 0.0, dict[Key, list[Job]](), dict[Key, Run]()
+    files: dict[str, str] = {}
+    is_whole = False
+    for line in answer.out.split("\n"):
+        word, _, rest = line.partition(" ")
+        match word:
+            case "nofolder":
+                raise Unreadable(f"The folder for runs cannot be used: {answer.words}.")
+            case "away":
+                raise Unreachable(f"Slurm does not answer: {plain(rest)}.")
+            case "now":
+                now = float(rest)
+            case "job":
+                _add(rest, install, jobs)
+            case "run":
+                workload, _, attempt = rest.partition("/")
+                files = {}
+                runs[workload, int(attempt)] = Run(files)
+            case "file":
+                name, _, text = rest.partition(":")
+                files.setdefault(name, text)
+            case "end":
+                is_whole = True
+    if not is_whole:
+        raise Unreadable(f"The login node gave no whole answer: {answer.words or answer.code}.")
+    return Seen(now, {key: _joined(found) for key, found in jobs.items()}, runs)
+
+
+def _add(row: str, install: str, jobs: dict[Key, list[Job]]) -> None:
+    parts = row.split("|", 7)
+    ref = ref_of(parts[-1]) if len(parts) == 8 else None
+    if ref is None or ref.install != install:
+        return
+    number = parts[0].partition("+")[0]
+    if not number.isdigit():
+        return  # of an array: nothing that Gangline made
+    _, state, nodes, submitted, start, end, reason, _ = parts
+    count = int(nodes) if nodes.isdigit() else 0
+    jobs.setdefault((ref.workload, ref.attempt), []).append(
+        Job(int(number), state, reason, count, submitted, _time(start), _time(end), ref)
+    )
+
+
+def comment(ref: AttemptRef) -> str:
+    """What a job carries to be found by. Its parts hold no colon."""
+    return f"{MARK}:{ref.install}:{ref.workload}:{ref.attempt}:{ref.name}"
+
+
+def ref_of(text: str) -> AttemptRef | None:
+    parts = text.split(":")
+    if len(parts) != 5 or parts[0] != MARK or not parts[3].isdigit():
+        return None
+    return AttemptRef(parts[1], parts[2], int(parts[3]), parts[4])
+
+
+_ORDER = ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING")
+"""Of a heterogeneous job the component that is furthest back speaks for all."""
+
+
+def _joined(found: Sequence[Job]) -> list[Job]:
+    """One for each number: the components of a heterogeneous job are one job."""
+    by_number: dict[int, list[Job]] = {}
+    for job in found:
+        by_number.setdefault(job.number, []).append(job)
+    return [_worst(by_number[number]) for number in sorted(by_number)]
+
+
+def _worst(parts: Sequence[Job]) -> Job:
+    for state in _ORDER:
+        for job in parts:
+            if job.state == state:
+                return job
+    return next((job for job in parts if job.state != "COMPLETED"), parts[0])
+
+
+def _time(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+    except ValueError:
+        return None

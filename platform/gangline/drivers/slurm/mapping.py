@@ -1,0 +1,112 @@
+"""Where each field of the spec goes in a job of Slurm, and why the rest has no place there.
+
+`rendering` makes the form that `script` writes from what this table says.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gangline.drivers.mapping import OURS, Table, To, paths
+from gangline.spec.catalogue import catalogue
+from gangline.spec.environment import EnvironmentVariable
+from gangline.spec.placement import NodePoolName
+from gangline.spec.types import quantity_bytes, split_command
+from gangline.spec.workload import Annotation, Label, ReplicaSpec
+
+
+def _pairs(items: Sequence[Label | Annotation]) -> list[list[str]]:
+    return [[item.name, item.value] for item in items]
+
+
+def _variables(items: Sequence[EnvironmentVariable]) -> list[list[str]]:
+    return [[item.name, item.value or ""] for item in items if item.secret is None]
+
+
+def _names(items: Sequence[NodePoolName]) -> list[str]:
+    return [item.name for item in items]
+
+
+def _megabytes(quantity: str) -> int:
+    """Slurm counts in 2^20 bytes; no less than was asked for."""
+    return max(1, math.ceil(quantity_bytes(quantity) / 2**20))
+
+
+# Once for each role.
+ROLE: Table = {
+    "command": To("command", split_command),
+    "args": To("arguments", split_command),
+    "workingDir": To("workingDirectory"),
+    "environmentVariables": To("variables", _variables),
+    "createHomeDir": To("home"),
+    "category": To("category"),
+    "labels": To("labels", _pairs),
+    "annotations": To("annotations", _pairs),
+    "compute.cpuCoreRequest": To("asks|cpus", math.ceil),
+    "compute.cpuMemoryRequest": To("asks|megabytes", _megabytes),
+    "compute.gpuDevicesRequest": To("asks|gpus"),
+    "nodePools": To("asks|partitions", _names),
+    "nodeType": To("asks|feature"),
+}
+# Once for the workload.
+GANG: Table = {"terminationGracePeriodSeconds": To("grace")}
+SHAPE = frozenset({"distributedFramework", "numWorkers"})
+MAPPED = paths(ROLE, GANG) | SHAPE
+
+_NO_IMAGE = "Programs of this cluster run on its nodes as they are, without a container."
+_NO_CONTAINER = "Jobs of Slurm run as the account that submits them, and in no container."
+_WHOLE = "Slurm gives out whole GPUs."
+_OWN_LIMIT = "Slurm holds a job to what it asks for."
+_PARTITIONS = "Slurm has partitions and features in place of labels and taints."
+_STORAGE = "Nodes of Slurm mount nothing for a job: use a path of the cluster’s file system."
+UNSUPPORTED: Mapping[str, str] = {
+    "image": _NO_IMAGE,
+    "imagePullPolicy": _NO_IMAGE,
+    "imagePullSecrets": _NO_IMAGE,
+    "environmentVariables.configMap": "Slurm has no ConfigMaps.",
+    "environmentVariables.podFieldRef": "Processes of Slurm run in no pod.",
+    "stdin": "Processes of a job read no input.",
+    "tty": "Processes of a job have no terminal.",
+    "exposedUrls": "Slurm opens no ports to the outside. Use an SSH tunnel to the node.",
+    "ports": "Slurm opens no ports to the outside. Use an SSH tunnel to the node.",
+    "restartPolicy": "A process that ends is not started again; a retry is a job of its own.",
+    "compute.gpuRequestType": _WHOLE,
+    "compute.gpuPortionRequest": _WHOLE,
+    "compute.gpuPortionLimit": _WHOLE,
+    "compute.gpuMemoryRequest": _WHOLE,
+    "compute.gpuMemoryLimit": _WHOLE,
+    "compute.cpuCoreLimit": _OWN_LIMIT,
+    "compute.cpuMemoryLimit": _OWN_LIMIT,
+    "compute.largeShmRequest": "Shared memory is the node’s own.",
+    "compute.extendedResources": "Only CPUs, memory and GPUs are asked of Slurm.",
+    "nodeAffinityRequired": _PARTITIONS,
+    "podAffinity.key": _PARTITIONS,
+    "podAffinity.type": _PARTITIONS,
+    "tolerations": _PARTITIONS,
+    "priorityClass": "Slurm decides by its own priorities.",
+    "preemptibility": "Slurm decides by its partitions which jobs give way.",
+    "minReplicas": "A job has all of its nodes from beginning to end.",
+    "maxReplicas": "A job has all of its nodes from beginning to end.",
+    "cleanPodPolicy": "A job leaves nothing behind but its logs.",
+    "slotsPerWorker": "Each worker is one task of the job.",
+    "sshAuthMountPath": "Slurm starts the ranks: no SSH is used.",
+    "mpiLauncherCreationPolicy": "The launcher starts when the job has its nodes.",
+    **dict.fromkeys(
+        (p for p in catalogue(ReplicaSpec) if p.startswith("storage.") and p not in OURS),
+        _STORAGE,
+    ),
+    **dict.fromkeys(
+        (path for path in catalogue(ReplicaSpec) if path.startswith("security.")), _NO_CONTAINER
+    ),
+    **dict.fromkeys(
+        (path for path in catalogue(ReplicaSpec) if path.startswith("probes.")),
+        "A process is ready as soon as it runs.",
+    ),
+}
+"""The reason for each field that means nothing to Slurm."""
+
+
+def late(items: Sequence[EnvironmentVariable] | None) -> list[list[Any]]:
+    """Variable, credential and key of what is known only when the job is made."""
+    given = items or ()
+    return [[one.name, one.secret.name, one.secret.key] for one in given if one.secret is not None]

@@ -1,0 +1,90 @@
+"""From a submission to the form that is frozen with an attempt. JSON data only, no side effect."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gangline.drivers.base import Part, Submission
+from gangline.drivers.mapping import apply
+from gangline.spec.frameworks import framework_of, places, role_of
+
+from . import mapping
+
+FORM = "gangline.dev/slurm/v1"
+PARTITION = "partition"
+"""Key of the node pools of such a cluster: the value is the name of a partition."""
+TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
+"""What may stand in an ``#SBATCH`` line without quotes: names of partitions and features."""
+
+
+def render(submission: Submission) -> dict[str, Any]:
+    """The parts stand in the order in which replicas are numbered."""
+    made: dict[str, Any] = {
+        "form": FORM,
+        "framework": submission.framework,
+        "configuration": submission.configuration,
+        "identifiers": dict(submission.identifiers),
+        "parts": [_part(submission, part) for part in submission.parts],
+    }
+    return apply(mapping.GANG, submission.worker, made)
+
+
+def launches(framework: str) -> bool:
+    """One role runs once, on the first node, and starts the ranks itself."""
+    return framework_of(framework).launches
+
+
+def _part(submission: Submission, part: Part) -> dict[str, Any]:
+    made = apply(mapping.ROLE, part.spec, {"role": part.role.name, "pods": part.pods})
+    asks = made.setdefault("asks", {})
+    if not part.role.has_gpus:
+        asks.pop("gpus", None)
+    if names := asks.pop("partitions", None):
+        known = submission.node_pools
+        asks["partitions"] = [known[name][1] for name in names if known.get(name, ("", ""))[1]]
+    if late := mapping.late(part.spec.environment_variables):
+        made["late"] = late
+    return made
+
+
+def components(native: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
+    """Tasks and what each of them asks for, in the order of the ranks.
+
+    Neighbours that ask for the same are one component: only different ones need a heterogeneous
+    job, for which Slurm searches less often. A launcher shares the first node.
+    """
+    found: list[tuple[int, Mapping[str, Any]]] = []
+    for part in started(native):
+        pods, asks = int(part["pods"]), part.get("asks") or {}
+        if found and found[-1][1] == asks:
+            found[-1] = (found[-1][0] + pods, asks)
+        else:
+            found.append((pods, asks))
+    return found
+
+
+def started(native: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The parts that have nodes of their own: a launcher is on the first of theirs."""
+    parts: list[Mapping[str, Any]] = list(native["parts"])
+    return [part for part in parts if not _is_launcher(native, part)] or parts
+
+
+def running(native: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The parts whose command is run; the ranks of a launcher are its own children."""
+    parts: list[Mapping[str, Any]] = list(native["parts"])
+    return [part for part in parts if _is_launcher(native, part)] or parts
+
+
+def launcher(native: Mapping[str, Any]) -> str:
+    """Name of the role that starts the ranks; empty where Slurm does."""
+    return next((p["role"] for p in native["parts"] if _is_launcher(native, p)), "")
+
+
+def replicas(native: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
+    """Role, index and number of each."""
+    framework = native["framework"]
+    return places((role_of(framework, p["role"]), int(p["pods"])) for p in native["parts"])
+
+
+def _is_launcher(native: Mapping[str, Any], part: Mapping[str, Any]) -> bool:
+    return role_of(native["framework"], part["role"]).launches

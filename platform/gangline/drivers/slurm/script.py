@@ -1,0 +1,160 @@
+"""The batch script of an attempt, from its rendered form.
+
+What people have typed stands in it as quoted words of bash, and in no ``#SBATCH`` line: those hold
+numbers and names that were looked at. Nothing secret is in it: Slurm shows scripts to operators.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gangline.drivers.base import GPU_COUNT
+
+from . import rendering, shell
+from .commands import here, quoted
+
+REPLICA = "replica.sh"
+DEFAULT_GRACE = 30
+_REFERENCE = re.compile(r"(\$?)\$\(([^()]*)\)")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class CannotWrite(Exception):
+    """In words, why no script can be made of the form."""
+
+
+def script(native: Mapping[str, Any]) -> str:
+    """Raises CannotWrite."""
+    if native.get("form") != rendering.FORM:
+        raise CannotWrite("Another version of Gangline prepared it. Run it again.")
+    return "\n".join(_lines(native)) + "\n"
+
+
+def _lines(native: Mapping[str, Any]) -> Iterator[str]:
+    yield "#!/bin/bash"
+    asked = rendering.components(native)
+    for number, (tasks, asks) in enumerate(asked):
+        if number:
+            yield "#SBATCH hetjob"
+        yield from directives(tasks, asks)
+    yield ""
+    for name, value in sorted(variables(native).items()):
+        yield f"export {name}={quoted(value)}"
+    yield shell.JOB
+    replica = shell.REPLICA.replace("\nCOMMAND=()\n", f"\n{_functions(native)}\nCOMMAND=()\n")
+    yield here(replica, REPLICA).rstrip("\n")
+    if rendering.launches(native["framework"]):
+        yield "LAUNCHER=1"
+        yield f"SLURM_PROCID=0 bash {REPLICA} & P=$!"
+    else:
+        yield f"srun --kill-on-bad-exit=1 {_step(asked)} & P=$!"
+    yield 'await "$P"'
+    yield "finish $?"
+
+
+def directives(tasks: int, asks: Mapping[str, Any]) -> list[str]:
+    """What one component asks Slurm for."""
+    options = [f"nodes={tasks}", "ntasks-per-node=1", f"cpus-per-task={_cpus(asks)}"]
+    if megabytes := asks.get("megabytes"):
+        options.append(f"mem={int(megabytes)}M")
+    if gpus := asks.get("gpus"):
+        options.append(f"gres=gpu:{int(gpus)}")
+    if partitions := asks.get("partitions"):
+        options.append(f"partition={','.join(map(_token, partitions))}")
+    if feature := asks.get("feature"):
+        options.append(f"constraint={_token(feature)}")
+    return [f"#SBATCH --{option}" for option in options]
+
+
+def _step(asked: list[tuple[int, Mapping[str, Any]]]) -> str:
+    """What each component of the step takes, and what it runs."""
+    is_one = len(asked) == 1
+    return " : ".join(
+        f"{'' if is_one else f'--het-group={number} '}--nodes={tasks} --ntasks={tasks}"
+        f" --cpus-per-task={_cpus(asks)} bash {REPLICA}"
+        for number, (tasks, asks) in enumerate(asked)
+    )
+
+
+def variables(native: Mapping[str, Any]) -> dict[str, str]:
+    """What holds for the whole gang."""
+    framework = native["framework"]
+    places = [
+        f"{part['role']}:{part['pods']}:{_cpus(part.get('asks') or {})}"
+        for part in rendering.running(native)
+    ]
+    workers = sum(int(part["pods"]) for part in native["parts"] if part["role"] == "worker")
+    return {
+        **native.get("identifiers", {}),
+        "GANGLINE_FRAMEWORK": framework,
+        "GANGLINE_GRACE": str(native.get("grace", DEFAULT_GRACE)),
+        "GANGLINE_LAUNCHER": str(int(rendering.launches(framework))),
+        "GANGLINE_NUM_WORKERS": str(workers),
+        "GANGLINE_PARTS": " ".join(places),
+    }
+
+
+def _functions(native: Mapping[str, Any]) -> str:
+    return "\n".join(function(part) for part in rendering.running(native))
+
+
+def function(part: Mapping[str, Any]) -> str:
+    """What tells the replicas of one role from others: variables, folder and command."""
+    words = [*part.get("command", ()), *part.get("arguments", ())]
+    if not words:
+        raise CannotWrite(f"The {part['role']} has no command.")
+    lines = [f"{part['role']}() {{"]
+    said: dict[str, str] = {GPU_COUNT: str((part.get("asks") or {}).get("gpus") or 0)}
+    if category := part.get("category"):
+        said["GANGLINE_CATEGORY"] = category
+    for kind in ("labels", "annotations"):
+        if pairs := part.get(kind):
+            said[f"GANGLINE_{kind.upper()}"] = json.dumps(dict(pairs))
+    lines += [f"  export {name}={quoted(value)}" for name, value in said.items()]
+    if part.get("home"):
+        lines += ['  mkdir -p home && export HOME="$PWD/home"']
+    lines += [f"  export {variable(name)}={expanding(v)}" for name, v in part.get("variables", ())]
+    if folder := part.get("workingDirectory"):
+        lines += [f"  cd {quoted(folder)} || return 66"]
+    lines += [f"  COMMAND=({' '.join(expanding(word) for word in words)})", "}"]
+    return "\n".join(lines)
+
+
+def expanding(text: str) -> str:
+    """A word of bash for ``text``, with ``$(NAME)`` as the variable's value, as Kubernetes has it.
+
+    ``$$(NAME)`` stands for ``$(NAME)`` itself, and so does the name of no variable.
+    """
+    if "\0" in text:
+        raise CannotWrite("A command or variable holds a NUL character.")
+    made, at = [], 0
+    for match in _REFERENCE.finditer(text):
+        escape, name = match.groups()
+        made.append(quoted(text[at : match.start()]) if match.start() > at else "")
+        at = match.end()
+        if escape:
+            made.append(quoted(match[0][1:]))
+        elif _NAME.fullmatch(name):
+            made.append(f'"${{{name}-\\$({name})}}"')
+        else:
+            made.append(quoted(match[0]))
+    if at < len(text) or not text:
+        made.append(quoted(text[at:]))
+    return "".join(made)
+
+
+def _cpus(asks: Mapping[str, Any]) -> int:
+    return max(1, int(asks.get("cpus") or 1))
+
+
+def _token(word: str) -> str:
+    if not rendering.TOKEN.fullmatch(word):
+        raise CannotWrite(f"“{word}” is no name of a partition or a feature.")
+    return word
+
+
+def variable(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise CannotWrite(f"“{name}” is no name of a variable.")
+    return name

@@ -1,0 +1,95 @@
+"""What Slurm calls states and reasons, in the words of the product.
+
+https://slurm.schedmd.com/squeue.html#SECTION_JOB-STATE-CODES
+https://slurm.schedmd.com/job_reason_codes.html
+"""
+
+from collections.abc import Mapping
+
+WAITS = frozenset(
+    {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
+)
+STARTS = frozenset({"CONFIGURING", "STAGE_IN", "POWER_UP_NODE"})
+RUNS = frozenset({"RUNNING", "SIGNALING", "RESIZING", "STAGE_OUT", "SUSPENDED", "STOPPED"})
+ENDS = frozenset({"COMPLETING"})
+LIVE = WAITS | STARTS | RUNS | ENDS
+FROZEN = frozenset({"SUSPENDED", "STOPPED"})
+COMPLETED, CANCELLED, FAILED, PREEMPTED = "COMPLETED", "CANCELLED", "FAILED", "PREEMPTED"
+MOVED = frozenset({PREEMPTED, "NODE_FAIL", "BOOT_FAIL"})
+"""No fault of the job’s own."""
+ENDED: Mapping[str, str] = {
+    CANCELLED: "The job was cancelled on the cluster.",
+    "TIMEOUT": "The job reached its time limit.",
+    "NODE_FAIL": "A node of the job failed.",
+    "BOOT_FAIL": "A node of the job did not start.",
+    "OUT_OF_MEMORY": "The job ran out of memory.",
+    "DEADLINE": "The job could not end before its deadline.",
+    PREEMPTED: "The job gave way to one of a higher priority.",
+    "REVOKED": "The job was taken over by another cluster.",
+}
+"""Why a job ended, where that was not its own doing."""
+LAUNCH_FAILURE = "JobLaunchFailure"
+HELD = frozenset({"JobHeldUser", "JobHeldAdmin"})
+IMPOSSIBLE: Mapping[str, str] = {
+    "AccountNotAllowed": "The partition does not take jobs of this account.",
+    "AssociationJobLimit": "The account may not run such a job.",
+    "BadConstraints": "No node fulfils what the job asks for.",
+    "DependencyNeverSatisfied": "What it depends on can never be fulfilled.",
+    "InvalidAccount": "Slurm does not know the account.",
+    "InvalidQOS": "Slurm does not know the quality of service.",
+    "PartitionConfig": "The partition has no room for such a job, even when it is empty.",
+    "PartitionNodeLimit": "The job asks for more nodes than the partition allows.",
+    "PartitionTimeLimit": "The job asks for more time than the partition allows.",
+    "QOSNotAllowed": "The partition does not take this quality of service.",
+    "QOSMaxWallDurationPerJobLimit": "It asks for more time than its quality of service allows.",
+}
+"""It will not start as it is."""
+_REASONS: Mapping[str, str] = {
+    "None": "Slurm has not looked at it yet.",
+    "Priority": "Jobs of a higher priority come first.",
+    "Resources": "It waits for free nodes.",
+    "BeginTime": "Its earliest start has not come.",
+    "Dependency": "It waits for another job.",
+    "Licenses": "It waits for licences.",
+    "Reservation": "It waits for its reservation.",
+    "PartitionDown": "The partition is down.",
+    "PartitionInactive": "The partition is not active.",
+    "NodeDown": "A node that it needs is down.",
+    "JobHeldUser": "It is held on the cluster. scontrol release lets it go on.",
+    "JobHeldAdmin": "An administrator of the cluster holds it.",
+    "JobArrayTaskLimit": "Enough jobs of its array run.",
+    "Prolog": "Its nodes are prepared.",
+}
+_BEGINNINGS: tuple[tuple[str, str], ...] = (
+    ("ReqNodeNotAvail", "Nodes that it needs are down or reserved."),
+    ("Nodes required for job are DOWN", "Nodes that it needs are down or reserved."),
+    ("Assoc", "The account is at its limit"),
+    ("QOS", "The quality of service is at its limit"),
+    ("MaxJobs", "The account runs as many jobs as it may"),
+)
+
+
+def waits_for(reason: str) -> str:
+    """Why a job waits, as a sentence. What Slurm calls a limit stands behind it."""
+    if known := IMPOSSIBLE.get(reason) or _REASONS.get(reason):
+        return known
+    for beginning, words in _BEGINNINGS:
+        if reason.startswith(beginning):
+            return words if words.endswith(".") else f"{words} ({reason})."
+    return f"Slurm says: {reason}." if reason else ""
+
+
+def exited(code: int) -> tuple[str, int | None, int | None]:
+    """Words, exit code and signal of a process, from the code that a shell tells."""
+    if 128 < code <= 128 + 64:
+        number = code - 128
+        return f"Ended by signal {number}{_SIGNALS.get(number, '')}.", None, number
+    return f"Exited with code {code}{_CODES.get(code, '')}.", code, None
+
+
+_SIGNALS = {6: " (SIGABRT)", 9: " (SIGKILL)", 11: " (SIGSEGV)", 15: " (SIGTERM)"}
+_CODES = {
+    66: " (the working directory cannot be entered on the node)",
+    126: " (the command cannot be started)",
+    127: " (the command was not found on the node)",
+}

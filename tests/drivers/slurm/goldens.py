@@ -1,0 +1,96 @@
+"""The batch script of each framework, as files to read and to compare.
+
+`python -m tests.drivers.slurm.goldens` writes them anew.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from gangline.drivers.base import Submission
+from gangline.drivers.slurm import rendering, script
+from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER
+from gangline.spec.typed import typed
+from gangline.spec.workload import ReplicaSpec, WorkerSpec
+
+FOLDER = Path(__file__).with_name("golden")
+WORKER: Mapping[str, Any] = {
+    "command": "python train.py",
+    "args": "--epochs 10 --port $(MASTER_PORT)",
+    "environmentVariables": [{"name": "NCCL_DEBUG", "value": "INFO"}],
+    "compute.cpuCoreRequest": 4,
+    "compute.cpuMemoryRequest": "8Gi",
+    "compute.gpuDevicesRequest": 2,
+}
+FULL: Mapping[str, Any] = {
+    "workingDir": "/shared/vision/my runs",
+    "createHomeDir": True,
+    "category": "Train",
+    "labels": [{"name": "team", "value": "vision"}],
+    "annotations": [{"name": "purpose", "value": 'it\'s a "test"'}],
+    "nodePools": [{"name": "default"}, {"name": "fast"}, {"name": "slow"}],
+    "nodeType": "a100",
+    "terminationGracePeriodSeconds": 120,
+    "environmentVariables": [
+        {"name": "KEY", "secret": {"name": "hub", "key": "token"}},
+        {"name": "PLACE", "value": "$(HOME)/x $$(HOME) $(no name)"},
+    ],
+}
+OWN_MASTER: Mapping[str, Any] = {
+    "command": "python lead.py",
+    "compute.cpuCoreRequest": 1,
+    "compute.cpuMemoryRequest": "2Gi",
+}
+
+
+def submission(
+    framework: str,
+    configuration: str,
+    *,
+    master: Mapping[str, Any] | None = None,
+    **more: Any,
+) -> Submission:
+    """Three workers, and a master like them unless it has values of its own."""
+    worker = {**WORKER, **more}
+    if framework == "MPI":
+        worker["command"] = "mpirun python train.py"
+    kept = {p: v for p, v in worker.items() if p != "terminationGracePeriodSeconds"}
+    has_master = configuration == WORKERS_AND_MASTER
+    return Submission(
+        name="digits",
+        project="vision",
+        framework=framework,
+        configuration=configuration,
+        num_workers=3,
+        worker=typed(WorkerSpec, worker),
+        master=typed(ReplicaSpec, kept if master is None else dict(master)) if has_master else None,
+        identifiers={"GANGLINE_WORKLOAD": "digits", "GANGLINE_PROJECT": "vision"},
+        node_pools={
+            "default": ("", ""),
+            "fast": (rendering.PARTITION, "fast"),
+            "slow": (rendering.PARTITION, "slow"),
+        },
+    )
+
+
+def all_of_them() -> Iterator[tuple[str, str]]:
+    """File name and text of each."""
+    for framework in FRAMEWORKS.values():
+        for configuration in framework.configurations:
+            made = submission(framework.name, configuration)
+            yield f"{framework.name.lower()}-{configuration}.sh", text(made)
+    own = submission("PyTorch", WORKERS_AND_MASTER, master=OWN_MASTER)
+    yield "pytorch-ownMaster.sh", text(own)
+    yield "full.sh", text(submission("PyTorch", WORKERS_AND_MASTER, **FULL))
+
+
+def text(made: Submission) -> str:
+    return script.script(rendering.render(made))
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(exist_ok=True)
+    for old in FOLDER.glob("*.sh"):
+        old.unlink()
+    for name, written in all_of_them():
+        (FOLDER / name).write_text(written)

@@ -1,0 +1,143 @@
+"""Workloads on a real Slurm, from the API to the job and back."""
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from gangline.spec.frameworks import WORKERS_AND_MASTER, WORKERS_ONLY
+from tests.beds.slurm.lab import Lab
+from tests.support import slurm_engine
+from tests.support.engine import current_attempt
+from tests.support.example_gangs import EXAMPLES, SYSTEM_PYTHON, digits_csv, examples_python
+from tests.support.slurm_engine import SlurmEngine
+from tests.support.waiting import wait_for
+from workloads.models import Replica
+
+pytestmark = pytest.mark.needs_slurm
+LOOPBACK = {"name": "GLOO_SOCKET_IFNAME", "value": "lo"}
+
+
+@pytest.fixture
+def engine(slurm_lab: Lab, transactional_db: None) -> Iterator[SlurmEngine]:
+    with slurm_engine.engine_on(slurm_lab) as made:
+        yield made
+
+
+@pytest.mark.needs_torch
+@pytest.mark.parametrize("has_own_master", [False, True], ids=["workers only", "own master"])
+def test_pytorch_trains_and_its_ranks_agree(engine: SlurmEngine, has_own_master: bool) -> None:
+    """A master that asks for more is another component of a heterogeneous job."""
+    command = {
+        "command": f"{SYSTEM_PYTHON} {EXAMPLES / 'digits_ddp.py'}",
+        "args": f"--data {digits_csv()} --epochs 3",
+        "environmentVariables": [LOOPBACK],
+    }
+    own = {"compute": {"cpuCoreRequest": 2, "cpuMemoryRequest": "900M"}, **command}
+    workload = engine.submit(
+        "digits",
+        configuration=WORKERS_AND_MASTER if has_own_master else WORKERS_ONLY,
+        master=own if has_own_master else None,
+        distributedFramework="PyTorch",
+        **command,
+    )
+    engine.until(workload, "Running")
+    engine.until(workload, "Completed")
+    names = ["master-0", "worker-0", "worker-1"][not has_own_master :]
+    rows = Replica.objects.filter(attempt=current_attempt(workload)).order_by("rank")
+    assert [(row.name, row.state, row.exit_code) for row in rows] == [
+        (name, "Succeeded", 0) for name in names
+    ]
+    assert all(row.node for row in rows)
+    texts = [engine.log(workload, name) for name in names]
+    assert falls(texts[0])
+    assert len({digest for text in texts for digest in digests(text)}) == 1
+
+
+def test_xgboost_trains_and_its_ranks_agree(engine: SlurmEngine) -> None:
+    workload = engine.submit(
+        "digits",
+        configuration=WORKERS_AND_MASTER,
+        distributedFramework="XGBoost",
+        command=f"{examples_python()} {EXAMPLES / 'digits_xgboost.py'} --rounds 4",
+    )
+    engine.until(workload, "Completed")
+    names = ("master-0", "worker-0", "worker-1")
+    texts = [engine.log(workload, name) for name in names]
+    assert len({digest for text in texts for digest in digests(text)}) == 1
+
+
+@pytest.mark.needs_mpi
+@pytest.mark.parametrize("launcher", ["mpirun", "srun --mpi=pmix"])
+def test_a_launcher_starts_the_ranks(engine: SlurmEngine, launcher: str) -> None:
+    workload = engine.submit(
+        "digits",
+        configuration=WORKERS_AND_MASTER,
+        distributedFramework="MPI",
+        command=f"{launcher} {examples_python()} {EXAMPLES / 'digits_mpi_sgd.py'} --epochs 3",
+    )
+    engine.until(workload, "Completed")
+    text = engine.log(workload, "master-0")
+    assert falls(text)
+    assert len(digests(text)) == 2
+    assert len(set(digests(text))) == 1
+
+
+CONTRACTS = {
+    "TF": ("TF_CONFIG", WORKERS_AND_MASTER, ["master-0", "worker-0", "worker-1"]),
+    "JAX": ("PROCESS_ID", WORKERS_ONLY, ["worker-0", "worker-1"]),
+}
+
+
+@pytest.mark.parametrize("framework", CONTRACTS)
+def test_each_rank_finds_its_place(engine: SlurmEngine, framework: str) -> None:
+    variable, configuration, names = CONTRACTS[framework]
+    workload = engine.submit(
+        "places",
+        configuration=configuration,
+        distributedFramework=framework,
+        command="printenv RANK " + variable,
+    )
+    engine.until(workload, "Completed")
+    told = [engine.log(workload, name).splitlines() for name in names]
+    assert [rank for rank, _ in told] == [str(number) for number in range(len(names))]
+    if framework == "JAX":
+        assert [place for _, place in told] == ["0", "1"]
+        return
+    configs = [json.loads(text) for _, text in told]
+    assert [config["task"] for config in configs] == [
+        {"type": "chief", "index": 0},
+        {"type": "worker", "index": 0},
+        {"type": "worker", "index": 1},
+    ]
+    assert len({json.dumps(config["cluster"]) for config in configs}) == 1
+    assert [len(found) for found in configs[0]["cluster"].values()] == [1, 2]
+
+
+def test_a_stopped_workload_ends_on_the_cluster_and_runs_again(engine: SlurmEngine) -> None:
+    workload = engine.submit("sleeper", command="sleep 1000", numWorkers=1)
+    engine.until(workload, "Running")
+    url = f"/api/v1/workloads/distributed/{workload.pk}"
+    assert engine.client.post(f"{url}/suspend").status_code == 202
+    engine.until(workload, "Stopped")
+    assert _running(engine.lab) == 0
+    assert engine.client.post(f"{url}/resume").status_code == 202
+    engine.until(workload, "Running")
+    assert engine.client.delete(url).status_code == 202
+    wait_for(lambda: _running(engine.lab) == 0, seconds=30)
+
+
+def _running(lab: Lab) -> int:
+    return len(re.findall(r"^\d", lab.run("squeue", "-h", "-o", "%A"), re.MULTILINE))
+
+
+def falls(text: str) -> bool:
+    """Whether the losses that a training printed went down."""
+    found = [float(loss) for loss in re.findall(r"epoch \d+ loss (\S+)", text)]
+    return bool(found) and found[-1] < found[0]
+
+
+def digests(text: str) -> list[str]:
+    """What each rank told of its final parameters."""
+    return re.findall(r"(?:parameters|model) sha256 ([0-9a-f]{64})", text)
