@@ -452,7 +452,8 @@ def test_every_route_of_a_resource_asks_every_role(
     tried: set[str] = set()
     kinds: set[Any] = set()
     for resource in resources():
-        cells, same = list(cells_of(world, resource.key)), set()
+        cells: list[Cell] = list(cells_of(world, resource.key))
+        same: set[tuple[bool, ...]] = set()
         kind = (type(resource), *((cell.method, cell.needs, cell.is_own) for cell in cells))
         enough = 2 if kind in kinds and not every else len(roles)
         kinds.add(kind)
