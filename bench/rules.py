@@ -129,7 +129,6 @@ def full() -> dict[str, Any]:
             {"name": "nccl", "configMap": "nccl", "mountPath": "/etc/nccl"}
         ],
         "storage.secretVolume": [{"name": "wandb", "secret": "wandb", "mountPath": "/etc/wandb"}],
-        "storage.hostPath": [{"name": "node", "path": "/data", "mountPath": "/node-data"}],
         "restartPolicy": "Never",
         "category": "research",
         "labels": [{"name": f"label-{number}", "value": "some"} for number in range(10)],
