@@ -14,7 +14,6 @@ from tests.support.product import ADMINISTRATOR, Product
 SCREENS = (
     "clusters-kubernetes", "cluster-settings", "cluster-settings-overtaken", "cluster-orphans",
     "cluster-orphan-delete", "cluster-credential", "cluster-credential-refused", "cluster-remove",
-    "storage-classes", "storage-class", "storage-class-form",
 )  # fmt: skip
 
 
@@ -34,22 +33,11 @@ def take(product: Product, camera: Camera) -> None:
         checked(page, timeout=40_000)
         address = page.url.removesuffix("/checks")
         with left_over(bed, product.site.installation_id()):
-            _storage_classes(camera, page)
             _settings_of_a_cluster(product, camera, page, address)
             _credential_of_a_cluster(camera, page, address)
             _left_on_a_cluster(camera, page, address)
     page.goto(f"{address}/delete")
     camera.take(page, "cluster-remove")
-
-
-def _storage_classes(camera: Camera, page: Page) -> None:
-    page.goto("/storage-classes")
-    camera.take(page, "storage-classes")
-    page.locator("tbody a").first.click()
-    page.wait_for_load_state()
-    camera.take(page, "storage-class")
-    page.goto(f"{page.url}/edit")
-    camera.take(page, "storage-class-form")
 
 
 def _settings_of_a_cluster(product: Product, camera: Camera, page: Page, address: str) -> None:
