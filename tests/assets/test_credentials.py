@@ -60,6 +60,7 @@ def body_of(world: World, kind: str, name: str = "one") -> dict[str, Any]:
 def test_each_type_is_made_listed_changed_and_deleted_as_clients_know_it(
     world: World, kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """AC-A06: no value leaves."""
     caplog.set_level(logging.DEBUG)
     path = f"asset/credentials/{TYPES[kind].path}"
     made = call(world, "POST", path, body_of(world, kind))
@@ -240,3 +241,15 @@ def test_more_pairs_is_no_button_where_there_are_none(world: World) -> None:
         assert answer.status_code == 422
     one.refresh_from_db()
     assert one.rotations == 1
+
+
+def test_new_values_begin_with_the_keys_that_are_there(world: World) -> None:
+    pairs = {"keyValuePairs": [{"key": f"key-{n}", "value": CANARY} for n in range(4)]}
+    one = make(
+        "credential", scope=world.vision.scope, name="four", kind="genericSecret", given=pairs
+    )
+    browser = Client()
+    browser.force_login(world.people["administrator"])
+    page = browser.get(f"/credentials/{one.pk}/values").content.decode()
+    assert all(f'value="key-{n}"' in page for n in range(4))
+    assert CANARY not in page

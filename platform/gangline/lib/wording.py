@@ -116,14 +116,14 @@ _RULES = {
     "canEdit": "cannot be changed; it is fixed to {accepted}",
     "canEdit:empty": "cannot be set; it is fixed to have no value",
     "canAdd": "cannot be added",
-    "canAdd:master": "cannot be added to the master",
+    "canAdd:master": "cannot be added to the {title}",
     "conflict": "{reason}",
     "imposed": "is imposed, and there is no data source {value}",
     "locked:alike": "differs from {locked}, which is locked, only in case or blanks",
     "locked:removed": "is locked and cannot be removed",
     "locked:added": "is locked and cannot be added",
     "locked:changed": "is locked and cannot be changed",
-    "locked:master": "is locked for the master, and the workers do not have it as it is there",
+    "locked:master": "is locked for the {title}, and the workers do not have it as it is there",
     "options:several": "must be one of the {count} allowed values",
 }
 _CLUSTER = {
@@ -195,6 +195,7 @@ _MACHINE = {
     "allowed:code": "must not lie in the folder of Gangline’s own programs",
     "allowed:missing": "must be a folder that exists",
     "cluster:machine_priority": "must be a priority class of this machine",
+    "cluster:interface": "must be a network interface of this machine",
     "cluster:gpu_memory": "must be at most {most}: no GPU of this machine has more memory",
     "cluster:gpu_unknown": "must not be {value}: the memory of this machine’s GPUs is not known",
     "cluster:tools_closed": (

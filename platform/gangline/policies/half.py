@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gangline.spec.catalogue import Kind, SpecField
-from gangline.spec.frameworks import FRAMEWORKS, has_gpus
+from gangline.spec.frameworks import FRAMEWORKS, framework_of, has_gpus
 from gangline.spec.gpus import is_gpu_field
 from gangline.spec.problems import Problem, Role, shown
 from gangline.spec.sources import (
@@ -120,6 +120,11 @@ class Half:
                     found[path] = Value(value, policy_source(rule.computed.source))
         return found
 
+    @property
+    def _title(self) -> str:
+        """What people call a half that is not the workers'."""
+        return framework_of(self.framework).leader.title.lower()
+
     def _may_have(self, path: str) -> bool:
         known = self.framework if isinstance(self.framework, str) else ""
         return has_gpus(known, self.role) or not is_gpu_field(path)
@@ -130,7 +135,7 @@ class Half:
             return
         known = FRAMEWORKS[self.framework]
         message = (
-            f"Left out: {spec.label} {shown(entry.value)} of the master,"
+            f"Left out: {spec.label} {shown(entry.value)} of the {self._title},"
             f" because the {known.leader.word} of {known.label} gets no GPU."
         )
         self.notices.append(Notice(self.role, spec.path, spec.label, message, ""))
@@ -266,12 +271,14 @@ class Half:
         for default in rule.default.value if rule.default else ():
             key = default[spec.item_key]
             if key in rule.locked and by_key.get(key) != default:
-                source = rule.locked[key]
-                yield item_problem(self.role, spec, None, key, "locked:master", source)
+                source, title = rule.locked[key], self._title
+                yield item_problem(self.role, spec, None, key, "locked:master", source, title=title)
         for key, sent in items if rule.can_add else ():
             if key not in rule.item_sources:
                 source = rule.can_add.source if rule.can_add else ""
-                yield item_problem(self.role, spec, sent, key, "canAdd:master", source)
+                yield item_problem(
+                    self.role, spec, sent, key, "canAdd:master", source, title=self._title
+                )
 
     def _attribute_breaches(self, spec: SpecField) -> Iterator[Problem]:
         """What the items of a list break of the rules for their attributes."""

@@ -41,7 +41,7 @@ def longest_made(kind: JobKind, name: str, pods: Mapping[str, int]) -> str:
     Pods and Services bear it, and a label of every pod has it as its value. ``pods``: by role.
     """
     last = {native: max(pods.get(role, 1) - 1, 0) for role, native in kind.roles.items()}
-    return name + max((f"-{native.lower()}-{index}" for native, index in last.items()), key=len)
+    return name + max((kind.pod(native, index) for native, index in last.items()), key=len)
 
 
 def problem(kind: JobKind, name: str, pods: Mapping[str, int]) -> Problem | None:
@@ -53,7 +53,7 @@ def problem(kind: JobKind, name: str, pods: Mapping[str, int]) -> Problem | None
             code="cluster:name_length", over=over, workers=pods["worker"], made=made,
             most=LONGEST_LABEL,
         )  # fmt: skip
-    # Only MPI's operator names a Service after the workload itself.
-    if kind.framework == "MPI" and (match := _OF_A_REPLICA.search(name)):
+    # MPI's operator and JobSet name a Service after the workload itself.
+    if kind.framework in ("MPI", "MXNet") and (match := _OF_A_REPLICA.search(name)):
         return draft.at(code="cluster:name_end", end=match[0])
     return None

@@ -40,7 +40,7 @@ def _problem(old: dict[str, Any]) -> dict[str, Any]:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("workloads", "0010_failure_causes")]
+    dependencies = [("workloads", "0011_deleted_list")]
 
     operations = [
         migrations.AddField("event", "phase", models.CharField(blank=True, max_length=40)),
