@@ -1,13 +1,15 @@
 """The form of an asset: its name and place, and the fields of the workload form that it fills."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.forms.utils import ErrorDict
 from django.http import QueryDict
 
+from assets import claims
 from assets.kinds import SOURCE_KINDS, kind_of
 from assets.models import (
     Asset,
@@ -22,12 +24,14 @@ from assets.models import (
     S3Source,
     SecretSource,
 )
-from gangline.forms.fields import Cell, FieldView, SectionView, dom_id
+from gangline.drivers.facts import FieldNote
+from gangline.forms.fields import Cell, FieldView, ItemView, SectionView, dom_id
 from gangline.policies.effective import effective_policy
 from gangline.resources.forms import ResourceForm
 from gangline.scopes.models import Scope
 from gangline.spec.catalogue import SpecField
 from gangline.spec.problems import Problem, Role
+from gangline.spec_forms.fitting import NO_NOTE
 from gangline.spec_forms.gestures import EDITS, Gesture, edited, settled
 from gangline.spec_forms.items import item_views
 from gangline.spec_forms.posted import ROWS
@@ -36,8 +40,73 @@ from gangline.spec_forms.said import typed_values
 from gangline.spec_forms.spec_form import RoleForm
 from gangline.spec_forms.words import in_words
 
+APPLY = "apply"
+"""Verb of the button that only draws the form anew, as one choice has others follow."""
 
-class AssetForm(ResourceForm):
+
+class PartOfSpec(ResourceForm):
+    """A form with fields of a spec beside its own: they are drawn and judged as in a workload's."""
+
+    part: RoleForm
+    found: Sequence[Problem] = ()
+    """What is wrong with them."""
+    spec: Mapping[str, Any]
+    """Their values, once something was posted."""
+
+    def read_part(self, part: RoleForm, values: Mapping[str, Any]) -> None:
+        self.part = part
+        stored = self.stored(values)
+        self.inputs = part.read(self.posted, stored).inputs if self.is_bound else stored
+        if self.is_bound:
+            given = part.said(self.inputs)
+            self.spec = {p.partition(".")[2]: v.value for p, v in given.values.items()}
+            unread = {problem.path for problem in given.problems}
+            judged = [p for p in self.judged(self.spec) if p.path not in unread]
+            self.found = [*given.problems, *judged]
+
+    def judged(self, values: Mapping[str, Any]) -> Iterable[Problem]:
+        """What is wrong with values that could be read."""
+        raise NotImplementedError
+
+    def stored(self, values: Mapping[str, Any]) -> RoleInputs:
+        """The values of the object as if they had been typed."""
+        given = {f"{Role.WORKER}.{path}": value for path, value in values.items()}
+        return typed_values(given, models=self.part.models)[0]
+
+    @property
+    def posted(self) -> QueryDict:
+        if not isinstance(self.data, QueryDict):
+            raise TypeError("a form with fields of a spec is posted by a browser")
+        return self.data
+
+    def is_valid(self) -> bool:
+        return super().is_valid() and not self.found
+
+    def pressed(self, text: str) -> bool:
+        gesture = Gesture.of(text)
+        if gesture.verb == APPLY:
+            self.found, self._errors = (), ErrorDict()
+            return True
+        if gesture.verb not in EDITS:
+            return False
+        inputs, self.focus = edited(self.part, self.inputs, gesture)
+        self.inputs, self.found = settled(inputs), ()
+        return True
+
+    def problems(self) -> list[dict[str, str]]:
+        return super().problems() + [
+            {"text": p.sentence, "target": self.target(p)} for p in self.found
+        ]
+
+    def target(self, problem: Problem) -> str:
+        """Id of the control that a problem is about."""
+        return dom_id(problem.field_id)
+
+    def views(self) -> list[SectionView]:
+        return [*super().views(), *self.part.sections(self.inputs, self.found)]
+
+
+class AssetForm(PartOfSpec):
     not_edited = frozenset({"scope"})
     copied = ("values",)
 
@@ -54,45 +123,32 @@ class AssetForm(ResourceForm):
         field = self.fields["scope"]
         field.queryset, field.empty_label = places, None  # type: ignore[attr-defined]
         self.kind = kind_of(self._meta.model)
-        self.part = self.given_part or RoleForm(
+        part = self.given_part or RoleForm(
             role=Role.WORKER,
             policy=effective_policy([]),
             standing={},
             only=frozenset(self.kind.fields),
             is_author=True,
         )
-        values = self.initial.get("values") or self.instance.values
-        stored = self.stored(values)
-        self.inputs = self.part.read(self.posted, stored).inputs if self.is_bound else stored
-        self.found: Sequence[Problem] = ()
-        if self.is_bound:
-            given = self.part.said(self.inputs)
-            self.spec = {p.partition(".")[2]: v.value for p, v in given.values.items()}
-            unread = {problem.path for problem in given.problems}
-            judged = [p for p in self.kind.problems(self.spec) if p.path not in unread]
-            self.found = [*given.problems, *judged]
+        self.read_part(
+            replace(part, notes={**part.notes, **self.notes()}),
+            self.initial.get("values") or self.instance.values,
+        )
 
-    def stored(self, values: Mapping[str, Any]) -> RoleInputs:
-        """The asset's values as if they had been typed."""
-        inputs, _ = typed_values({f"{Role.WORKER}.{p}": v for p, v in values.items()})
-        return inputs
+    def notes(self) -> Mapping[str, FieldNote]:
+        """What the clusters say about the fields, beside what the workload's form knows."""
+        return {}
 
     @property
-    def posted(self) -> QueryDict:
-        if not isinstance(self.data, QueryDict):
-            raise TypeError("a form of an asset is posted by a browser")
-        return self.data
+    def place(self) -> Scope | None:
+        """Where it will hold, as far as that is chosen."""
+        if self.is_edit:
+            return self.instance.scope  # type: ignore[no-any-return]
+        chosen = str(self.data.get("scope") or self.initial.get("scope") or "")
+        return Scope.objects.filter(pk=int(chosen)).first() if chosen.isdecimal() else None
 
-    def is_valid(self) -> bool:
-        return super().is_valid() and not self.found
-
-    def pressed(self, text: str) -> bool:
-        gesture = Gesture.of(text)
-        if gesture.verb not in EDITS:
-            return False
-        inputs, self.focus = edited(self.part, self.inputs, gesture)
-        self.inputs, self.found = settled(inputs), ()
-        return True
+    def judged(self, values: Mapping[str, Any]) -> Iterable[Problem]:
+        return self.kind.problems(values)
 
     def values(self) -> dict[str, Any]:
         return super().values() | {"values": self.spec}
@@ -108,21 +164,11 @@ class AssetForm(ResourceForm):
     def _words(self, values: Mapping[str, Any]) -> dict[str, str]:
         return {path: in_words(field, values.get(path)) for path, field in self.kind.fields.items()}
 
-    def problems(self) -> list[dict[str, str]]:
-        return super().problems() + [
-            {"text": p.sentence, "target": self.target(p)} for p in self.found
-        ]
-
-    def target(self, problem: Problem) -> str:
-        """Id of the control that a problem is about."""
-        return dom_id(problem.field_id)
-
     def views(self) -> list[SectionView]:
-        own = [
+        return [
             replace(section, fields=[self._marked(view) for view in section.fields])
-            for section in self.part.sections(self.inputs, self.found)
+            for section in super().views()
         ]
-        return [*super().views(), *own]
 
     def _marked(self, view: FieldView) -> FieldView:
         is_required = view.path.partition(".")[2] in self.kind.required
@@ -174,7 +220,7 @@ class DataSourceForm(AssetForm):
 
     def is_valid(self) -> bool:
         labels = {one.path: one.label for one in self._spec.items}
-        known = [one.at(label=labels[self._attribute(one)]) for one in self.found]
+        known = [one.at(label=labels.get(self._attribute(one), one.label)) for one in self.found]
         self.found = () if self.is_edit else known
         return super().is_valid()
 
@@ -189,7 +235,12 @@ class DataSourceForm(AssetForm):
         found = ResourceForm.views(self)
         if self.is_edit:
             return found
-        return [*found, SectionView("s-source", self.kind.label, self._fields())]
+        row = self._row()
+        for one in row.carried:
+            self.fields[one.name] = forms.CharField(
+                required=False, initial=one.text, disabled=True, widget=forms.HiddenInput
+            )
+        return [*found, SectionView("s-source", self.kind.label, self._fields(row))]
 
     @property
     def _spec(self) -> SpecField:
@@ -201,11 +252,11 @@ class DataSourceForm(AssetForm):
     def _attribute(self, problem: Problem) -> str:
         """That which a problem is about; the first one where it is about all of them."""
         told = problem.path.removeprefix(self.kind.wire_prefix)
-        known = {one.path for one in self._spec.items}
+        known = {one.path for one in self._spec.items} | {c.attribute for c in self._row().cells}
         return told if told in known else self.kind.attributes[0].path
 
-    def _fields(self) -> list[FieldView]:
-        path = f"{Role.WORKER}.{self.kind.item}"
+    def _row(self) -> ItemView:
+        path, note = f"{Role.WORKER}.{self.kind.item}", self.part.notes.get(self.kind.item)
         (row,) = item_views(
             path,
             self._spec,
@@ -213,21 +264,24 @@ class DataSourceForm(AssetForm):
             standing=(),
             sent=(),
             problems=(),
-            choices=self.part.notes[self.kind.item].choices
-            if self.kind.item in self.part.notes
-            else {},
+            choices=note.choices if note else {},
+            note=note or NO_NOTE,
         )
+        return row
+
+    def _fields(self, row: ItemView) -> list[FieldView]:
         told: dict[str, list[str]] = {}
         for problem in self.found:
             told.setdefault(self._attribute(problem), []).append(problem.sentence)
-        cells = zip(self._spec.items, row.cells, strict=True)
+        left_out = (self._spec.item_key, *self.kind.without)
         return [
-            self._field(spec, cell, tuple(told.get(spec.path, ())))
-            for spec, cell in cells
-            if spec in self.kind.attributes
+            self._field(self._spec.attribute(cell.attribute), cell, tuple(errors))
+            for cell in row.cells
+            if cell.attribute not in left_out
+            for errors in (told.get(cell.attribute, ()),)
         ]
 
-    def _field(self, spec: SpecField, cell: Cell, errors: tuple[str, ...]) -> FieldView:
+    def _field(self, spec: SpecField | None, cell: Cell, errors: tuple[str, ...]) -> FieldView:
         control = {"check": "tick"}.get(cell.control, cell.control)
         return FieldView(
             path=cell.name,
@@ -242,10 +296,11 @@ class DataSourceForm(AssetForm):
                 for option in cell.options
             ),
             placeholder=cell.placeholder,
-            help=spec.ui.help,
+            help=" ".join(filter(None, (spec.ui.help if spec else "", cell.hint))),
             mono=True,
             roomy=True,
-            required=spec.required,
+            required=spec.required if spec else cell.required,
+            applies=cell.applies,
             errors=errors,
         )
 
@@ -256,8 +311,26 @@ class NfsSourceForm(DataSourceForm):
 
 
 class PvcSourceForm(DataSourceForm):
+    """What a claim can be depends on its storage class, and on the cluster."""
+
     class Meta(AssetForm.Meta):
         model = PvcSource
+
+    @property
+    def draws_anew(self) -> bool:
+        """Whether fields follow from others, for which the page is drawn again."""
+        return not self.is_edit
+
+    def notes(self) -> Mapping[str, FieldNote]:
+        place = self.place
+        return {self.kind.item: claims.note_for(place)} if place else {}
+
+    def judged(self, values: Mapping[str, Any]) -> Iterable[Problem]:
+        place = self.place
+        if place is None:
+            return super().judged(values)
+        whole = claims.completed(self.kind, values, place)
+        return super().judged(whole) or list(claims.problems(self.kind, whole, place))
 
 
 class S3SourceForm(DataSourceForm):

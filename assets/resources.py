@@ -13,7 +13,7 @@ from django.utils.text import capfirst
 
 import assets.credentials.resources
 import assets.data_volumes.resources  # noqa: F401  registers them
-from assets import sync, users
+from assets import claims, sync, users
 from assets.kinds import SOURCE_KINDS, AssetKind, kind_of, kind_of_asset
 from assets.models import Asset, Compute, DataSource, Environment
 from assets.scopes import scope_choices
@@ -200,6 +200,8 @@ class DataSources(Assets[M]):
 
     def check(self, obj: Any, *, actor: Actor | None, before: Any) -> None:
         super().check(obj, actor=actor, before=before)
+        if before is None and (found := list(claims.problems(self.kind, obj.values, obj.scope))):
+            raise self.kind.refused(found)
         if before is not None and before.values != obj.values:
             raise ValidationError({"values": ValidationError("cannot be changed.", "fixed")})
 

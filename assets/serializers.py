@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from assets import flags
+from assets import claims, flags
 from assets.kinds import AssetKind, kind_of, kind_of_asset
 from assets.models import Asset, Credential
 from assets.named_credentials import with_names
@@ -82,7 +82,8 @@ def spec_of(obj: Asset) -> dict[str, Any]:
     """What an asset says, by the names of the spec."""
     kind = kind_of_asset(obj)
     if kind.item:
-        return dict(kind.item_of(obj.values))
+        reads, items = kind.fields[kind.item].reads, [dict(kind.item_of(obj.values))]
+        return dict((reads.show(items) if reads and reads.show else items)[0])
     return nest({path.removeprefix(kind.prefix): value for path, value in obj.values.items()})
 
 
@@ -191,15 +192,28 @@ class AssetViewSet(ResourceViewSet):
         kind = kind_of(self.resource.model)
         if not isinstance(given, Mapping):
             raise Refused([Problem("type", "spec", {"raw": "must be an object"})])
-        given = with_names(kind, given, scope)
+        given = with_names(kind, _of_its_own(kind, given), scope)
         values, problems = flatten(SPEC.worker, _nested(kind, given), Role.WORKER)
         if problems:
             raise kind.refused(problems)
         if kind.item:
             item = dict(kind.item_of(values))
             item.pop(kind.fields[kind.item].item_key, None)
-            return {kind.item: [item]}
+            return claims.completed(kind, {kind.item: [item]}, scope)
         return values
+
+
+def _of_its_own(kind: AssetKind, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """``given`` without the word that each project has a claim of its own."""
+    if kind.key != Asset.Kind.PVC or "dataSharing" not in given:
+        return given
+    if given["dataSharing"] not in (None, False):
+        raw = (
+            "must be false: each project has a claim of its own. A data volume lets other projects"
+            " read what one of them holds."
+        )
+        raise Refused([Problem("options", "spec.dataSharing", {"raw": raw})])
+    return {name: value for name, value in given.items() if name != "dataSharing"}
 
 
 def _nested(kind: AssetKind, given: Any) -> Any:

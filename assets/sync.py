@@ -16,6 +16,7 @@ from assets.models import Asset, Credential
 from assets.selectors.data import claim_of, item_name
 from gangline.clusters import objects
 from gangline.clusters.models import ClusterObject, ObjectState
+from gangline.clusters.storage import classes
 from gangline.drivers import claims
 from gangline.lib.problems import Problem
 from gangline.organization.models import Project
@@ -130,7 +131,8 @@ def _wanted(asset: Asset, project: Project) -> dict[str, Any]:
         "gangline.dev/install": install,
         "gangline.dev/data-source": str(asset.pk),
     }
-    volume = Volume.model_validate(kind.named(asset.values, item_name(asset)))
+    given = kind.named(asset.values, item_name(asset))
+    volume = Volume.model_validate(classes(project.cluster).completed(given))
     return claims.claim(namespace, claim_of(asset), volume, marks)
 
 

@@ -15,13 +15,15 @@ from gangline.access.permissions import Permission
 from gangline.access.refusals import NotVisible
 from gangline.accounts.models import User
 from gangline.live.feeds import Delta, Heads, Refused, View
+from gangline.settings.catalogue import DELETED_DAYS
+from gangline.settings.values import value_of
 from gangline.web import formats
 from workloads.live import heads_of
 from workloads.models import Attempt, Event, Workload
 from workloads.pods import pod_grid
 from workloads.selectors import details, tools
 from workloads.selectors.listing import ListRow
-from workloads.statuses import ENDED, STATUSES
+from workloads.statuses import ENDED, OF_DELETED, STATUSES
 from workloads.tables import ROW_ACTIONS, duration_cell, pods_cell, status_cell
 from workloads.wording import Reason
 
@@ -102,7 +104,8 @@ def draw_parts(
     parts = TABS[tab]
     row = cast(ListRow, workload)
     status = STATUSES[workload.status]
-    allowed = [a for a in ROW_ACTIONS if a.name in status.actions and _NEEDED[a.name] in may_act]
+    names = status.actions if workload.deleted_at is None else OF_DELETED
+    allowed = [a for a in ROW_ACTIONS if a.name in names and _NEEDED[a.name] in may_act]
     may_read = Permission.WORKLOAD_LOGS in may_act
     if not may_read:
         workload.error_line = ""  # of this object, which nobody stores
@@ -119,6 +122,8 @@ def draw_parts(
         "main_actions": [a for a in allowed if a.name not in _LAST],
         "more_actions": [a for a in allowed if a.name in _LAST],
     }
+    if workload.deleted_at is not None:
+        context["kept_until"] = workload.deleted_at + timedelta(days=value_of(DELETED_DAYS))
     if tab in ("overview", "pods"):
         attempts = details.attempts(workload)
         context["attempt"] = attempts[0]
@@ -239,7 +244,7 @@ class WorkloadFeed:
             .filter(pk__in=view.ids)
             .first()
         )
-        if workload is None or workload.deleted_at is not None:
+        if workload is None:
             return Delta(to=heads, gone=list(view.ids))
         if workload.seq <= after.get(workload.project_id, 0):
             return Delta(to=heads)

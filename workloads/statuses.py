@@ -71,6 +71,9 @@ PILLS: Mapping[Pill, str] = MappingProxyType(
     }
 )
 
+OF_DELETED = (COPY, TEMPLATE)
+"""What a person can do with a workload that was deleted and is still kept."""
+
 ENDED = frozenset({"Stopped", "Failed", "Completed"})
 """Statuses in which nothing runs and nothing will by itself."""
 

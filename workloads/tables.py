@@ -20,7 +20,7 @@ from gangline.web import components, formats
 from workloads.models import running_since
 from workloads.selectors import listing
 from workloads.selectors.listing import ListRow
-from workloads.statuses import STATUSES
+from workloads.statuses import OF_DELETED, STATUSES
 
 _USUAL = {name: one.configurations[0] for name, one in FRAMEWORKS.items()}
 
@@ -94,12 +94,12 @@ def _time(moment: datetime | None) -> SafeString:
 
 
 def _actions(row: ListRow) -> SafeString:
-    status = STATUSES[row.status]
+    names = STATUSES[row.status].actions if row.deleted_at is None else OF_DELETED
     return row_menu(
         "/workloads",
         str(row.id),
         row.name,
-        [action for action in ROW_ACTIONS if action.name in status.actions],
+        [action for action in ROW_ACTIONS if action.name in names],
     )
 
 
@@ -116,14 +116,22 @@ ROW_ACTIONS = (
 def table_row(row: ListRow, query: TableQuery[ListRow]) -> SafeString:
     """A row of the page. In Python, because a template takes four times as long for 50 of them."""
     return format_html(
-        '<tr data-id="{0}" data-testid="row-{0}" data-seq="{1}" data-status="{2}">'
-        '<td data-col="check" class="cell-check">'
-        '<input type="checkbox" name="id" value="{0}" aria-label="Select {3}"></td>{4}</tr>',
+        '<tr data-id="{}" data-testid="row-{}" data-seq="{}" data-status="{}">{}{}</tr>',
+        row.id,
         row.id,
         row.seq,
         row.status,
-        row.name,
+        _check(row) if row.deleted_at is None else "",
         WORKLOADS.tds(row, query.columns),
+    )
+
+
+def _check(row: ListRow) -> SafeString:
+    return format_html(
+        '<td data-col="check" class="cell-check">'
+        '<input type="checkbox" name="id" value="{}" aria-label="Select {}"></td>',
+        row.id,
+        row.name,
     )
 
 
@@ -139,6 +147,7 @@ WORKLOADS: Table[ListRow] = Table(
     },
     default_sort="-created",
     search=("search_text",),
+    kept=(listing.DELETED,),
     search_hint="Name, project, owner, image or command",
     filters=(
         filters.choice(
@@ -247,6 +256,10 @@ WORKLOADS: Table[ListRow] = Table(
         Column(
             "completed", "Completed", lambda row: _time(row.ended_at), needs=("ended_at",),
             is_default=False, width="m", drops=2, text=lambda row: row.ended_at,
+        ),
+        Column(
+            "deleted", "Deleted", lambda row: _time(row.deleted_at), is_default=False, width="m",
+            text=lambda row: row.deleted_at,
         ),
         Column(
             "cpus", "CPUs", lambda row: f"{row.cpus:g}", needs=("cpus",), is_default=False,

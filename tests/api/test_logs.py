@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from gangline.db.clock import db_now
 from tests.support.api import ApiClient
 from tests.support.logs import WrittenLog
 from tests.support.world import World
+from workloads.models import Workload
 
 pytestmark = pytest.mark.django_db
 
@@ -75,12 +77,13 @@ def test_lines_that_grow_and_the_log_as_text(researcher: ApiClient, made: str) -
     assert "limit" in refused.content.decode()
 
 
-def test_the_log_is_hidden_as_soon_as_deletion_was_asked_for(
+def test_the_log_stays_while_and_after_a_workload_is_deleted(
     researcher: ApiClient, made: str
 ) -> None:
     researcher.delete(f"workloads/distributed/{made}")
-    assert researcher.get(f"workloads/{made}/logs").status_code == 404
-    assert researcher.get(f"workloads/{made}").status_code == 200
+    assert researcher.get(f"workloads/{made}/logs").status_code == 200
+    Workload.objects.filter(pk=made).update(deleted_at=db_now())
+    assert researcher.get(f"workloads/{made}/logs").status_code == 200
 
 
 def test_logs_are_a_right_of_their_own(world: World, made: str) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gangline.drivers import classes
 from gangline.drivers.facts import Choice, FieldNote
 from gangline.forms.fields import Cell, ItemView
 from gangline.spec.problems import Advice, Problem, Role
@@ -26,6 +27,7 @@ UNTOUCHED = {
     f"{MODES}.readOnlyMany": "false",
     f"{MODES}.readWriteMany": "false",
     "claimInfo.volumeMode": "Filesystem",
+    "claimInfo.addedAttrValues": "",
     "ephemeral": "false",
     "readOnly": "false",
 }
@@ -188,3 +190,95 @@ def test_what_is_wrong_is_told_under_its_control_and_the_rest_below() -> None:
     assert cell.described_by.split()[0] == f"{cell.id}-e"
     assert item.errors_below == (whole.sentence,)
     assert item.errors == (size.sentence, whole.sentence)
+
+
+CLASSES = {
+    "storageClasses": [{"name": "fast", "default": True}, {"name": "shared", "default": False}],
+    "storageRules": {
+        "fast": {"size": "10Gi", "max": "50Gi", "units": ["Gi"], "Block": False},
+        "shared": {
+            "readWriteOnce": False,
+            "readOnlyMany": False,
+            "ephemeral": False,
+            "attributes": [
+                {"key": "tier", "display": "Tier", "defaultValue": "gold"},
+                {"key": "a.b", "format": "boolean"},
+            ],
+        },
+    },
+}
+OF_CLASSES = {PATH: classes.note(CLASSES)}
+AT = "claimInfo.addedAttrValues"
+
+
+def posted_back(item: ItemView) -> dict[str, str]:
+    """What a browser sends of a row as it was drawn."""
+    start = len(f"{LIST}~{item.row_id}.")
+    found = {}
+    for cell in (*item.cells, *item.carried):
+        chosen = next((o.value for o in cell.options if o.selected), cell.text)
+        found[cell.name[start:]] = chosen
+        if cell.units:
+            found[cell.name[start:] + "~unit"] = next(o.value for o in cell.units if o.selected)
+    return found
+
+
+def test_a_row_shows_what_its_class_allows_and_what_it_gives() -> None:
+    made = form(notes=OF_CLASSES)
+    fresh = drawn(made, RoleInputs(lists={PATH: (Row("r1"),)}))
+    found = cells(fresh)
+    size = found["claimInfo.size"]
+    assert (size.text, [o.value for o in size.units], size.hint) == (
+        "10",
+        ["Gi"],
+        "At most 50 GiB.",
+    )
+    assert found["claimInfo.storageClass"].applies
+    assert "claimInfo.volumeMode" not in found
+    assert said(made, read(made, posted_back(fresh))) is None
+    row = posted_back(fresh) | {"path": "/d"}
+    (item,) = said(made, read(made, row))
+    assert item["claimInfo"]["size"] == "10Gi"
+
+
+def test_another_class_brings_its_own_fields_and_takes_those_of_the_first() -> None:
+    made = form(notes=OF_CLASSES)
+    row = posted_back(drawn(made, RoleInputs(lists={PATH: (Row("r1"),)})))
+    now = drawn(made, read(made, row | {"path": "/d", "claimInfo.storageClass": "shared"}))
+    found = cells(now)
+    assert found["claimInfo.size"].text == ""  # that of the other class was typed by nobody
+    assert f"{MODES}.readWriteOnce" not in found
+    assert found[f"{MODES}.readWriteMany"].text == "true"
+    assert "ephemeral" not in found
+    assert found[f"{AT}~tier"].text == "gold"
+    assert [o.word for o in found[f"{AT}~a.b"].options] == ["Not set", "Yes", "No"]
+    again = posted_back(now) | {"claimInfo.size": "5", f"{AT}~tier": "a,b %", f"{AT}~a.b": "true"}
+    inputs = RoleInputs.from_json(read(made, again).to_json())
+    (item,) = said(made, inputs)
+    assert item["claimInfo"] == {
+        "size": "5Gi",
+        "storageClass": "shared",
+        "accessModes": {"readWriteOnce": False, "readOnlyMany": False, "readWriteMany": True},
+        "volumeMode": "Filesystem",
+        AT.rpartition(".")[2]: "tier=a%2Cb %25, a.b=true",
+    }
+    assert cells(drawn(made, inputs))[f"{AT}~tier"].text == "a,b %"
+    wrong = Problem.of(Role.WORKER, f"{PATH}.0.{AT}.tier", "format", "must be gold")
+    told = cells(drawn(made, inputs, problems=[wrong]))[f"{AT}~tier"]
+    assert told.wrong
+    assert told.errors
+
+
+def test_what_a_class_does_not_allow_stays_until_it_is_taken_back() -> None:
+    made = form(notes=OF_CLASSES)
+    row = TYPED | {f"{MODES}.readOnlyMany": "true", "claimInfo.storageClass": "shared"}
+    found = cells(drawn(made, read(made, row)))
+    assert found[f"{MODES}.readOnlyMany"].text == "true"
+    assert found["ephemeral"].text == "true"
+
+
+def test_an_existing_claim_has_nothing_of_a_class() -> None:
+    made = form(notes=OF_CLASSES)
+    row = posted_back(drawn(made, RoleInputs(lists={PATH: (Row("r1"),)})))
+    (item,) = said(made, read(made, row | {"path": "/d", "existingPvc": "true", "claimName": "a"}))
+    assert "size" not in item["claimInfo"]

@@ -15,8 +15,21 @@ def _listed(world: World, name: str) -> StorageClass:
     return StorageClass.objects.get(cluster=world.cluster, name=name)
 
 
+def _body(world: World, name: str) -> dict[str, Any]:
+    """A class is there once its cluster has it; a client configures it."""
+    _listed(world, name)
+    size = {"claimSize": {"max": "10Gi"}}
+    return {
+        "scopeType": "cluster",
+        "scopeId": str(world.cluster.pk),
+        "name": name,
+        "customization": size,
+    }
+
+
 STORAGE_CLASS: dict[str, Any] = {
     "make": _listed,
+    "body": _body,
     "edit": {"max_size": "10Gi"},
     "body_edit": {"customization": {"claimSize": {"max": "10Gi"}}},
 }

@@ -248,6 +248,8 @@ ACTIONS: Mapping[str, tuple[str, Permission | None]] = {
     "credential-values": ("GET", P.CREDENTIAL_EDIT),
     "personal_credential-values": ("GET", None),
     "storage_class:classes": ("GET", None),
+    "storage_class:create": ("POST", P.CLUSTER_EDIT),
+    "storage_class:destroy": ("DELETE", P.CLUSTER_EDIT),
     "data_volume:name_availability": ("GET", P.DATA_VOLUME_VIEW),
     "data_volume:shared_scopes": ("GET", P.DATA_VOLUME_VIEW),
     "data_volume:listed_scopes": ("GET", P.DATA_VOLUME_VIEW),
@@ -303,7 +305,7 @@ HELD = (
     *("host_path", "config_map", "secret_volume"),
 )
 NAMING = {
-    *("access_rule:create", "project:create", "data_volume:create"),
+    *("access_rule:create", "project:create", "data_volume:create", "storage_class:create"),
     *("template:name_availability", "data_volume:name_availability"),
     *(f"{key}:create" for key in HELD),
 }

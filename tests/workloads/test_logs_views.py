@@ -197,18 +197,6 @@ def test_who_has_not_signed_in_is_sent_to_sign_in(workload: Workload) -> None:
     assert Client().get(address(workload))["Location"].startswith("/login")
 
 
-def test_deleting_hides_the_log_at_once(
-    client: Client, workload: Workload, logs: dict[str, WrittenLog]
-) -> None:
-    logs["worker-0"].print("secret\n", at=1)
-    Workload.objects.filter(pk=workload.pk).update(desired="Deleted")
-    assert client.get(address(workload)).status_code == 404
-    assert client.get(address(workload, "workload-log-download")).status_code == 404
-    page = client.get(reverse("workload-tab", args=[workload.pk, "logs"]))
-    assert b"secret" not in page.content
-    assert b"is being deleted" in page.content
-
-
 def test_a_cluster_of_another_host_says_where_its_logs_are(
     client: Client, world: World, workload: Workload
 ) -> None:

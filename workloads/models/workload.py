@@ -167,6 +167,11 @@ class Workload(models.Model):
             ),
             models.Index(fields=["project", "seq"], name="workload_changes"),
             models.Index(
+                fields=["created_at", "id"],
+                condition=models.Q(deleted_at__isnull=False),
+                name="workload_deleted",
+            ),
+            models.Index(
                 fields=["cluster", "status", "deleted_at", "cpus", "memory", "gpus"],
                 name="workload_on_cluster",
             ),

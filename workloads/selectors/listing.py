@@ -24,6 +24,8 @@ from workloads.statuses import PILLS, STATUSES, statuses_of
 
 PROJECT = "project"
 """The filter that narrows the scopes, not the rows."""
+DELETED = "deleted"
+"""In the address: only deleted ones, which are kept for a while."""
 
 
 class ListRow(Protocol):
@@ -75,6 +77,16 @@ def in_projects(ids: Iterable[int]) -> QuerySet[Workload]:
     return of_projects(Workload.objects.filter(deleted_at__isnull=True), ids)
 
 
+def deleted_in_projects(ids: Iterable[int]) -> QuerySet[Workload]:
+    """What was deleted in these projects, and is still kept."""
+    return of_projects(Workload.objects.filter(deleted_at__isnull=False), ids)
+
+
+def of_deleted(query: TableQuery[Any]) -> bool:
+    """Whether the list shows deleted workloads, and no others."""
+    return bool(query.address.get(DELETED) == "1")
+
+
 def of_projects(workloads: QuerySet[Workload], ids: Iterable[int]) -> QuerySet[Workload]:
     """Those in these projects: found by the project if it is one, else by the sort order."""
     ids = list(ids)
@@ -113,7 +125,8 @@ def listed(scopes: Iterable[int], query: TableQuery[Any]) -> Listed:
         ids = [int(one) for one in chosen if one.isascii() and one.isdigit() and len(one) < 16]
         named = Project.objects.filter(Q(pk__in=ids) | Q(name__in=chosen), pk__in=scopes)
         scopes = named.values_list("pk", flat=True)
-    rows = query.filtered(in_projects(scopes), without=(PROJECT, "status"))
+    rows = deleted_in_projects(scopes) if of_deleted(query) else in_projects(scopes)
+    rows = query.filtered(rows, without=(PROJECT, "status"))
     statuses = query.values.get("status")
     return Listed(rows.filter(by_status(statuses, query)) if statuses else rows, rows)
 

@@ -18,7 +18,6 @@ from workloads.logs.cursors import decode, encode
 from workloads.logs.lines import Line, complete
 from workloads.logs.records import Source
 from workloads.models import Attempt, Workload
-from workloads.models.workload import Desired
 from workloads.refs import attempt_ref
 from workloads.selectors import details
 
@@ -130,12 +129,12 @@ def may_read(user: User, workload: Workload) -> bool:
 def open_log(
     *, user: User, workload_id: UUID, attempt_no: int | None = None, pods: str = ""
 ) -> Log:
-    """The log of an attempt, the newest by default.
+    """The log of an attempt, the newest by default; of a deleted workload while it is kept.
 
     ``pods`` is the name of a pod, a role, or empty for all. Raises NotVisible for what does not
     exist, NotAllowed, and Unreadable.
     """
-    workload = details.visible_workload(user, workload_id)
+    workload = details.visible_workload(user, workload_id, even_deleted=True)
     if not may_read(user, workload):
         scope = workload.project.scope
         people = [person.username for person in who_can(Permission.WORKLOAD_LOGS, scope)]
@@ -145,9 +144,6 @@ def open_log(
 
 def log_of(workload: Workload, *, attempt_no: int | None = None, pods: str = "") -> Log:
     """The same for a workload whose log may be read."""
-    # Deleting hides the log at once (R4), long before the row is gone.
-    if workload.desired == Desired.DELETED:
-        raise NotVisible
     attempt = details.attempt_of(workload, attempt_no or workload.attempt_no)
     if attempt is None:
         raise NotVisible

@@ -145,6 +145,8 @@ def _plan_deletion(s: Situation) -> Action:
 
 def derive_phase(s: Situation) -> str:
     """The phase by the names of the API; `workloads.statuses` turns it into people's words."""
+    if s.is_deleted:  # what became of it stays to be seen while it is kept
+        return _KEPT.get(s.outcome, "Failed")
     if s.desired == DELETED:
         return "Deleting"
     if s.desired == STOPPED:
@@ -179,6 +181,7 @@ def _is_at_rest(s: Situation) -> bool:
 
 
 _ENDED = {"Succeeded": "Completed", "Stopped": "Resuming"}
+_KEPT = {"Succeeded": "Completed", "Stopped": "Stopped", "": "Stopped"}
 _LIVE = (Seen.PENDING, Seen.STARTING, Seen.RUNNING, Seen.TERMINATING)
 _PHASES = {
     Seen.UNKNOWN: "Unknown",

@@ -198,6 +198,8 @@ def _stopping(workload: Workload, attempt: Attempt, replicas: Sequence[Replica])
 
 
 def _stopped(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
+    if workload.deleted_at:
+        return Told()  # by then or earlier
     if attempt.outcome == Outcome.SUCCEEDED:
         return Told("Finished without an error before it could be stopped.")
     if attempt.outcome == Outcome.FAILED:
@@ -207,8 +209,6 @@ def _stopped(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) 
 
 
 def _deleting(workload: Workload, attempt: Attempt, replicas: Sequence[Replica]) -> Told:
-    if workload.deleted_at:
-        return Told("Removed from the cluster.")
     if attempt.unknown_since:
         return _no_contact(workload, attempt, "The workload is removed")
     why = "Deleted automatically after its retention time." if workload.stop_cause == "auto" else ""

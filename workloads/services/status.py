@@ -257,11 +257,13 @@ def _event(workload: Workload, now: datetime) -> events.NewEvent:
         if workload.reason
         else (f"{workload.status}. {STATUSES[workload.status].meaning}")
     )
+    if workload.deleted_at:
+        message = "Deleted: nothing of it is left on the cluster."
     return events.NewEvent(
         workload=workload,
         kind=events.PHASE_CHANGED,
         message=message,
         source_key=f"seq:{workload.seq}",
         at=now,
-        severity=_SEVERITY.get(workload.status, "info"),
+        severity="info" if workload.deleted_at else _SEVERITY.get(workload.status, "info"),
     )

@@ -17,6 +17,8 @@ from gangline.access.permissions import Permission
 from gangline.access.refusals import NotAllowed, NotVisible
 from gangline.lib.urls import parts_of
 from gangline.organization.selectors import visible_projects
+from gangline.settings.catalogue import DELETED_DAYS
+from gangline.settings.values import value_of
 from gangline.spec.problems import InvalidSpec
 from gangline.web.confirm import Question, ask
 from workloads.models import Workload
@@ -40,6 +42,10 @@ class Verb:
     """The consequence for one workload, and for several."""
     verb: str = ""
     is_harmful: bool = False
+
+    def text(self, is_several: bool) -> str:
+        days = value_of(DELETED_DAYS)
+        return self.texts[is_several].format(days=ngettext("%d day", "%d days", days) % days)
 
 
 VERBS: Mapping[str, Verb] = {
@@ -65,8 +71,8 @@ VERBS: Mapping[str, Verb] = {
         "{} are being deleted.",
         "Delete {}?",
         (
-            "The history and logs disappear from every page and are erased after 14 days.",
-            "Their history and logs disappear from every page and are erased after 14 days.",
+            "Its page and log stay under Deleted for {days}, then they are erased.",
+            "Their pages and logs stay under Deleted for {days}, then they are erased.",
         ),
         "Delete",
         is_harmful=True,
@@ -142,7 +148,7 @@ def crumbs(*further: tuple[str, str]) -> list[tuple[str, str]]:
 
 def _consequence(verb: Verb, action: str, running: int, count: int) -> str:
     """What is lost; a deletion stops what runs."""
-    text = verb.texts[count > 1]
+    text = verb.text(count > 1)
     if action != "delete" or not running:
         return text
     if count == 1:

@@ -109,7 +109,7 @@ def _question(request: HttpRequest, action: str, count: int, back: str, key: UUI
     what = f"{grouped(count)} workload{'' if count == 1 else 's'}"
     fits = 0 < count <= bulk.MOST
     kept = {name: request.POST.get(name, "") for name in ("all", "action", "address", "since")}
-    text = f"{verb.texts[1]} Each one is done in turn, in the background."
+    text = f"{verb.text(True)} Each one is done in turn, in the background."
     return Question(
         title=f"{verb.verb} all {what}?" if fits else f"{verb.verb} is not possible for {what}",
         text=text.strip() if fits else _too_many(),

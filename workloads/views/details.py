@@ -46,7 +46,7 @@ def tab(request: HttpRequest, workload_id: UUID, tab: str) -> HttpResponse:
     if tab not in TABS:
         raise Http404
     actor = actor_of(request, "form")
-    workload = details.visible_workload(actor.user, workload_id)
+    workload = details.visible_workload(actor.user, workload_id, even_deleted=True)
     held = permissions(actor.user, workload)
     heads = heads_of(frozenset([workload.project_id]))
     first = first_pod(request.GET.get("from", ""))

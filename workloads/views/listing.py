@@ -28,6 +28,8 @@ from gangline.organization.selectors import (
     visible_projects,
     with_news,
 )
+from gangline.settings.catalogue import DELETED_DAYS
+from gangline.settings.values import value_of
 from gangline.tables.counts import CAP, capped, in_words
 from gangline.tables.export import csv_response
 from gangline.tables.filters import Choices
@@ -48,6 +50,10 @@ PILL_TONES = {
     "completed": "neutral",
     "stopped": "neutral",
 }
+
+
+_DELETED = f"{listing.DELETED}=1&cols=status,project,deleted,owner,duration"
+"""Address of the deleted ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,23 +90,29 @@ def workload_list(request: HttpRequest) -> HttpResponse:
     except BadCursor:
         return redirect(query.url(request.path))
     shown = listing.without_logs(found.rows, user)
-    counts = listing.pill_counts(listed.of_every_status)
+    of_deleted = listing.of_deleted(query)
+    there = listing.in_projects(scopes) if of_deleted else listed.of_every_status
+    counts = listing.pill_counts(there)
     table = TablePage(
         query=query,
         path=request.path,
         found=found,
         rows=[table_row(row, query) for row in shown],
-        total=_total(query, counts, listed),
+        total=_total(query, {} if of_deleted else counts, listed),
         choices=_choices(query, projects, found.rows),
         export_path=reverse("workload-export"),
         views_path=reverse("table-views", args=[WORKLOADS.name]),
     )
     context = {
         "page": table,
-        "pills": list(_pills(table, counts)),
+        "pills": list(_pills(table, counts, of_deleted=of_deleted)),
+        "of_deleted": of_deleted,
+        "deleted_url": f"{request.path}?{_DELETED}",
+        "kept_days": value_of(DELETED_DAYS) if of_deleted else 0,
         "live_query": request.GET.urlencode(),
-        "live_since": since.isoformat(),
-        "live_after": {str(scope): head for scope, head in heads.items()},
+        # What was deleted does not change any more.
+        "live_since": "" if of_deleted else since.isoformat(),
+        "live_after": {} if of_deleted else {str(scope): n for scope, n in heads.items()},
         "state": "empty" if table.is_empty else "ready",
         "may_create": may_create_somewhere(user),
         "late": late_clusters(projects),
@@ -143,21 +155,29 @@ def workload_changes(request: HttpRequest) -> HttpResponse:
     return JsonResponse(feed.delta(view, after).frame(after), headers={"ETag": tag})
 
 
-def _pills(table: TablePage[ListRow], counts: dict[str, int]) -> Iterator[PillLink]:
+def _pills(
+    table: TablePage[ListRow], counts: dict[str, int], *, of_deleted: bool
+) -> Iterator[PillLink]:
     query, chosen = table.query, table.query.values.get("status", ())
-    everything = query.url(table.path, status=None)
-    yield PillLink("all", "All", "", everything, in_words(counts["all"]), not chosen)
-    current = listing.pills_of(chosen)
+    leaving = {listing.DELETED: None, "cols": None} if of_deleted else {}
+    everything = query.url(table.path, status=None, **leaving)
+    is_all = not chosen and not of_deleted
+    yield PillLink("all", "All", "", everything, in_words(counts["all"]), is_all)
+    current = () if of_deleted else listing.pills_of(chosen)
     for name, label in PILLS.items():
-        url = query.url(table.path, status=name)
+        url = query.url(table.path, status=name, **leaving)
         yield PillLink(
             name, label, PILL_TONES[name], url, in_words(counts[name]), current == (name,)
         )
+    count = table.total_in_words if of_deleted else ""
+    yield PillLink("deleted", "Deleted", "neutral", f"{table.path}?{_DELETED}", count, of_deleted)
 
 
 def _total(query: TableQuery[ListRow], counts: dict[str, int], listed: listing.Listed) -> int:
-    """Rows that fit: of whole pills their sum, else counted."""
+    """Rows that fit: of whole pills, where those are counted, their sum, else counted."""
     chosen = query.values.get("status")
+    if not counts:
+        return capped({"fitting": listed.fitting})["fitting"]
     if not chosen:
         return counts["all"]
     if pills := listing.pills_of(chosen):

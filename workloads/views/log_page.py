@@ -15,7 +15,6 @@ from workloads.logs import searching
 from workloads.logs.cursors import BadCursor
 from workloads.logs.presenting import rows_html
 from workloads.models import Workload
-from workloads.models.workload import Desired
 from workloads.selectors import details
 from workloads.selectors.logs import Log, Page, Unreadable, log_of, may_read
 from workloads.views import logs
@@ -37,8 +36,6 @@ def context(request: HttpRequest, workload: Workload) -> dict[str, Any]:
         scope = workload.project.scope
         people = [person.username for person in who_can(Permission.WORKLOAD_LOGS, scope)]
         return {"log_refusal": NotAllowed(Permission.WORKLOAD_LOGS, scope, people).sentence}
-    if workload.desired == Desired.DELETED:
-        return {"log_refusal": "The workload is being deleted; its log is not shown any more."}
     try:
         attempt_no = logs.number(request, "attempt", 0, 999_999_999) or None
     except logs.BadQuestion:
@@ -53,8 +50,6 @@ def context(request: HttpRequest, workload: Workload) -> dict[str, Any]:
 
 def last_lines(workload: Workload) -> dict[str, Any]:
     """The newest few lines for those who may read them; nothing when they cannot be read."""
-    if workload.desired == Desired.DELETED:
-        return {}
     try:
         log = log_of(workload)
         page = log.tail(LAST_LINES)

@@ -21,7 +21,7 @@ _NONE: frozenset[str] = frozenset()
 
 def of_workload(user: User, key: str) -> Mapping[str, Any]:
     """The values that the workload was given, wherever they came from. Raises NotVisible."""
-    workload = visible_workload(user, _uuid(key))
+    workload = visible_workload(user, _uuid(key), even_deleted=True)
     master = workload.master
     return {
         "name": workload.name,

@@ -15,7 +15,8 @@ from gangline.drivers.kind import ClusterKind
 from gangline.drivers.registry import DRIVERS
 from gangline.resources.models import TreeNode
 from gangline.scopes.models import ScopeKind
-from gangline.spec.storage import size_problem
+from gangline.spec.storage import SIZE_UNITS, size_problem
+from gangline.spec.storage_classes import ClassRules, Parameters
 from gangline.spec.types import quantity_bytes
 
 
@@ -308,6 +309,14 @@ def known_size(text: str) -> None:
         raise ValidationError(f"This {problem}.", "format", {"value": text, "accepted": "16Gi"})
 
 
+ACCESS_MODES = {
+    "readWriteOnce": "read_write_once",
+    "readOnlyMany": "read_only_many",
+    "readWriteMany": "read_write_many",
+}
+"""Columns by the names of the spec."""
+
+
 class StorageClass(Versioned):
     """One of a cluster: the probe lists it, an administrator says what may be asked of it."""
 
@@ -320,16 +329,30 @@ class StorageClass(Versioned):
     is_default = models.BooleanField(default=False, editable=False)
     for_workloads = models.BooleanField("Volumes of workloads", default=True)
     for_assets = models.BooleanField("Data sources", default=True)
+    data_sharing = models.BooleanField("Claims that several projects share", default=False)
     ephemeral = models.BooleanField("Ephemeral volumes", default=True)
     persistent = models.BooleanField("Persistent volumes", default=True)
     read_write_once = models.BooleanField("Read-write by one node", default=True)
     read_only_many = models.BooleanField("Read-only by many nodes", default=True)
     read_write_many = models.BooleanField("Read-write by many nodes", default=True)
+    needs_access_mode = models.BooleanField("People must choose", default=False)
+    default_access = models.JSONField("Chosen at first", default=list, blank=True)
     filesystem = models.BooleanField("Filesystem", default=True)
     block = models.BooleanField("Block", default=True)
+    needs_volume_mode = models.BooleanField("People must choose", default=False)
+    default_volume_mode = models.CharField(
+        "Chosen at first",
+        max_length=10,
+        blank=True,
+        choices=[("Filesystem", "Filesystem"), ("Block", "Block")],
+    )
+    default_size = models.CharField("Default", max_length=20, blank=True, validators=[known_size])
+    size_units = models.JSONField("Units", default=list, blank=True)
     min_size = models.CharField("At least", max_length=20, blank=True, validators=[known_size])
     max_size = models.CharField("At most", max_length=20, blank=True, validators=[known_size])
     size_step = models.CharField("In steps of", max_length=20, blank=True, validators=[known_size])
+    parameters = models.JSONField("Parameters", default=list, blank=True)
+    """As `spec.storage_classes.Parameter` in JSON."""
 
     class Meta:
         verbose_name_plural = "storage classes"
@@ -353,12 +376,46 @@ class StorageClass(Versioned):
         ):
             if not any(getattr(self, name) for name in names):
                 raise ValidationError({first: ValidationError("Allow at least one.", "required")})
+        self._clean_defaults()
+
+    def _clean_defaults(self) -> None:
+        """What stands at first must be among what can be chosen."""
+        offered = [mode for mode, name in ACCESS_MODES.items() if getattr(self, name)]
+        units = self.size_units if isinstance(self.size_units, list) else [None]
+        wrong = {
+            "default_access": not isinstance(self.default_access, list)
+            or any(one not in offered for one in self.default_access),
+            "default_volume_mode": bool(self.default_volume_mode)
+            and not getattr(self, self.default_volume_mode.lower(), False),
+            "size_units": any(one not in SIZE_UNITS for one in units),
+        }
+        for name, is_wrong in wrong.items():
+            if is_wrong:
+                error = ValidationError("This is not offered.", "options")
+                raise ValidationError({name: error})
+        try:
+            Parameters.model_validate({"attributes": self.parameters})
+        except ValueError as why:
+            raise ValidationError(
+                {"parameters": ValidationError("These are no parameters.", "format")}
+            ) from why
+        if not self.default_size or size_problem(self.default_size):
+            return
+        if breach := next(ClassRules.of(self.name, self.rules).sized(self.default_size), None):
+            error = ValidationError(f"This {breach.message}.", breach.rule)
+            raise ValidationError({"default_size": error})
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether an administrator has said anything of it."""
+        return bool(self.rules)
 
     @property
     def rules(self) -> dict[str, Any]:
         """What differs from a class of which anything may be asked, as drivers read it."""
         flags = {
             "forWorkloads": self.for_workloads,
+            "forAssets": self.for_assets,
             "ephemeral": self.ephemeral,
             "persistent": self.persistent,
             "readWriteOnce": self.read_write_once,
@@ -367,9 +424,21 @@ class StorageClass(Versioned):
             "Filesystem": self.filesystem,
             "Block": self.block,
         }
-        sizes = {"min": self.min_size, "max": self.max_size, "step": self.size_step}
+        told = {
+            "min": self.min_size,
+            "max": self.max_size,
+            "step": self.size_step,
+            "size": self.default_size,
+            "units": self.size_units,
+            "modes": self.default_access,
+            "volumeMode": self.default_volume_mode,
+            "needsModes": self.needs_access_mode,
+            "needsVolumeMode": self.needs_volume_mode,
+            "sharesData": self.data_sharing,
+            "attributes": self.parameters,
+        }
         found: dict[str, Any] = {name: False for name, allowed in flags.items() if not allowed}
-        return found | {name: text for name, text in sizes.items() if text}
+        return found | {name: value for name, value in told.items() if value}
 
 
 class ObjectState(models.TextChoices):

@@ -6,6 +6,7 @@ from typing import Any
 from django.db import transaction
 
 from gangline.db.clock import db_now
+from gangline.spec.storage_classes import Classes, classes_of
 
 from .models import Cluster, StorageClass
 
@@ -31,6 +32,16 @@ def store(cluster: Cluster, found: Iterable[Mapping[str, Any]]) -> None:
         if gone := known.keys() - seen.keys():
             StorageClass.objects.filter(cluster=cluster, name__in=gone).delete()
             publish(cluster)
+
+
+def storage_facts(cluster: Cluster) -> Mapping[str, Any]:
+    """What a probe found of storage, with what administrators said of it."""
+    return {**cluster.facts.get("detail", {}), "storageRules": cluster.storage}
+
+
+def classes(cluster: Cluster) -> Classes:
+    """Its storage classes, as far as administrators said something of them."""
+    return classes_of(storage_facts(cluster))
 
 
 def publish(cluster: Cluster) -> None:

@@ -13,10 +13,18 @@ from rest_framework.response import Response
 from gangline.api.paging import BadQuery, flag, known_only
 from gangline.api.schema import errors
 from gangline.lib.problems import Problem, Refused
+from gangline.resources import services
 from gangline.resources.api import ExtraRoute, ResourceViewSet
+from gangline.spec.catalogue import catalogue
+from gangline.spec.problems import Role
+from gangline.spec.storage_classes import Parameters
+from gangline.spec.values import validate
 
 from .models import StorageClass
-from .storage_classes import ACCESS, MODES, PERMISSIONS, SIZES
+from .storage_classes import ACCESS, MODES, PERMISSIONS, SIZES, cleared
+
+TENANT = 1
+_UNITS = {"M": "MB", "Mi": "MiB", "G": "GB", "Gi": "GiB", "T": "TB", "Ti": "TiB"}
 
 
 @extend_schema_field({"type": "object", "additionalProperties": True})
@@ -38,36 +46,74 @@ class StorageClassSerializer(serializers.Serializer[Any]):
     def to_representation(self, obj: StorageClass) -> dict[str, Any]:
         return {
             "id": str(obj.pk),
-            "tenantId": 1,
+            "tenantId": TENANT,
             "scopeType": "cluster",
             "scopeId": str(obj.cluster_id),
             "name": obj.name,
-            "permissions": {wire: getattr(obj, name) for wire, name in PERMISSIONS.items()},
+            "permissions": _named(obj, PERMISSIONS),
             "customization": {
                 "accessMode": {
-                    "supportedValues": {wire: getattr(obj, name) for wire, name in ACCESS.items()}
+                    "required": obj.needs_access_mode,
+                    **_default({mode: mode in obj.default_access for mode in ACCESS}),
+                    "supportedValues": _named(obj, ACCESS),
                 },
                 "volumeMode": {
-                    "supportedValues": {wire: getattr(obj, name) for wire, name in MODES.items()}
+                    "required": obj.needs_volume_mode,
+                    **_default(obj.default_volume_mode),
+                    "supportedValues": _named(obj, MODES),
                 },
                 "claimSize": {
-                    wire: text for wire, name in SIZES.items() if (text := getattr(obj, name))
+                    **{w: text for w, name in SIZES.items() if (text := getattr(obj, name))},
+                    **({"supportedUnits": list(map(_UNITS.get, obj.size_units))}
+                       if obj.size_units else {}),
                 },
+                "attributes": obj.parameters,
             },
-        }
+        }  # fmt: skip
 
 
-_GROUPS: Mapping[str, tuple[tuple[str, ...], Mapping[str, str], type]] = {
-    "permissions": (("permissions",), PERMISSIONS, bool),
-    "accessMode": (("customization", "accessMode", "supportedValues"), ACCESS, bool),
-    "volumeMode": (("customization", "volumeMode", "supportedValues"), MODES, bool),
-    "claimSize": (("customization", "claimSize"), SIZES, str),
+def _named(obj: StorageClass, names: Mapping[str, str]) -> dict[str, Any]:
+    return {wire: getattr(obj, name) for wire, name in names.items()}
+
+
+def _default(value: Any) -> dict[str, Any]:
+    is_said = any(value.values()) if isinstance(value, dict) else value
+    return {"default": value} if is_said else {}
+
+
+_ACCESS, _VOLUME = ("customization", "accessMode"), ("customization", "volumeMode")
+_SIZE = ("customization", "claimSize")
+_GROUPS: Sequence[tuple[tuple[str, ...], Mapping[str, str], type]] = (
+    (("permissions",), PERMISSIONS, bool),
+    ((*_ACCESS, "supportedValues"), ACCESS, bool),
+    ((*_VOLUME, "supportedValues"), MODES, bool),
+    (_ACCESS, {"required": "needs_access_mode"}, bool),
+    (_VOLUME, {"required": "needs_volume_mode", "default": "default_volume_mode"}, object),
+    (_SIZE, SIZES, str),
+)
+"""Where the columns stand. ``object``: of the type that the column has."""
+_BESIDE: Mapping[tuple[str, ...], tuple[str, ...]] = {
+    _ACCESS: ("default", "supportedValues"),
+    _VOLUME: ("supportedValues",),
+    _SIZE: ("supportedUnits",),
 }
+"""Names at such a place that stand for no single column."""
 _KNOWN = ("name", "scopeType", "scopeId", "tenantId", "permissions", "customization")
+_PARTS = ("accessMode", "volumeMode", "claimSize", "attributes", "attributesToRemove")
+_PATHS = {
+    **{n: ".".join((*p, w)) for p, ns, _ in _GROUPS for w, n in ns.items()},
+    "default_access": "customization.accessMode.default",
+    "size_units": "customization.claimSize.supportedUnits",
+    "parameters": "customization.attributes",
+}
 
 
 class StorageClassViewSet(ResourceViewSet):
-    """Configurations; and the classes themselves, by cluster."""
+    """Configurations; and the classes themselves, by cluster.
+
+    A class is there as long as the cluster has it. To create a configuration is to configure a
+    class that nobody has configured yet, to delete one is to take everything back.
+    """
 
     extra_routes: ClassVar[tuple[ExtraRoute, ...]] = (
         ExtraRoute("/storage-classes", {"get": "classes"}),
@@ -107,64 +153,157 @@ class StorageClassViewSet(ResourceViewSet):
         ]
         return Response({"items": found})
 
+    # Writing
+
+    def create(self, request: Request, **kwargs: Any) -> Response:
+        values, _ = self.read(request.data)
+        row = self._meant(dict(request.data))
+        saved = self._store(row, values)
+        return Response(self.present(saved.obj, saved), status=201)
+
+    def destroy(self, request: Request, pk: Any, **kwargs: Any) -> Response:
+        self._store(self.object(pk), cleared())
+        return Response(None, status=204)
+
+    def _store(self, row: StorageClass, values: Mapping[str, Any]) -> services.Saved[Any]:
+        try:
+            return services.update(
+                self.resource, actor=self.actor, obj=row, values=values, version=self.version(row)
+            )
+        except Refused as refused:
+            raise _of_the_wire(refused) from None
+
+    def _meant(self, data: Mapping[str, Any]) -> StorageClass:
+        """The class that a new configuration is for."""
+        wrong = []
+        if data.get("scopeType") != "cluster":
+            wrong.append(Problem("options", "scopeType", {"raw": "must be cluster."}))
+        here = [row for row in self.base_rows() if str(row.cluster_id) == str(data.get("scopeId"))]
+        wanted = data.get("name")
+        row: StorageClass | None = next((one for one in here if one.name == wanted), None)
+        if not here:
+            raw = "must be the id of a cluster with storage classes that you may see."
+            wrong.append(Problem("options", "scopeId", {"raw": raw}))
+        elif row is None:
+            raw = f"must be a storage class of the cluster: {', '.join(one.name for one in here)}."
+            wrong.append(Problem("options", "name", {"raw": raw}))
+        elif row.is_configured:
+            raw = "is configured already: change that configuration, or delete it first."
+            wrong.append(Problem("unique", "name", {"raw": raw}))
+        if wrong or row is None:
+            raise Refused(wrong)
+        return row
+
     def _change(self, request: Request, pk: Any, *, partial: bool) -> Response:
         try:
             return super()._change(request, pk, partial=partial)
         except Refused as refused:
-            named = {n: ".".join((*p, w)) for p, ns, _ in _GROUPS.values() for w, n in ns.items()}
-            found = [replace(one, path=named.get(one.path, one.path)) for one in refused.problems]
-            raise Refused(found) from None
+            raise _of_the_wire(refused) from None
 
     def read(
         self, data: Any, obj: Any = None, *, partial: bool = False
     ) -> tuple[dict[str, Any], Mapping[str, Any]]:
-        problems: list[Problem] = []
         if not isinstance(data, Mapping):
             raise Refused([Problem("type", "", {"raw": "must be an object."})])
-        _unknown(problems, data, _KNOWN, "")
-        values: dict[str, Any] = {}
-        for path, names, kind in _GROUPS.values():
-            if not partial:
-                values |= dict.fromkeys(names.values(), True if kind is bool else "")
-            part = _descend(problems, data, path)
-            _unknown(problems, part, names, ".".join(path))
-            for wire, name in names.items():
-                value = part.get(wire)
-                if value is None:
-                    continue
-                if isinstance(value, kind):
-                    values[name] = value
-                else:
-                    word = "true or false" if kind is bool else "a text"
-                    at = ".".join((*path, wire))
-                    problems.append(Problem("type", at, {"raw": f"must be {word}."}))
-        custom = data.get("customization")
-        if isinstance(custom, Mapping):
-            _unknown(problems, custom, ("accessMode", "volumeMode", "claimSize"), "customization")
-        if problems:
-            raise Refused(problems)
+        reading = _Reading(data, partial=partial)
+        values = reading.values(obj)
+        if reading.problems:
+            raise Refused(reading.problems)
         return values, {}
 
 
-def _unknown(
-    problems: list[Problem], given: Mapping[str, Any], known: Sequence[str] | Mapping[str, Any],
-    at: str,
-) -> None:  # fmt: skip
-    for name in given:
-        if name not in known:
-            raw = f"is not a field. There are: {', '.join(known)}."
-            problems.append(Problem("unknown", f"{at}.{str(name)[:60]}".lstrip("."), {"raw": raw}))
+class _Reading:
+    """One body. ``partial``: what it does not say stays."""
+
+    def __init__(self, data: Mapping[str, Any], *, partial: bool) -> None:
+        self.data, self.partial = data, partial
+        self.problems: list[Problem] = []
+
+    def values(self, obj: StorageClass | None) -> dict[str, Any]:
+        self._unknown(self.data, _KNOWN, "")
+        found = {} if self.partial else cleared()
+        for path, names, kind in _GROUPS:
+            part = self._descend(path)
+            self._unknown(part, (*names, *_BESIDE.get(path, ())), ".".join(path))
+            found |= self._columns(part, path, names, kind)
+        custom = self._descend(("customization",))
+        self._unknown(custom, _PARTS, "customization")
+        access = self._descend((*_ACCESS, "default"))
+        self._unknown(access, ACCESS, ".".join((*_ACCESS, "default")))
+        if access:
+            found["default_access"] = [mode for mode in ACCESS if access.get(mode) is True]
+        if (units := self._descend(_SIZE).get("supportedUnits")) is not None:
+            found["size_units"] = self._units(units)
+        return found | self._parameters(custom, obj)
+
+    def _columns(
+        self, part: Mapping[str, Any], path: tuple[str, ...], names: Mapping[str, str], kind: type
+    ) -> dict[str, Any]:
+        found = {}
+        for wire, name in names.items():
+            value = part.get(wire)
+            if value is None:
+                continue
+            wanted = kind if kind is not object else (bool if wire == "required" else str)
+            if isinstance(value, wanted):
+                found[name] = value
+            else:
+                word = "true or false" if wanted is bool else "a text"
+                self._wrong("type", ".".join((*path, wire)), f"must be {word}.")
+        return found
+
+    def _units(self, given: Any) -> list[str]:
+        names = {word: unit for unit, word in _UNITS.items()}
+        if isinstance(given, list) and all(isinstance(u, str) and u in names for u in given):
+            return [names[one] for one in given]
+        path = "customization.claimSize.supportedUnits"
+        self._wrong("options", path, f"must be a list of {', '.join(names)}.")
+        return []
+
+    def _parameters(self, custom: Mapping[str, Any], obj: StorageClass | None) -> dict[str, Any]:
+        given, gone = custom.get("attributes"), custom.get("attributesToRemove")
+        before = list(obj.parameters) if obj is not None and self.partial else []
+        if gone is not None:
+            if not (isinstance(gone, list) and all(isinstance(one, str) for one in gone)):
+                path = "customization.attributesToRemove"
+                self._wrong("type", path, "must be a list of keys.")
+                return {}
+            before = [one for one in before if one["key"] not in gone]
+        if given is None:
+            return {"parameters": before} if gone is not None else {}
+        path = "attributes"
+        found = validate(Parameters, Role.WORKER, {path: given})
+        for one in found:
+            self._wrong(one.rule, f"customization.{one.path}", f"{one.message}.")
+        if found:
+            return {}
+        fields = catalogue(Parameters)[path]
+        made = [{n: v for n, v in fields.flat(one).items() if v is not None} for one in given]
+        keys = [one["key"] for one in made]
+        return {"parameters": [*(o for o in before if o["key"] not in keys), *made]}
+
+    def _unknown(self, given: Mapping[str, Any], known: Any, at: str) -> None:
+        for name in given:
+            if name not in known:
+                raw = f"is not a field. There are: {', '.join(known)}."
+                self._wrong("unknown", f"{at}.{str(name)[:60]}".lstrip("."), raw)
+
+    def _descend(self, path: tuple[str, ...]) -> Mapping[str, Any]:
+        found: Any = self.data
+        for number, step in enumerate(path, 1):
+            found = found.get(step)
+            if found is None:
+                return {}
+            if not isinstance(found, Mapping):
+                self._wrong("type", ".".join(path[:number]), "must be an object.")
+                return {}
+        return {str(name): value for name, value in found.items()}
+
+    def _wrong(self, code: str, path: str, raw: str) -> None:
+        problem = Problem(code, path, {"raw": raw})
+        if problem not in self.problems:
+            self.problems.append(problem)
 
 
-def _descend(
-    problems: list[Problem], data: Mapping[str, Any], path: tuple[str, ...]
-) -> Mapping[str, Any]:
-    found: Any = data
-    for step in path:
-        found = found.get(step) if isinstance(found, Mapping) else None
-        if found is None:
-            return {}
-        if not isinstance(found, Mapping):
-            problems.append(Problem("type", path[0], {"raw": "must be an object."}))
-            return {}
-    return {str(name): value for name, value in found.items()}
+def _of_the_wire(refused: Refused) -> Refused:
+    return Refused([replace(one, path=_PATHS.get(one.path, one.path)) for one in refused.problems])

@@ -1,54 +1,48 @@
 """Storage classes as a resource: made by the cluster, configured here."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from django import forms
 from django.http import HttpRequest
 
 from gangline.access.actor import Actor
 from gangline.accounts.models import User
-from gangline.resources.forms import ResourceForm
 from gangline.resources.resource import Nav, Resource, Wire
 from gangline.resources.tables import column, name_column, table
 from gangline.tables import filters
 
 from . import storage
-from .models import StorageClass
+from .models import ACCESS_MODES, StorageClass
 
 PERMISSIONS = {
     "allowedForWorkloads": "for_workloads",
     "allowedForAssets": "for_assets",
     "allowedForEphemeralVolumes": "ephemeral",
     "allowedForPersistentVolumes": "persistent",
+    "allowDataSharing": "data_sharing",
 }
-ACCESS = {
-    "readWriteOnce": "read_write_once",
-    "readOnlyMany": "read_only_many",
-    "readWriteMany": "read_write_many",
-}
+ACCESS = ACCESS_MODES
 MODES = {"filesystem": "filesystem", "block": "block"}
-SIZES = {"min": "min_size", "max": "max_size", "step": "size_step"}
+SIZES = {"default": "default_size", "min": "min_size", "max": "max_size", "step": "size_step"}
+CONFIGURED = (
+    *PERMISSIONS.values(),
+    *ACCESS.values(),
+    "default_access",
+    "needs_access_mode",
+    *MODES.values(),
+    "default_volume_mode",
+    "needs_volume_mode",
+    *SIZES.values(),
+    "size_units",
+    "parameters",
+)
+"""Columns that an administrator fills in."""
 
 
-class StorageClassForm(ResourceForm):
-    sections: tuple[tuple[str, tuple[str, ...]], ...] = (
-        ("", ("description",)),
-        ("May be used by", tuple(PERMISSIONS.values())),
-        ("Access modes", tuple(ACCESS.values())),
-        ("Volume modes", tuple(MODES.values())),
-        ("Size of a volume", tuple(SIZES.values())),
-    )
-
-    class Meta:
-        model = StorageClass
-        fields: ClassVar[tuple[str, ...]] = (
-            "description", *PERMISSIONS.values(), *ACCESS.values(), *MODES.values(),
-            *SIZES.values(),
-        )  # fmt: skip
-        widgets: ClassVar[dict[str, Any]] = {
-            name: forms.TextInput(attrs={"placeholder": "10Gi"}) for name in SIZES.values()
-        }
+def cleared() -> dict[str, Any]:
+    """What a class says of which nobody has said anything."""
+    columns = StorageClass._meta.concrete_fields
+    return {one.name: one.get_default() for one in columns if one.name in CONFIGURED}
 
 
 def _yes(*names: str) -> Any:
@@ -68,11 +62,30 @@ _users = _yes(*PERMISSIONS.values())
 
 def _sizes(row: StorageClass) -> str:
     parts = [
+        f"{row.default_size} at first" if row.default_size else "",
         f"at least {row.min_size}" if row.min_size else "",
         f"at most {row.max_size}" if row.max_size else "",
         f"in steps of {row.size_step}" if row.size_step else "",
     ]
     return ", ".join(filter(None, parts)) or "Any"
+
+
+def _chosen(label: str, values: Sequence[str], *, is_needed: bool) -> Iterator[tuple[str, str]]:
+    """What stands at first, and whether people must choose."""
+    words = [str(_words.get(value, value)) for value in values if value]
+    if words:
+        yield f"{label} at first", ", ".join(words)
+    if is_needed:
+        yield label, "Must be chosen"
+
+
+def _parameter(given: Mapping[str, Any]) -> str:
+    key = str(given["key"])
+    label = given.get("display") or key
+    return key if label == key else f"{label} ({key})"
+
+
+_words = {mode: StorageClass._meta.get_field(name).verbose_name for mode, name in ACCESS.items()}  # type: ignore[union-attr]
 
 
 class StorageClasses(Resource[StorageClass]):
@@ -86,14 +99,14 @@ class StorageClasses(Resource[StorageClass]):
     verbs = frozenset({"view", "edit"})
     scope_path = "cluster__scope"
     related = ("cluster__scope__parent",)
-    form = "gangline.clusters.storage_classes.StorageClassForm"
+    form = "assets.class_forms.StorageClassForm"
     nav = Nav(group="Infrastructure", icon="database", order=40)
     wire = Wire(
         path="storage-class-configuration",
         envelope="storageClassConfigurations",
         serializer="gangline.clusters.storage_class_api.StorageClassSerializer",
         viewset="gangline.clusters.storage_class_api.StorageClassViewSet",
-        methods=frozenset({"list", "count", "get", "put", "patch"}),
+        methods=frozenset({"list", "count", "create", "get", "put", "patch", "delete"}),
     )
     table = table(
         "storage_classes",
@@ -126,6 +139,10 @@ class StorageClasses(Resource[StorageClass]):
             ("Default of the cluster", "Yes" if obj.is_default else "No"),
             ("May be used by", _users(obj)),
             ("Access modes", _access(obj)),
+            *_chosen("Access modes", obj.default_access, is_needed=obj.needs_access_mode),
             ("Volume modes", _yes(*MODES.values())(obj)),
+            *_chosen("Volume mode", [obj.default_volume_mode], is_needed=obj.needs_volume_mode),
             ("Size of a volume", _sizes(obj)),
+            ("Units", ", ".join(f"{unit}B" for unit in obj.size_units) or "All"),
+            ("Parameters", ", ".join(map(_parameter, obj.parameters)) or "None"),
         )

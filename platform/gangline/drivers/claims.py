@@ -6,6 +6,7 @@ https://kubernetes.io/docs/reference/kubernetes-api/config-and-storage-resources
 from collections.abc import Mapping
 from typing import Any
 
+from gangline.spec.shapes import split_pairs
 from gangline.spec.storage import AccessModes, ClaimInfo, Volume
 
 CLAIM, CONFIG_MAP = "PersistentVolumeClaim", "ConfigMap"
@@ -47,6 +48,12 @@ def claim_spec(volume: Volume) -> Object:
     return spec
 
 
+def parameters(volume: Volume) -> dict[str, str]:
+    """Annotations of the claim, which the provisioner of its class reads."""
+    given = volume.claim_info.added_attr_values if volume.claim_info else None
+    return dict(split_pairs(given or ""))
+
+
 def manifest(kind: str, namespace: str, name: str) -> Object:
     """An object that others make: it is only looked for."""
     return {
@@ -60,4 +67,6 @@ def claim(namespace: str, name: str, volume: Volume, marks: Mapping[str, str]) -
     """A claim of Gangline's own, with these labels."""
     found = manifest(CLAIM, namespace, name)
     found["metadata"]["labels"] = dict(marks)
+    if given := parameters(volume):
+        found["metadata"]["annotations"] = given
     return {**found, "spec": claim_spec(volume)}

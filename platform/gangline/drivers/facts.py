@@ -38,6 +38,38 @@ class Choice:
     """Of a key: the name beside which it can be chosen."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A further question of an item, which only some values of another attribute bring along."""
+
+    key: str
+    label: str
+    kind: str = "text"
+    """``text``, ``number`` or ``boolean``."""
+    help: str = ""
+    placeholder: str = ""
+    default: str = ""
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """What an item of a list can be where one of its attributes has a certain value."""
+
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """By attribute, instead of those of the spec."""
+    closed: frozenset[str] = frozenset()
+    """Attributes that mean nothing then."""
+    choices: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    units: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    hints: Mapping[str, str] = field(default_factory=dict)
+    asked: Sequence[Asked] = ()
+    """Keys and values of the attribute ``pairs``, each with a control of its own."""
+
+
+NO_FIT = Fit()
+
+
 @dataclass(frozen=True, slots=True)
 class FieldNote:
     """What a cluster says about a field of the form, instead of the spec where it says anything."""
@@ -49,6 +81,13 @@ class FieldNote:
     choices: Mapping[str, Sequence[Choice]] = field(default_factory=dict)
     """What the cluster offers for an attribute of a list's items (``claimInfo.storageClass``), or
     under the empty name for the field itself."""
+    by: str = ""
+    """Of a list: the attribute upon which ``fits`` depend; the empty value has one as well."""
+    fits: Mapping[str, Fit] = field(default_factory=dict)
+    unless: str = ""
+    """The attribute of items which they say nothing of while it is true."""
+    pairs: str = ""
+    """The attribute whose text holds keys and values."""
 
 
 @dataclass(frozen=True, slots=True)

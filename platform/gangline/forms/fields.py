@@ -77,10 +77,15 @@ class Cell:
     word: str = ""
     group: str = ""
     help: str = ""
+    hint: str = ""
+    """What is accepted; stands below the control."""
+    attribute: str = ""
+    """Path of what it is of the item."""
     control: str = "text"
     """``text``, ``select``, ``amount`` or ``check``."""
     units: tuple[Option, ...] = ()
     placeholder: str = ""
+    required: bool = False
     readonly: bool = False
     wrong: bool = False
     errors: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 """The policy that holds for one project: all layers merged, each rule with its source (R22)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
@@ -31,6 +31,8 @@ from .rules import (
 )
 
 SYSTEM = "system"
+Completed = Callable[[Mapping[str, Any]], Mapping[str, Any]]
+"""An item of a list with what it has without saying so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +76,11 @@ class EffectivePolicy:
     def rule(self, role: Role, path: str) -> FieldRule:
         return self.half(role)[path]
 
+    def with_completed(self, path: str, completed: "Completed") -> "EffectivePolicy":
+        """The same with what the cluster adds to items of a list, below every policy."""
+        worker, master = (_completing(self.half(role), path, completed) for role in HALVES)
+        return replace(self, worker=worker, master=master)
+
     def with_imposed(self, found: Mapping[str, Imposable]) -> "EffectivePolicy":
         """The same with the data sources as items of their lists, which nobody can change."""
         halves = {role: dict(self.half(role)) for role in HALVES}
@@ -90,6 +97,12 @@ class EffectivePolicy:
         return replace(
             self, worker=halves[Role.WORKER], master=halves[Role.MASTER], missing=missing
         )
+
+
+def _completing(
+    rules: Mapping[str, FieldRule], path: str, completed: "Completed"
+) -> Mapping[str, FieldRule]:
+    return {**rules, path: replace(rules[path], completed=completed)}
 
 
 def _imposing(spec: SpecField, rule: FieldRule, one: Imposable, source: str) -> FieldRule:

@@ -57,9 +57,15 @@ def merge_items(
 
 
 def filled(spec: SpecField, rule: FieldRule, item: Any) -> Any:
-    """``item`` with the policy's defaults of the attributes that it does not have."""
-    if not rule.attributes or not isinstance(item, Mapping):
+    """``item`` with the policy's defaults of the attributes that it does not have, and then with
+    those of the cluster."""
+    if not isinstance(item, Mapping):
         return item
+    found = _ruled(spec, rule, item) if rule.attributes else item
+    return rule.completed(found) if rule.completed else found
+
+
+def _ruled(spec: SpecField, rule: FieldRule, item: Mapping[str, Any]) -> Mapping[str, Any]:
     flat = spec.flat(item)
     missing = {
         path: (of.fixed or of.default).value  # type: ignore[union-attr]  # one of them is there

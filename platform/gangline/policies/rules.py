@@ -1,6 +1,6 @@
 """What holds for one field once all policies are merged, and how a value breaks it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
@@ -68,6 +68,8 @@ class FieldRule:
     trace: tuple[TraceRow, ...] = ()
     item_sources: Mapping[str, str] = field(default_factory=dict)
     conflict: str = ""
+    completed: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None
+    """Of a list: an item with what the cluster gives to whoever says nothing of it."""
     messages: Mapping[str, str] = field(default_factory=dict)
     """What a scope tells people who break its rule, by scope."""
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from gangline.clusters.connections import names_node_types
+from gangline.clusters.storage import classes
 from gangline.organization.models import Project
 from gangline.scopes.models import Scope
 from gangline.scopes.selectors import is_loaded, scopes_to
@@ -15,6 +16,9 @@ from .effective import EffectivePolicy, Layer, effective_policy
 from .imposing import imposable
 from .models import Policy
 from .reading import parse
+
+VOLUMES = "storage.pvc"
+"""The list whose items have a storage class."""
 
 
 def layers(scope: Scope) -> list[Layer]:
@@ -40,6 +44,8 @@ def effective_for(project: Project) -> EffectivePolicy:
         ),
         tuple(sorted((scope.pk, policy.version) for scope, policy in held)),
     )
+    if project.cluster.storage:
+        merged = merged.with_completed(VOLUMES, classes(project.cluster).completed)
     ids = {key for sources in merged.imposed.values() for key in sources}
     return merged.with_imposed(imposable(project.scope, ids)) if ids else merged
 

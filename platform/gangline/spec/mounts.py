@@ -6,7 +6,13 @@ from pydantic import Field, field_validator
 
 from .base import ItemKey, Reads, Restricted, SpecModel, Ui, refused
 from .data import S3, ConfigMapVolume, DataVolume, EmptyDir, Git, HostPath, Nfs, SecretVolume
-from .shapes import named_mounts, named_repositories, named_volumes
+from .shapes import (
+    named_claims,
+    named_mounts,
+    named_repositories,
+    named_volumes,
+    shown_claims,
+)
 from .storage import Volume
 
 
@@ -25,7 +31,7 @@ class Storage(SpecModel):
             item="volume",
         ),
         ItemKey("name"),
-        Reads(named_volumes),
+        Reads(named_claims, shown_claims, keeps_items=True),
     ] = None
     empty_dir_volume: Annotated[
         list[EmptyDir] | None,

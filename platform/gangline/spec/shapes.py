@@ -4,10 +4,15 @@ Each function lets pass what it does not know: the spec then says what is wrong 
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+from urllib.parse import quote, unquote
 
 _LISTS = frozenset({"authorizedUsers", "authorizedGroups"})
+PAIRS = "addedAttrValues"
+_KEY = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_PLAIN = " !\"#$&'()*+-./:;<=>?@[\\]^_`{|}~"
+"""What of a value stands for itself: all of ASCII but commas, percent signs and controls."""
 _CUSTOM = {"url": "customUrl", "external": "customExternalPort"}
 
 
@@ -32,6 +37,65 @@ def named_volumes(value: Any) -> Any:
 def named_mounts(value: Any) -> Any:
     """What is mounted without a name takes one from where it is mounted."""
     return _named(value, "mountPath", _name_of_path)
+
+
+def named_claims(value: Any) -> Any:
+    """As `named_volumes`; the parameters of a claim as one text."""
+    items = named_volumes(value)
+    return [_with_pairs(one) for one in items] if isinstance(items, list) else items
+
+
+def shown_claims(value: Any) -> Any:
+    """The opposite: parameters as a list of keys and values."""
+    return [_with_list(one) for one in value] if isinstance(value, list) else value
+
+
+def pairs_schema(schema: dict[str, Any]) -> None:
+    """In the JSON Schema of a claim, which has a list of keys and values."""
+    text = {"type": "string"}
+    one = {"type": "object", "required": ["key"], "properties": {"key": text, "value": text}}
+    listed = {"type": "array", "items": one, "maxItems": 16}
+    about = schema.get("properties", {}).get(PAIRS)
+    if about is not None:
+        plain = {key: about[key] for key in ("title", "description") if key in about}
+        new = {"anyOf": [listed, {"type": "null"}], "default": None, **plain}
+        schema["properties"][PAIRS] = new
+
+
+def split_pairs(text: str) -> list[tuple[str, str]]:
+    """Keys and values of ``iops=100, tier=gold``; commas in values are escaped as in addresses."""
+    parts = (part.strip().partition("=") for part in text.split(",") if part.strip())
+    return [(key.strip(), unquote(value)) for key, _, value in parts]
+
+
+def join_pairs(pairs: Iterable[tuple[str, str | None]]) -> str:
+    """The opposite of `split_pairs`."""
+    return ", ".join(f"{key}={quote(value or '', safe=_PLAIN)}" for key, value in pairs)
+
+
+def _with_pairs(item: Any) -> Any:
+    if isinstance(item, dict) and item.get("dataSharing") in (None, False):
+        item = {name: value for name, value in item.items() if name != "dataSharing"}
+    claim = item.get("claimInfo") if isinstance(item, dict) else None
+    if not isinstance(claim, dict):
+        return item
+    given = claim.get(PAIRS)
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        return item
+    if any(one.keys() - {"key", "value"} or not _text(one, "key") for one in given):
+        return item
+    texts = [(one["key"], "" if (value := one.get("value")) is None else value) for one in given]
+    if any(not isinstance(value, str) or not _KEY.fullmatch(key) for key, value in texts):
+        return item
+    return {**item, "claimInfo": {**claim, PAIRS: join_pairs(texts) or None}}
+
+
+def _with_list(item: Any) -> Any:
+    claim = item.get("claimInfo") if isinstance(item, dict) else None
+    if not isinstance(claim, dict) or not isinstance(given := claim.get(PAIRS), str):
+        return item
+    listed = [{"key": key, "value": value} for key, value in split_pairs(given)]
+    return {**item, "claimInfo": {**claim, PAIRS: listed}}
 
 
 def split_names(text: str) -> list[str]:

@@ -10,12 +10,13 @@ from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_v
 from pydantic_core import PydanticKnownError
 
 from .base import Default, SpecModel, Ui, Unique, misplaced, refused
-from .shapes import name_may_be_left_out
+from .shapes import name_may_be_left_out, pairs_schema, split_pairs
 from .types import Format, SizeRange, absolute_path_problem
 
 SIZE_UNITS = ("G", "Gi", "T", "Ti", "M", "Mi")
 _NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,38}[a-z0-9])?")
 _OBJECT = re.compile(r"[a-z0-9](?:[-.a-z0-9]*[a-z0-9])?")
+_PARAMETER = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _SIZE = re.compile(rf"[0-9]{{1,12}}(?:{'|'.join(SIZE_UNITS)})")
 
 
@@ -49,6 +50,16 @@ def _container_path_problem(text: str) -> str | None:
     return "must not contain “//” or “/./”" if unclear else None
 
 
+def _pairs_problem(text: str) -> str | None:
+    pairs = split_pairs(text)
+    keys = [key for key, _ in pairs]
+    if not all(map(_PARAMETER.fullmatch, keys)):
+        return "must have keys with values, such as iops=3000, tier=gold"
+    if twice := next((key for key in keys if keys.count(key) > 1), ""):
+        return f"must have {twice} only once"
+    return "must have 16 parameters at most" if len(pairs) > 16 else None
+
+
 def without_slash(path: str) -> str:
     """``/data/`` and ``/data`` are one place."""
     return path.rstrip("/")
@@ -71,6 +82,11 @@ ClaimName = Annotated[
 ]
 
 
+Pairs = Annotated[
+    str,
+    Field(max_length=8192),
+    Format("parameters", "keys with values, such as iops=3000, tier=gold", _pairs_problem),
+]
 VolumeName = Annotated[
     str,
     Field(max_length=40),
@@ -105,7 +121,9 @@ class AccessModes(SpecModel):
 
 
 class ClaimInfo(SpecModel):
-    """What a new claim asks for."""
+    """What a new claim asks for. ``addedAttrValues``: parameters that its class has."""
+
+    model_config = ConfigDict(json_schema_extra=pairs_schema)
 
     size: Annotated[
         ClaimSize | None, SizeRange("1M", "1P", SIZE_UNITS), Ui("Size", placeholder="100")
@@ -115,7 +133,13 @@ class ClaimInfo(SpecModel):
     ] = None
     access_modes: Annotated[AccessModes | None, Ui("Access modes")] = None
     volume_mode: Annotated[
-        Literal["Filesystem", "Block"] | None, Ui("Volume mode"), Default("Filesystem")
+        Literal["Filesystem", "Block"] | None,
+        Ui("Volume mode", words={"Filesystem": "File system", "Block": "Block"}),
+        Default("Filesystem"),
+    ] = None
+    added_attr_values: Annotated[
+        Pairs | None,
+        Ui("Parameters", placeholder="iops=3000, tier=gold"),
     ] = None
 
 
@@ -166,10 +190,11 @@ class Volume(SpecModel):
             if value is None or value.size is None:
                 raise misplaced("missing", "size")
             return value
-        if value is not None and (value.size or value.storage_class):
-            name = "size" if value.size else "storageClass"
-            error = refused("must be empty: the claim is there already", "no value")
-            raise misplaced(error, name, value.size or value.storage_class)
+        told = value.model_dump(by_alias=True) if value is not None else {}
+        for name in ("size", "storageClass", "addedAttrValues"):
+            if told.get(name):
+                error = refused("must be empty: the claim is there already", "no value")
+                raise misplaced(error, name, told[name])
         return value
 
     @field_validator("ephemeral")

@@ -7,11 +7,13 @@ attribute at its default has the empty text, so that a row that nobody touched s
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from gangline.drivers.facts import FieldNote
 from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.items import chosen
 from gangline.spec.parse import Unparsable, parse_text, show_text
 from gangline.spec.values import nest
 from gangline.spec_forms import units
+from gangline.spec_forms.fitting import NO_NOTE, drawn_fit, fitted, posted_pairs
 from gangline.spec_forms.raw import CHOICE, UNIT, Row, Typed
 
 Wrong = Callable[[SpecField, str, Unparsable], None]
@@ -27,10 +29,15 @@ def names(spec: SpecField) -> Iterator[str]:
         yield CHOICE
 
 
-def posted_texts(spec: SpecField, get: Callable[[str], str]) -> dict[str, str]:
+def posted_texts(
+    spec: SpecField, get: Callable[[str], str], note: FieldNote = NO_NOTE
+) -> dict[str, str]:
     """The texts of a row; ``get`` gives what was posted under a name."""
     texts = {name: text for name in names(spec) if (text := get(name)) or name != CHOICE}
-    return _without_defaults(spec, texts)
+    fit = drawn_fit(note, get)
+    if fit.asked:
+        texts[note.pairs] = posted_pairs(note, fit, get)
+    return _without_defaults(fitted(spec, fit), texts)
 
 
 def item_texts(spec: SpecField, item: Mapping[str, Any]) -> dict[str, str]:
@@ -48,7 +55,14 @@ def item_texts(spec: SpecField, item: Mapping[str, Any]) -> dict[str, str]:
     others = list(spec.alternatives)[1:]
     if one := next((name for name in chosen(spec, item) if name in others), ""):
         texts[CHOICE] = one
-    return _without_defaults(spec, texts)
+    return texts
+
+
+def alike(spec: SpecField, one: Mapping[str, str], other: Mapping[str, str]) -> bool:
+    """Whether two rows say the same; what is at its default need not be said."""
+    if choice_of(spec, one) != choice_of(spec, other):
+        return False
+    return all(text_of(a, one) == text_of(a, other) for a in spec.items)
 
 
 def key_of(spec: SpecField, row: Row) -> str:
@@ -86,8 +100,11 @@ def item_of(spec: SpecField, texts: Mapping[str, str], wrong: Wrong) -> dict[str
 
 def typed_of(attribute: SpecField, texts: Mapping[str, str]) -> Typed:
     """An amount and its unit, as the two controls of the row show them."""
+    text = texts.get(attribute.path, "")
+    if not text and attribute.default is not None:
+        return units.split(attribute, attribute.default)
     unit = texts.get(attribute.path + UNIT, "") or units.first(attribute)
-    return units.shown(attribute, Typed(texts.get(attribute.path, ""), unit))
+    return units.shown(attribute, Typed(text, unit))
 
 
 def text_of(attribute: SpecField, texts: Mapping[str, str]) -> str:
@@ -100,8 +117,8 @@ def text_of(attribute: SpecField, texts: Mapping[str, str]) -> str:
 
 def _without_defaults(spec: SpecField, texts: dict[str, str]) -> dict[str, str]:
     for attribute in spec.items:
-        if attribute.default is not None:
+        if attribute.default is not None and texts[attribute.path]:
             standing = show_text(attribute, attribute.default)
-            if texts[attribute.path] == standing:
+            if text_of(attribute, texts) == standing:
                 texts[attribute.path] = ""
     return texts

@@ -3,12 +3,22 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from gangline.drivers.facts import Choice
+from gangline.drivers.facts import Asked, Choice, FieldNote, Fit
 from gangline.forms.fields import Cell, Chip, ItemView, Option, dashed, dom_id
 from gangline.spec.catalogue import Kind, SpecField
+from gangline.spec.parse import show_text
 from gangline.spec.problems import Advice, Problem
 from gangline.spec.sources import Source, SourceKind
 from gangline.spec_forms import units
+from gangline.spec_forms.fitting import (
+    DRAWN,
+    NO_NOTE,
+    drawn_for,
+    fit_of,
+    fitted,
+    pair_name,
+    pair_text,
+)
 from gangline.spec_forms.item_texts import choice_of, is_sheet, key_of, text_of, typed_of
 from gangline.spec_forms.posted import InheritedItem, item_row_id
 from gangline.spec_forms.raw import CHOICE, WHOLE, Row
@@ -30,6 +40,7 @@ def item_views(
     advice: Sequence[Advice] = (),
     unsupported: Collection[str] = (),
     is_author: bool = False,
+    note: FieldNote = NO_NOTE,
 ) -> Iterator[ItemView]:
     """Every row to draw; problems and advice about an item stand at the row that was sent.
 
@@ -58,6 +69,7 @@ def item_views(
             advice=hints.get(told, []),
             choices=choices,
             is_author=is_author,
+            note=note,
         )  # fmt: skip
 
 
@@ -129,11 +141,14 @@ def _view(
     advice: Sequence[Advice],
     choices: Mapping[str, Sequence[Choice]],
     is_author: bool,
+    note: FieldNote,
     key: str = "",
     locked_by: str = "",
 ) -> ItemView:
-    row_dom = _row_dom_id(path, row_id)
-    at_cells = _at_cells(spec, problems) if is_sheet(spec) else {}
+    row_dom, fit = _row_dom_id(path, row_id), fit_of(note, texts)
+    spec = fitted(spec, fit)
+    asked = {f"{note.pairs}.{one.key}": one for one in fit.asked}
+    at_cells = _at_cells(spec, problems, asked) if is_sheet(spec) else {}
     below = [p for p in problems if _place(spec, p.path)[1] not in at_cells]
     told = ((below, "e"), (advice, "a"), (locked_by, "l"))
     described = " ".join(f"{row_dom}-{suffix}" for here, suffix in told if here)
@@ -145,6 +160,7 @@ def _view(
         attribute
         for attribute in spec.items
         if (is_author or not attribute.ui.instructs)
+        and _has_use(attribute, note, fit, texts)
         and (not attribute.alternative or attribute.path.partition(".")[0] in offered)
     ]
     told_to_fill = [a for a in spec.items if a.ui.instructs and a not in seen]
@@ -152,11 +168,13 @@ def _view(
     cells = [
         Cell(
             id=f"{row_dom}-{dashed(attribute.path)}",
+            attribute=attribute.path,
             name="" if locked_by else f"{path}~{row_id}.{attribute.path}",
             label=f"{_grouped(attribute)}, {word} {number}",
             word=attribute.label,
             group=attribute.group,
             help=attribute.ui.help,
+            hint=fit.hints.get(attribute.path, ""),
             control=_control(attribute, choices),
             text=_text(attribute, texts),
             placeholder=attribute.ui.placeholder,
@@ -166,14 +184,34 @@ def _view(
             units=_units(attribute, texts),
             errors=at_cells.get(attribute.path, ()),
             described_by=" ".join(
-                filter(None, (_own_error(row_dom, attribute, at_cells), described))
+                filter(
+                    None,
+                    (
+                        _own_error(row_dom, attribute.path, at_cells),
+                        f"{row_dom}-{dashed(attribute.path)}-h"
+                        if attribute.path in fit.hints
+                        else "",
+                        described,
+                    ),
+                )
             ),
             alternative=_number(offered, attribute),
-            applies=any(some and some[0].of for p, some in choices.items() if p != attribute.path)
-            and attribute.credential is not None,
+            applies=(
+                any(some and some[0].of for p, some in choices.items() if p != attribute.path)
+                and attribute.credential is not None
+            )
+            or attribute.path == note.by,
         )
         for attribute in seen
     ]
+    if fit.asked:
+        place = next(n for n, one in enumerate(cells) if one.attribute == note.pairs)
+        own = [
+            _asked_cell(row_dom, "" if locked_by else f"{path}~{row_id}", number, word, note, one,
+                        texts, at_cells, described)
+            for one in fit.asked
+        ]  # fmt: skip
+        cells[place : place + 1] = own
     if len(offered) > 1 or one != next(iter(spec.alternatives), ""):
         choice = Cell(
             id=f"{row_dom}-choice",
@@ -199,15 +237,65 @@ def _view(
         instructions=" ".join(filter(None, (texts.get(a.path) for a in told_to_fill))),
         carried=tuple(
             Cell(
-                id=f"{row_dom}-{dashed(a.path)}",
-                name=f"{path}~{row_id}.{a.path}",
-                label=a.label,
-                text=texts.get(a.path, ""),
+                id=f"{row_dom}-{dashed(name)}", name=f"{path}~{row_id}.{name}", label="", text=text
             )
-            for a in told_to_fill
-            if texts.get(a.path) and not locked_by
+            for name, text in (
+                *((a.path, texts.get(a.path, "")) for a in told_to_fill),
+                (note.by + DRAWN, drawn_for(note, texts)),
+            )
+            if text and not locked_by
         ),
         advice=tuple(a.sentence for a in advice),
+    )
+
+
+def _has_use(attribute: SpecField, note: FieldNote, fit: Fit, texts: Mapping[str, str]) -> bool:
+    """Whether the row shows the attribute. What is said of a closed one stays, to be taken back."""
+    text = texts.get(attribute.path, "")
+    if attribute.path == note.pairs:
+        return bool(text or fit.asked)
+    is_said = bool(text) and text != show_text(attribute, attribute.default)
+    return attribute.path not in fit.closed or is_said
+
+
+def _asked_cell(
+    row_dom: str,
+    prefix: str,
+    number: int,
+    word: str,
+    note: FieldNote,
+    one: Asked,
+    texts: Mapping[str, str],
+    at_cells: Mapping[str, tuple[str, ...]],
+    described: str,
+) -> Cell:
+    """A control of one of the keys and values of an attribute."""
+    path, text = f"{note.pairs}.{one.key}", pair_text(note, one, texts)
+    dom, errors = f"{row_dom}-{dashed(path)}", at_cells.get(path, ())
+    options: tuple[Option, ...] = ()
+    if one.kind == "boolean":
+        words = {"": "Not set", "true": "Yes", "false": "No"}
+        if one.default or (one.required and text):
+            del words[""]
+        options = tuple(Option(value, said, value == text) for value, said in words.items())
+    notes = ((errors, "e"), (one.help, "h"))
+    own = [f"{dom}-{suffix}" for here, suffix in notes if here]
+    return Cell(
+        id=dom,
+        attribute=path,
+        name=f"{prefix}.{pair_name(note, one.key)}" if prefix else "",
+        label=f"{one.label}, {word} {number}",
+        word=one.label,
+        hint=one.help,
+        text=text,
+        control="select" if options else "text",
+        options=options,
+        placeholder=one.placeholder,
+        required=one.required,
+        readonly=not prefix,
+        wrong=bool(errors),
+        errors=errors,
+        described_by=" ".join([*own, *filter(None, (described,))]),
     )
 
 
@@ -218,18 +306,20 @@ def _beside(path: str, choices: Sequence[Choice], texts: Mapping[str, str]) -> S
     return own if chosen and own else choices
 
 
-def _at_cells(spec: SpecField, problems: Sequence[Problem]) -> dict[str, tuple[str, ...]]:
+def _at_cells(
+    spec: SpecField, problems: Sequence[Problem], asked: Collection[str] = ()
+) -> dict[str, tuple[str, ...]]:
     """Sentences by the attribute that each of them is about."""
     found: dict[str, tuple[str, ...]] = {}
     for problem in problems:
         _, attribute = _place(spec, problem.path)
-        if spec.attribute(attribute) is not None:
+        if spec.attribute(attribute) is not None or attribute in asked:
             found[attribute] = (*found.get(attribute, ()), problem.sentence)
     return found
 
 
-def _own_error(row_dom: str, attribute: SpecField, at_cells: Mapping[str, object]) -> str:
-    return f"{row_dom}-{dashed(attribute.path)}-e" if attribute.path in at_cells else ""
+def _own_error(row_dom: str, path: str, at_cells: Mapping[str, object]) -> str:
+    return f"{row_dom}-{dashed(path)}-e" if path in at_cells else ""
 
 
 def _grouped(attribute: SpecField) -> str:

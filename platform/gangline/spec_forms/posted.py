@@ -7,15 +7,18 @@ value takes the field back to what it inherits; anything else was said by the pe
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from types import MappingProxyType
 
 from django.http import QueryDict
 
+from gangline.drivers.facts import FieldNote
 from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.problems import Role
 from gangline.spec.sources import YOU, Source
 from gangline.spec_forms import units
-from gangline.spec_forms.item_texts import names, posted_texts
-from gangline.spec_forms.raw import UNIT, RoleInputs, Row, Typed, inherited_row_id, same_texts
+from gangline.spec_forms.fitting import NO_NOTE, fit_of, fitted
+from gangline.spec_forms.item_texts import alike, names, posted_texts
+from gangline.spec_forms.raw import UNIT, RoleInputs, Row, Typed, inherited_row_id
 
 ROWS = "~rows"
 MOST_ROWS = 500
@@ -56,6 +59,7 @@ def read(
     *,
     stored: RoleInputs,
     inherited: Inherited,
+    notes: Mapping[str, FieldNote] = MappingProxyType({}),
 ) -> Reading:
     """``stored`` with what ``data`` changes. Fields that were not posted stay as they are."""
     inputs, ignored = stored, []
@@ -67,7 +71,8 @@ def read(
         if spec.path in inherited.fixed:
             ignored.append(spec.path)
         elif spec.kind is Kind.ITEMIZED:
-            rows, forged = _rows(name, spec, data, inputs, inherited)
+            note = notes.get(spec.path, NO_NOTE)
+            rows, forged = _rows(name, spec, data, inputs, inherited, note)
             inputs = inputs.with_rows(spec.path, rows)
             ignored += forged
         else:
@@ -89,7 +94,12 @@ def _scalar(
 
 
 def _rows(
-    name: str, spec: SpecField, data: QueryDict, stored: RoleInputs, inherited: Inherited
+    name: str,
+    spec: SpecField,
+    data: QueryDict,
+    stored: RoleInputs,
+    inherited: Inherited,
+    note: FieldNote,
 ) -> tuple[list[Row], list[str]]:
     before = {row.id: row for row in stored.lists.get(spec.path, ())}
     standing = {item_row_id(item): item for item in inherited.items.get(spec.path, ())}
@@ -99,7 +109,7 @@ def _rows(
             continue
         seen.add(row_id)
         prefix = f"{name}~{row_id}."
-        texts = posted_texts(spec, partial(_text, data, prefix))
+        texts = posted_texts(spec, partial(_text, data, prefix), note)
         item = standing.get(row_id)
         if spec.is_array and item is not None and row_id not in before:
             # Where the order counts, a row that stands by itself says where.
@@ -109,7 +119,8 @@ def _rows(
             if any(prefix + part in data for part in names(spec)):
                 ignored.append(f"{spec.path}.{item.key}")
             continue
-        row = _row(row_id, texts, spec, before.get(row_id), item)
+        now = fitted(spec, fit_of(note, texts))
+        row = _row(row_id, texts, now, before.get(row_id), item)
         if row is not None:
             rows.append(row)
     for place, row in enumerate(before.values()):
@@ -135,11 +146,11 @@ def _row(
 ) -> Row | None:
     if item is not None:
         texts[spec.item_key] = item.key
-        if same_texts(texts, item.texts) and not spec.is_array:
+        if alike(spec, texts, item.texts) and not spec.is_array:
             return None
     if before is not None and before.removed:
         return before
-    if before is not None and before.same_texts(texts):
+    if before is not None and alike(spec, texts, before.texts):
         return before
     if before is not None:
         return replace(before, texts=texts, source=YOU)

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
+from gangline.drivers.facts import FieldNote
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.parse import Unparsable, parse_text, show_text
 from gangline.spec.problems import Problem, Role
@@ -12,6 +14,7 @@ from gangline.spec.sources import WORKERS, YOU, Source, Value
 from gangline.spec.words import in_words
 from gangline.spec.workload import SPEC, SpecModels
 from gangline.spec_forms import units
+from gangline.spec_forms.fitting import NO_NOTE, fit_of, fitted
 from gangline.spec_forms.item_texts import item_of, item_texts, key_of
 from gangline.spec_forms.posted import Inherited, InheritedItem, item_row_id
 from gangline.spec_forms.raw import WHOLE, RoleInputs, Row, Typed, new_row_id
@@ -26,13 +29,20 @@ class Said:
     sent: dict[str, list[str]] = field(default_factory=dict)
 
 
-def said(role: Role, fields: Iterable[SpecField], inputs: RoleInputs, inherited: Inherited) -> Said:
+def said(
+    role: Role,
+    fields: Iterable[SpecField],
+    inputs: RoleInputs,
+    inherited: Inherited,
+    notes: Mapping[str, FieldNote] = MappingProxyType({}),
+) -> Said:
     """The values of ``inputs``; texts that are no value become problems at their field or row."""
     found = Said()
     for spec in fields:
         if spec.kind is Kind.ITEMIZED:
             rows = inputs.lists.get(spec.path, ())
-            _list(found, role, spec, rows, inherited.items.get(spec.path, ()))
+            note = notes.get(spec.path, NO_NOTE)
+            _list(found, role, spec, rows, inherited.items.get(spec.path, ()), note)
         elif (typed := inputs.scalars.get(spec.path)) is not None:
             _scalar(found, role, spec, typed)
     return found
@@ -58,6 +68,7 @@ def _list(
     spec: SpecField,
     rows: tuple[Row, ...],
     standing: tuple[InheritedItem, ...],
+    note: FieldNote,
 ) -> None:
     told = [row for row in rows if (row.of if row.removed else not row.blank)]
     if any(row.id == WHOLE for row in rows):
@@ -69,13 +80,13 @@ def _list(
     if not spec.is_by_item:
         told = _whole(spec, standing, told)
     for row in _followed(spec, standing, told) if spec.is_by_item else ():
-        items.append(_item(found, role, spec, row, len(items)))
+        items.append(_item(found, role, spec, row, len(items), note))
         sent.append(row.id)
     for row in told:
         if row.removed:
             items.append({spec.item_key: row.of, "exclude": True})
         else:
-            items.append(_item(found, role, spec, row, len(items)))
+            items.append(_item(found, role, spec, row, len(items), note))
         sent.append(row.id)
     sources = {row.source for row in told}
     source = sources.pop() if len(sources) == 1 else YOU
@@ -116,7 +127,9 @@ def _followed(spec: SpecField, standing: tuple[InheritedItem, ...], told: list[R
     ]
 
 
-def _item(found: Said, role: Role, spec: SpecField, row: Row, index: int) -> dict[str, Any]:
+def _item(
+    found: Said, role: Role, spec: SpecField, row: Row, index: int, note: FieldNote
+) -> dict[str, Any]:
     def wrong(attribute: SpecField, text: str, error: Unparsable) -> None:
         path = f"{spec.path}.{index}.{attribute.path}"
         key = row.texts.get(spec.item_key, "")
@@ -127,7 +140,7 @@ def _item(found: Said, role: Role, spec: SpecField, row: Row, index: int) -> dic
             )
         )  # fmt: skip
 
-    return item_of(spec, row.texts, wrong)
+    return item_of(fitted(spec, fit_of(note, row.texts)), row.texts, wrong)
 
 
 def typed_of(spec: SpecField, value: Any, source: Source = YOU) -> Typed:

@@ -25,6 +25,7 @@ from gangline.spec.values import field_path
 from gangline.spec.workload import SPEC, SpecModels
 from gangline.spec_forms import limits, posted, units
 from gangline.spec_forms.controls import control_of, fixed_switch, options_of
+from gangline.spec_forms.fitting import NO_NOTE
 from gangline.spec_forms.inherit import inherited_from
 from gangline.spec_forms.items import given_chip, item_views
 from gangline.spec_forms.posted import Inherited, Reading
@@ -83,11 +84,14 @@ class RoleForm:
 
     def read(self, data: QueryDict, stored: RoleInputs) -> Reading:
         """``stored`` with what was posted."""
-        return posted.read(self.role, self.fields, data, stored=stored, inherited=self.inherited)
+        return posted.read(
+            self.role, self.fields, data,
+            stored=stored, inherited=self.inherited, notes=self.notes,
+        )  # fmt: skip
 
     def said(self, inputs: RoleInputs) -> Said:
         """What ``inputs`` say of the fields that are in the form now."""
-        return said(self.role, self.fields, inputs, self.inherited)
+        return said(self.role, self.fields, inputs, self.inherited, self.notes)
 
     def sections(
         self,
@@ -158,7 +162,7 @@ class _Drawing:
 
     def field(self, spec: SpecField, problems: list[Problem]) -> FieldView:
         rule = self.form.rule(spec.path)
-        note = self.form.notes.get(spec.path, _NO_NOTE)
+        note = self.form.notes.get(spec.path, NO_NOTE)
         path = f"{self.form.role}.{spec.path}"
         common = FieldView(
             path=path,
@@ -190,6 +194,7 @@ class _Drawing:
                 n for n in spec.alternatives if f"{spec.path}.{n}" in self.form.unsupported
             ],
             choices=self._choices(spec, rule),
+            note=self.form.notes.get(spec.path, NO_NOTE),
             advice=self.advice,
             is_author=self.form.is_author,
         )
@@ -212,7 +217,7 @@ class _Drawing:
         """What the cluster offers for each attribute, or what a policy leaves of it."""
         rules = {spec.item_key: rule} if spec.is_array else rule.attributes
         return {
-            **self.form.notes.get(spec.path, _NO_NOTE).choices,
+            **self.form.notes.get(spec.path, NO_NOTE).choices,
             **{
                 path: [Choice(value, word) for value, word in limits.displayed(one).items()]
                 for path, one in rules.items()
@@ -240,7 +245,7 @@ class _Drawing:
         if units.has_unit(spec):
             typed = units.shown(spec, typed)
         offers = self.form.offers.get(spec.path, ())
-        choices = self.form.notes.get(spec.path, _NO_NOTE).choices.get("", ())
+        choices = self.form.notes.get(spec.path, NO_NOTE).choices.get("", ())
         return replace(
             common,
             control=control_of(spec, rule, offers, choices),
@@ -252,7 +257,7 @@ class _Drawing:
             ),
             cards=_cards(offers, rule, typed, standing if follows else None, common.path),
             placeholder=(standing.text if follows and standing else "")
-            or self.form.notes.get(spec.path, _NO_NOTE).placeholder
+            or self.form.notes.get(spec.path, NO_NOTE).placeholder
             or spec.ui.placeholder,
             mono=spec.kind in (Kind.COMMAND, Kind.STRING),
             roomy=spec.kind in (Kind.COMMAND, Kind.STRING),
@@ -281,7 +286,6 @@ class _Drawing:
         return None
 
 
-_NO_NOTE = FieldNote()
 _INPUTMODE = {
     Kind.INTEGER: "numeric",
     Kind.NUMBER: "decimal",

@@ -69,6 +69,8 @@ class Table(Generic[Row]):
     """Text columns; every word must stand in one of them."""
     search_hint: str = "Search"
     noun: tuple[str, str] = ("row", "rows")
+    kept: tuple[str, ...] = ()
+    """Further names of the address, which changes of filters leave as they are."""
     expressions: Mapping[str, Any] = field(default_factory=dict)
     """Fields that are no columns of the model, computed only where a shown column needs them."""
 

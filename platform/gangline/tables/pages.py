@@ -104,7 +104,7 @@ class TablePage(Generic[Row]):
     @property
     def kept(self) -> list[tuple[str, str]]:
         """What the address has beside filters, for the form of the filters."""
-        names = ("cols", "density", "size", "view")
+        names = ("cols", "density", "size", "view", *self.query.table.kept)
         return [(name, value) for name in names if (value := self.query.address.get(name, ""))]
 
     @property

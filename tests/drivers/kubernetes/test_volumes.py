@@ -10,6 +10,8 @@ from gangline.drivers.kubernetes import manifests, volume_checks, volumes
 from gangline.drivers.kubernetes.check import check
 from gangline.drivers.kubernetes.guidance import field_notes
 from gangline.spec.problems import Role
+from gangline.spec.typed import typed
+from gangline.spec.workload import WorkerSpec
 from tests.drivers.kubernetes.goldens import DIFFERENCES, NONE, SAME, submission
 
 CLASSES = [
@@ -75,6 +77,35 @@ def test_what_is_left_out_is_as_if_it_had_been_said() -> None:
         "volumeMode": "Filesystem",
         "resources": {"requests": {"storage": "5G"}},
     }
+
+
+def test_parameters_of_a_class_are_annotations_of_the_claim() -> None:
+    given = {"size": "5G", "addedAttrValues": "iops=500, note=a%2Cb"}
+    (claim,) = volumes.claims(made(DATA | {"claimInfo": given}))
+    assert claim["metadata"]["annotations"] == {"iops": "500", "note": "a,b"}
+    own = DATA | {"claimInfo": given, "ephemeral": True}
+    job = manifests.render(made(own, mode=NONE), "plain")["job"]
+    spec = job["spec"]["pytorchReplicaSpecs"]["Worker"]["template"]["spec"]
+    (volume,) = [v for v in spec["volumes"] if v["name"] == "volume-data"]
+    template = volume["ephemeral"]["volumeClaimTemplate"]
+    assert template["metadata"]["annotations"] == {"iops": "500", "note": "a,b"}
+
+
+def test_a_claim_without_parameters_is_called_as_before_there_were_any() -> None:
+    """Its name goes by what describes it; a new attribute must not lose anybody's data."""
+    volumes_of = volumes.of(typed(WorkerSpec, {"storage.pvc": [DATA]}))
+    assert [sorted(volumes.definition(one)) for one in volumes_of] == [
+        [
+            "claimInfo.accessModes.readOnlyMany",
+            "claimInfo.accessModes.readWriteMany",
+            "claimInfo.accessModes.readWriteOnce",
+            "claimInfo.size",
+            "claimInfo.storageClass",
+            "claimInfo.volumeMode",
+            "ephemeral",
+            "existingPvc",
+        ]
+    ]
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
+from gangline.drivers import classes
 from gangline.drivers.base import NO_FACTS
 from gangline.drivers.facts import Choice, Facts, FieldNote
 from gangline.spec.frameworks import framework_of
 from gangline.spec.launching import LAUNCH_EXAMPLE
 from gangline.spec.problems import Role
 
-from . import volume_checks
 from .placement import NODE_TYPE
 
 SYSTEM_CLASSES = "system-"
@@ -48,7 +48,7 @@ def field_notes(
         "workingDir": FieldNote(help="Where the command starts. Empty: as the image has it."),
         "nodeType": FieldNote(help=f"Only nodes whose label {node_type} has this value."),
         "priorityClass": FieldNote(choices={"": _priorities(facts)}),
-        "storage.pvc": FieldNote(choices=volume_checks.choices(facts)),
+        "storage.pvc": classes.note(facts.detail),
     }
     if launches:
         notes["environmentVariables"] = FieldNote(help=_BY_MPIRUN)

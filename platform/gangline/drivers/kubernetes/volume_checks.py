@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gangline.drivers.base import Submission
-from gangline.drivers.facts import Choice, Facts
+from gangline.drivers.facts import Facts
 from gangline.spec.problems import Advice, Problem, Role
-from gangline.spec.storage import ClaimInfo, Volume, without_slash
+from gangline.spec.storage import Volume, without_slash
+from gangline.spec.storage_classes import classes_of
 from gangline.spec.typed import value_at
-from gangline.spec.types import quantity_bytes
 from gangline.spec.workload import ReplicaSpec
 
 from . import volumes
@@ -59,17 +59,6 @@ def advise(submission: Submission, facts: Facts) -> Iterator[Advice]:
                 yield Advice(role, path, sentence)
 
 
-def choices(facts: Facts) -> Mapping[str, tuple[Choice, ...]]:
-    """The storage classes of the cluster; nothing before a probe has listed them."""
-    found = _classes(facts)
-    if found is None:
-        return {}
-    default = next((name for name, is_default in found.items() if is_default), "")
-    first = Choice("", f"Cluster’s default ({default or 'there is none'})")
-    open_ = [name for name in found if _rules(facts, name).get("forWorkloads", True)]
-    return {"claimInfo.storageClass": (first, *map(Choice, open_))}
-
-
 class _Told:
     """Where problems with one volume are told."""
 
@@ -77,7 +66,13 @@ class _Told:
         self.role, self.index, self.volume = role, index, volume
 
     def problem(
-        self, attribute: str, rule: str, message: str, accepted: str, source: str = ""
+        self,
+        attribute: str,
+        rule: str,
+        message: str,
+        accepted: str,
+        source: str = "",
+        label: str = "",
     ) -> Problem:
         name, declared = self.volume.name, volumes.field().attribute(attribute)
         return Problem.of(
@@ -89,7 +84,7 @@ class _Told:
             accepted,
             source,
             key=name,
-            label=f"{declared.label if declared else attribute} of volume {name}",
+            label=f"{label or (declared.label if declared else attribute)} of volume {name}",
         )
 
 
@@ -102,68 +97,17 @@ def _storage_class(told: _Told, facts: Facts) -> Iterator[Problem]:
     yield told.problem("claimInfo.storageClass", "cluster", message, accepted)
 
 
-def _rules(facts: Facts, name: str) -> Mapping[str, Any]:
-    """What an administrator said of the class."""
-    found: Mapping[str, Any] = facts.detail.get("storageRules", {}).get(name, {})
-    return found
-
-
 def _configured(told: _Told, facts: Facts) -> Iterator[Problem]:
     """What a new claim asks of its class although an administrator does not allow it (V18)."""
-    volume, claim = told.volume, told.volume.claim_info
-    default = next((n for n, is_default in (_classes(facts) or {}).items() if is_default), "")
-    name = volumes.storage_class(volume) or default
-    rules = _rules(facts, name)
-    if not rules or volume.existing_pvc or claim is None:
+    volume, classes = told.volume, classes_of(facts.detail)
+    rules = classes.of(volumes.storage_class(volume))
+    if volume.existing_pvc or _classes(facts) is None:
         return
-    source = f"storage class {name}"
-    if not rules.get("forWorkloads", True):
-        message = "cannot be used by volumes of workloads"
-        yield told.problem("claimInfo.storageClass", "options", message, "another class", source)
-        return
-    kind = "ephemeral" if volume.ephemeral else "persistent"
-    if not rules.get(kind, True):
-        message = f"cannot be {kind}"
-        accepted = "false" if volume.ephemeral else "true"
-        yield told.problem("ephemeral", "options", message, accepted, source)
-    for mode, is_wanted in _modes(claim).items():
-        if is_wanted and not rules.get(mode, True):
-            at = f"claimInfo.accessModes.{mode}"
-            yield told.problem(at, "options", "is not offered", "another access mode", source)
-    volume_mode = claim.volume_mode or "Filesystem"
-    if not rules.get(volume_mode, True):
-        other = "Block" if volume_mode == "Filesystem" else "Filesystem"
-        yield told.problem("claimInfo.volumeMode", "options", f"must be {other}", other, source)
-    yield from _sized(told, claim.size, rules, source)
-
-
-def _modes(claim: ClaimInfo) -> Mapping[str, bool]:
-    modes = claim.access_modes
-    if modes is None:
-        return {"readWriteOnce": True}
-    return {
-        "readWriteOnce": modes.read_write_once is not False,
-        "readOnlyMany": bool(modes.read_only_many),
-        "readWriteMany": bool(modes.read_write_many),
-    }
-
-
-def _sized(
-    told: _Told, size: str | None, rules: Mapping[str, Any], source: str
-) -> Iterator[Problem]:
-    if size is None:
-        return
-    low, high, step = (rules.get(name) for name in ("min", "max", "step"))
-    wanted = quantity_bytes(size)
-    span = f"between {low} and {high}" if low and high else f"at least {low}" if low else ""
-    span = span or f"at most {high}"
-    if low and wanted < quantity_bytes(low):
-        yield told.problem("claimInfo.size", "min", f"must be {span}", span, source)
-    elif high and wanted > quantity_bytes(high):
-        yield told.problem("claimInfo.size", "max", f"must be {span}", span, source)
-    elif step and (wanted - (quantity_bytes(low) if low else 0)) % quantity_bytes(step):
-        steps = f"in steps of {step}" + (f" from {low}" if low else "")
-        yield told.problem("claimInfo.size", "step", f"must be {steps}", steps, source)
+    source = f"storage class {rules.name}" if rules.name else "the cluster"
+    for one in rules.breaches(volume):
+        yield told.problem(
+            one.attribute, one.rule, one.message, one.accepted, source, label=one.label
+        )
 
 
 def _place(told: _Told, framework: str, spec: ReplicaSpec) -> Iterator[Problem]:

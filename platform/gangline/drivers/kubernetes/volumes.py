@@ -11,9 +11,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gangline.drivers.base import Submission
-from gangline.drivers.claims import access_modes, claim_spec, is_block, storage_class
+from gangline.drivers.claims import (
+    access_modes,
+    claim_spec,
+    is_block,
+    parameters,
+    storage_class,
+)
 from gangline.spec.catalogue import SpecField, catalogue
 from gangline.spec.storage import Volume
+from gangline.spec.storage_classes import PARAMETERS
 from gangline.spec.workload import ReplicaSpec
 
 PATH = "storage.pvc"
@@ -21,6 +28,8 @@ PERSISTENCY, PERSISTENT, EPHEMERAL = "gangline.dev/persistency", "persistent", "
 """Label of a claim: what Gangline empties at a stop, and what it keeps for the next attempt."""
 VOLUME = "gangline.dev/volume"
 ONE_NODE = ["ReadWriteOnce"]
+_LATER = frozenset({PARAMETERS})
+"""What claims did not have at first: without it, the names of those that are there stay."""
 _DIGITS = 6
 
 Object = dict[str, Any]
@@ -56,7 +65,11 @@ def definition(volume: Volume) -> Object:
     """What makes two claims of one name the same one; where they are mounted does not matter."""
     shapes = ("claimInfo.", "existingPvc", "ephemeral")
     described = field().complete(volume.model_dump(by_alias=True))
-    return {path: value for path, value in described.items() if path.startswith(shapes)}
+    return {
+        path: value
+        for path, value in described.items()
+        if path.startswith(shapes) and (value is not None or path not in _LATER)
+    }
 
 
 def pods(submission: Submission, volume: Volume) -> int:
@@ -90,6 +103,7 @@ def claims(submission: Submission) -> list[Object]:
                 "metadata": {
                     "name": name,
                     "labels": {VOLUME: volume.name, PERSISTENCY: persistency},
+                    **_annotated(volume),
                 },
                 "spec": claim_spec(volume),
             }
@@ -120,10 +134,16 @@ def mark(spec: Object, marks: Mapping[str, str]) -> None:
 def _source(submission: Submission, volume: Volume) -> Object:
     if is_of_each_pod(submission, volume):
         marks = {VOLUME: volume.name}
-        template = {"metadata": {"labels": marks}, "spec": claim_spec(volume)}
+        about = {"labels": marks, **_annotated(volume)}
+        template = {"metadata": about, "spec": claim_spec(volume)}
         return {"ephemeral": {"volumeClaimTemplate": template}}
     claim = {"claimName": claim_name(submission, volume), **_read_only(volume)}
     return {"persistentVolumeClaim": claim}
+
+
+def _annotated(volume: Volume) -> Object:
+    given = parameters(volume)
+    return {"annotations": given} if given else {}
 
 
 def _read_only(volume: Volume) -> Object:

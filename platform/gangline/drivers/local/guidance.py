@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gangline.drivers.facts import Choice, FieldNote
+from gangline.drivers.facts import Choice, FieldNote, Fit
 from gangline.spec.frameworks import framework_of
 from gangline.spec.launching import LAUNCH_EXAMPLE
 from gangline.spec.placement import PRIORITIES
 from gangline.spec.problems import Role
+from gangline.spec.storage_classes import CLASS, PARAMETERS, SIZE, VOLUME_MODE
 from gangline.spec.words import one_of
 
 from .sandbox import PRIVATE
@@ -17,6 +18,11 @@ _TOOLS = (
     " and the port that Gangline gives, such as $(GANGLINE_TOOL_PORT_TENSORBOARD) for tensorboard."
     " Anyone with a login on this machine can reach that port past the list."
 )
+FOLDER = Fit(
+    closed=frozenset({CLASS, VOLUME_MODE, PARAMETERS}),
+    hints={SIZE: "Volumes of this machine are folders: nothing keeps them to a size."},
+)
+"""A volume, as far as this machine has what there is to say of one."""
 OWN_TMP = f"{PRIVATE} is each replica’s own and begins empty."
 
 
@@ -50,6 +56,7 @@ def field_notes(
             help="Workloads of a higher class start first.",
             choices={"": [Choice(name) for name in PRIORITIES]},
         ),
+        "storage.pvc": FieldNote(by=CLASS, fits={"": FOLDER}, unless="existingPvc"),
         "workingDir": FieldNote(help=start, placeholder=str(roots[0]) if roots else ""),
     }
 

@@ -123,6 +123,9 @@ def _volume_faults(item: Mapping[str, Any], places: Places, project: str) -> Ite
     if name := info.get("storageClass"):
         message = "must be empty: volumes of this machine are folders"
         yield "claimInfo.storageClass", message, name, "no value"
+    if given := info.get("addedAttrValues"):
+        message = "must be empty: volumes of this machine are folders"
+        yield "claimInfo.addedAttrValues", message, given, "no value"
     if info.get("volumeMode") == "Block":
         message = "must be Filesystem: volumes of this machine are folders"
         yield "claimInfo.volumeMode", message, "Block", "Filesystem"
