@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from assets.models import Asset
-from assets.selectors.data import imposable
+from assets.selectors.data import imposable, item_name
 from gangline.clusters import objects
 from gangline.clusters.models import ClusterObject, ObjectState
 from gangline.db.clock import db_now
@@ -199,7 +199,7 @@ def test_an_imposed_one_is_there_locked_and_ticked_whatever_is_posted(
     attempt = Attempt.objects.get()
     for role in ("worker", "master"):
         (item,) = attempt.value(f"{role}.storage.git")
-        assert (item["name"], item["path"]) == (str(code.pk), "/code")
+        assert (item["name"], item["path"]) == (item_name(code), "/code")
 
 
 def test_one_with_a_credential_cannot_be_imposed(world: World) -> None:

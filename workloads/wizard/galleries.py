@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from django.db.models import Q
 
@@ -20,6 +21,7 @@ from gangline.policies.effective import SYSTEM, EffectivePolicy
 from gangline.resources.registry import get
 from gangline.scopes.selectors import scopes_to
 from gangline.spec import shares
+from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.frameworks import has_gpus
 from gangline.spec.gpus import is_gpu_field
 from gangline.spec.problems import Problem, Role
@@ -294,7 +296,7 @@ class Galleries:
             if path in asset.values and not (gpus and is_gpu_field(path))
         ]
         for spec, value in given[: 2 if gpus else 3]:
-            yield f"{spec.label}: {in_words(spec, value)}"
+            yield f"{spec.label}: {_told(spec, value)}"
 
     def _unfit(self, kind: AssetKind, asset: Asset) -> str:
         """Why the cluster cannot use it for the framework."""
@@ -320,6 +322,13 @@ class Galleries:
         if rule.source == SYSTEM:
             return by_nobody, about
         return f"Not allowed by {rule.source}.", about
+
+
+def _told(spec: SpecField, value: Any) -> str:
+    """``value`` on a card: of a list the names of its items alone."""
+    if spec.kind is not Kind.ITEMIZED:
+        return in_words(spec, value)
+    return ", ".join(str(item.get(spec.item_key)) for item in value or ())
 
 
 def _types(assets: Sequence[Asset]) -> tuple[Option, ...]:
