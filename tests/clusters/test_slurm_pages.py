@@ -76,9 +76,12 @@ def test_a_cluster_is_connected_by_ssh_with_a_key_of_ganglines(
         ({"folder": "/x; touch /tmp/no"}, "folder"),
         ({"config": "slurm.conf"}, "config"),
         ({"programs": "$(id)"}, "programs"),
+        ({"account": "a\n#SBATCH --exclusive"}, "account"),
+        ({"time_limit": "two days"}, "time_limit"),
+        ({"modules": "python;id"}, "modules"),
     ],
 )
-def test_odd_paths_are_refused_at_their_field(
+def test_odd_settings_are_refused_at_their_field(
     world: World, slurm_lab: Lab, changes: dict[str, str], field: str
 ) -> None:
     client = Client()

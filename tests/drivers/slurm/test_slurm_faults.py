@@ -223,6 +223,22 @@ def test_a_command_that_is_not_there_says_so(case: Case) -> None:
     assert "working directory" in seen.reason
 
 
+def test_what_holds_for_every_job_of_the_cluster_holds_for_this_one(case: Case) -> None:
+    ref = case.ref()
+    ref.rendered["options"] = {"time": "01:00:00", "account": "team-a"}
+    case.driver.create(ref)
+    told = case.lab.run("squeue", "-h", "-j", case.number(ref), "-o", "%l %a")
+    assert told.split() == ["1:00:00", "team-a"]
+
+
+def test_a_module_that_is_not_there_says_so(case: Case) -> None:
+    ref = case.ref("true")
+    ref.rendered["modules"] = ["no-such/module"]
+    case.driver.create(ref)
+    case.driver.commit(ref)
+    assert "module" in case.until(ref, ObservedState.FAILED).reason
+
+
 def test_a_run_folder_that_goes_away_ends_in_words(case: Case) -> None:
     ref = case.started()
     case.until(ref, ObservedState.RUNNING)

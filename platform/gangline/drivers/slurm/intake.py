@@ -14,9 +14,12 @@ from gangline.lib.problems import Problem
 from . import ssh
 from .access import LOCAL, SSH, Access
 from .commands import NoAnswer
+from .rendering import TOKEN
 
 FOLDER = "~/gangline"
 _USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.@-]{0,63}")
+_LIMIT = re.compile(r"(?:[0-9]{1,4}-)?[0-9]{1,4}(?::[0-9]{2}){0,2}")
+_MODULE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+/-]{0,99}")
 _PATH = re.compile(r"(?:~/|/)[A-Za-z0-9._/-]{1,200}")
 
 
@@ -33,6 +36,24 @@ def _optional(path: str) -> str:
     if path and (not path.startswith("/") or not _PATH.fullmatch(path)):
         raise PydanticCustomError("path", "Give a path that begins with /, or leave it empty")
     return path
+
+
+def _token(word: str) -> str:
+    if word and not TOKEN.fullmatch(word):
+        raise PydanticCustomError("token", "Use letters, digits, points, hyphens and underscores")
+    return word
+
+
+def _time(limit: str) -> str:
+    if limit and not _LIMIT.fullmatch(limit):
+        raise PydanticCustomError("time", "Give days-hours:minutes:seconds, such as 1-12:00:00")
+    return limit
+
+
+def _modules(text: str) -> str:
+    if not all(map(_MODULE.fullmatch, text.split())):
+        raise PydanticCustomError("modules", "Give names of modules with spaces between them")
+    return text
 
 
 class SlurmConnection(Settings):
@@ -56,6 +77,38 @@ class SlurmConnection(Settings):
         title="Configuration of Slurm",
         description="Path of slurm.conf on the login node. Empty: its own default.",
         json_schema_extra={"mono": True, "section": "On the cluster"},
+    )
+
+    account: Annotated[str, AfterValidator(_token)] = Field(
+        "",
+        title="Account",
+        description="Charged for every job. Empty: the login’s default one.",
+        json_schema_extra={"mono": True, "section": "Every job"},
+    )
+    qos: Annotated[str, AfterValidator(_token)] = Field(
+        "",
+        title="Quality of service",
+        description="Empty: the account’s default one.",
+        json_schema_extra={"mono": True, "section": "Every job"},
+    )
+    reservation: Annotated[str, AfterValidator(_token)] = Field(
+        "",
+        title="Reservation",
+        description="Every job runs in it. Empty: in none.",
+        json_schema_extra={"mono": True, "section": "Every job"},
+    )
+    time_limit: Annotated[str, AfterValidator(_time)] = Field(
+        "",
+        title="Time limit",
+        description="Such as 1-12:00:00 or 08:00:00. Empty: as the partition has it.",
+        json_schema_extra={"mono": True, "section": "Every job"},
+    )
+    modules: Annotated[str, AfterValidator(_modules)] = Field(
+        "",
+        max_length=400,
+        title="Modules",
+        description="Loaded before the command, such as python/3.11 cuda/12.4.",
+        json_schema_extra={"mono": True, "section": "Every job"},
     )
 
 

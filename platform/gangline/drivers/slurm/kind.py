@@ -23,6 +23,7 @@ from .access import LOCAL, Access
 from .commands import LocalCommands, Programs
 from .driver import Options, SlurmDriver
 from .intake import SlurmConnection, SlurmCredential
+from .rendering import Defaults
 from .ssh import SshCommands
 
 
@@ -53,7 +54,7 @@ class Slurm(ClusterKind):
         facts: Facts,
         host_id: str,
     ) -> SlurmDriver:
-        options = Options(site.data_dir, connection.folder, site.log_cap)
+        options = Options(site.data_dir, connection.folder, site.log_cap, _defaults(connection))
         return SlurmDriver(_programs(connection, access, site), options)
 
     def check(
@@ -120,6 +121,16 @@ class Slurm(ClusterKind):
 def _programs(connection: SlurmConnection, access: Access, site: Site) -> Programs:
     commands = LocalCommands() if access.way == LOCAL else SshCommands(access, _reach(site))
     return Programs(commands, config=connection.config, folder=connection.programs)
+
+
+def _defaults(connection: SlurmConnection) -> Defaults:
+    return Defaults(
+        account=connection.account,
+        qos=connection.qos,
+        reservation=connection.reservation,
+        time=connection.time_limit,
+        modules=tuple(connection.modules.split()),
+    )
 
 
 def _reach(site: Site) -> Reach:

@@ -13,7 +13,7 @@ from gangline.drivers.base import (
     ReplicaState,
 )
 
-from . import states
+from . import shell, states
 from .looks import Job, Run, Seen
 
 LOST_AFTER = 600.0
@@ -182,6 +182,8 @@ def _over(here: Attempt, plain: Observation, ended: Mapping[str, Any] | None) ->
         done = tuple(_succeeded(r) for r in seen)
         return replace(plain, state=ObservedState.SUCCEEDED, replicas=done)
     reason = "Slurm could not start every process of the job; its own log says why."
+    if code == shell.NO_MODULE:
+        reason = "A module that the cluster loads for every job could not be loaded."
     if job is not None and job.reason == states.LAUNCH_FAILURE:
         reason = "Slurm could not start the job: its run folder may be missing on the node."
     others = tuple(_stopped(r, "Never started.") for r in seen)
