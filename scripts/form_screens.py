@@ -18,7 +18,7 @@ EQUIVALENTS = ("yaml", "curl", "local")
 FROM_SCRATCH = (
     "policy-imposed", "form-galleries", "form-new-environment", "form-new-compute",
     "form-new-data-source", "form-new-git", "form-new-credential", "form-workers-filled",
-    "form-locked", "form-tool-access", "form-yaml", "form-yaml-errors",
+    "form-locked", "form-data-sources", "form-tool-access", "form-yaml", "form-yaml-errors",
     *(f"form-review-{key}" for key in EQUIVALENTS),
 )  # fmt: skip
 POLICY = """\
@@ -87,7 +87,7 @@ def _from_scratch(product: Product, camera: Camera) -> None:
     _in_vision(page)
     page.locator('[name="workload.name"]').fill("digits-ddp")
     _press(page, "Continue to workers", "workers")
-    camera.take(page, "form-galleries")
+    camera.take(page, "form-galleries", page.locator(".section").first)
     _dialogs(page, camera)
     _fill(page, camera)
     _as_yaml(page, camera)
@@ -97,8 +97,11 @@ def _from_scratch(product: Product, camera: Camera) -> None:
         block = page.get_by_test_id(f"as-{key}")
         block.locator("summary").click()
         expect(block.locator("pre")).to_be_visible()
-        camera.take(page, f"form-review-{key}")
-    _save_policy(product.window(user=ADMINISTRATOR), before)
+        camera.take(page, f"form-review-{key}", page.locator(".as-code"))
+    page = product.window(user=ADMINISTRATOR)
+    _save_policy(page, before)
+    if camera.wants("form-new-credential"):
+        _new_credential(page, camera)
 
 
 def _impose(site: Installation, page: Page, camera: Camera) -> str:
@@ -140,14 +143,15 @@ def _dialogs(page: Page, camera: Camera) -> None:
             expect(page.get_by_role("dialog").get_by_label("Repository")).to_be_visible()
             camera.take(page, "form-new-git")
         page.keyboard.press("Escape")
-    page.get_by_role("button", name="Add environment variable").click()
-    page.get_by_label("Source, environment variable 1").select_option(label="Credential")
-    everything_is_saved(page)
+
+
+def _new_credential(page: Page, camera: Camera) -> None:
+    """By one who may make them for everyone in the project."""
+    page.goto("/workloads/new")
+    page.locator('[name="workload.name"]').fill("with-a-token")
+    _press(page, "Continue to workers", "workers")
     _opened(page, "New credential")
     camera.take(page, "form-new-credential")
-    page.keyboard.press("Escape")
-    page.get_by_role("button", name="Remove this row").first.click()
-    everything_is_saved(page)
 
 
 def _opened(page: Page, button: str) -> None:
@@ -173,6 +177,8 @@ def _fill(page: Page, camera: Camera) -> None:
     camera.take(page, "form-tool-access", page.get_by_test_id("f-worker.exposedUrls"))
     lock = page.get_by_test_id("lock-worker.terminationGracePeriodSeconds")
     camera.take(page, "form-locked", page.locator(".section").filter(has=lock))
+    picks = page.get_by_test_id("f-worker.data~asset")
+    camera.take(page, "form-data-sources", page.locator(".section").filter(has=picks))
 
 
 def _as_yaml(page: Page, camera: Camera) -> None:

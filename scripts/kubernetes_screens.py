@@ -14,14 +14,23 @@ from tests.beds.kubernetes.objects import SERVICE_ACCOUNTS
 from tests.support.certificates import kubeconfig
 from tests.support.lab import CLUSTER, PATIENCE, Lab, checked, connect, make_project, replica_of
 from tests.support.product import ADMINISTRATOR, Product
-from tests.support.training_form import CREATED, Typed, choose_where, fill, press, submit
+from tests.support.training_form import (
+    CREATED,
+    Typed,
+    choose_where,
+    everything_is_saved,
+    fill,
+    press,
+    submit,
+)
 
 WITHOUT_A_BED = ("cluster-connect", "cluster-refused")
 WITH_A_BED = (
     "cluster-lacks-rights", "cluster-kubernetes", "nodes", "form-kubernetes-setup",
     "form-kubernetes-workers", "form-kubernetes-review", "details-kubernetes",
     "details-kubernetes-pods", "details-kubernetes-logs", "details-kubernetes-waiting",
-    "workloads-kubernetes",
+    "workloads-kubernetes", "storage-classes", "storage-class", "storage-class-form",
+    "form-node-pools", "form-kubernetes-manifest",
 )  # fmt: skip
 PI = Typed(
     texts={
@@ -65,6 +74,8 @@ def take(product: Product, camera: Camera) -> None:
         camera.take(page, "cluster-kubernetes")
         page.goto("/nodes")
         camera.take(page, "nodes")
+        _storage_classes(page, camera)
+        _pool(page)
         make_project(product)
         page = lab.window()
         _the_form(page, camera)
@@ -107,6 +118,39 @@ def _without_rights(page: Page, camera: Camera, bed: Bed) -> None:
         page.wait_for_url("**/clusters")
 
 
+def _storage_classes(page: Page, camera: Camera) -> None:
+    """What the check of the cluster has found, and what may be asked of it."""
+    page.goto("/storage-classes")
+    camera.take(page, "storage-classes")
+    page.locator("tbody a.name").first.click()
+    page.wait_for_load_state()
+    camera.take(page, "storage-class")
+    page.get_by_role("link", name="Edit").click()
+    page.wait_for_load_state()
+    camera.take(page, "storage-class-form")
+
+
+def _pool(page: Page) -> None:
+    """A second node pool: an order is chosen among several."""
+    page.goto("/node-pools/new")
+    page.get_by_label("Cluster").select_option(label=CLUSTER)
+    for name, text in (("name", "zone-a"), ("label_key", "topology.kubernetes.io/zone"),
+                       ("label_value", "zone-a")):  # fmt: skip
+        page.locator(f"#f-{name}").fill(text)
+    page.get_by_role("button", name="Create node pool").click()
+    page.wait_for_load_state()
+
+
+def _ordered_pools(page: Page, camera: Camera) -> None:
+    pools = page.get_by_test_id("f-worker.nodePools")
+    for number, name in ((1, "zone-a"), (2, "default")):
+        pools.get_by_role("button", name="Add node pool").click()
+        cell = page.get_by_label(f"Node pool, node pool {number}")
+        cell.select_option(name) if cell.evaluate("e => e.tagName") == "SELECT" else cell.fill(name)
+        everything_is_saved(page)
+    camera.take(page, "form-node-pools", pools)
+
+
 def _the_form(page: Page, camera: Camera) -> None:
     """A workload of MPI, as far as the review."""
     page.goto("/workloads/new")
@@ -117,9 +161,14 @@ def _the_form(page: Page, camera: Camera) -> None:
     fill(page, "worker", PI)
     expect(page.locator("[data-saved]")).to_contain_text("Saved")
     camera.take(page, "form-kubernetes-workers")
+    if camera.wants("form-node-pools"):
+        _ordered_pools(page, camera)
     press(page, "Continue to master", "master")
     press(page, "Continue to review", "review")
     camera.take(page, "form-kubernetes-review")
+    manifest = page.get_by_test_id("as-kubernetes")
+    manifest.locator("summary").click()
+    camera.take(page, "form-kubernetes-manifest", page.locator(".as-code"))
     page.get_by_role("button", name="Create workload").click()
     page.wait_for_url(CREATED)
     page.goto("/workloads")

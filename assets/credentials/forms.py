@@ -193,6 +193,13 @@ class RotationForm(ValuesForm):
 
     def prepare(self) -> None:
         self.add_values((self.instance.type,))
+        if self.is_bound or self.chosen.model is not GenericSecret:
+            return
+        # What names a key goes on finding it.
+        self.pairs = min(max(self.pairs, len(self.instance.keys)), MOST_PAIRS)
+        self.fields.update(self._fields(self.chosen))
+        for number, key in enumerate(self.instance.keys):
+            self.fields[f"{self.chosen.key}.{PAIRS}.{number}.key"].initial = key
 
     @property
     def chosen(self) -> CredentialType:

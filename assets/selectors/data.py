@@ -63,11 +63,11 @@ def claim_of(asset: Asset) -> str:
 
 
 def imposable(scope: Scope, ids: Collection[str]) -> Iterator[Imposable]:
-    """Those of the ids that hold in ``scope``, as policies impose them: keyed by their id."""
+    """Those of the ids that hold in ``scope``, as the items that a workload gets."""
     line = [one.pk for one in scopes_to(scope)]
     for asset in Asset.objects.filter(pk__in=_uuids(ids), kind__in=DATA, scope__in=line):
         kind = kind_of_asset(asset)
-        item = {**named_item(asset), kind.fields[kind.item].item_key: str(asset.pk)}
+        item = named_item(asset)
         yield Imposable(
             str(asset.pk), asset.name, kind.item, item, needs_credential=_has_credential(item)
         )

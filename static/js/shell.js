@@ -1,4 +1,10 @@
 {
+/* What cannot be chosen can be reached and read; the server would refuse it. */
+document.addEventListener("click", (event) => {
+  if (event.target instanceof Element && event.target.matches('input[aria-disabled="true"]')) event.preventDefault();
+});
+}
+{
 /* [data-copy="text"] copies its text; [data-copy-from="closest"] the code of the figure around it. */
 const SHOWN_MS = 2000;
 

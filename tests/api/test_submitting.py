@@ -1,12 +1,10 @@
 """POST /api/v1/workloads/distributed: what is stored, what is answered."""
 
 import json
-import re
 
 import pytest
 
 from gangline.audit.models import AuditEntry
-from gangline.policies.services import save as save_policy
 from gangline.spec.sources import DEFAULT, Value
 from tests.support.api import ApiClient
 from tests.support.world import IMAGE, World
@@ -252,47 +250,6 @@ def test_a_full_queue_is_429(
     researcher.post(SUBMIT, world.body("one"))
     response = researcher.post(SUBMIT, world.body("two"))
     assert response.status_code == response.json()["code"] == 429
-
-
-def test_a_name_given_as_prefix_gets_a_suffix_and_never_is_taken(
-    world: World, researcher: ApiClient
-) -> None:
-    """The worked example of the contract: an MPI workload, refused by a policy, then accepted."""
-    policy = """
-defaults: {worker: {compute: {gpuPortionRequest: 0.25}}}
-rules:
-  worker:
-    numWorkers: {max: 8}
-    compute: {gpuPortionRequest: {canEdit: false}}
-"""
-    save_policy(actor=None, scope=world.installation.scope, text=policy, version=None)
-    compute = {
-        "gpuDevicesRequest": 1, "gpuRequestType": "portion", "gpuPortionRequest": 0.5,
-        "cpuCoreRequest": 0.1, "cpuMemoryRequest": "100M",
-    }  # fmt: skip
-    spec = {
-        "distributedFramework": "MPI",
-        "numWorkers": 12,
-        "image": IMAGE,
-        "command": "mpirun python train.py",
-        "compute": compute,
-        "environmentVariables": [{"name": "RUNAI_SLEEP_SECS", "value": "60"}],
-    }
-    body = world.body("hvd-bench", useGivenNameAsPrefix=True, masterSpecSameAsWorker=True)
-    refused = researcher.post(SUBMIT, body | {"spec": spec})
-    assert refused.status_code == 400
-    issues = {one["field"]: one["rule"] for one in refused.json()["complianceIssues"]}
-    assert issues == {"spec.numWorkers": "max", "spec.compute.gpuPortionRequest": "canEdit"}
-    fit = spec | {"numWorkers": 8, "compute": compute | {"gpuPortionRequest": 0.25}}
-    names = set()
-    for _ in range(2):
-        answer = researcher.post(SUBMIT, body | {"spec": fit})
-        assert answer.status_code == 202, answer.content
-        made = answer.json()
-        assert made["requestedName"] == "hvd-bench"
-        assert re.fullmatch(r"hvd-bench-[a-z0-9]{5}", made["name"])
-        names.add(made["name"])
-    assert len(names) == 2
 
 
 def test_parts_of_gpus_add_up(world: World, researcher: ApiClient) -> None:

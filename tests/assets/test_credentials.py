@@ -240,3 +240,15 @@ def test_more_pairs_is_no_button_where_there_are_none(world: World) -> None:
         assert answer.status_code == 422
     one.refresh_from_db()
     assert one.rotations == 1
+
+
+def test_new_values_begin_with_the_keys_that_are_there(world: World) -> None:
+    pairs = {"keyValuePairs": [{"key": f"key-{n}", "value": CANARY} for n in range(4)]}
+    one = make(
+        "credential", scope=world.vision.scope, name="four", kind="genericSecret", given=pairs
+    )
+    browser = Client()
+    browser.force_login(world.people["administrator"])
+    page = browser.get(f"/credentials/{one.pk}/values").content.decode()
+    assert all(f'value="key-{n}"' in page for n in range(4))
+    assert CANARY not in page

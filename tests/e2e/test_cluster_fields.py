@@ -173,5 +173,27 @@ def test_a_volume_is_described_kept_and_reviewed(open_page: Opener, width: int) 
     page.wait_for_url("**/review*")
     line = page.get_by_role("row", name="Volume checkpoints")
     expect(line).to_contain_text(
-        "/checkpoints · 500 GiB · Read-write by many nodes · Filesystem · Ephemeral"
+        "/checkpoints · 500 GiB · Read-write by many nodes · File system · Ephemeral"
     )
+
+
+def test_acf12_limits_are_told_at_their_fields(open_page: Opener) -> None:
+    page = open_page()
+    page.goto("/workloads/new")
+    page.locator('[name="workload.name"]').fill("limits")
+    page.get_by_role("button", name="Continue to workers").click()
+    page.wait_for_url("**/workers*")
+    fold = page.locator("details").filter(has=page.get_by_test_id("f-worker.ports"))
+    fold.locator("summary").first.click()
+    page.get_by_role("button", name="Add port").click()
+    page.get_by_label("Tool, port 1").select_option("tensorboard")
+    page.get_by_label("Custom node port, port 1").check()
+    page.get_by_label("Node port, port 1", exact=True).fill("29999")
+    page.locator('[name="worker.backoffLimit"]').fill("101")
+    page.locator('[name="worker.terminationGracePeriodSeconds"]').fill("301")
+    page.get_by_role("button", name="Continue to").click()
+    summary = page.get_by_test_id("problem-summary")
+    expect(summary).to_be_focused()
+    for words in ("30000", "32767", "0 and 100", "5 min"):
+        expect(summary).to_contain_text(words)
+    expect(page.get_by_label("Node port, port 1", exact=True)).to_have_value("29999")

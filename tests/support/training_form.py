@@ -77,6 +77,7 @@ def fill(page: Page, role: str, typed: Typed) -> None:
             page.get_by_role("button", name=f"Add {word}", exact=True).click()
             for label, value in row.items():
                 cell = page.get_by_label(f"{label}, {word} {number}", exact=True)
+                cell = cell.filter(visible=True)
                 if cell.evaluate("e => e.tagName") == "SELECT":
                     cell.select_option(value)
                 else:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from assets.models import Asset
-from assets.selectors.data import imposable
+from assets.selectors.data import imposable, item_name
 from gangline.clusters import objects
 from gangline.clusters.models import ClusterObject, ObjectState
 from gangline.db.clock import db_now
@@ -107,7 +107,7 @@ def test_a_claim_is_made_at_once_and_usable_when_it_is_there(
     }
     filler.fill()
     page = filler.get("workers").page
-    assert page.has(value=str(data.pk), disabled="")
+    assert page.has(value=str(data.pk), aria_disabled="true")
     filler.post("workers", {PICKS: [str(data.pk)]})
     answer = filler.post("review", go="create")
     assert answer.status == 422
@@ -116,7 +116,7 @@ def test_a_claim_is_made_at_once_and_usable_when_it_is_there(
     made(world)
     folder = Path(settings.GANGLINE.data_dir) / "volumes/projects" / world.vision.claims_namespace
     assert [one.name for one in folder.iterdir()] == [wanted[0].name]
-    assert not filler.get("workers").page.has(value=str(data.pk), disabled="")
+    assert not filler.get("workers").page.has(value=str(data.pk), aria_disabled="true")
     filler.post("workers", {PICKS: [str(data.pk)]})
     filler.post("review", go="create")
     (item,) = Attempt.objects.get().value("worker.storage.pvc")
@@ -130,7 +130,7 @@ def test_one_that_failed_says_why(filler: Filler, world: World) -> None:
     assert set(ClusterObject.objects.values_list("state", flat=True)) == {ObjectState.FAILED}
     filler.fill()
     page = filler.get("workers").page
-    assert page.has(value=str(data.pk), disabled="")
+    assert page.has(value=str(data.pk), aria_disabled="true")
     assert "no claim none" in page.html
 
 
@@ -177,7 +177,7 @@ def test_what_this_cluster_cannot_mount_is_shown_with_the_reason(
     nfs = make("nfs", scope=world.department.scope, name="sets", values={"storage.nfs": [item]})
     filler.fill()
     page = filler.get("workers").page
-    assert page.has(value=str(nfs.pk), disabled="")
+    assert page.has(value=str(nfs.pk), aria_disabled="true")
     assert LocalDriver.unsupported["storage.nfs"] in page.html
 
 
@@ -199,7 +199,7 @@ def test_an_imposed_one_is_there_locked_and_ticked_whatever_is_posted(
     attempt = Attempt.objects.get()
     for role in ("worker", "master"):
         (item,) = attempt.value(f"{role}.storage.git")
-        assert (item["name"], item["path"]) == (str(code.pk), "/code")
+        assert (item["name"], item["path"]) == (item_name(code), "/code")
 
 
 def test_one_with_a_credential_cannot_be_imposed(world: World) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gangline.drivers.local.driver import LocalDriver
 from tests.api.conftest import researcher
 from tests.support.api import ApiClient
 from tests.support.forms import Filler
@@ -33,6 +34,30 @@ def test_acf12_a_limit_holds_in_form_and_api_in_the_same_words(
     assert refused.status == 422
     assert refused.page.links == [f"f-worker-{path}"]
     assert problem["message"] in refused.page.one(id=f"f-worker-{path}-e").text
+
+
+@pytest.mark.parametrize("port", [29999, 32768])
+def test_acf12_a_node_port_holds_in_form_and_api_in_the_same_words(
+    filler: Filler,
+    world: World,
+    researcher: ApiClient,
+    monkeypatch: pytest.MonkeyPatch,
+    port: int,
+) -> None:
+    """AC-F12 and V13."""
+    monkeypatch.setattr(LocalDriver, "unsupported", {})
+    ports = [{"toolType": "tensorboard", "container": 6006, "external": port}]
+    answer = researcher.post("workloads/distributed", world.spec_body(ports=ports))
+    (problem,) = answer.json()["problems"]
+    assert (problem["path"], answer.status_code) == ("ports.0.external", 400)
+    filler.fill()
+    filler.post("workers", go="add:worker.ports")
+    page = filler.get("workers").page
+    (row,) = [value for name, value in page.fields() if name == "worker.ports~rows" and value]
+    texts = {"toolType": "tensorboard", "customExternalPort": "true", "external": str(port)}
+    refused = filler.post("workers", {f"worker.ports~{row}.{n}": t for n, t in texts.items()})
+    assert refused.status == 422
+    assert problem["message"] in refused.page.one(data_testid="f-worker.ports").text
 
 
 @pytest.mark.parametrize("name", ["Digits", "1digits", "digits-", "d_1", "d" * 52])

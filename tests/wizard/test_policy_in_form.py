@@ -128,7 +128,7 @@ def test_a_framework_that_the_policy_forbids_is_shown_but_blocked(
     )
     filler.post("setup", {"workload.projectId": str(world.vision.pk)}, go="apply")
     page = filler.get("setup").page
-    assert "disabled" in page.one(value="MPI").attributes
+    assert page.one(value="MPI").attributes["aria-disabled"] == "true"
     assert "Not allowed by policy." in page.html
     forged = filler.post("setup", {"workload.name": "digits", "worker.distributedFramework": "MPI"})
     assert forged.status == 422

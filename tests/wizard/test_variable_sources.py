@@ -7,6 +7,7 @@ import pytest
 from gangline.drivers.local.driver import LocalDriver
 from gangline.drivers.local.kind import Local
 from gangline.policies.services import save
+from tests.support.api import ApiClient
 from tests.support.forms import Filler, Page
 from tests.support.world import World
 from workloads.models import Workload
@@ -124,3 +125,14 @@ def test_a_policys_default_gives_way_to_another_source(
         {"name": "TOKEN", "secret": secret},
         {"name": "WANDB_API_KEY", "secret": secret},
     ]
+
+
+def test_a_credential_of_ones_own_must_be_chosen(ready: Filler, world: World) -> None:
+    own = {"genericSecret": {"keyValuePairs": [{"key": "token", "value": "x"}]}}
+    mine = {"meta": {"name": "my-hf"}, "spec": own}
+    assert ApiClient(world, "researcher-vision").post("user-credentials", mine).status_code == 202
+    row = type_in(ready, {"name": "HF_TOKEN", "~choice": "userCredential"})
+    refused = ready.post("workers")
+    assert refused.status == 422
+    cell = refused.page.one(name=f"{LIST}~{row}.userCredential.name")
+    assert cell.attributes["aria-invalid"] == "true"

@@ -36,7 +36,7 @@ ENVELOPE = (
     "useGivenNameAsPrefix",
 )
 # Clients built from the published schema send these always, whatever the framework.
-_CLIENT_DEFAULTS = {"slotsPerWorker": 1, "sshAuthMountPath": "/root/.ssh"}
+CLIENT_DEFAULTS = {"slotsPerWorker": 1, "sshAuthMountPath": "/root/.ssh"}
 
 
 @dataclass(slots=True)
@@ -126,7 +126,7 @@ def _half(reading: _Reading, key: str, role: Role) -> dict[str, Value]:
     if not isinstance(cleaned, dict):
         reading.wrong(key, "type", "must be an object", "an object with named fields")
         return {}
-    for name, default in _CLIENT_DEFAULTS.items():
+    for name, default in CLIENT_DEFAULTS.items():
         if name in cleaned and cleaned[name] == default:
             del cleaned[name]
     model = SPEC.master if role is Role.MASTER else SPEC.worker

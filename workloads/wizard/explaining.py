@@ -47,10 +47,12 @@ def _explanation(desk: Desk, path: str) -> Explanation:
     if role_name not in (Role.WORKER, Role.MASTER):
         raise Http404
     role = Role(role_name)
-    spec = catalogue(SPEC.worker if role is Role.WORKER else SPEC.master).get(field)
+    known = catalogue(SPEC.worker if role is Role.WORKER else SPEC.master)
+    # What is inside an item is ruled by its list.
+    spec = next((f for name, f in known.items() if f"{field}.".startswith(f"{name}.")), None)
     if spec is None:
         raise Http404
-    told = explain(spec, desk.policy.rule(role, field), role)
+    told = explain(spec, desk.policy.rule(role, spec.path), role)
     if path == path_of(FRAMEWORK):
         return _with_frameworks(desk, told)
     return told

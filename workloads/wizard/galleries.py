@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from django.db.models import Q
 
@@ -20,6 +21,7 @@ from gangline.policies.effective import SYSTEM, EffectivePolicy
 from gangline.resources.registry import get
 from gangline.scopes.selectors import scopes_to
 from gangline.spec import shares
+from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.frameworks import has_gpus
 from gangline.spec.gpus import is_gpu_field
 from gangline.spec.problems import Problem, Role
@@ -187,7 +189,7 @@ class Galleries:
         key, picked = f"{role}.{DATA}", self.picked(role)
         imposed = self.policy.imposed.get(role, {})
         cards = [
-            self._data_card(asset, asset in picked, imposed.get(str(asset.pk), ""))
+            self._data_card(role, asset, asset in picked, imposed.get(str(asset.pk), ""))
             for asset in self.data
         ]
         return FieldView(
@@ -203,11 +205,13 @@ class Galleries:
             applies=True,
         )
 
-    def _data_card(self, asset: Asset, is_picked: bool, imposed_by: str) -> Card:
+    def _data_card(self, role: Role, asset: Asset, is_picked: bool, imposed_by: str) -> Card:
         """``imposed_by``: the scope whose policy gives it to every workload."""
         kind = kind_of_asset(asset)
         unready = self.unready(asset) or self.cut_off
-        ruled = f"Added by {imposed_by}." if imposed_by else self._reason(asset)
+        ruled, about = self._ruled(role, asset)
+        if imposed_by:
+            ruled, about = f"Added by {imposed_by}.", ""
         return Card(
             value=str(asset.pk),
             title=asset.name,
@@ -218,6 +222,7 @@ class Galleries:
             blocked=bool(unready or ruled),
             reason=unready or ruled,
             by_policy=bool(ruled) and not unready,
+            explain="" if unready else about,
             kind=kind.key,
         )
 
@@ -266,7 +271,7 @@ class Galleries:
         scratch = "As the workers" if role is Role.MASTER else "Start from scratch"
         yield Card(value="", title=scratch, checked=chosen is None)
         for asset in assets:
-            unfit, ruled = self._unfit(asset), self._reason(asset)
+            unfit, (ruled, about) = self._unfit(kind, asset), self._ruled(role, asset)
             reason = unfit or ruled
             yield Card(
                 value=str(asset.pk),
@@ -277,6 +282,7 @@ class Galleries:
                 blocked=bool(reason),
                 reason=reason,
                 by_policy=bool(ruled) and not unfit,
+                explain="" if unfit else about,
             )
 
     def _facts(self, kind: AssetKind, asset: Asset) -> Iterable[str]:
@@ -290,24 +296,39 @@ class Galleries:
             if path in asset.values and not (gpus and is_gpu_field(path))
         ]
         for spec, value in given[: 2 if gpus else 3]:
-            yield f"{spec.label}: {in_words(spec, value)}"
+            yield f"{spec.label}: {_told(spec, value)}"
 
-    def _unfit(self, asset: Asset) -> str:
+    def _unfit(self, kind: AssetKind, asset: Asset) -> str:
         """Why the cluster cannot use it for the framework."""
+        for path in asset.values:
+            if why := self.unsupported.get(path):
+                return f"{kind.fields[path].label}: {why}"
         for path, offers in self.offers.items():
             value = asset.values.get(path)
             if value is not None and value not in [o.value for o in offers if o.available]:
                 return f"Not on this cluster for {self.framework}: {value}."
         return ""
 
-    def _reason(self, asset: Asset) -> str:
-        """The first rule of the policy that its values break."""
-        rule = next(iter(asset_problems(asset, self.policy, self.framework)), None)
-        if rule is None or rule.rule != "canAdd":
-            return rule.sentence if rule else ""
+    def _ruled(self, role: Role, asset: Asset) -> tuple[str, str]:
+        """The first rule of the policy that its values break, and the field that it is about."""
+        rule = next(iter(asset_problems(asset, self.policy, self.framework, role)), None)
+        if rule is None:
+            return "", ""
+        about = f"{role}.{rule.path}"
+        if rule.rule != "canAdd":
+            return rule.sentence, about
         # The name of the item is of no interest here.
         by_nobody = "Needs a policy that allows it."
-        return by_nobody if rule.source == SYSTEM else f"Not allowed by {rule.source}."
+        if rule.source == SYSTEM:
+            return by_nobody, about
+        return f"Not allowed by {rule.source}.", about
+
+
+def _told(spec: SpecField, value: Any) -> str:
+    """``value`` on a card: of a list the names of its items alone."""
+    if spec.kind is not Kind.ITEMIZED:
+        return in_words(spec, value)
+    return ", ".join(str(item.get(spec.item_key)) for item in value or ())
 
 
 def _types(assets: Sequence[Asset]) -> tuple[Option, ...]:

@@ -132,8 +132,7 @@ def fields_of(models: SpecModels, role: Role) -> Mapping[str, SpecField]:
 class Imposable:
     """A data source as an item of a list of the spec.
 
-    ``id`` is the asset's, ``path`` the list's, such as ``storage.nfs``. Where people name the items
-    of the list, the name of ``item`` is ``id``: nobody's own item has it.
+    ``id`` is the asset's, ``path`` the list's, such as ``storage.nfs``.
     """
 
     id: str

@@ -29,6 +29,7 @@ from gangline.web.confirm import Question, ask
 from . import services
 from .document import InvalidPolicy, rules_of
 from .effective import SYSTEM, Layer, effective_policy
+from .imposing import imposable
 from .models import Policy
 from .rules import FieldRule
 from .selectors import layers
@@ -180,8 +181,8 @@ def _page(
             for line in [line_of(problem)]
         ],
         "bad_lines": {line_of(problem) for problem in problems},
-        "above": _effective_rows(above) if scope.parent else [],
-        "effective": _effective_rows(holding),
+        "above": _effective_rows(above, scope) if scope.parent else [],
+        "effective": _effective_rows(holding, scope),
         "fields": writable_fields(),
         "may_save": (Permission.POLICY_EDIT if policy else Permission.POLICY_CREATE) in held,
         "may_delete": policy is not None and Permission.POLICY_DELETE in held,
@@ -220,7 +221,7 @@ def _rulable() -> Iterator[tuple[str, str, SpecField]]:
             yield path, f"{path}.attributes.{attribute.path}", attribute
 
 
-def _effective_rows(holding: list[Layer]) -> list[EffectiveRow]:
+def _effective_rows(holding: list[Layer], scope: Scope) -> list[EffectiveRow]:
     policy = effective_policy(holding)
     found = []
     for role, model, rules in (
@@ -232,6 +233,11 @@ def _effective_rows(holding: list[Layer]) -> list[EffectiveRow]:
                 if source == SYSTEM:
                     continue
                 found.append(EffectiveRow(role.value, path, field.ui.label, words, source))
+    named = imposable(scope, {key for half in policy.imposed.values() for key in half})
+    for role, sources in policy.imposed.items():
+        for key, source in sources.items():
+            words = f"{named[key].name} is added" if key in named else f"{key} is missing"
+            found.append(EffectiveRow(role.value, "imposedAssets", "Data sources", words, source))
     return found
 
 

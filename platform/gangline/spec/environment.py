@@ -68,7 +68,7 @@ class UserCredentialKey(SpecModel):
 
     name: Annotated[
         str,
-        Field(max_length=63),
+        Field(min_length=1, max_length=63),
         Ui("My credential", placeholder="my-wandb"),
         NamesCredential(is_personal=True),
     ]

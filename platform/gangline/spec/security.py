@@ -35,8 +35,15 @@ GroupIds = Annotated[
 ]
 
 
-def _ui(label: str, help_text: str = "", placeholder: str = "") -> Ui:
-    return Ui(label, help=help_text, section="environment", placeholder=placeholder, advanced=True)
+def _ui(label: str, help_text: str = "", placeholder: str = "", **words: str) -> Ui:
+    return Ui(
+        label,
+        help=help_text,
+        section="environment",
+        placeholder=placeholder,
+        words=words,
+        advanced=True,
+    )
 
 
 class Capability(SpecModel):
@@ -61,7 +68,12 @@ class Security(SpecModel):
 
     uid_gid_source: Annotated[
         Literal["fromTheImage", "custom"] | None,
-        _ui("User and groups", "Custom: the numbers below. Empty: the image’s own."),
+        _ui(
+            "User and groups",
+            "Custom: the numbers below. Empty: the image’s own.",
+            fromTheImage="From the image",
+            custom="Custom",
+        ),
     ] = None
     run_as_uid: Annotated[
         int | None,

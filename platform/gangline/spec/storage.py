@@ -133,7 +133,9 @@ class ClaimInfo(SpecModel):
     ] = None
     access_modes: Annotated[AccessModes | None, Ui("Access modes")] = None
     volume_mode: Annotated[
-        Literal["Filesystem", "Block"] | None, Ui("Volume mode"), Default("Filesystem")
+        Literal["Filesystem", "Block"] | None,
+        Ui("Volume mode", words={"Filesystem": "File system", "Block": "Block"}),
+        Default("Filesystem"),
     ] = None
     added_attr_values: Annotated[
         Pairs | None,

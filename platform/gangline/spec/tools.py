@@ -208,7 +208,7 @@ class ExposedUrl(Tool):
         Literal["authenticatedUsers", "authorizedUsers", "authorizedGroups"] | None,
         Ui(
             "Who may open it",
-            placeholder="Everyone or listed",
+            placeholder="Everyone, or those named here",
             words={
                 EVERYONE: "Everyone who is signed in",
                 USERS: "Specific people",

@@ -158,13 +158,13 @@ def _decode(cursor: str, order: Order, rows: QuerySet[Any] | None = None) -> tup
 
 
 def _value(field: Any, value: Any) -> Any:
-    if not isinstance(value, str | int) or isinstance(value, bool):
+    if not isinstance(value, str | int | float) or isinstance(value, bool):
         raise BadCursor(str(value)[:40])
     if isinstance(value, str) and ("\x00" in value or len(value.encode()) > 800):
         raise BadCursor(str(value)[:40])
     if isinstance(field, DateTimeField):
         return moment(str(value), zoned=True)
     read = field.to_python(value)
-    if isinstance(read, int) and abs(read) > 2**53:
+    if isinstance(read, int | float) and not abs(read) <= 2**53:
         raise BadCursor(str(value)[:40])
     return read

@@ -43,7 +43,12 @@ const request = async (draft, go) => {
   const focus = fresh.dataset.focus ?? "";
   delete fresh.dataset.focus;
   keepWhatWasTypedMeanwhile(draft.form, fresh, sent);
-  Idiomorph.morph(draft.form, fresh, { morphStyle: "outerHTML", ignoreActiveValue: true });
+  Idiomorph.morph(draft.form, fresh, {
+    morphStyle: "outerHTML",
+    ignoreActiveValue: true,
+    // What somebody unfolded stays so.
+    callbacks: { beforeAttributeUpdated: (name, node, how) => !(node.localName === "details" && name === "open" && how === "remove") },
+  });
   const saved = page.querySelector("[data-saved]")?.textContent?.trim();
   if (saved) draft.show("saved", saved);
   draft.failures = 0;

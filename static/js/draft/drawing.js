@@ -48,6 +48,7 @@ export const showErrors = (draft, errors) => {
     // Advice stands there too, and nothing is wrong then.
     const isWrong = !!place.querySelector(".error");
     field?.classList.toggle("wrong", isWrong);
-    field?.querySelector(".input")?.setAttribute("aria-invalid", String(isWrong));
+    // Of a list nothing tells which of its controls it is.
+    if (!field?.querySelector(".rows")) field?.querySelector(".input")?.setAttribute("aria-invalid", String(isWrong));
   }
 };

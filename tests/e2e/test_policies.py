@@ -1,0 +1,68 @@
+"""Policies in a real browser: what is wrong in one, and where each rule comes from."""
+
+from collections.abc import Callable
+
+from playwright.sync_api import Page, expect
+
+from gangline.policies.services import save
+from tests.e2e.test_form import start
+from tests.support.screens import violations
+from tests.support.world import World
+
+Opener = Callable[..., Page]
+WRONG = "rules:\n  worker:\n    numWorkers: {min: 4, max: 1}\n    numWorker: {max: 2}\n"
+FOUR = {
+    "installation": "rules: {worker: {numWorkers: {max: 64}}}",
+    "cluster": "rules: {worker: {compute: {cpuCoreRequest: {max: 8}}}}",
+    "department": "rules: {worker: {backoffLimit: {max: 5}, numWorkers: {max: 32}}}",
+    "vision": "rules: {worker: {numWorkers: {max: 4}}}",
+}
+
+
+def test_acp02_what_is_wrong_leads_to_its_line_and_is_not_saved(
+    open_page: Opener, world: World
+) -> None:
+    page = open_page("administrator")
+    page.goto(f"/policies/{world.vision.scope_id}")
+    text = page.get_by_test_id("policy-text")
+    text.fill(WRONG)
+    for button in ("Check", "Save"):
+        page.get_by_role("button", name=button, exact=True).click()
+        summary = page.get_by_test_id("problem-summary")
+        expect(summary).to_be_visible()
+        assert page.title().startswith("Error: ")
+        for number, field in ((3, "numWorkers"), (4, "numWorker")):
+            link = summary.get_by_role("link", name=f"Line {number}: ").first
+            expect(link).to_contain_text(field)
+            link.click()
+            expect(page.locator(f"#policy-line-{number}")).to_be_focused()
+        expect(text).to_have_value(WRONG)
+    assert violations(page) == []
+    page.reload()
+    text.fill(FOUR["vision"])
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_test_id("toast")).to_be_visible()
+
+
+def test_acp03_the_table_and_the_lock_name_the_same_scope(open_page: Opener, world: World) -> None:
+    for name, text in FOUR.items():
+        scope = getattr(world, name).scope
+        save(actor=world.actor("administrator"), scope=scope, text=text, version=None)
+    page = open_page("administrator")
+    page.goto(f"/policies/{world.vision.scope_id}")
+    table = page.get_by_role("region", name="Effective rules").get_by_role("row")
+    form = open_page("researcher-vision")
+    start(form, "ruled")
+    for path, label, limit, scope in (
+        ("numWorkers", "Number of workers", "4", "project vision"),
+        ("backoffLimit", "Retries", "5", "department research"),
+        ("compute.cpuCoreRequest", "CPU request", "8", "cluster this-machine"),
+    ):
+        row = table.filter(has_text=label).filter(has_text=limit)
+        expect(row).to_contain_text(scope, ignore_case=True)
+        form.get_by_test_id(f"lock-worker.{path}").click()
+        rows = form.get_by_role("dialog").get_by_role("row").filter(has_text="at most")
+        wins = rows.filter(has=form.locator("b"))
+        expect(wins).to_contain_text(scope, ignore_case=True)
+        expect(wins).to_contain_text(limit)
+        form.keyboard.press("Escape")
