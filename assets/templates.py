@@ -23,10 +23,12 @@ from gangline.lib.problems import Problem, Refused
 from gangline.resources.registry import Uses, get, register_usage
 from gangline.resources.resource import Nav, Panel, Resource, Wire
 from gangline.resources.tables import column, name_column, table, time_column
+from gangline.spec import frameworks
 from gangline.spec import problems as spec_problems
 from gangline.spec.catalogue import Kind, catalogue
-from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS, WORKERS_ONLY
+from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.problems import Role
+from gangline.spec.values import half_of
 from gangline.spec.workload import SPEC
 from gangline.spec_forms.words import count, item_in_words, readable
 from gangline.tables import filters
@@ -41,9 +43,12 @@ name of a function of a person and a key. Higher apps add theirs."""
 
 def pods_of(template: Template) -> str:
     """``2 workers + master``."""
-    workers = template.values.get("worker.numWorkers", 1)
-    master = "" if template.configuration == WORKERS_ONLY else " + master"
-    return count(workers, "worker") + master if isinstance(workers, int) else ""
+    workers = half_of(template.values, Role.WORKER)
+    if not isinstance(workers.get("numWorkers", 1), int):
+        return ""
+    gang = frameworks.framework_of(template.framework).gang(template.configuration)
+    parts = [count(r.count(workers), r.name) if r.counts else r.name for r in reversed(gang)]
+    return " + ".join(parts)
 
 
 def framework_of(template: Template) -> str:
@@ -153,7 +158,10 @@ class Templates(Resource[Template]):
 
     def facts_of(self, request: HttpRequest, obj: Template) -> Iterable[tuple[str, Any]]:
         yield "Framework", framework_of(obj)
-        yield "Configuration", CONFIGURATIONS.get(obj.configuration, obj.configuration)
+        yield (
+            "Configuration",
+            frameworks.framework_of(obj.framework).roles_in_words(obj.configuration),
+        )
         yield "Scope", obj.scope.title
 
     def detail_context(self, request: HttpRequest, obj: Template) -> dict[str, Any]:

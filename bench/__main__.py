@@ -6,7 +6,7 @@ import sys
 from bench import report
 
 NAMES = (
-    *("list", "resources", "submit", "gang", "live", "start", "policy", "log"),
+    *("list", "resources", "form", "submit", "gang", "live", "start", "policy", "log"),
     *("kubernetes-submit", "kubernetes-watch"),
 )
 

@@ -13,7 +13,7 @@ from django.views.decorators.csrf import csrf_exempt
 from gangline.audit.models import AuditEntry
 from gangline.resources.registry import get
 from workloads.api.presenting import LIST_COLUMNS
-from workloads.models import Attempt, Event, Workload
+from workloads.models import Attempt, Draft, Event, Workload
 
 PAGE = 50
 _LIVE = Q(deleted_at__isnull=True)
@@ -61,6 +61,12 @@ def resource(request: HttpRequest, key: str) -> HttpResponse:
     """The same for the first rows of any resource."""
     found = list(get(key).model._default_manager.order_by("pk")[:PAGE].values())
     return HttpResponse(orjson.dumps(found, default=str), content_type="application/json")
+
+
+def draft(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
+    """The same for what a draft holds."""
+    found = Draft.objects.values("inputs", "versions").get(pk=pk)
+    return HttpResponse(orjson.dumps(found), content_type="application/json")
 
 
 @csrf_exempt

@@ -21,6 +21,9 @@ from gangline.policies.models import Policy
 from gangline.resources import services as resources
 from gangline.scopes.models import Installation
 from gangline.scopes.services import found
+from gangline.settings.catalogue import TOLERATIONS, TOPOLOGY
+from tests.support.certificates import jwt
+from tests.support.settings import turn
 
 ADMINISTRATOR, RESEARCHER, NEWCOMER = "administrator", "researcher", "newcomer"
 DEPARTMENTS, PROJECTS, PEOPLE = 4, 20, 30
@@ -106,6 +109,28 @@ def connect(access: Access) -> Cluster:
     if not health.reachable:
         raise AssertionError(health.reason)
     return cluster
+
+
+def has_everything(cluster: Cluster) -> None:
+    """From now on it is a Kubernetes that was checked and lacks nothing; nobody calls it."""
+    for setting in (TOLERATIONS, TOPOLOGY):
+        turn(setting, True)
+    offers = [
+        {"framework": name, "available": True, "reason": "", "version": "v1", "runtimes": []}
+        for name in FRAMEWORKS
+    ]
+    detail = {
+        "nodes": {"largest": {"gpus": 8, "cpus": 64.0, "memory": 512 * 10**9}},
+        "priorityClasses": ["high"],
+        "storageClasses": [{"name": "fast", "provisioner": "csi.example.org", "default": True}],
+    }
+    Cluster.objects.filter(pk=cluster.pk).update(
+        kind="kubernetes", host_id="",
+        facts={"version": "v1.36.3", "frameworks": offers, "runtimes": [], "detail": detail},
+    )  # fmt: skip
+    cluster.refresh_from_db()
+    nowhere = Access("https://192.0.2.7:6443", token=jwt(sub="bench", exp=4_000_000_000))
+    credentials.store(cluster, nowhere, by=None)
 
 
 def _elsewhere() -> Cluster:

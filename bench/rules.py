@@ -29,7 +29,7 @@ def count() -> int:
 
 
 def spec() -> dict[str, Any]:
-    """Every field said, and acceptable to all of them."""
+    """The fields of a machine that runs processes, all said and acceptable to all of them."""
     half = {
         "image": IMAGE,
         "command": "python train.py --config conf/base.yaml",
@@ -55,6 +55,105 @@ def spec() -> dict[str, Any]:
         "autoDeletionTimeAfterCompletionSeconds": 86400,
     }
     return {"spec": half | whole, "masterSpec": half}
+
+
+def full() -> dict[str, Any]:
+    """By qualified path: a value for every field that goes with a PyTorch workload, in both roles.
+
+    What is missing is for other frameworks, contradicts what is here, or nobody may set at first.
+    """
+    both = {
+        "image": "registry.local/ddp:1.4",
+        "imagePullPolicy": "IfNotPresent",
+        "imagePullSecrets": [{"name": "registry"}],
+        "command": "python train.py --config conf/base.yaml",
+        "args": "--epochs 30 --batch-size 128",
+        "workingDir": "/workspace",
+        "environmentVariables": [
+            {"name": f"SETTING_{number}", "value": f"value {number}"} for number in range(20)
+        ],
+        "stdin": True,
+        "tty": True,
+        "exposedUrls": [{"name": "notebook", "container": 8888, "toolType": "jupyter-notebook"}],
+        "ports": [
+            {"name": "own", "container": 9000, "serviceType": "NodePort", "toolType": "custom"}
+        ],
+        "relatedUrls": [{"url": "https://wiki.lab.example/run", "name": "Notes"}],
+        "createHomeDir": True,
+        "security.uidGidSource": "custom",
+        "security.runAsUid": 1000,
+        "security.runAsGid": 1000,
+        "security.supplementalGroups": "100,200",
+        "security.runAsNonRoot": True,
+        "security.readOnlyRootFilesystem": False,
+        "security.allowPrivilegeEscalation": False,
+        "security.seccompProfileType": "RuntimeDefault",
+        "probes.readiness.handler.httpGet.port": 8888,
+        "probes.readiness.handler.httpGet.path": "/ready",
+        "probes.readiness.handler.httpGet.host": "localhost",
+        "probes.readiness.handler.httpGet.scheme": "HTTP",
+        "probes.readiness.initialDelaySeconds": 5,
+        "probes.readiness.periodSeconds": 10,
+        "probes.readiness.timeoutSeconds": 3,
+        "probes.readiness.successThreshold": 1,
+        "probes.readiness.failureThreshold": 3,
+        "compute.gpuDevicesRequest": 0,
+        "compute.cpuCoreRequest": 0.5,
+        "compute.cpuCoreLimit": 1,
+        "compute.cpuMemoryRequest": "256M",
+        "compute.cpuMemoryLimit": "512M",
+        "compute.largeShmRequest": True,
+        "compute.extendedResources": [{"resource": "rdma/hca", "quantity": "1"}],
+        "nodePools": [{"name": "default"}],
+        "nodeType": "p5.48xlarge",
+        "nodeAffinityRequired": [
+            {"key": "topology.kubernetes.io/zone", "operator": "In", "values": "eu-1a, eu-1b"}
+        ],
+        "podAffinity.key": "topology.kubernetes.io/zone",
+        "podAffinity.type": "Required",
+        "tolerations": [
+            {"name": "ours", "key": "dedicated", "operator": "Exists", "effect": "Any"}
+        ],
+        "storage.pvc": [{"name": "run", "path": "/run-data", "claimInfo": {"size": "10G"}}],
+        "storage.emptyDirVolume": [{"name": "scratch", "path": "/scratch"}],
+        "storage.nfs": [
+            {"name": "sets", "server": "nfs.lab.example", "path": "/sets", "mountPath": "/sets"}
+        ],
+        "storage.git": [
+            {"name": "code", "repository": "https://git.lab.example/code.git", "path": "/code"}
+        ],
+        "storage.s3": [
+            {"name": "bucket", "bucket": "sets", "path": "/bucket", "url": "https://s3.lab.example"}
+        ],
+        "storage.configMapVolume": [
+            {"name": "nccl", "configMap": "nccl", "mountPath": "/etc/nccl"}
+        ],
+        "storage.secretVolume": [{"name": "wandb", "secret": "wandb", "mountPath": "/etc/wandb"}],
+        "restartPolicy": "Never",
+        "category": "research",
+        "labels": [{"name": f"label-{number}", "value": "some"} for number in range(10)],
+        "annotations": [{"name": f"note-{number}", "value": "some"} for number in range(10)],
+    }
+    worker = {
+        "distributedFramework": "PyTorch",
+        "numWorkers": 2,
+        "minReplicas": 1,
+        "maxReplicas": 4,
+        "priorityClass": "high",
+        "cleanPodPolicy": "None",
+        "terminationGracePeriodSeconds": 30,
+        "backoffLimit": 2,
+        "autoDeletionTimeAfterCompletionSeconds": 86400,
+    }
+    found = {f"worker.{path}": value for path, value in (both | worker).items()}
+    return found | {f"master.{path}": value for path, value in both.items()}
+
+
+def usual() -> dict[str, Any]:
+    """By qualified path: what most submissions say."""
+    said = usual_body("usual", 0, "")["spec"] | {"image": "registry.local/ddp:1.4"}
+    compute = {f"compute.{name}": value for name, value in said.pop("compute").items()}
+    return {f"worker.{path}": value for path, value in (said | compute).items()}
 
 
 def usual_body(name: str, project: int, cluster: str) -> dict[str, Any]:

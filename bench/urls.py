@@ -11,6 +11,7 @@ handler404, handler500 = product.handler404, product.handler500
 urlpatterns = [
     path("bench/rows/<slug:case>", bare.rows),
     path("bench/resource/<slug:key>", bare.resource),
+    path("bench/draft/<uuid:pk>", bare.draft),
     path("bench/insert", bare.insert),
     path("bench/raw", bare.raw_page),
     path("bench/changes", changing.start),

@@ -18,9 +18,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from scripts import builds, system_packages
 
@@ -37,6 +38,8 @@ class Session:
     title: str
     marks: str
     """Which tests, as `-m` of pytest takes it."""
+    one_of: tuple[str, ...] = ()
+    """Each of them has one of these marks: files without are not collected, once it is known."""
     processes: int = 2
     spread: str = "load"
     """Single tests, or with `loadfile` whole files: what a file shares is made once."""
@@ -55,6 +58,7 @@ SESSIONS = (
         "postgres",
         "what PostgreSQL could break, on PostgreSQL",
         f"postgres and {_PLAIN}",
+        one_of=("postgres",),
         spread="loadfile",
         database="postgres",
     ),
@@ -62,14 +66,23 @@ SESSIONS = (
         "browser",
         "the product in a browser",
         "browser and not needs_kubernetes and not needs_slurm",
+        one_of=("browser",),
     ),
     # These wait for schedulers, not for a processor.
-    Session("slurm", "on a real Slurm", "needs_slurm", processes=3, parts=("slurm",)),
+    Session(
+        "slurm",
+        "on a real Slurm",
+        "needs_slurm",
+        one_of=("needs_slurm",),
+        processes=3,
+        parts=("slurm",),
+    ),
     # Most of these wait for a cluster, not for a processor.
     Session(
         "kubernetes",
         "on a real Kubernetes, and with a real S3 server",
         "(needs_kubernetes or needs_s3)",
+        one_of=("needs_kubernetes", "needs_s3"),
         processes=3,
         parts=("kubernetes", "s3"),
     ),
@@ -89,6 +102,7 @@ def main(arguments: list[str]) -> int:
             print(f"CI must run every test; not installed: {', '.join(lacking)}.")
             return 1
         codes, totals = [], Counter[str]()
+        files: Mapping[str, list[str]] = {}
         for session in chosen:
             for name in running.keys() & set(session.parts):
                 running[name].wait()
@@ -98,8 +112,10 @@ def main(arguments: list[str]) -> int:
                 continue
             needed = _needed([session])
             lacks = [name for name in missing if name in needed]
-            code, counts = _run(session, session.marks + more, given, lacks)
-            totals.update(counts)
+            where = sorted({file for mark in session.one_of for file in files.get(mark, ())})
+            code, told = _run(session, session.marks + more, given or where, lacks)
+            files = files or told.get("files", {})
+            totals.update({key: n for key, n in told.items() if isinstance(n, int)})
             codes.append(code)
     _say_totals(totals, missing)
     return next((code for code in codes if code), 0)
@@ -113,7 +129,8 @@ def _needed(sessions: Collection[Session]) -> list[str]:
 
 def _run(
     session: Session, marks: str, given: list[str], missing: list[str]
-) -> tuple[int, dict[str, int]]:
+) -> tuple[int, dict[str, Any]]:
+    """Exit code, and what the session told: how many tests passed, which files have a mark."""
     print(f"\nTests: {session.title}.", flush=True)
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="gangline-results-") as folder:
@@ -128,7 +145,7 @@ def _run(
         options = ("-m", marks, *spread, *OPTIONS)
         command = [sys.executable, "-m", "pytest", *options, *given]
         done = subprocess.run(command, cwd=ROOT, env=environment, check=False)
-        counts = json.loads(results.read_text()) if results.exists() else {}
+        told = json.loads(results.read_text()) if results.exists() else {}
     print(f"Took {time.monotonic() - began:.0f} s.", flush=True)
     code = done.returncode
     # With tests narrowed by hand, or parts missing, a session may rightly have nothing to run.
@@ -136,7 +153,7 @@ def _run(
         code = 0
     elif code == NO_TEST:
         print(f"No test ran in this session: {session.title}.")
-    return code, {key: value for key, value in counts.items() if isinstance(value, int)}
+    return code, told
 
 
 def _say_totals(totals: Counter[str], missing: list[str]) -> None:

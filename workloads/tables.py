@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString
 
 from gangline.clusters.models import Cluster
 from gangline.organization.models import Project
-from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS, WORKERS_ONLY
+from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY, framework_of
 from gangline.spec.words import plain_number
 from gangline.tables import filters
 from gangline.tables.cells import NONE, RowAction, row_menu, running_for
@@ -25,11 +25,15 @@ from workloads.statuses import OF_DELETED, STATUSES
 _USUAL = {name: one.configurations[0] for name, one in FRAMEWORKS.items()}
 
 
+def _roles(row: ListRow) -> str:
+    return framework_of(row.framework).roles_in_words(row.configuration)
+
+
 def _name(row: ListRow) -> SafeString:
     """Framework below; the configuration only where it is not the framework's usual one."""
     below = FRAMEWORKS[row.framework].label
     if row.configuration != _USUAL[row.framework]:
-        below = f"{below} · {CONFIGURATIONS[row.configuration]}"
+        below = f"{below} · {_roles(row)}"
     link = format_html(
         '<a class="name" href="/workloads/{0}" title="{1}">{1}</a>', row.id, row.name
     )
@@ -245,9 +249,9 @@ WORKLOADS: Table[ListRow] = Table(
             drops=3, text=lambda row: row.image,
         ),
         Column(
-            "architecture", "Architecture", lambda row: CONFIGURATIONS[row.configuration],
-            needs=("configuration",), is_default=False, width="l", drops=3,
-            text=lambda row: CONFIGURATIONS[row.configuration],
+            "architecture", "Architecture", _roles,
+            needs=("framework", "configuration"), is_default=False, width="l", drops=3,
+            text=_roles,
         ),
         Column(
             "priority", "Priority", lambda row: str(row.priority), needs=("priority",),

@@ -14,6 +14,7 @@ from django.utils.html import format_html, format_html_join
 from assets.credentials import copies, store
 from assets.credentials.types import TYPES
 from assets.models import Credential, PersonalCredential
+from assets.scopes import scope_choices
 from gangline.access.actor import Actor
 from gangline.accounts.models import User
 from gangline.lib.problems import Problem, Refused
@@ -149,8 +150,7 @@ class Credentials(CredentialResource[Credential]):
         return super().rows(user).annotate(scope_name=F("scope__name"))
 
     def choices(self, user: User) -> Any:
-        rows = self.visible(user).select_related("scope").order_by("scope__kind", "scope__name")
-        return {"scope": list({str(row.scope_id): row.scope.title for row in rows}.items())}
+        return {"scope": scope_choices(self.visible(user))}
 
 
 class PersonalCredentials(CredentialResource[PersonalCredential]):

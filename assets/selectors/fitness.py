@@ -150,7 +150,7 @@ def _projects(user: User) -> list[tuple[frozenset[int], Project]]:
     if len(rows) < 2:
         return [(frozenset(scope.pk for scope in scopes_to(p.scope)), p) for p in rows]
     ruling = set(Policy.objects.values_list("scope_id", flat=True))
-    held = set(Template.objects.values_list("scope_id", flat=True))
+    held = set(Template.objects.values_list("scope_id", flat=True).distinct())
     alike: dict[object, tuple[frozenset[int], Project]] = {}
     for project in rows:
         line = frozenset(scope.pk for scope in scopes_to(project.scope))

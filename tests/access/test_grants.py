@@ -54,7 +54,7 @@ CUSTOM: dict[str, list[str]] = {
 
 @given(data=st.data())
 @settings(
-    max_examples=60,
+    max_examples=30,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_can_holds_exactly_where_things_are_visible(forest: list[Scope], data: Any) -> None:

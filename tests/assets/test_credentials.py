@@ -60,6 +60,7 @@ def body_of(world: World, kind: str, name: str = "one") -> dict[str, Any]:
 def test_each_type_is_made_listed_changed_and_deleted_as_clients_know_it(
     world: World, kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """AC-A06: no value leaves."""
     caplog.set_level(logging.DEBUG)
     path = f"asset/credentials/{TYPES[kind].path}"
     made = call(world, "POST", path, body_of(world, kind))

@@ -3,20 +3,37 @@
 A resource that the client knows is one `Row`: what it sends to create, list, edit and delete.
 """
 
+from __future__ import annotations
+
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from importlib.util import LazyLoader, find_spec, module_from_spec
+from typing import TYPE_CHECKING, Any
 
 import pytest
-import runai
-from runai import models
-from runai.api_client import ApiClient, AsyncApiClient
-from runai.configuration import Configuration
-from runai.exceptions import ConflictException, NotFoundException
-from runai.runai_client import RunaiClient
 
 from tests.support.web_server import WebServer, web_server
+
+if TYPE_CHECKING:
+    import runai
+    from runai.runai_client import RunaiClient
+
+
+def _lazily(name: str) -> Any:
+    """A module that is loaded when it is used: this one takes seconds, which collecting saves."""
+    spec = find_spec(name)
+    assert spec is not None
+    assert spec.loader is not None
+    spec.loader = LazyLoader(spec.loader)
+    sys.modules[name] = module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+if not TYPE_CHECKING:
+    runai = _lazily("runai")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,11 +48,11 @@ class Row:
     envelope: str = ""
     one: str
     remove: str
-    read: Any
+    read: str
     """Model of the client that takes what is listed."""
     key: str = "id"
     edit: str = ""
-    change: Any = None
+    change: Callable[[], Any] = dict
     """The body of the edit."""
     changed: Mapping[str, Any] = field(default_factory=dict)
     """What the object holds afterwards."""
@@ -52,71 +69,75 @@ ROWS = {
     "department": Row(
         api="organizations.departments",
         new=lambda site: {"name": "by-client", "clusterId": site.cluster},
-        read=models.DepartmentForList,
+        read="DepartmentForList",
         make="create_department",
         listed="get_departments",
         envelope="departments",
         one="get_department",
         edit="update_department",
-        change={"name": "by-client", "description": "Changed"},
+        change=lambda: {"name": "by-client", "description": "Changed"},
         changed={"description": "Changed"},
         remove="delete_department",
     ),
     "project": Row(
         api="organizations.projects",
-        new=lambda site: models.ProjectCreationRequest(
+        new=lambda site: runai.models.ProjectCreationRequest(
             name="by-client",
             clusterId=site.cluster,
-            resources=[models.ResourcesNullable(gpu=models.NonNullResource(deserved=0, limit=2))],
+            resources=[
+                runai.models.ResourcesNullable(
+                    gpu=runai.models.NonNullResource(deserved=0, limit=2)
+                )
+            ],
         ),
-        read=models.DepartmentForList,
+        read="DepartmentForList",
         make="create_project",
         listed="get_projects",
         envelope="projects",
         one="get_project",
         edit="update_project",
-        change=models.ProjectUpdateRequest(description="Changed", resources=[]),
+        change=lambda: runai.models.ProjectUpdateRequest(description="Changed", resources=[]),
         changed={"description": "Changed"},
         remove="delete_project",
         names=("name", "clusterId", "parentId", "requestedNamespace", "resources"),
     ),
     "node pool": Row(
         api="organizations.node_pools",
-        new=lambda site: models.NodepoolCreateFields(
+        new=lambda site: runai.models.NodepoolCreateFields(
             name="by-client", labelKey="pool", labelValue="a", clusterId=site.cluster
         ),
-        read=models.Nodepool,
+        read="Nodepool",
         make="create_nodepool",
         listed="get_nodepools",
         envelope="nodepools",
         one="get_nodepool",
         edit="update_nodepool",
-        change=models.NodepoolUpdateFields(labelKey="pool", labelValue="b"),
+        change=lambda: runai.models.NodepoolUpdateFields(labelKey="pool", labelValue="b"),
         changed={"labelKey": "pool", "labelValue": "b"},
         remove="delete_nodepool",
     ),
     "cluster": Row(
         api="organizations.clusters",
-        new=lambda site: models.ClusterCreationRequest(name="by-client", version="2.22"),
-        read=models.DisplayedCluster,
+        new=lambda site: runai.models.ClusterCreationRequest(name="by-client", version="2.22"),
+        read="DisplayedCluster",
         make="create_cluster",
         key="uuid",
         listed="get_clusters",
         one="get_cluster_by_uuid",
         edit="update_cluster",
-        change=models.ClusterUpdateRequest(name="renamed"),
+        change=lambda: runai.models.ClusterUpdateRequest(name="renamed"),
         changed={"name": "renamed"},
         remove="delete_cluster",
     ),
     "service account": Row(
         api=f"{IAM}.service_accounts",
-        new=lambda site: models.ServiceAccountCreationRequest(name="by-client"),
-        read=models.ServiceAccount,
+        new=lambda site: runai.models.ServiceAccountCreationRequest(name="by-client"),
+        read="ServiceAccount",
         make="create_service_account",
         listed="get_service_accounts",
         one="get_service_account_by_id",
         edit="update_service_account_by_id",
-        change=models.ServiceAccountPatchRequest(enabled=False),
+        change=lambda: runai.models.ServiceAccountPatchRequest(enabled=False),
         changed={"enabled": False},
         remove="delete_service_account_by_id",
         secret="clientSecret",
@@ -124,13 +145,13 @@ ROWS = {
     ),
     "application": Row(
         api=f"{IAM}.applications",
-        new=lambda site: models.ApplicationCreationRequest(name="by-client-2"),
-        read=models.Application,
+        new=lambda site: runai.models.ApplicationCreationRequest(name="by-client-2"),
+        read="Application",
         make="create_application",
         listed="get_applications",
         one="get_application_by_id",
         edit="update_application_by_id",
-        change=models.ApplicationPatchRequest(enabled=False),
+        change=lambda: runai.models.ApplicationPatchRequest(enabled=False),
         changed={"enabled": False},
         remove="delete_application_by_id",
         secret="secret",
@@ -138,8 +159,8 @@ ROWS = {
     ),
     "access key": Row(
         api=f"{IAM}.access_keys",
-        new=lambda site: models.AccessKeyCreationRequest1(name="by-client"),
-        read=models.AccessKey1,
+        new=lambda site: runai.models.AccessKeyCreationRequest1(name="by-client"),
+        read="AccessKey1",
         make="create_access_key1",
         listed="get_access_keys",
         envelope="accessKeys",
@@ -150,8 +171,8 @@ ROWS = {
     ),
     "user": Row(
         api=f"{IAM}.users",
-        new=lambda site: models.UserCreationRequest1(email="by-client@example.com"),
-        read=models.User2,
+        new=lambda site: runai.models.UserCreationRequest1(email="by-client@example.com"),
+        read="User2",
         make="create_user",
         listed="get_users",
         one="get_user_by_id",
@@ -162,14 +183,14 @@ ROWS = {
     ),
     "access rule": Row(
         api=f"{IAM}.access_rules",
-        new=lambda site: models.AccessRuleCreationFields(
+        new=lambda site: runai.models.AccessRuleCreationFields(
             subjectId="stranger",
-            subjectType=models.SubjectType.USER,
+            subjectType=runai.models.SubjectType.USER,
             roleId=9,
             scopeId=site.cluster,
-            scopeType=models.ScopeType.CLUSTER,
+            scopeType=runai.models.ScopeType.CLUSTER,
         ),
-        read=models.AccessRule,
+        read="AccessRule",
         make="create_access_rule",
         listed="get_access_rules",
         envelope="accessRules",
@@ -188,9 +209,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebServer]:
 
 def client_of(site: WebServer, client_id: str, secret: str) -> RunaiClient:
     """As its documentation says, but that it does not try again what is refused."""
+    from runai.runai_client import RunaiClient
+
     return RunaiClient(
-        ApiClient(
-            Configuration(
+        runai.api_client.ApiClient(
+            runai.configuration.Configuration(
                 client_id=client_id,
                 client_secret=secret,
                 runai_base_url=f"{site.url}/",
@@ -225,22 +248,22 @@ def test_create_list_edit_delete(site: WebServer, client: RunaiClient, row: Row)
     (shown,) = [
         one for one in (listed[row.envelope] if row.envelope else listed) if one[row.key] == key
     ]
-    assert row.read.from_dict(shown).to_dict()
+    assert getattr(runai.models, row.read).from_dict(shown).to_dict()
     assert [shown[name] for name in row.names] == [made.data[name] for name in row.names]
     assert row.secret == "" or row.secret not in shown
-    with pytest.raises(ConflictException):
+    with pytest.raises(runai.exceptions.ConflictException):
         getattr(api, row.make)(row.new(site))
 
     if row.renew:
         another = getattr(api, row.renew)(key).data[row.secret]
         assert another != made.data[row.secret]
     if row.edit:
-        getattr(api, row.edit)(key, row.change)
+        getattr(api, row.edit)(key, row.change())
         found = getattr(api, row.one)(key).data
         assert {name: found[name] for name in row.changed} == row.changed
 
     assert getattr(api, row.remove)(key).status_code in (202, 204)
-    with pytest.raises(NotFoundException):
+    with pytest.raises(runai.exceptions.NotFoundException):
         getattr(api, row.one)(key)
 
 
@@ -248,20 +271,20 @@ def test_the_rest_is_read(site: WebServer, client: RunaiClient) -> None:
     """What clients do not make: nodes, roles, settings, the audit log."""
     nodes = client.organizations.nodes
     for found in (nodes.get_tenant_nodes().data, nodes.get_nodes(site.cluster).data):
-        (node,) = models.Nodes.from_dict(found).nodes
+        (node,) = runai.models.Nodes.from_dict(found).nodes
         assert (node.name, node.cluster_uuid) == ("n-1", site.cluster)
         assert node.gpu_info.gpu_count == 8
     assert nodes.count_tenant_nodes().data == nodes.count_nodes(site.cluster).data == {"count": 1}
 
     tenant, key = client.organizations.tenant, "workloads.topology"
     assert tenant.get_tenant_settings_by_key(key).data is False
-    tenant.update_tenant_setting(models.TenantSettingCreationRequest(key=key, value=True))
+    tenant.update_tenant_setting(runai.models.TenantSettingCreationRequest(key=key, value=True))
     (shown,) = [one for one in tenant.get_tenant_settings().data if one["key"] == key]
-    assert models.Setting.from_dict(shown).value == "true"
+    assert runai.models.Setting.from_dict(shown).value == "true"
 
     now, day = datetime.now(UTC), timedelta(days=1)
     log = client.audit.audit_logs.get_audit_logs(start=now - day, end=now + day).data
-    newest = models.GetAuditLogs200Response.from_dict(log).audit_logs[0]
+    newest = runai.models.GetAuditLogs200Response.from_dict(log).audit_logs[0]
     assert (newest.entity_type, newest.action, newest.result) == ("setting", "update", "Succeeded")
 
 
@@ -269,10 +292,10 @@ def test_single_resources_of_a_project_are_changed(site: WebServer, client: Runa
     projects = client.organizations.projects
     body = {"name": "of-quota", "clusterId": site.cluster}
     key = projects.create_project(body).data["id"]
-    four = [models.ResourcesNullable(cpu=models.Resource(deserved=4000))]
+    four = [runai.models.ResourcesNullable(cpu=runai.models.Resource(deserved=4000))]
     (held,) = projects.patch_project_resources(key, four).data
     assert (held["cpu"]["deserved"], held["gpu"]["deserved"]) == (4000, 0)
-    two = [models.ResourcesNullable(gpu=models.NonNullResource(deserved=1, limit=2))]
+    two = [runai.models.ResourcesNullable(gpu=runai.models.NonNullResource(deserved=1, limit=2))]
     (held,) = projects.update_project_resources(key, two).data
     assert (held["cpu"]["deserved"], held["gpu"]["limit"]) == (-1, 2)
     found = projects.get_projects(filter_by=["name==of-quota"], sort_by="name").data
@@ -285,27 +308,29 @@ def test_policies_are_written_validated_read_and_removed(
     site: WebServer, client: RunaiClient
 ) -> None:
     policies = client.policies.policy
-    meta = models.PolicyCreationFields(name="cap", scope="cluster", clusterId=site.cluster)
-    number = models.IntegerRules(min=1, max=8)
-    rules = models.DistributedPolicyRulesV2(
-        worker=models.DistributedPolicyRulesV2Worker(
+    meta = runai.models.PolicyCreationFields(name="cap", scope="cluster", clusterId=site.cluster)
+    number = runai.models.IntegerRules(min=1, max=8)
+    rules = runai.models.DistributedPolicyRulesV2(
+        worker=runai.models.DistributedPolicyRulesV2Worker(
             numWorkers=number,
-            image=models.StringRules(options=[models.StringOption(value="a", displayed="A")]),
-            environmentVariables=models.InstancesRules(
-                instances=models.ItemRules(canAdd=True, locked=["HOME"])
+            image=runai.models.StringRules(
+                options=[runai.models.StringOption(value="a", displayed="A")]
+            ),
+            environmentVariables=runai.models.InstancesRules(
+                instances=runai.models.ItemRules(canAdd=True, locked=["HOME"])
             ),
         )
     )
-    home = models.EnvironmentVariable(name="HOME", value="/home/all", exclude=False)
-    defaults = models.DistributedPolicyDefaultsV2(
-        worker=models.DistributedPolicyDefaultsV2Worker(
+    home = runai.models.EnvironmentVariable(name="HOME", value="/home/all", exclude=False)
+    defaults = runai.models.DistributedPolicyDefaultsV2(
+        worker=runai.models.DistributedPolicyDefaultsV2Worker(
             nodePools=["default"],
-            environmentVariables=models.EnvironmentVariablesDefaults(instances=[home]),
+            environmentVariables=runai.models.EnvironmentVariablesDefaults(instances=[home]),
         )
     )
-    body = models.DistributedPolicyOverwriteRequestV2(
+    body = runai.models.DistributedPolicyOverwriteRequestV2(
         meta=meta,
-        policy=models.DistributedPolicyDefaultsAndRulesV2(defaults=defaults, rules=rules),
+        policy=runai.models.DistributedPolicyDefaultsAndRulesV2(defaults=defaults, rules=rules),
     )
     checked = policies.overwrite_distributed_policy_v2(
         validate_only=True, distributed_policy_overwrite_request_v2=body
@@ -313,16 +338,20 @@ def test_policies_are_written_validated_read_and_removed(
     assert checked.status_code == 200
     assert policies.list_policies().data == {"policies": []}
     policies.overwrite_distributed_policy_v2(distributed_policy_overwrite_request_v2=body)
-    address = {"scope": models.ScopeType.CLUSTER, "cluster_id": site.cluster}
+    address = {"scope": runai.models.ScopeType.CLUSTER, "cluster_id": site.cluster}
     read = policies.get_distributed_policy_v2(**address).data
-    assert models.DistributedPolicyV2.from_dict(read).policy.rules.worker.num_workers == number
-    effective = models.DistributedPolicyV2.from_dict(read).effective.rules.worker
+    assert (
+        runai.models.DistributedPolicyV2.from_dict(read).policy.rules.worker.num_workers == number
+    )
+    effective = runai.models.DistributedPolicyV2.from_dict(read).effective.rules.worker
     assert effective.num_workers.source_of_rule.cluster_id == site.cluster
-    change = models.DistributedPolicyChangeRequestV2(
+    change = runai.models.DistributedPolicyChangeRequestV2(
         meta=meta,
-        policy=models.DistributedPolicyDefaultsAndRulesV2(
-            rules=models.DistributedPolicyRulesV2(
-                worker=models.DistributedPolicyRulesV2Worker(numWorkers=models.IntegerRules(max=4))
+        policy=runai.models.DistributedPolicyDefaultsAndRulesV2(
+            rules=runai.models.DistributedPolicyRulesV2(
+                worker=runai.models.DistributedPolicyRulesV2Worker(
+                    numWorkers=runai.models.IntegerRules(max=4)
+                )
             )
         ),
         reset=["worker.image"],
@@ -332,9 +361,9 @@ def test_policies_are_written_validated_read_and_removed(
     assert worker["numWorkers"] == {"min": 1, "max": 4}
     assert "image" not in worker
     (listed,) = policies.list_policies(workload_type="Distributed").data["policies"]
-    assert models.PolicyListEntry.from_dict(listed).meta.name == "cap"
+    assert runai.models.PolicyListEntry.from_dict(listed).meta.name == "cap"
     assert policies.delete_distributed_policy(**address).status_code == 204
-    with pytest.raises(NotFoundException):
+    with pytest.raises(runai.exceptions.NotFoundException):
         policies.get_distributed_policy_v2(**address)
 
 
@@ -343,8 +372,8 @@ def test_roles_are_read_and_named_in_own_rules(client: RunaiClient) -> None:
     roles = {one["name"]: one["id"] for one in iam.roles.get_roles_v1().data}
     (own,) = iam.me.get_me_access_rules().data["accessRules"]["accessRules"]
     assert own["roleId"] == roles["System administrator"] == 1
-    assert models.RoleV1.from_dict(iam.roles.get_role_v1(1).data) is not None
-    assert all(models.Permission.from_dict(p) for p in iam.permissions.get_permissions().data)
+    assert runai.models.RoleV1.from_dict(iam.roles.get_role_v1(1).data) is not None
+    assert all(runai.models.Permission.from_dict(p) for p in iam.permissions.get_permissions().data)
 
 
 def test_a_service_account_signs_in_until_it_is_disabled(
@@ -352,12 +381,12 @@ def test_a_service_account_signs_in_until_it_is_disabled(
 ) -> None:
     accounts = client.authentication_and_authorization.service_accounts
     made = accounts.create_service_account(
-        models.ServiceAccountCreationRequest(name="nightly")
+        runai.models.ServiceAccountCreationRequest(name="nightly")
     ).data
     own = client_of(site, made["clientId"], made["clientSecret"])
     assert own.organizations.departments.get_departments().data["departments"] == []
     accounts.update_service_account_by_id(
-        made["id"], models.ServiceAccountPatchRequest(enabled=False)
+        made["id"], runai.models.ServiceAccountPatchRequest(enabled=False)
     )
     with pytest.raises(runai.exceptions.UnauthorizedException):
         own.organizations.departments.get_departments()
@@ -374,10 +403,12 @@ def test_wrong_credentials_are_told_at_once(site: WebServer) -> None:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 async def test_the_asynchronous_client_creates(site: WebServer) -> None:
     """It wraps the body in a JSON string."""
-    own = Configuration(
+    own = runai.configuration.Configuration(
         client_id=site.client_id, client_secret=site.client_secret, runai_base_url=site.url
     )
-    async with RunaiClient(AsyncApiClient(own)) as client:
+    from runai.runai_client import RunaiClient
+
+    async with RunaiClient(runai.api_client.AsyncApiClient(own)) as client:
         accounts = client.authentication_and_authorization.service_accounts
         made = await accounts.create_service_account({"name": "asynchronous"})
         assert made.data["clientSecret"]

@@ -119,6 +119,7 @@ CHOSEN: dict[str, tuple[Any, Any]] = {
             ("hostPath", "mountPath", {"path": "/mnt"}),
         )
     },
+    "networkInterface": ("eth0", "ib0"),
     "security.supplementalGroups": ("1", "2"),
     "security.capabilities": ([{"name": "KILL"}], [{"name": "CHOWN"}]),
     "imagePullSecrets": ([{"name": "one"}], [{"name": "two"}]),
@@ -165,7 +166,8 @@ def _samples(field: SpecField) -> tuple[Any, Any]:
 def _submission(path: str, value: Any) -> Submission:
     """A gang in which this one value is said, for its workers and their master alike."""
     worker = {"image": "local://one", "command": "train", **BESIDE.get(path, {}), path: value}
-    framework = value if path == "distributedFramework" else "PyTorch"
+    framework = "MXNet" if path == "numServers" else "PyTorch"
+    framework = value if path == "distributedFramework" else framework
     count = value if path == "numWorkers" else 2
     # As in production: a master has no value of what exists once per workload.
     master = {p: v for p, v in worker.items() if p in catalogue(ReplicaSpec)}
@@ -222,13 +224,20 @@ def _manifest(path: str, value: Any, folder: Path) -> str:
     ref = AttemptRef("install-a", "w-1", 1, "gang", "ns", submission, rendered)
     job = manifests.job(ref)
     del job["metadata"]["annotations"][manifests.SPEC_HASH]  # follows everything that was said
-    roles = job["spec"].pop(JOB_KINDS[submission.framework].replicas)
+    kind = JOB_KINDS[submission.framework]
+    parts = list(kind.parts(job))
+    roles = job["spec"].pop(kind.replicas)
     replicas = [
-        {"name": role, "restarts": replica["restartPolicy"], **replica["template"]}
-        for role, replica in roles.items()
+        {"name": role, "restarts": _restarts(roles, role), **template}
+        for role, _, template in parts
     ]
-    counts = {role: replica["replicas"] for role, replica in roles.items()}
+    counts = {role: count for role, count, _ in parts}
     return json.dumps({"job": job, "counts": counts, "replicas": replicas}, sort_keys=True)
+
+
+def _restarts(roles: Any, role: str) -> Any:
+    """Beside the template, but for a JobSet, whose pods have it themselves."""
+    return roles[role]["restartPolicy"] if isinstance(roles, dict) else None
 
 
 def _script(path: str, value: Any, folder: Path) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gangline.drivers.base import ObservedState, Refused, ReplicaState
+from gangline.drivers.base import AttemptRef, ObservedState, Refused, ReplicaState
 from gangline.drivers.local.driver import LocalDriver, Options
 from gangline.drivers.local.shim import ending
 from tests.support.local_cluster import LocalCluster
@@ -251,3 +251,38 @@ def test_what_comes_too_late_says_why_it_never_started(
     end: dict[str, str] | None, reason: str
 ) -> None:
     assert ending.never_started_because(end) == reason
+
+
+def kvstore(cluster: LocalCluster, script: str) -> AttemptRef:
+    command = f"sh -c {shlex.quote(script)}"
+    servers = {"command": command}
+    return cluster.start(command, framework="MXNet", replicas=2, master=servers, numServers=1)
+
+
+def test_a_gang_of_mxnet_learns_who_it_is(cluster: LocalCluster) -> None:
+    ref = kvstore(cluster, "echo $DMLC_ROLE $DMLC_NUM_SERVER $DMLC_NUM_WORKER $DMLC_PS_ROOT_PORT")
+    assert cluster.over(ref).state is ObservedState.SUCCEEDED
+    for name in ("scheduler-0", "server-0", "worker-0", "worker-1"):
+        role = name.partition("-")[0]
+        assert cluster.log(ref, name) == [f"{role} 1 2 16200".encode()]
+
+
+def test_servers_that_still_serve_when_the_workers_are_done_are_no_longer_needed(
+    cluster: LocalCluster,
+) -> None:
+    ref = kvstore(cluster, "test $DMLC_ROLE = worker || exec sleep 60")
+    seen = cluster.over(ref)
+    assert seen.state is ObservedState.SUCCEEDED
+    states = [(r.role, r.state) for r in seen.replicas]
+    assert states == [
+        ("scheduler", ReplicaState.STOPPED),
+        ("server", ReplicaState.STOPPED),
+        ("worker", ReplicaState.SUCCEEDED),
+        ("worker", ReplicaState.SUCCEEDED),
+    ]
+
+
+def test_a_gang_of_mxnet_ends_as_soon_as_one_of_it_dies(cluster: LocalCluster) -> None:
+    ref = kvstore(cluster, "test $DMLC_ROLE = server && exit 3; exec sleep 60")
+    seen = cluster.over(ref)
+    assert (seen.state, seen.first_failure) == (ObservedState.FAILED, "server-0")

@@ -141,11 +141,17 @@ def test_only_what_changes_is_touched(
     assert faded <= {"status", "pods", "worker-0", "worker-1", "master-0"}
 
 
-def test_a_deleted_workload_leads_back_to_the_table(
+def test_the_page_of_a_deleted_workload_stays_and_says_so(
     window: Windows, workloads: Callable[..., str], product: Product
 ) -> None:
     found = workloads("goes", "Completed", command="true")
     page = window()
     open_followed(page, f"/workloads/{found}")
     product.site.act(found, "delete")
-    page.wait_for_url("**/workloads")
+    expect(page.locator('[data-part="note"]')).to_contain_text("Deleted by researcher")
+    expect(page.get_by_role("button", name="Copy & edit")).to_be_visible()
+    expect(page.get_by_role("link", name="Delete", exact=True)).to_have_count(0)
+    page.goto("/workloads")
+    page.locator('[data-pill="deleted"]').click()
+    page.get_by_role("link", name="goes", exact=True).click()
+    expect(page.get_by_role("heading", name="goes")).to_be_visible()

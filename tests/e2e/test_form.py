@@ -102,6 +102,7 @@ def test_the_whole_form_by_keyboard(open_page: Opener) -> None:
 
 
 def test_the_whole_form_without_scripts(open_page: Opener, world: World) -> None:
+    """AC-F01."""
     save(actor=world.actor("administrator"), scope=world.vision.scope, text=POLICY)
     page = open_page(java_script_enabled=False)
     start(page, "no-scripts")
@@ -241,7 +242,7 @@ def test_a_double_click_on_create_makes_one_workload(open_page: Opener) -> None:
 
 @pytest.mark.thorough
 def test_summary_review_and_workload_agree(open_page: Opener) -> None:
-    """AC-F15."""
+    """AC-F15, and AC-F16: a gang that no machine holds cannot start."""
     page = open_page()
     start(page)
     fill_workers(page)

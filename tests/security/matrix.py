@@ -68,6 +68,13 @@ def _label(number: int, field: str, name: str, value: str = "x", at: str = "name
     return Row(number, "worker", field, [{"name": name, "value": value}], None, f"{field}.0.{at}")
 
 
+_PORT = {"name": "board", "toolType": "custom", "toolName": "Board", "container": 80}
+
+
+def _claim(size: Any) -> dict[str, Any]:
+    return {"name": "a", "path": "/a", "claimInfo": {"size": size}}
+
+
 NAMES = [
     *_texts(2, "workload", "name", "-abc", "abc-", "1abc", "Abc", "a_b", "a" * 52, "a b", " abc"),
     Row(1, "workload", "name", "abc\n"),
@@ -119,6 +126,20 @@ NUMBERS = [
     *_numbers(20, "backoffLimit", (101, "101"), (-1, "-1"), (10**12, "1000000000000")),
     *_numbers(
         20, "autoDeletionTimeAfterCompletionSeconds", (-1, None), (10**12, None), ("1d", None)
+    ),
+    *_numbers(15, "compute.gpuPortionRequest", (0, None), (1.0001, None), ("half", None)),
+    *(
+        Row(18, "worker", "ports", [{**_PORT, "external": port}], at="ports.0.external")
+        for port in (22, 29_999, 32_768, "30000", True)
+    ),
+    *_numbers(
+        19, "security.runAsUid",
+        (-1, None), (2**32, None), ("root", None), (True, None), (1.5, None),
+    ),
+    *_numbers(19, "security.supplementalGroups", ("a", None), ("1,,2", None), ("-1", None)),
+    *(
+        Row(21, "worker", "storage.pvc", [_claim(size)], at="storage.pvc.0.claimInfo.size")
+        for size in ("0", "-1G", "1000Pi", "x", 5)
     ),
 ]  # fmt: skip
 COMMANDS = [

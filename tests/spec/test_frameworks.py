@@ -8,6 +8,7 @@ from gangline.spec.frameworks import (
     WORKERS_ONLY,
     configuration_problem,
     has_gpus,
+    places,
 )
 
 
@@ -19,6 +20,7 @@ from gangline.spec.frameworks import (
         ("XGBoost", True, False),
         ("MPI", True, False),
         ("JAX", False, True),
+        ("MXNet", True, False),
     ],
 )
 def test_the_framework_matrix(framework: str, master: bool, alone: bool) -> None:
@@ -26,14 +28,32 @@ def test_the_framework_matrix(framework: str, master: bool, alone: bool) -> None
     assert (configuration_problem(framework, WORKERS_ONLY) is None) is alone
 
 
-def test_only_a_launcher_has_no_gpus() -> None:
+def test_only_launchers_and_servers_have_no_gpus() -> None:
     without = {
         (name, role)
         for name in FRAMEWORKS
         for role in ("master", "worker")
         if not has_gpus(name, role)
     }
-    assert without == {("MPI", "master")}
+    assert without == {("MPI", "master"), ("MXNet", "master")}
+
+
+def test_the_gang_of_mxnet() -> None:
+    """Its servers are as many as the workers unless somebody says otherwise."""
+    roles = FRAMEWORKS["MXNet"].gang(WORKERS_AND_MASTER)
+
+    def gang(**workers: object) -> list[tuple[str, int]]:
+        return [(role.name, role.count(workers)) for role in roles]
+
+    assert gang(numWorkers=3) == [("scheduler", 1), ("server", 3), ("worker", 3)]
+    assert gang(numWorkers=3, numServers=2)[1] == ("server", 2)
+    assert [number for _, _, number in places((role, 1) for role in roles)] == [0, 1, 2]
+    assert not any(role.has_rank for role in roles)
+    values = {"image": "a", "compute.cpuCoreRequest": 8, "exposedUrls": []}
+    scheduler, server, _ = (role.values(values) for role in roles)
+    assert (scheduler["image"], scheduler["compute.cpuCoreRequest"]) == ("a", 0.1)
+    assert "exposedUrls" not in scheduler
+    assert server == values
 
 
 def test_a_refused_configuration_says_why() -> None:

@@ -69,7 +69,7 @@ class Kubelet:
             self.bed.write_log(*where, ["deaf"])
         elif script == "talk-on":
             self.bed.write_log(*where, ["hello"])
-        elif script == "one-fails" and (pod.role, pod.index) == ("worker", 1):
+        elif script == f"{pod.replica}-fails" or (script, pod.replica) == ("one-fails", "worker-1"):
             self.bed.annotate(*where, exit_code=3, run_for="100ms")
 
 

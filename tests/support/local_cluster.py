@@ -17,6 +17,7 @@ from gangline.drivers.base import (
     Submission,
 )
 from gangline.drivers.local.driver import LocalDriver
+from gangline.spec.frameworks import places
 from gangline.spec.typed import typed, value_at
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
 from tests.support.waiting import wait_for
@@ -48,7 +49,6 @@ class LocalCluster:
         **worker: Any,
     ) -> AttemptRef:
         """``native`` is put over the rendered form of the workers, past the spec."""
-        roles = ["worker"] * replicas if master is None else ["master"] + ["worker"] * replicas
         given = SYSTEM | {"command": command} | worker | dict(values or {})
         said = typed(WorkerSpec, given)
         lost = [path for path in given if value_at(said, path) is None]
@@ -66,15 +66,17 @@ class LocalCluster:
         slots = tuple(
             ReplicaPlacement(
                 role,
-                rank if master is None or role == "master" else rank - 1,
+                index,
                 rank,
                 0.5,
                 10_000_000,
                 gpus,
-                (16_200,) if rank == 0 else (),
+                (16_200,) if number == 0 else (),
                 gpu_share,
             )
-            for rank, role in enumerate(roles)
+            for number, (role, index, rank) in enumerate(
+                places((part.role, part.pods) for part in submission.parts)
+            )
         )
         rendered = json.loads(json.dumps(self.driver.render(submission)))
         rendered["worker"] |= native or {}

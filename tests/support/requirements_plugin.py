@@ -61,6 +61,8 @@ _cleanup = ExitStack()
 # Also when the settings cannot be loaded, and pytest never gets as far as its own cleaning.
 atexit.register(_cleanup.close)
 _left_out: Counter[str] = Counter()
+_files: dict[str, list[str]] = {}
+"""The files of the tests that have a mark, whichever of them run now."""
 
 
 @pytest.hookimpl(wrapper=True)
@@ -126,6 +128,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     missing = set(_missing())
     for item in items:
         _mark_by_fixtures(item)
+        _note_files(item)
         lacking = sorted(_needs(item) & missing)
         if lacking:
             _left_out.update(lacking[:1])
@@ -158,6 +161,13 @@ def _mark_by_fixtures(item: pytest.Item) -> None:
         item.add_marker("browser")
 
 
+def _note_files(item: pytest.Item) -> None:
+    path = item.nodeid.partition("::")[0]
+    for mark in item.iter_markers():
+        if path not in (files := _files.setdefault(mark.name, [])):
+            files.append(path)
+
+
 def _fixtures(item: pytest.Item) -> Sequence[str]:
     return getattr(item, "fixturenames", ())
 
@@ -187,14 +197,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Grouped:
 
 
 def pytest_testnodedown(node: Any) -> None:
-    """Take over what a parallel worker left out; both collected the same tests."""
+    """Take over what a parallel worker knows; all collected the same tests."""
     _left_out.update(node.workeroutput.get("left_out", {}) if not _left_out else {})
+    _files.update(node.workeroutput.get("files", {}))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
-        output["left_out"] = dict(_left_out)
+        output["left_out"], output["files"] = dict(_left_out), _files
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
@@ -211,4 +222,4 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 def _write_results(path: Path, stats: dict[str, Sequence[object]]) -> None:
     counts = {kind: len(stats.get(kind, ())) for kind in ("passed", "failed", "error", "skipped")}
-    path.write_text(json.dumps({**counts, "left_out": _left_out}))
+    path.write_text(json.dumps({**counts, "left_out": _left_out, "files": _files}))

@@ -53,6 +53,7 @@ def test_a_test_whose_part_is_missing_is_left_out_and_named(tmp_path: Path) -> N
     assert done.returncode == 0, done.stdout
     assert "redis: 1 left out; install redis-server." in done.stdout
     assert results["left_out"] == {"redis": 1}
+    assert results["files"]["needs_redis"] == ["test_some.py"]  # type: ignore[index]
     assert (results["passed"], results["failed"], results["skipped"]) == (1, 0, 0)
 
 
@@ -203,6 +204,27 @@ def test_thorough_tests_run_only_when_wanted(
     run_tests.main(["--only=browser"])
     run_tests.main(["--all", "--only=browser"])
     assert [marks.endswith(" and not thorough") for marks in wanted] == [True, False]
+
+
+def test_later_sessions_collect_the_files_of_their_marks_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Collecting all of them again takes longer than some sessions run."""
+    given: dict[str, list[str]] = {}
+    files = {"postgres": ["b", "a"], "needs_s3": ["c"], "needs_kubernetes": ["d", "c"], "x": ["e"]}
+
+    def run(session: Any, marks: str, paths: list[str], missing: Any) -> tuple[int, dict[str, Any]]:
+        given[session.name] = paths
+        return 0, {"passed": 1, "files": files}
+
+    monkeypatch.setattr(system_packages, "ensure", lambda names, builds: [])
+    monkeypatch.setattr(run_tests, "_run", run)
+    assert run_tests.main([]) == 0
+    assert given["sqlite"] == []
+    assert given["postgres"] == ["a", "b"]
+    assert given["kubernetes"] == ["c", "d"]
+    run_tests.main(["tests/spec"])
+    assert set(map(tuple, given.values())) == {("tests/spec",)}
 
 
 def test_every_part_has_a_mark() -> None:

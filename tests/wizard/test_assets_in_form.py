@@ -85,7 +85,7 @@ def test_what_the_policy_forbids_cannot_be_chosen_and_says_why(
     assert "project vision" in gallery.text
 
 
-def test_an_asset_of_another_project_is_not_offered_and_not_taken(
+def test_aca04_an_asset_of_another_project_is_not_offered_and_not_taken(
     filler: Filler, world: World
 ) -> None:
     other = make("compute", scope=world.nlp.scope, name="theirs",

@@ -10,6 +10,7 @@ from gangline.resources.services import make
 from tests.support.forms import Filler, Page
 from tests.support.world import IMAGE, World
 from workloads.models import Attempt
+from workloads.wizard import drafts
 
 NEW = "new:worker.environment"
 
@@ -52,6 +53,24 @@ def test_made_in_the_form_it_comes_back_chosen_and_nothing_is_lost(
     attempt = Attempt.objects.get()
     assert attempt.value("worker.image") == IMAGE
     assert attempt.value("worker.compute.cpuCoreRequest") == 0.25
+
+
+def test_what_cannot_be_chosen_any_more_is_not_made(
+    filler: Filler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another tab created the workload after this page was asked for."""
+    filler.post("setup", {"workload.name": "digits"})
+    opened = filler.post("workers", go=NEW)
+
+    def too_late(**_: object) -> None:
+        raise drafts.AlreadySubmitted(filler.draft)
+
+    monkeypatch.setattr(drafts, "save", too_late)
+    typed = {"name": "pytorch-dt", "worker.image": IMAGE}
+    status, _, page = _send(filler, opened.location, **typed)
+    assert status == 422
+    assert "pytorch-dt" in page.html
+    assert not Asset.objects.exists()
 
 
 def test_without_the_permission_there_is_no_button_and_no_way(world: World) -> None:

@@ -15,9 +15,9 @@ WORKER, MASTER = Role.WORKER, Role.MASTER
 
 def test_only_what_both_halves_are_told_names_them() -> None:
     said = [(WORKER, "Wide."), (WORKER, "Narrow."), (MASTER, "Wide."), (MASTER, "Deep.")]
-    assert by_half(said) == ["Workers: Wide.", "Narrow.", "Master: Wide.", "Deep."]
-    assert by_half([(WORKER, "Twice."), (WORKER, "Twice.")]) == ["Twice.", "Twice."]
-    assert by_half([]) == []
+    assert by_half(said, "PyTorch") == ["Workers: Wide.", "Narrow.", "Master: Wide.", "Deep."]
+    assert by_half([(WORKER, "Twice.")] * 2, "PyTorch") == ["Twice.", "Twice."]
+    assert by_half([], "PyTorch") == []
 
 
 def test_advice_about_a_volume_of_both_is_told_by_half(

@@ -142,6 +142,28 @@ def test_a_broken_text_is_kept_and_the_form_stays_as_it_was(filler: Filler, worl
     assert filler.post("review", go="create").status == 303
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a: &a [x, x]\nb: [*a, *a]\n", 1),
+        ("name: x\nspec: !!python/object/apply:os.system [id]\n", 2),
+        ("spec:\n  <<: {image: a}\n", 2),
+        ("name: a\n---\nname: b\n", 2),
+        ("spec: {numWorkers: 010}\n", 1),
+        ("spec: " + "[" * 2_000 + "\n", 1),
+    ],
+    ids=["anchor", "tag", "merge", "two", "octal", "deep"],
+)
+def test_rows_32_to_39_what_is_no_plain_yaml_is_refused_with_its_line(
+    filler: Filler, text: str, line: int
+) -> None:
+    filler.fill()
+    answer = write(filler, text)
+    assert answer.status == 422
+    assert answer.page.has(data_line=str(line))
+    assert filler.get("workers").page.value("worker.command") == "python train.py"
+
+
 def test_a_text_that_is_too_long_is_refused_and_not_stored(filler: Filler) -> None:
     filler.fill()
     before = Draft.objects.get().inputs

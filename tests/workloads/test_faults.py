@@ -164,6 +164,7 @@ def _naive_late_landing(engine: Engine, workload: Workload) -> None:
     wait_for(lambda: len(engine.truth.effects("create")) == 2, seconds=10)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "scenario", [_naive_killed_after_create, _naive_error_after, _naive_late_landing]
 )

@@ -8,7 +8,7 @@ from pytest_django import Settings
 from gangline.clusters.connections import driver_for
 from gangline.drivers.kubernetes.kinds import KINDS
 from gangline.drivers.kubernetes.resources import PODS
-from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER
+from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, places
 from tests.beds.kubernetes.bed import Bed
 from tests.support import kubernetes_engine
 from tests.support.engine import current_attempt
@@ -56,6 +56,24 @@ def test_a_training_runs_on_the_cluster_and_completes(engine: KubernetesEngine) 
 USUAL = (("PyTorch", WORKERS_AND_MASTER), ("MPI", WORKERS_AND_MASTER))
 
 
+def test_a_gang_of_mxnet_ends_as_soon_as_a_server_fails(engine: KubernetesEngine) -> None:
+    """All others wait for it for ever. It is one JobSet."""
+    said = {"numServers": 1}
+    workload = engine.submit("kv", framework="MXNet", behave="server-0-fails", said=said)
+    engine.until(workload, "Failed")
+    assert workload.reason.startswith("server-0: ")
+    raw = engine.object(workload)
+    assert raw is not None
+    assert raw["kind"] == "JobSet"
+    pods = Replica.objects.filter(attempt__workload=workload).order_by("rank")
+    assert [(p.name, p.state) for p in pods] == [
+        ("scheduler-0", "Stopped"),
+        ("server-0", "Failed"),
+        ("worker-0", "Stopped"),
+        ("worker-1", "Stopped"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("framework", "configuration"),
     [
@@ -80,8 +98,9 @@ def test_every_framework_runs_in_each_of_its_configurations(
     kind = KINDS[framework]
     assert (raw["apiVersion"], raw["kind"]) == (kind.resource.api_version, kind.resource.kind)
     pods = Replica.objects.filter(attempt__workload=workload).order_by("role", "index")
-    masters = ["master-0"] if configuration == WORKERS_AND_MASTER else []
-    assert [pod.name for pod in pods] == [*masters, "worker-0", "worker-1"]
+    gang = FRAMEWORKS[framework].gang(configuration)
+    counted = places((role, role.count({"numWorkers": 2})) for role in gang)
+    assert [pod.name for pod in pods] == [f"{role}-{index}" for role, index, _ in counted]
     assert {pod.state for pod in pods} <= {"Succeeded", "Stopped"}
     assert pods[0].state == "Succeeded"
 

@@ -115,6 +115,22 @@ def test_each_rank_finds_its_place(engine: SlurmEngine, framework: str) -> None:
     assert [len(found) for found in configs[0]["cluster"].values()] == [1, 2]
 
 
+def test_the_gang_of_mxnet_finds_its_scheduler(engine: SlurmEngine) -> None:
+    told = ("ROLE", "NUM_SERVER", "NUM_WORKER", "PS_ROOT_URI")
+    workload = engine.submit(
+        "kvstore",
+        configuration=WORKERS_AND_MASTER,
+        distributedFramework="MXNet",
+        numServers=1,
+        command="printenv " + " ".join(f"DMLC_{name}" for name in told),
+    )
+    engine.until(workload, "Completed")
+    names = ("scheduler-0", "server-0", "worker-0", "worker-1")
+    said = [engine.log(workload, name).split() for name in names]
+    assert [words[:3] for words in said] == [[name.partition("-")[0], "1", "2"] for name in names]
+    assert len({words[3] for words in said}) == 1
+
+
 def test_a_stopped_workload_ends_on_the_cluster_and_runs_again(engine: SlurmEngine) -> None:
     workload = engine.submit("sleeper", command="sleep 1000", numWorkers=1)
     engine.until(workload, "Running")

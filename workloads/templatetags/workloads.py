@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 
 from gangline.drivers.kind import NativeObject
 from gangline.spec.catalogue import Kind, SpecField
-from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS
+from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.problems import Role
 from gangline.spec.sources import Source
 from gangline.spec.words import plain_number
@@ -81,7 +81,7 @@ def what_runs(workload: Workload, attempt: Attempt) -> SafeString:
     values = {value.field.path: value for value in spec_values(attempt, Role.WORKER)}
     shown = [(v.field.label, _drawn(v)) for v in (values[p] for p in _OVERVIEW if p in values)]
     framework = FRAMEWORKS[workload.framework].label
-    roles = CONFIGURATIONS[workload.configuration].lower()
+    roles = FRAMEWORKS[workload.framework].roles_in_words(workload.configuration).lower()
     if native := native_object(workload, attempt):
         shown.append(("On the cluster", _on_cluster(native)))
     rows = format_html_join(

@@ -14,6 +14,7 @@ from gangline.access.actor import actor_of
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
 from gangline.live.feeds import Refused
+from gangline.spec.frameworks import framework_of
 from gangline.spec.problems import Role
 from workloads.live import heads_of
 from workloads.models import Workload
@@ -103,10 +104,14 @@ def _spec(workload: Workload, user: User) -> dict[str, Any]:
     has_master = any(path.startswith(f"{Role.MASTER}.") for path in attempt.effective)
     workers = details.spec_values(attempt, Role.WORKER)
     master = details.spec_values(attempt, Role.MASTER) if has_master else []
+    leader = framework_of(workload.framework).leader
     sources = [value.source for value in (*workers, *master)]
     return {
         "attempt": attempt,
         "worker_values": workers,
         "master_values": master,
+        "master_title": leader.title,
+        "master_label": f"{leader.title}{'’' if leader.counts else '’s'} values",
+        "master_pods": workload.pods_total - workload.num_workers,
         "origins": origins_in_words(user, workload, sources),
     }

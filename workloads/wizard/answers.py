@@ -118,10 +118,10 @@ def autosaved(request: HttpRequest, desk: Desk, step: Step, *, checked: bool) ->
             "saved": context["saved_at"],
             "version": context["version"],
             "summary": render_to_string("wizard/summary.html", context, request),
-            "echoes": {f.path: _part("echo_text", f) for f in fields if not f.wide},
-            "errors": {f.path: _part("told", f) for f in fields},
+            "echoes": {f.path: _part("echo_text", f, f.has_echo) for f in fields if not f.wide},
+            "errors": {f.path: _part("told", f, f.is_told) for f in fields},
             "problems": list_of_problems,
-            "chips": {f.path: _part("chip", f) for f in fields if f.control != "rows"},
+            "chips": {f.path: _part("chip", f, f.has_chip) for f in fields if f.control != "rows"},
         }
     )
 
@@ -142,7 +142,9 @@ def yaml_autosaved(request: HttpRequest, yaml_page: YamlPage) -> JsonResponse:
     )
 
 
-def _part(name: str, field: FieldView) -> str:
+def _part(name: str, field: FieldView, is_there: bool) -> str:
+    if not is_there:
+        return ""
     return render_to_string(f"forms/{name}.html", {"field": field}).strip()
 
 

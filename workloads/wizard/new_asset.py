@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
@@ -58,9 +59,10 @@ def page(request: HttpRequest, desk: Desk, step: Step, key: str) -> HttpResponse
     form = _form(request, desk, Role(role), kind, project)
     back = _back(desk, step, Role(role), kind)
     if request.method == "POST" and form.is_valid():
-        made = _made(desk, resource, form, project)
+        made = _made(
+            desk, resource, form, project, lambda one: _choose(desk, step, Role(role), kind, one)
+        )
         if made is not None:
-            _choose(desk, step, Role(role), kind, str(made.pk))
             messages.success(request, f"{made} was created.")
             return SeeOther(back)
     return _page(request, resource, form, project, back)
@@ -85,9 +87,11 @@ def _credential(
     if request.method == "POST" and form.pressed(request.POST.get("_go", "")):
         return _page(request, resource, form, project, back, status=200)
     if request.method == "POST" and form.is_valid():
-        made = _made(desk, resource, form, project)
+        made = _made(
+            desk, resource, form, project,
+            lambda one: _save(desk, step, lambda stored: _with_row(stored, role, path, one)),
+        )  # fmt: skip
         if made is not None:
-            _save(desk, step, lambda stored: _with_row(stored, role, path, made))
             messages.success(request, f"{made} was created.")
             return SeeOther(back)
     return _page(request, resource, form, project, back)
@@ -105,11 +109,22 @@ def _denied(resource: Resource[Any], project: Project) -> PermissionDenied:
     return PermissionDenied(Refusal(NotAllowed(permission, project.scope, who).sentence))
 
 
-def _made(desk: Desk, resource: Resource[Any], form: ResourceForm, project: Project) -> Any:
-    """What was stored; None where the form now says why nothing was."""
+def _made(
+    desk: Desk,
+    resource: Resource[Any],
+    form: ResourceForm,
+    project: Project,
+    choose: Callable[[Any], None],
+) -> Any:
+    """What was stored and chosen, both or neither; None where the form now says why nothing was."""
     try:
         values = {"scope": project.scope, **form.values()}
-        return services.create(resource, actor=desk.actor, values=values).obj
+        with transaction.atomic():
+            made = services.create(resource, actor=desk.actor, values=values).obj
+            choose(made)
+        return made
+    except drafts.AlreadySubmitted:
+        form.add_error(None, "The workload was created meanwhile; this would be for nothing.")
     except Refused as refused:
         form.refuse(refused.problems)
     except NotAllowed as refusal:
@@ -189,9 +204,9 @@ def _back(desk: Desk, step: Step, role: Role, kind: AssetKind) -> str:
     return f"{step_url(desk, step)}#{dom_id(field)}"
 
 
-def _choose(desk: Desk, step: Step, role: Role, kind: AssetKind, pk: str) -> None:
+def _choose(desk: Desk, step: Step, role: Role, kind: AssetKind, made: Any) -> None:
     """The new asset stands in the draft; the rest of the draft is as it was saved."""
-    picked = [str(one.pk) for one in desk.galleries.picked(role)]
+    picked, pk = [str(one.pk) for one in desk.galleries.picked(role)], str(made.pk)
 
     def change(stored: DraftState) -> DraftState:
         if kind.item:

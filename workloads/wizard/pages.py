@@ -12,7 +12,7 @@ from django.utils import timezone
 from gangline.access.grants import held_anywhere
 from gangline.access.permissions import Permission
 from gangline.forms.fields import SectionView, dom_id
-from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.frameworks import FRAMEWORKS, GangRole
 from gangline.spec.problems import Problem, Role
 from gangline.spec_forms.limits import capital
 from gangline.spec_forms.words import count
@@ -22,7 +22,7 @@ from workloads.wizard.desk import NO_PROJECT, Desk
 from workloads.wizard.equivalents import equivalents
 from workloads.wizard.review import Review, copied_values
 from workloads.wizard.state import FRAMEWORK, SETUP_FIELDS
-from workloads.wizard.steps import Step, after, before, by_half, problems_of, step_of
+from workloads.wizard.steps import Step, after, before, by_half, problems_of, step_of, word
 from workloads.wizard.verdicts import summary_of
 
 
@@ -103,7 +103,7 @@ class StepPage:
             "desk": desk,
             "step": self.step,
             "steps": self._steps(sections),
-            "title": self.step.word,
+            "title": self._word(self.step),
             "lead": self._lead(),
             "sections": sections,
             "summary": summary_of(desk, self._worth_telling()),
@@ -116,8 +116,9 @@ class StepPage:
             "only_in_yaml": [p.label or p.path for p in desk.strange if p.rule == "unknown"],
             "focus": self.focus,
             "conflict_at": self.conflict_at,
-            "back": before(self.step, desk.steps),
-            "next": after(self.step, desk.steps),
+            "back": (back := before(self.step, desk.steps)),
+            "back_word": self._word(back).lower() if back else "",
+            "next_word": self._word(after(self.step, desk.steps)).lower(),
             "no_project": NO_PROJECT if is_homeless else "",
             "may_make_project": is_homeless
             and Permission.PROJECT_CREATE in held_anywhere(desk.actor.user),
@@ -135,11 +136,18 @@ class StepPage:
             return {
                 "forced": [capital_sentence(p) for p in self.desk.forced],
                 "is_different": self.desk.is_different,
-                "master_word": FRAMEWORKS[self.desk.choices.framework].leader.word,
+                "leader": self._leader,
             }
         if self.step is Step.REVIEW and self.desk.preview is not None:
             return self._review(self.desk.preview)
         return {}
+
+    @property
+    def _leader(self) -> GangRole:
+        return FRAMEWORKS[self.desk.choices.framework].leader
+
+    def _word(self, step: Step) -> str:
+        return word(step, self.desk.choices.framework)
 
     @property
     def _new_project_url(self) -> str:
@@ -158,6 +166,8 @@ class StepPage:
             "worker_lines": review.lines(Role.WORKER),
             "worker_pods": count(preview.totals.workers, "pod"),
             "has_master": desk.has_master,
+            "master_title": self._leader.title,
+            "master_pods": count(preview.totals.masters, "pod"),
             "master_step": Step.MASTER if Step.MASTER in desk.steps else "",
             "master_lines": differences,
             "master_text": same,
@@ -183,7 +193,7 @@ class StepPage:
             tried = step in visited and (step is not self.step or self.checked)
             links.append(
                 StepLink(
-                    word=step.word,
+                    word=self._word(step),
                     value=step,
                     is_current=step is self.step,
                     is_done=step in visited and not wrong,
@@ -219,7 +229,8 @@ class StepPage:
         return next(filter(None, map(self.field_url, self._worth_telling())), "")
 
     def _sentences(self) -> list[tuple[str, Problem]]:
-        sentences = by_half([(p.role, p.sentence) for p in self.told])
+        framework = self.desk.choices.framework
+        sentences = by_half([(p.role, p.sentence) for p in self.told], framework)
         return list(zip(sentences, self.told, strict=True))
 
     def field_url(self, problem: Problem) -> str:
@@ -239,10 +250,14 @@ class StepPage:
             return "Name, place and kind of the workload."
         if self.step is Step.WORKERS:
             has_step = Step.MASTER in self.desk.steps
-            rest = ". The master follows in the next step." if has_step else "."
+            follows = "follow" if self._leader.counts else "follows"
+            rest = f". The {self._leader.title.lower()} {follows} in the next step."
+            rest = rest if has_step else "."
             return f"What every worker {of}runs, and on what{rest}"
         if self.step is Step.MASTER:
-            return "Off: the master is set up like a worker. On: change only what differs."
+            title = self._leader.title.lower()
+            alike = f"{title} are" if self._leader.counts else f"{title} is"
+            return f"Off: the {alike} set up like a worker. On: change only what differs."
         return "This is what will be submitted; each value says where it comes from."
 
     def _saved_at(self) -> str:

@@ -117,11 +117,13 @@ class Review:
     ) -> Check:
         if not problems:
             return Check("good", "circle-check", good, good_text)
-        return Check("bad", "circle-x", bad, problems=_told(problems, field_url))
+        return Check(
+            "bad", "circle-x", bad, problems=_told(problems, field_url, self.preview.framework)
+        )
 
     def _advice(self, field_url: Any) -> Iterator[Check]:
         """What may be submitted as it is, and may well disappoint."""
-        if told := _told(self.preview.advice, field_url):
+        if told := _told(self.preview.advice, field_url, self.preview.framework):
             yield Check("warn", "alert-triangle", "Worth a second look", problems=told)
 
     def _room(self) -> Check:
@@ -145,7 +147,7 @@ class Review:
         when += "." if heard.is_current else ", before your last changes."
         doubts = tuple(f"Not checked: {doubt}" for doubt in told.doubts)
         if told.problems:
-            problems = _told(told.problems, field_url)
+            problems = _told(told.problems, field_url, self.preview.framework)
             return self._heard("bad", "The cluster rejected this workload", when, problems, doubts)
         if not heard.is_current:
             return self._heard("info", "Changed since the last dry run", when)
@@ -238,7 +240,9 @@ def copied_values(desk: Desk) -> Mapping[str, Any]:
     return attempt.values if attempt else {}
 
 
-def _told(found: Sequence[Problem | Advice], field_url: Any) -> tuple[tuple[str, str], ...]:
+def _told(
+    found: Sequence[Problem | Advice], field_url: Any, framework: str
+) -> tuple[tuple[str, str], ...]:
     """Sentences with the address of their field."""
-    sentences = by_half([(one.role, one.sentence) for one in found])
+    sentences = by_half([(one.role, one.sentence) for one in found], framework)
     return tuple(zip(sentences, map(field_url, found), strict=True))

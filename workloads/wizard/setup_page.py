@@ -44,6 +44,8 @@ def _leader(framework: str) -> str:
     word = known.leader.word
     if known.launches:
         return f"The master is the {word}: it starts the ranks and trains nothing."
+    if known.leader.counts:
+        return f"{known.roles_in_words(WORKERS_AND_MASTER)}: the {word}s may have their own set-up."
     if word != "master":
         return f"The master is the {word}; it may have its own set-up."
     return "One master leads; it may have its own set-up."
@@ -198,13 +200,13 @@ class SetupPage:
         cards = tuple(
             Card(
                 value=name,
-                title=word,
+                title=FRAMEWORKS[self.choices.framework].roles_in_words(name),
                 facts=(leader if name == WORKERS_AND_MASTER else _ALIKE,),
                 checked=name == self.choices.configuration,
                 blocked=bool(self.choices.configuration_reason(name)),
                 reason=self.choices.configuration_reason(name),
             )
-            for name, word in CONFIGURATIONS.items()
+            for name in CONFIGURATIONS
         )
         return self._cards(CONFIGURATION, "Configuration", cards)
 

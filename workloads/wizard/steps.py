@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
+from gangline.spec.frameworks import framework_of
 from gangline.spec.problems import Problem, Role
 from workloads.wizard.state import SETUP_FIELDS
 
@@ -15,22 +16,18 @@ class Step(StrEnum):
     MASTER = "master"
     REVIEW = "review"
 
-    @property
-    def word(self) -> str:
-        return _WORDS[self]
 
-
-_WORDS = {
-    Step.SETUP: "Set-up",
-    Step.WORKERS: "Workers",
-    Step.MASTER: "Master",
-    Step.REVIEW: "Review",
-}
+_WORDS = {Step.SETUP: "Set-up", Step.WORKERS: "Workers", Step.REVIEW: "Review"}
 _HALVES = {
-    Role.WORKLOAD: _WORDS[Step.SETUP],
-    Role.WORKER: _WORDS[Step.WORKERS],
-    Role.MASTER: _WORDS[Step.MASTER],
+    Role.WORKLOAD: Step.SETUP,
+    Role.WORKER: Step.WORKERS,
+    Role.MASTER: Step.MASTER,
 }
+
+
+def word(step: Step, framework: str) -> str:
+    """What a step is called where the workload has this framework."""
+    return _WORDS.get(step) or framework_of(framework).leader.title
 
 
 def steps_for(*, has_master: bool) -> tuple[Step, ...]:
@@ -64,12 +61,12 @@ def problems_of(step: Step, problems: Iterable[Problem]) -> list[Problem]:
     return [p for p in problems if step_of(p) is step]
 
 
-def by_half(said: Sequence[tuple[Role, str]]) -> list[str]:
+def by_half(said: Sequence[tuple[Role, str]], framework: str) -> list[str]:
     """The sentences, with the half in front of what is said of both in the same words."""
     halves: dict[str, set[Role]] = {}
     for role, sentence in said:
         halves.setdefault(sentence, set()).add(role)
     return [
-        f"{_HALVES[role]}: {sentence}" if len(halves[sentence]) > 1 else sentence
+        f"{word(_HALVES[role], framework)}: {sentence}" if len(halves[sentence]) > 1 else sentence
         for role, sentence in said
     ]

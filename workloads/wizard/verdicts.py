@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS
+from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.problems import Problem
 from gangline.spec_forms.words import count
 from gangline.web import formats
@@ -78,7 +78,7 @@ def summary_of(desk: Desk, problems: Sequence[Problem]) -> Summary:
         ("CPU", f"{totals.cpus:g} core{'' if totals.cpus == 1 else 's'}"),
         ("Memory", formats.size(totals.memory_bytes)),
         ("Framework", FRAMEWORKS[choices.framework].label),
-        ("Roles", CONFIGURATIONS[desk.configuration]),
+        ("Roles", FRAMEWORKS[choices.framework].roles_in_words(desk.configuration)),
         ("Project", choices.project.name if choices.project else formats.NOTHING),
         ("Cluster", choices.cluster.name if choices.cluster else formats.NOTHING),
     ]

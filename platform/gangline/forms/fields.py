@@ -253,9 +253,23 @@ class FieldView:
         return bool(self.help or self.limits or self.fixed_by or self.unavailable)
 
     @property
+    def has_chip(self) -> bool:
+        """Whether anything stands beside the label."""
+        return bool(self.chip or self.lock or self.modes or self.can_reset)
+
+    @property
+    def has_echo(self) -> bool:
+        return bool(self.echo or self.words)
+
+    @property
+    def is_told(self) -> bool:
+        """Whether anything is wrong with it, or may disappoint."""
+        return bool(self.errors or self.advice)
+
+    @property
     def described_by(self) -> str:
         """Ids of the texts that describe the control: hint, error, what it comes to."""
-        parts = ((self.has_hint, "h"), (self.errors, "e"), (self.echo or self.words, "m"))
+        parts = ((self.has_hint, "h"), (self.errors, "e"), (self.has_echo, "m"))
         return " ".join(f"{self.id}-{suffix}" for here, suffix in parts if here)
 
 

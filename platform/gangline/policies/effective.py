@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -124,15 +125,25 @@ def effective_policy(layers: Sequence[Layer], models: SpecModels = SPEC) -> Effe
     The closest default wins; every rule of every layer must hold, the tightest of a kind being
     shown; a rule marked overridable gives way to a nearer rule of its kind.
     """
-    halves = {
-        role: MappingProxyType(
-            {path: _merged(spec, _statements(spec, role, layers))
-             for path, spec in fields_of(models, role).items()}
-        )
-        for role in HALVES
-    }  # fmt: skip
+    halves = {role: MappingProxyType(_half(models, role, layers)) for role in HALVES}
     imposed = {role: _all_imposed(role, layers) for role in HALVES}
     return EffectivePolicy(halves[Role.WORKER], halves[Role.MASTER], models, imposed=imposed)
+
+
+def _half(models: SpecModels, role: Role, layers: Sequence[Layer]) -> dict[str, FieldRule]:
+    untold = _untold(models, role) if layers else {}
+    found = {}
+    for path, spec in fields_of(models, role).items():
+        statements = _statements(spec, role, layers)
+        is_told = len(statements) > 1 or path not in untold
+        found[path] = _merged(spec, statements) if is_told else untold[path]
+    return found
+
+
+@cache
+def _untold(models: SpecModels, role: Role) -> Mapping[str, FieldRule]:
+    """The rules of the product itself: what holds of most fields under every policy."""
+    return _half(models, role, ())
 
 
 def _all_imposed(role: Role, layers: Sequence[Layer]) -> Mapping[str, str]:

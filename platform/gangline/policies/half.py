@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gangline.spec.catalogue import Kind, SpecField
-from gangline.spec.frameworks import FRAMEWORKS, has_gpus
+from gangline.spec.frameworks import FRAMEWORKS, framework_of, has_gpus
 from gangline.spec.gpus import is_gpu_field
 from gangline.spec.problems import Problem, Role, shown
 from gangline.spec.sources import (
@@ -116,6 +116,11 @@ class Half:
                     found[path] = Value(value, policy_source(rule.computed.source))
         return found
 
+    @property
+    def _title(self) -> str:
+        """What people call a half that is not the workers'."""
+        return framework_of(self.framework).leader.title.lower()
+
     def _may_have(self, path: str) -> bool:
         known = self.framework if isinstance(self.framework, str) else ""
         return has_gpus(known, self.role) or not is_gpu_field(path)
@@ -126,7 +131,7 @@ class Half:
             return
         known = FRAMEWORKS[self.framework]
         message = (
-            f"Left out: {spec.label} {shown(entry.value)} of the master,"
+            f"Left out: {spec.label} {shown(entry.value)} of the {self._title},"
             f" because the {known.leader.word} of {known.label} gets no GPU."
         )
         self.notices.append(Notice(self.role, spec.path, spec.label, message, ""))
@@ -259,12 +264,15 @@ class Half:
         for default in rule.default.value if rule.default else ():
             key = default[spec.item_key]
             if key in rule.locked and by_key.get(key) != default:
-                message = "is locked for the master, and the workers do not have it as it is there"
+                title = self._title
+                message = (
+                    f"is locked for the {title}, and the workers do not have it as it is there"
+                )
                 yield item_problem(self.role, spec, None, key, "locked", message, rule.locked[key])
         for key, sent in items if rule.can_add else ():
             if key not in rule.item_sources:
                 source = rule.can_add.source if rule.can_add else ""
-                message = "cannot be added to the master"
+                message = f"cannot be added to the {self._title}"
                 yield item_problem(self.role, spec, sent, key, "canAdd", message, source)
 
     def _attribute_breaches(self, spec: SpecField) -> Iterator[Problem]:

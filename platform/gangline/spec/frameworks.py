@@ -5,7 +5,7 @@ said here: each role of a gang has one of the halves as its set-up.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -18,6 +18,12 @@ CONFIGURATIONS: Mapping[str, str] = MappingProxyType(
 )
 _BOTH = (WORKERS_AND_MASTER, WORKERS_ONLY)
 MOST_PODS = 9_999
+INTERFACE_VARIABLES = (
+    "NCCL_SOCKET_IFNAME",
+    "GLOO_SOCKET_IFNAME",
+    "HOROVOD_GLOO_IFACE",
+    "DMLC_INTERFACE",
+)
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -36,8 +42,14 @@ class GangRole:
     has_rank: bool = True
     launches: bool = False
     """It only starts the ranks, and does not count as one."""
+    serves: bool = False
+    """It runs for the workers, and is ended when they are done."""
     fixed: Mapping[str, Any] = field(default_factory=dict)
     """Its compute, by path, in place of that of its half: it then has no tools either."""
+
+    @property
+    def title(self) -> str:
+        return f"{self.name.capitalize()}s" if self.counts else self.name.capitalize()
 
     def count(self, workers: Mapping[str, Any]) -> int:
         """How many there are by the values of the workers' half; a wrong one counts as none."""
@@ -84,10 +96,33 @@ class Framework:
         """The role that may be set up otherwise than the workers; else the workers themselves."""
         return next((r for r in self.roles if r.half is Role.MASTER and not r.fixed), _WORKER)
 
+    def roles_in_words(self, configuration: str) -> str:
+        """``Workers & master``; of a framework with more roles all of them."""
+        rest = [role.title.lower() for role in reversed(self.roles) if role.half is Role.MASTER]
+        if configuration == WORKERS_ONLY or not rest:
+            return CONFIGURATIONS.get(configuration, configuration)
+        *first, last = ["Workers", *rest]
+        return f"{', '.join(first)} & {last}"
+
     @property
     def launches(self) -> bool:
         """Whether one role starts the ranks of all others."""
         return any(role.launches for role in self.roles)
+
+
+_KEY_VALUE_STORE = (
+    GangRole(
+        "scheduler", "scheduler", Role.MASTER, has_gpus=False, has_rank=False,
+        serves=True, fixed={"compute.cpuCoreRequest": 0.1, "compute.cpuMemoryRequest": "256M"},
+    ),
+    GangRole(
+        "server", "server", Role.MASTER, ("numServers", "numWorkers"), has_gpus=False,
+        has_rank=False, serves=True,
+    ),
+    replace(_WORKER, has_rank=False),
+)  # fmt: skip
+"""Workers push to the servers and pull from them; the scheduler tells all who they are. It gives
+the ranks, in whatever order they come."""
 
 
 FRAMEWORKS: Mapping[str, Framework] = MappingProxyType(
@@ -104,6 +139,7 @@ FRAMEWORKS: Mapping[str, Framework] = MappingProxyType(
                 (_leader("launcher", has_gpus=False, has_rank=False, launches=True), _WORKER),
             ),
             Framework("JAX", "JAX", (WORKERS_ONLY,), (_WORKER,)),
+            Framework("MXNet", "MXNet", (WORKERS_AND_MASTER,), _KEY_VALUE_STORE),
         )
     }
 )
@@ -134,6 +170,23 @@ def places(counts: Iterable[tuple[GangRole, int]]) -> Iterator[tuple[str, int, i
     for role, count in counts:
         yield from ((role.name, index, first + index) for index in range(count))
         first += 0 if role.launches else count
+
+
+def interfaces(name: str) -> dict[str, str]:
+    """The variables by which programs choose the network interface that they talk over."""
+    return dict.fromkeys(INTERFACE_VARIABLES, name)
+
+
+def key_value_store(role: str, *, servers: int, workers: int) -> dict[str, str]:
+    """What MXNet's processes must know beside the address of the scheduler.
+
+    https://mxnet.apache.org/versions/1.9.1/api/faq/distributed_training
+    """
+    return {
+        "DMLC_ROLE": role,
+        "DMLC_NUM_SERVER": str(servers),
+        "DMLC_NUM_WORKER": str(workers),
+    }
 
 
 def configuration_problem(framework: object, configuration: object) -> str | None:

@@ -196,6 +196,21 @@ Image = Annotated[
         _image_problem,
     ),
 ]
+_INTERFACE = re.compile(r"[A-Za-z0-9][-A-Za-z0-9_.]{0,14}")
+
+
+def _interface_problem(text: str) -> str | None:
+    """https://man7.org/linux/man-pages/man7/netdevice.7.html: 15 bytes at most."""
+    if _INTERFACE.fullmatch(text):
+        return None
+    return "must be the name of one network interface, of 1 to 15 letters, digits or “-”, “_”, “.”"
+
+
+NetworkInterface = Annotated[
+    str,
+    Field(max_length=15),
+    Format("network-interface", "a name such as eth0 or ib0", _interface_problem),
+]
 AbsolutePath = Annotated[
     str,
     Field(max_length=1024),

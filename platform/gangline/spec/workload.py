@@ -54,6 +54,7 @@ from .types import (
     Command,
     Duration,
     Image,
+    NetworkInterface,
 )
 
 MOST_METADATA = 4096
@@ -333,7 +334,7 @@ class WorkerSpec(ReplicaSpec):
     """The workers, and what only exists once per workload."""
 
     distributed_framework: Annotated[
-        Literal["PyTorch", "TF", "XGBoost", "MPI", "JAX"] | None,
+        Literal["PyTorch", "TF", "XGBoost", "MPI", "JAX", "MXNet"] | None,
         Ui("Framework", section="setup", flag="framework"),
         Default("PyTorch"),
         Synonyms({"TensorFlow": "TF"}),
@@ -345,6 +346,19 @@ class WorkerSpec(ReplicaSpec):
         Ui("Number of workers", section="compute", unit="pods", flag="workers"),
         AtLeast("minReplicas"),
         Default(1),
+        WorkloadLevel(),
+    ] = None
+    num_servers: Annotated[
+        int | None,
+        Field(ge=1, le=9999),
+        Ui(
+            "Number of servers",
+            help="They keep the parameters. Empty: as many as workers.",
+            section="compute",
+            unit="pods",
+            flag="servers",
+        ),
+        Only(("MXNet",)),
         WorkloadLevel(),
     ] = None
     min_replicas: Annotated[
@@ -417,6 +431,7 @@ class WorkerSpec(ReplicaSpec):
             words={"Running": "Those that still run", "All": "All", "None": "None"},
             advanced=True,
         ),
+        Only(("PyTorch", "TF", "XGBoost", "MPI", "JAX")),
         WorkloadLevel(),
     ] = None
     slots_per_worker: Annotated[
@@ -457,6 +472,18 @@ class WorkerSpec(ReplicaSpec):
             advanced=True,
         ),
         Only(("MPI",)),
+        WorkloadLevel(),
+    ] = None
+    network_interface: Annotated[
+        NetworkInterface | None,
+        Ui(
+            "Network interface",
+            help="The one that replicas talk over, such as ib0: told to NCCL, gloo, Horovod and"
+            " MXNet. Empty: they choose.",
+            section="general",
+            placeholder="ib0",
+            advanced=True,
+        ),
         WorkloadLevel(),
     ] = None
     termination_grace_period_seconds: Annotated[

@@ -17,6 +17,8 @@ One with an add-on is looked for beside it: `var/bed-volcano`.
 """
 KUBECONFIG = "GANGLINE_TEST_KUBECONFIG"
 """A cluster that is used as it is; nothing is started."""
+USUAL = ("jobset",)
+"""Add-ons of the shared bed."""
 RESTRICTED = "GANGLINE_TEST_RESTRICTED_KUBECONFIG"
 """The same cluster as a user with the rights of Gangline's role; unless said, as the same user."""
 
@@ -28,7 +30,7 @@ def bed() -> Iterator[Bed]:
     if config := os.environ.get(KUBECONFIG):
         yield given(Path(config), Path(os.environ.get(RESTRICTED) or config), folder)
         return
-    with running(folder) as there:
+    with running(folder, USUAL) as there:
         yield there
 
 
@@ -61,7 +63,7 @@ def bed_with() -> Iterator[Callable[[str], Bed]]:
 
         def with_(name: str) -> Bed:
             if name not in beds:
-                beds[name] = stack.enter_context(running(_folder(name), [name] if name else []))
+                beds[name] = stack.enter_context(running(_folder(name), [name] if name else USUAL))
             return beds[name]
 
         yield with_

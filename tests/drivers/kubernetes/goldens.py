@@ -74,6 +74,7 @@ WORKER: Mapping[str, Any] = {
     "priorityClass": "high",
     "nodePools": [{"name": "h100"}, {"name": "default"}],
     "cleanPodPolicy": "None",
+    "networkInterface": "ib0",
 }
 OWN_OF_FRAMEWORK: Mapping[str, Mapping[str, Any]] = {
     "PyTorch": {"minReplicas": 2, "maxReplicas": 4},
@@ -82,6 +83,7 @@ OWN_OF_FRAMEWORK: Mapping[str, Mapping[str, Any]] = {
         "sshAuthMountPath": "/home/mpi/.ssh",
         "mpiLauncherCreationPolicy": "WaitForWorkersReady",
     },
+    "MXNet": {"numServers": 2, "cleanPodPolicy": None},
 }
 SHARED: Mapping[str, Any] = {
     "compute__gpuRequestType": "portion",

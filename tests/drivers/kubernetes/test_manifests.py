@@ -75,20 +75,25 @@ def test_every_job_is_ours_suspended_and_tried_once(case: Case) -> None:
     job, *others = case.objects()
     kind = KINDS[case.framework]
     assert (job["apiVersion"], job["kind"]) == (kind.resource.api_version, kind.resource.kind)
-    policy = job["spec"]["runPolicy"]
-    assert (policy["suspend"], policy["backoffLimit"]) == (True, 0)
-    assert policy["cleanPodPolicy"] == "None"
-    assert "ttlSecondsAfterFinished" not in policy
-    replicas = job["spec"][kind.replicas]
-    expected = {"Worker": 3} | ({} if case.mode == NONE else {kind.roles["master"]: 1})
-    assert {role: replica["replicas"] for role, replica in replicas.items()} == expected
-    for role, replica in replicas.items():
-        assert replica["restartPolicy"] == ("OnFailure" if case.volumes else "Never")
-        assert "restartPolicy" not in replica["template"]["spec"]
-        marks = replica["template"]["metadata"]["labels"]
+    assert kind.is_suspended(job)
+    assert "ttlSecondsAfterFinished" not in job["spec"]
+    counts = {role: count for role, count, _ in kind.parts(job)}
+    parts = case.submission().parts
+    assert counts == {kind.roles[part.role.name]: part.pods for part in parts}
+    for role, _, template in kind.parts(job):
+        marks = template["metadata"]["labels"]
         assert marks[labels.WORKLOAD] == job["metadata"]["labels"][labels.WORKLOAD]
-        assert marks[labels.ROLE] == ("worker" if role == "Worker" else "master")
-        assert container(replica)["name"] == kind.container
+        assert marks[labels.ROLE] == kind.role(role)
+        assert container({"template": template})["name"] == kind.container
+    if case.framework == "MXNet":
+        assert job["spec"]["failurePolicy"] == {"maxRestarts": 0}
+    else:
+        policy = job["spec"]["runPolicy"]
+        assert (policy["backoffLimit"], policy["cleanPodPolicy"]) == (0, "None")
+        assert "ttlSecondsAfterFinished" not in policy
+        for replica in job["spec"][kind.replicas].values():
+            assert replica["restartPolicy"] == ("OnFailure" if case.volumes else "Never")
+            assert "restartPolicy" not in replica["template"]["spec"]
     for other in others:
         assert (other["apiVersion"], other["kind"]) in DEPENDENTS, "what an adapter makes it reads"
         (owner,) = other["metadata"]["ownerReferences"]
@@ -339,3 +344,15 @@ class TestPlacement:
         found = roles("PyTorch", DIFFERENCES)
         assert container(found["Worker"])["resources"]["limits"]["rdma/hca"] == "1"
         assert "rdma/hca" not in container(found["Master"])["resources"]["limits"]
+
+
+def test_the_gang_of_mxnet_finds_its_scheduler() -> None:
+    job = manifests.job(ref_of(submission("MXNet", SAME)))
+    told = {role: variables({"template": t}) for role, _, t in KINDS["MXNet"].parts(job)}
+    assert list(told) == ["scheduler", "server", "worker"]
+    for role, said in told.items():
+        assert said["DMLC_ROLE"] == said["GANGLINE_ROLE"] == role
+        assert said["DMLC_PS_ROOT_URI"] == "ddp-scheduler-0-0.ddp"
+        assert (said["DMLC_NUM_SERVER"], said["DMLC_NUM_WORKER"]) == ("2", "3")
+        assert said["DMLC_INTERFACE"] == said["NCCL_SOCKET_IFNAME"] == "ib0"
+    assert job["spec"]["successPolicy"]["targetReplicatedJobs"] == ["worker"]

@@ -7,13 +7,14 @@ import pytest
 import yaml
 
 from gangline.drivers.kubernetes import permissions
+from gangline.drivers.kubernetes.kinds import JOBSET
 from gangline.drivers.kubernetes.permissions import Question, Rule, Verdict, role_manifests
 from gangline.drivers.kubernetes.schedulers import ADAPTERS, volcano
 from gangline.drivers.kubernetes.schedulers.base import SchedulerAdapter
 from scripts.build_roles import FOLDER
 from tests.drivers.kubernetes.harness import shipped
 
-ALL = frozenset(ADAPTERS)
+ALL = frozenset((*ADAPTERS, JOBSET))
 
 
 def allowing(*roles: dict[str, Any]) -> permissions.Ask:

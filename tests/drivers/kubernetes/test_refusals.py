@@ -170,7 +170,20 @@ def test_an_item_that_only_the_words_quote_is_found() -> None:
 @pytest.mark.parametrize("framework", sorted(KINDS))
 def test_every_framework_has_its_places(framework: str) -> None:
     ref = attempt(framework=framework, with_master=False)
-    assert at(ref, "Worker", "spec.containers[0].image").path == "image"
+    worker = KINDS[framework].roles["worker"]
+    assert at(ref, worker, "spec.containers[0].image").path == "image"
+
+
+def test_a_place_in_a_jobset_is_one_of_its_role() -> None:
+    ref = attempt(framework="MXNet")
+    inner = "spec.replicatedJobs[1].template.spec"
+
+    def found(path: str) -> Problem:
+        return one(ref, ("job",), refusal("no", [{"field": path, "message": "no"}]))
+
+    image = found(f"{inner}.template.spec.containers[0].image")
+    assert (image.role, image.path) == (Role.MASTER, "image")
+    assert found(f"{inner}.parallelism").path == "numServers"
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from gangline.drivers.kubernetes.access import Options
 from gangline.drivers.kubernetes.client import Answer, Unreachable
 from gangline.drivers.kubernetes.driver import KubernetesDriver
 from gangline.drivers.kubernetes.exposing import Entrance
+from gangline.drivers.kubernetes.kinds import JOB_GROUPS
 from gangline.drivers.kubernetes.permissions import CLUSTER, PROJECT, Rule
 from gangline.drivers.kubernetes.resources import NAMESPACES, Resource
 from tests.beds.kubernetes.bed import Bed
@@ -213,7 +214,7 @@ def _used(requests: Iterable[Request]) -> Iterator[Used]:
         found = _PATH.fullmatch(one.path)
         if found is None or one.status in (None, 403) or "self" in found["plural"]:
             continue
-        if found["group"] == "kubeflow.org" and found["plural"] != "pytorchjobs":
+        if found["group"] in JOB_GROUPS and found["plural"] != "pytorchjobs":
             continue
         resource = "/".join(part for part in (found["plural"], found["sub"]) if part)
         where = WITHIN if found["place"] else WIDE

@@ -232,6 +232,8 @@ class Effects:
                 if not answer.ok:
                     return answer
         body = _merged(_guarded(change.job, job.uid, job.version), more)
+        if change.suspend is not None:
+            body = _merged(body, job.kind.suspending(change.suspend))
         body = _merged(body, {"metadata": {"annotations": {INTENT: intent}}})
         return self.client.patch(job.kind.resource, job.namespace, job.name, body)
 

@@ -12,12 +12,10 @@ from typing import Any
 from gangline.drivers import tools
 from gangline.drivers.base import GPU_COUNT, Part, Submission
 from gangline.spec.environment import EnvironmentVariable
-from gangline.spec.frameworks import WORKERS_ONLY, GangRole
+from gangline.spec.frameworks import WORKERS_ONLY, GangRole, interfaces, key_value_store
 
 from . import labels
 from .kinds import JobKind
-
-INDEX_LABEL = "training.kubeflow.org/replica-index"
 
 _WORKER_LIST = "the training operator sets it to the addresses of the workers"
 _OPEN_MPI = "the MPI operator sets it so that mpirun finds the workers"
@@ -62,12 +60,17 @@ class _Field:
     path: str
 
 
-_INDEX = _Field(f"metadata.labels['{INDEX_LABEL}']")
 _Values = Mapping[str, str | _Field]
 
 
 def variables(
-    submission: Submission, kind: JobKind, part: Part, *, cores: float, own: list[dict[str, Any]]
+    submission: Submission,
+    kind: JobKind,
+    part: Part,
+    *,
+    interface: str = "",
+    cores: float,
+    own: list[dict[str, Any]],
 ) -> list[dict[str, Any]]:
     """Our variables for a pod of ``part``, then the person's ``own``, which may refer to ours.
 
@@ -76,9 +79,10 @@ def variables(
     ours: dict[str, str | _Field] = {
         **submission.identifiers,
         **{tools.variable(one.name): str(one.port) for one in tools.all_of(part.spec)},
-        **_pod(submission, part.role),
+        **_pod(submission, kind, part.role),
         "OMP_NUM_THREADS": str(max(1, int(cores))),
-        **_contract(submission, kind),
+        **_contract(submission, kind, part.role),
+        **(interfaces(interface) if interface else {}),
     }
     taken = {item["name"] for item in own}
     return [*(_entry(name, value) for name, value in ours.items() if name not in taken), *own]
@@ -90,11 +94,14 @@ def _entry(name: str, value: str | _Field) -> dict[str, Any]:
     return {"name": name, "value": value}
 
 
-def _pod(submission: Submission, role: GangRole) -> _Values:
+def _pod(submission: Submission, kind: JobKind, role: GangRole) -> _Values:
     # A launcher has no index; a master is the only one.
     which: _Values = {"GANGLINE_REPLICA": f"{role.name}-0"}
     if role.counts:
-        which = {"GANGLINE_INDEX": _INDEX, "GANGLINE_REPLICA": f"{role.name}-$(GANGLINE_INDEX)"}
+        which = {
+            "GANGLINE_INDEX": _index(kind),
+            "GANGLINE_REPLICA": f"{role.name}-$(GANGLINE_INDEX)",
+        }
     return {
         "GANGLINE_ROLE": role.name,
         **which,
@@ -106,13 +113,19 @@ def _pod(submission: Submission, role: GangRole) -> _Values:
     }
 
 
-def _contract(submission: Submission, kind: JobKind) -> _Values:
+def _index(kind: JobKind) -> _Field:
+    return _Field(f"metadata.labels['{kind.index_label}']")
+
+
+def _contract(submission: Submission, kind: JobKind, role: GangRole) -> _Values:
     """What the operator leaves out of the framework's variables."""
     match submission.framework:
         case "MPI":
             return _mpi(submission)
         case "TF":
             return {"PYTHONUNBUFFERED": "1"}  # all else is in TF_CONFIG
+        case "MXNet":
+            return _mxnet(submission, kind, role)
         case "JAX":
             return _ranks_by_index(submission, kind)
         case "PyTorch" if submission.configuration == WORKERS_ONLY:
@@ -123,13 +136,14 @@ def _contract(submission: Submission, kind: JobKind) -> _Values:
 
 def _ranks_by_index(submission: Submission, kind: JobKind) -> dict[str, str | _Field]:
     """The rank of a worker is its index, and worker 0 has a Service of its own."""
+    index = _index(kind)
     return {
         "MASTER_ADDR": f"{submission.name}-{kind.roles['worker'].lower()}-0",
         "MASTER_PORT": str(kind.port),
         "WORLD_SIZE": str(submission.num_workers),
-        "RANK": _INDEX,
-        "NODE_RANK": _INDEX,
-        "GROUP_RANK": _INDEX,
+        "RANK": index,
+        "NODE_RANK": index,
+        "GROUP_RANK": index,
         "LOCAL_RANK": "0",
     }
 
@@ -141,7 +155,20 @@ def _torch_without_master(submission: Submission, kind: JobKind) -> _Values:
         **ranks,
         "PET_MASTER_ADDR": ranks["MASTER_ADDR"],
         "PET_MASTER_PORT": ranks["MASTER_PORT"],
-        "PET_NODE_RANK": _INDEX,
+        "PET_NODE_RANK": ranks["RANK"],
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def _mxnet(submission: Submission, kind: JobKind, role: GangRole) -> _Values:
+    pods = {part.role.name: part.pods for part in submission.parts}
+    name = submission.name
+    return {
+        **key_value_store(role.name, servers=pods.get("server", 0), workers=pods["worker"]),
+        "DMLC_PS_ROOT_URI": f"{name}-{kind.roles['scheduler']}-0-0.{name}",
+        "DMLC_PS_ROOT_PORT": str(kind.port),
+        # Of several addresses, the one at which the others reach the pod.
+        "DMLC_NODE_HOST": _Field("status.podIP"),
         "PYTHONUNBUFFERED": "1",
     }
 

@@ -18,7 +18,7 @@ from gangline.spec.problems import Problem, Role
 from gangline.spec.tools import Tool
 
 from . import labels
-from .environment import INDEX_LABEL
+from .kinds import KINDS
 from .resources import INGRESSES, SERVICES
 
 TOOL = "gangline.dev/tool"
@@ -177,7 +177,10 @@ def _lacking(facts: Facts, entrance: Entrance) -> tuple[str, str]:
 def _service(
     submission: Submission, role: GangRole, tool: Tool, opened_as: str, suffix: str
 ) -> Object:
-    pod = {labels.ROLE: role.name, **({INDEX_LABEL: "0"} if role.counts else {})}
+    pod = {
+        labels.ROLE: role.name,
+        **({KINDS[submission.framework].index_label: "0"} if role.counts else {}),
+    }
     return {
         "apiVersion": SERVICES.api_version,
         "kind": SERVICES.kind,

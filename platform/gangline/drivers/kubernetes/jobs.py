@@ -92,9 +92,8 @@ class Job:
 
 def read(raw: Mapping[str, Any], kind: JobKind) -> Job:
     """A job object as the API server sends it."""
-    meta, spec, status = (raw.get(key) or {} for key in ("metadata", "spec", "status"))
+    meta, status = (raw.get(key) or {} for key in ("metadata", "status"))
     marks, notes = meta.get("labels") or {}, meta.get("annotations") or {}
-    policy = spec.get("runPolicy") or {}
     return Job(
         kind=kind,
         uid=str(meta["uid"]),
@@ -108,13 +107,13 @@ def read(raw: Mapping[str, Any], kind: JobKind) -> Job:
         scheduler=str(notes.get(SCHEDULER, "")),
         queue=str(notes.get(QUEUE, "")),
         opens_ports=OPENS_PORTS in notes,
-        is_suspended=bool(policy.get("suspend")),
+        is_suspended=kind.is_suspended(raw),
         is_deleting="deletionTimestamp" in meta,
         finalizers=tuple(map(str, meta.get("finalizers") or ())),
         created_at=moment(meta.get("creationTimestamp")),
         completed_at=moment(status.get("completionTime")),
-        counts=_counts(spec.get(kind.replicas) or {}, kind),
-        is_known=bool(status.get("conditions")),
+        counts=_counts(raw, kind),
+        is_known=bool(status.get("conditions") or status.get("replicatedJobsStatus")),
         conditions=_conditions(status),
     )
 
@@ -132,16 +131,20 @@ def ref_of(job: Job) -> AttemptRef:
     )
 
 
-def _counts(specs: Mapping[str, Any], kind: JobKind) -> tuple[tuple[str, int], ...]:
-    count = {role: int(spec.get("replicas", 1)) for role, spec in specs.items()}
+def _counts(raw: Mapping[str, Any], kind: JobKind) -> tuple[tuple[str, int], ...]:
+    count = {role: number for role, number, _ in kind.parts(raw)}
     order = [role.name for role in FRAMEWORKS[kind.framework].roles]
     found = ((role, count.get(kind.roles[role], 0)) for role in order)
     return tuple((role, number) for role, number in found if number)
 
 
+_WORDS = {"Completed": "Succeeded"}
+"""JobSet's words for what the operators of Kubeflow call otherwise."""
+
+
 def _conditions(status: Mapping[str, Any]) -> dict[str, Condition]:
     return {
-        str(c.get("type")): Condition(
+        _WORDS.get(str(c.get("type")), str(c.get("type"))): Condition(
             str(c.get("reason") or ""),
             str(c.get("message") or ""),
             moment(c.get("lastTransitionTime")),

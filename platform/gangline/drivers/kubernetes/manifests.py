@@ -31,7 +31,7 @@ from . import (
     volumes,
 )
 from .jobs import OPENS_PORTS, QUEUE, SCHEDULER
-from .kinds import KINDS, JobKind
+from .kinds import KINDS, JobKind, Replicas
 from .quantities import GPU
 from .schedulers import Gang
 
@@ -108,25 +108,19 @@ def render(
     kind, adapter = KINDS[submission.framework], schedulers.adapter(scheduler)
     asked = of_roles(submission, adapter.unsupported)
     pods = _pods(submission, kind, gpu, asked, node_type)
+    roles = {
+        kind.roles[part.role.name]: Replicas(
+            part.pods, part.spec.restart_policy or NEVER, pods[part.role.name]
+        )
+        for part in submission.parts
+    }
     job: Object = {
         "apiVersion": kind.resource.api_version,
         "kind": kind.resource.kind,
         "metadata": _metadata(pods["worker"]["metadata"]),
         "spec": {
-            "runPolicy": {
-                "backoffLimit": _restarts_in_place(submission),
-                "cleanPodPolicy": "Running",
-                "suspend": True,
-            },
+            **kind.spec(roles, _restarts_in_place(submission)),
             **_of_kind(submission, pods, asked),
-            kind.replicas: {
-                kind.roles[part.role.name]: {
-                    "replicas": part.pods,
-                    "restartPolicy": part.spec.restart_policy or NEVER,
-                    "template": pods[part.role.name],
-                }
-                for part in submission.parts
-            },
         },
     }
     apply(mapping.JOB, submission.worker, job["spec"])
@@ -167,12 +161,12 @@ def job(ref: AttemptRef) -> Object:
         "labels": said.get("labels", {}) | labels.of(ref),
         "annotations": said.get("annotations", {}) | notes,
     }
-    for role, replica in made["spec"][kind.replicas].items():
+    for role, _, template in kind.parts(made):
         role_label = {labels.ROLE: kind.role(role)}
-        own = replica["template"]["metadata"]
+        own = template["metadata"]
         own["labels"] = own.get("labels", {}) | labels.of(ref) | role_label
-        placement.among(replica["template"], {labels.WORKLOAD: ref.workload})
-        volumes.mark(replica["template"]["spec"], labels.of(ref))
+        placement.among(template, {labels.WORKLOAD: ref.workload})
+        volumes.mark(template["spec"], labels.of(ref))
     return made
 
 
@@ -250,6 +244,7 @@ def _pod(submission: Submission, kind: JobKind, part: Part, gpu: str, node_type:
         submission,
         kind,
         part,
+        interface=native.get("interface", ""),
         cores=spec.compute.cpu_core_request or 1,
         own=container.get("env", []),
     )

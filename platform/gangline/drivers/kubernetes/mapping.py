@@ -135,6 +135,7 @@ ROLE: Table = {
 GANG: Table = {
     "terminationGracePeriodSeconds": To("pod|terminationGracePeriodSeconds"),
     "priorityClass": To("pod|priorityClassName"),
+    "networkInterface": To("interface"),
 }
 # Once for the workload; into the spec of its job.
 JOB: Table = {
@@ -145,7 +146,7 @@ JOB: Table = {
     "sshAuthMountPath": To("sshAuthMountPath"),
     "mpiLauncherCreationPolicy": To("launcherCreationPolicy"),
 }
-SHAPE = frozenset({"distributedFramework", "numWorkers", "preemptibility"})
+SHAPE = frozenset({"distributedFramework", "numWorkers", "numServers", "preemptibility"})
 """What kind of object it becomes and how many replicas of a role there are."""
 _MAIN: Place = ("spec", "containers", "")
 _PLACES: Mapping[str, Place] = {
@@ -161,6 +162,7 @@ _PLACES: Mapping[str, Place] = {
     "volumes": ("spec", "volumes"),
     "mounts": ("spec", "volumes"),
     "tools": (*_MAIN, "ports"),
+    "interface": (*_MAIN, "env"),
     "home": ("spec", "volumes", HOME),
     "category": ("metadata", "labels"),
     "restart": ("spec", "restartPolicy"),

@@ -40,7 +40,7 @@ def longest_made(kind: JobKind, name: str, pods: Mapping[str, int]) -> str:
     Pods and Services bear it, and a label of every pod has it as its value. ``pods``: by role.
     """
     last = {native: max(pods.get(role, 1) - 1, 0) for role, native in kind.roles.items()}
-    return name + max((f"-{native.lower()}-{index}" for native, index in last.items()), key=len)
+    return name + max((kind.pod(native, index) for native, index in last.items()), key=len)
 
 
 def problem(kind: JobKind, name: str, pods: Mapping[str, int]) -> str | None:
@@ -51,8 +51,8 @@ def problem(kind: JobKind, name: str, pods: Mapping[str, int]) -> str | None:
             f"is too long by {over} for {pods['worker']} workers: the last of them would be called "
             f"{made}, and the cluster takes {LONGEST_LABEL} characters"
         )
-    # Only MPI's operator names a Service after the workload itself.
-    if kind.framework == "MPI" and (match := _OF_A_REPLICA.search(name)):
+    # MPI's operator and JobSet name a Service after the workload itself.
+    if kind.framework in ("MPI", "MXNet") and (match := _OF_A_REPLICA.search(name)):
         return (
             f"must not end in “{match[0]}”: the Service of a replica of another workload could "
             "have the same name"

@@ -24,8 +24,13 @@ INSTALL = {
         "kubectl apply --server-side -f"
         " https://raw.githubusercontent.com/kubeflow/mpi-operator/v0.8.0/deploy/v2beta1/mpi-operator.yaml"
     ),
+    "jobset": (
+        "kubectl apply --server-side -f"
+        " https://github.com/kubernetes-sigs/jobset/releases/download/v0.12.0/manifests.yaml"
+    ),
 }
-"""https://github.com/kubeflow/trainer/tree/release-1.9 and https://github.com/kubeflow/mpi-operator"""
+"""https://github.com/kubeflow/trainer/tree/release-1.9, https://github.com/kubeflow/mpi-operator,
+https://jobset.sigs.k8s.io/docs/installation/"""
 TRAINER_2, COSCHEDULING = "trainer.kubeflow.org", "scheduling.x-k8s.io"
 DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 PRODUCT = "nvidia.com/gpu.product"
@@ -36,7 +41,7 @@ Objects = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """API groups with their versions, and the resources of Kubeflow's group by version."""
+    """API groups with their versions, and the resources of the groups of jobs by version."""
 
     versions: Mapping[str, tuple[str, ...]]
     jobs: Mapping[str, frozenset[str]]
@@ -52,12 +57,18 @@ def offered(served: Served) -> tuple[FrameworkOffer, ...]:
     return tuple(_offer(job, served) for job in KINDS.values())
 
 
+def extras(served: Served) -> tuple[str, ...]:
+    """Operators beside Kubeflow's that are there."""
+    found = [kind for kind in KINDS.values() if kind.is_extra and _offer(kind, served).available]
+    return tuple(kind.operator for kind in found)
+
+
 def operators(offers: Sequence[FrameworkOffer]) -> Step:
     """The step about operators: which frameworks can be chosen, and how to get the others."""
     there = [_label(one.framework) for one in offers if one.available]
-    missing = [one for one in offers if not one.available]
+    missing = [one for one in offers if not (one.available or KINDS[one.framework].is_extra)]
     if not missing:
-        return Step(StepName.OPERATORS, State.OK, f"All frameworks can run: {', '.join(there)}.")
+        return Step(StepName.OPERATORS, State.OK, f"Frameworks that can run: {', '.join(there)}.")
     wanted = {KINDS[one.framework].operator for one in missing}
     reasons = " ".join(dict.fromkeys(one.reason for one in missing))
     copy = "\n".join(INSTALL[name] for name in sorted(wanted))
@@ -231,6 +242,8 @@ def _reason(job: JobKind, others: Collection[str], served: Served) -> str:
         )
     if others:
         return f"{kind} is there only as {', '.join(others)}: Gangline needs {version}."
+    if job.is_extra:
+        return f"{kind} is not there. To run {job.framework}: {INSTALL[job.operator]}"
     if TRAINER_2 in served.versions and job.operator != MPI_OPERATOR:
         return (
             f"{kind} is not there: the cluster has Kubeflow Trainer 2, and Gangline needs"

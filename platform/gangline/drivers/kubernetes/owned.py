@@ -63,9 +63,8 @@ def _owned(raw: Mapping[str, Any], job: jobs.Job, kind: JobKind) -> OwnedObject:
 def _gpus(raw: Mapping[str, Any], kind: JobKind) -> int:
     """GPU devices of all its pods together."""
     parts = []
-    for role in (raw["spec"].get(kind.replicas) or {}).values():
-        pod = (role.get("template") or {}).get("spec") or {}
-        count = int(role.get("replicas", 1))
+    for _, count, template in kind.parts(raw):
+        pod = template.get("spec") or {}
         parts += [(count, quantities.requested(one)) for one in pod.get("containers") or ()]
     sums = quantities.total(parts)
     return sum(int(quantities.amount(sums[name])) for name in sums if quantities.is_gpu(name))

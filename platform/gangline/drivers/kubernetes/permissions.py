@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .kinds import KINDS
+from .kinds import JOBSET, KINDS
 from .resources import Resource
 from .schedulers import kai, kueue, native, volcano
 from .schedulers.kai import Kai
@@ -22,7 +22,8 @@ RBAC = "rbac.authorization.k8s.io"
 FOLLOW = ("list", "watch")
 OWN = ("get", "list", "watch", "create", "patch", "delete")
 GROUPS = ("get", "list", "create")
-JOBS = tuple(sorted(kind.resource.plural for kind in KINDS.values()))
+JOBS = tuple(sorted(kind.resource.plural for kind in KINDS.values() if not kind.is_extra))
+SETS = KINDS["MXNet"].resource
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,7 @@ class Rule:
     why: str
     names: tuple[str, ...] = ()
     needs: str = ""
-    """Name of the scheduler's adapter without which the rule does not matter."""
+    """Name of the scheduler's adapter, or of the operator, without which it does not matter."""
     is_wide: bool = False
     """What a site that lets nothing be followed on the whole cluster does without."""
 
@@ -74,6 +75,14 @@ CLUSTER: tuple[Rule, ...] = (
         names=(PROJECT_ROLE,),
     ),
     Rule("kubeflow.org", JOBS, FOLLOW, "One watch per kind for all projects", is_wide=True),
+    Rule(
+        SETS.group,
+        (SETS.plural,),
+        FOLLOW,
+        "JobSet: MXNet in all projects",
+        needs=JOBSET,
+        is_wide=True,
+    ),
     Rule("", ("pods",), FOLLOW, "One watch per kind for all projects", is_wide=True),
     _of(volcano.QUEUES, ("list",), Volcano.name, "Volcano: queues and their limits"),
     _of(kueue.LOCAL_QUEUES, ("list",), Kueue.name, "Kueue: the queues of projects"),
@@ -86,6 +95,14 @@ PROJECT: tuple[Rule, ...] = (
         tuple(f"{plural}/finalizers" for plural in JOBS),
         ("update",),
         "OpenShift requires it to create objects that belong to a workload",
+    ),
+    Rule(SETS.group, (SETS.plural,), OWN, "JobSet: workloads of MXNet", needs=JOBSET),
+    Rule(
+        SETS.group,
+        (f"{SETS.plural}/finalizers",),
+        ("update",),
+        "JobSet: the same on OpenShift",
+        needs=JOBSET,
     ),
     Rule("", ("pods",), (*FOLLOW, "create"), "Pods of workloads; create only to try a template"),
     Rule("", ("pods/log",), ("get",), "Logs"),

@@ -12,13 +12,19 @@ from typing import Any
 from gangline.drivers.base import MEMORY_LIMIT, ReplicaObservation, ReplicaState
 
 from . import labels
-from .kinds import ROLES
+from .kinds import KINDS, ROLES
 from .schedulers.plain import verdict
 
-INDEX_LABEL = "training.kubeflow.org/replica-index"
-_ROLE_LABELS = ("training.kubeflow.org/replica-type", "training.kubeflow.org/job-role")
-"""The training-operator writes the first on every pod, mpi-operator only the second."""
+_INDEX_LABELS = tuple(dict.fromkeys(kind.index_label for kind in KINDS.values()))
+_ROLE_LABELS = (
+    "training.kubeflow.org/replica-type",
+    "training.kubeflow.org/job-role",
+    "jobset.sigs.k8s.io/replicatedjob-name",
+)
+"""The first is the training-operator's, the second mpi-operator's, and the third JobSet's."""
 LAUNCHER_JOB = "Job"
+_JOBS = ("launcher", *(f"{role}-0" for role in KINDS["MXNet"].roles.values()))
+"""What follows the name of a workload in those of Jobs that stand between it and its pods."""
 GATED = "SchedulingGated"
 OOM_KILLED = "OOMKilled"
 _LONGEST = 300
@@ -64,10 +70,10 @@ class Owner:
         """Whether it is the job of this name and, where both are known, this uid.
 
         Labels can be copied, and what was copied must not be taken for a replica. A launcher is
-        made by a ``Job`` of its own, which bears the name of its MPIJob.
+        made by a ``Job`` of its own, which bears the name of its MPIJob; so do those of a JobSet.
         """
         if self.kind == LAUNCHER_JOB:
-            return not name or self.name == f"{name}-launcher"
+            return not name or self.name in {f"{name}-{ending}" for ending in _JOBS}
         if uid and self.uid:
             return self.uid == uid
         return not name or self.name == name
@@ -162,7 +168,7 @@ def read(raw: Mapping[str, Any]) -> Pod:
         workload=str(marks.get(labels.WORKLOAD, "")),
         attempt=labels.number(marks.get(labels.ATTEMPT)),
         role=role,
-        index=labels.number(marks.get(INDEX_LABEL)),
+        index=labels.number(_index(marks)),
         phase=str(status.get("phase", "Pending")),
         node=str(spec.get("nodeName", "")),
         container=main,
@@ -195,7 +201,7 @@ def owner(raw: Mapping[str, Any]) -> Owner | None:
     if found is not None:
         return Owner(*(sys.intern(str(found.get(key, ""))) for key in ("kind", "name", "uid")))
     # Operators name it after its job, also where somebody deleted that and left its pods.
-    words = (next((marks[x] for x in _ROLE_LABELS if x in marks), ""), marks.get(INDEX_LABEL, ""))
+    words = (next((marks[x] for x in _ROLE_LABELS if x in marks), ""), _index(marks))
     name, ending = str(meta.get("name", "")), "-{}-{}".format(*words)
     return Owner("", name.removesuffix(ending), "") if name.endswith(ending) else None
 
@@ -204,6 +210,10 @@ def role_of(marks: Mapping[str, Any]) -> str:
     """Its role in the gang, or nothing, by the labels of the operator."""
     word = next((str(marks[label]).lower() for label in _ROLE_LABELS if label in marks), "")
     return ROLES.get(word, "")
+
+
+def _index(marks: Mapping[str, Any]) -> str:
+    return next((str(marks[label]) for label in _INDEX_LABELS if label in marks), "")
 
 
 def replica(pod: Pod, *, rank: int) -> ReplicaObservation:

@@ -28,6 +28,7 @@ from . import (
     schedulers,
 )
 from .client import Answer, Client, Doubt, NotUnderstood, Unreachable, understood
+from .kinds import JOB_GROUPS
 from .placement import NODE_TYPE
 from .resources import (
     ACCESS_REVIEWS,
@@ -195,13 +196,13 @@ class _Look:
             for group in groups
         }
         jobs = {}
-        for version in versions.get("kubeflow.org", ()):
-            body = self._told(step, f"/apis/kubeflow.org/{version}", "resources")
+        for group, version in ((g, v) for g in JOB_GROUPS for v in versions.get(g, ())):
+            body = self._told(step, f"/apis/{group}/{version}", "resources")
             jobs[version] = frozenset(str(one["name"]) for one in body.get("resources") or ())
         return offers.Served(versions, jobs)
 
     def _permissions(self, served: offers.Served) -> None:
-        present = frozenset(schedulers.found(served.all))
+        present = frozenset((*schedulers.found(served.all), *offers.extras(served)))
         verdict = permissions.judge(self._allowed, self._project_role(), present)
         self.are_rights_known = True
         self.tell(_of_rights(verdict))

@@ -90,6 +90,8 @@ def _at(ref: AttemptRef, place: Place, words: str) -> Problem | None:
     if (submission := ref.submission) is None:
         return None
     kind = KINDS[submission.framework]
+    if place[:1] == ("job",):
+        place = ("job", *kind.at(ref.rendered["job"], place[1:]))
     roles = {native: role_of(kind.framework, own) for own, native in kind.roles.items()}
     match place:
         case ("job", "metadata", "name", *_):
@@ -103,7 +105,7 @@ def _at(ref: AttemptRef, place: Place, words: str) -> Problem | None:
             path = roles[role].counts[0] if roles[role].counts else "numWorkers"
             return Problem.of(Role.WORKER, path, "", "", json_at(submission.worker, path))
         case ("job", "spec", kind.replicas, role, "template", *inside) if role in roles:
-            template = _step(ref.rendered["job"], place[1:5])
+            template = next(t for name, _, t in kind.parts(ref.rendered["job"]) if name == role)
             return _of_pod(submission, roles[role].half, _named(template, inside), words)
     return None
 

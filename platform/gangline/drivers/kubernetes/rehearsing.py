@@ -68,8 +68,8 @@ class Rehearsing:
         answer = self._try(kind.resource, body)
         uid = str(answer.body["metadata"].get("uid")) if answer.ok else "rehearsal"
         self._judge(answer, ("job",), f"the {kind.resource.kind}", kind)
-        for role, replica in body["spec"][kind.replicas].items():
-            self._pod(kind, role, replica["template"])
+        for role, _, template in kind.parts(body):
+            self._pod(kind, role, template)
         if answer.ok:
             self._dependents(uid)
 

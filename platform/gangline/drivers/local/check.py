@@ -1,5 +1,6 @@
 """What this machine refuses, by value and in words, before anything is submitted."""
 
+import socket
 from collections.abc import Iterator
 from typing import Any
 
@@ -36,6 +37,7 @@ def _problems(submission: Submission, facts: Facts, places: Places) -> Iterator[
         yield Problem.of(
             Role.WORKER, "priorityClass", "cluster", message, value=name, accepted=accepted
         )
+    yield from _interface(submission)
     for role, spec in submission.halves:
         # Under MPI only the launcher runs a command; the workers are its children.
         if not framework.launches or role is Role.MASTER or submission.master is None:
@@ -45,6 +47,16 @@ def _problems(submission: Submission, facts: Facts, places: Places) -> Iterator[
             yield from _working_directory(role, spec, places)
         yield from mounts.problems(role, spec, places, submission)
         yield from _gpu_memory(role, spec, facts)
+
+
+def _interface(submission: Submission) -> Iterator[Problem]:
+    """MXNet's scheduler waits for ever where there is none of the name."""
+    name, known = submission.worker.network_interface, [one for _, one in socket.if_nameindex()]
+    if name and name not in known:
+        message = "must be a network interface of this machine"
+        yield Problem.of(
+            Role.WORKER, "networkInterface", "cluster", message, value=name, accepted=one_of(known)
+        )
 
 
 def _command(role: Role, spec: ReplicaSpec, framework: Framework) -> Iterator[Problem]:

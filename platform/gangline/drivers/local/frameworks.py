@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY
+from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY, interfaces, key_value_store, role_of
 
 WORKER = "worker"
 INTERFACE = "lo"
@@ -24,6 +24,8 @@ class _Place:
     role: str
     index: int
     num_workers: int
+    num_servers: int
+    interface: str
     master_addr: str
     master_port: int
     threads: str
@@ -41,6 +43,8 @@ def replica_environment(
     role: str,
     index: int,
     num_workers: int,
+    num_servers: int = 0,
+    interface: str = "",
     master_addr: str,
     master_port: int,
     cpus: float,
@@ -62,6 +66,8 @@ def replica_environment(
         role=role,
         index=index,
         num_workers=num_workers,
+        num_servers=num_servers,
+        interface=interface or INTERFACE,
         master_addr=master_addr,
         master_port=master_port,
         threads=str(max(1, int(cpus))),
@@ -69,8 +75,9 @@ def replica_environment(
         hostfile=hostfile,
         is_root=is_root,
     )
-    common = _machine(place)
-    if not FRAMEWORKS[framework].launches:
+    common = _machine(place) | (interfaces(interface) if interface else {})
+    known = FRAMEWORKS[framework]
+    if not known.launches and role_of(framework, role).has_rank:
         common |= _rank(place)
     return dict(identifiers or {}) | common | CONTRACTS[framework](place)
 
@@ -84,8 +91,8 @@ def _machine(place: _Place) -> dict[str, str]:
     """Variables of every process on this machine, whatever the framework."""
     return {
         "OMP_NUM_THREADS": place.threads,
-        "GLOO_SOCKET_IFNAME": INTERFACE,
-        "NCCL_SOCKET_IFNAME": INTERFACE,
+        "GLOO_SOCKET_IFNAME": place.interface,
+        "NCCL_SOCKET_IFNAME": place.interface,
         "GANGLINE_ROLE": place.role,
         "GANGLINE_REPLICA": f"{place.role}-{place.index}",
         "GANGLINE_NUM_WORKERS": str(place.num_workers),
@@ -150,6 +157,16 @@ def _jax(place: _Place) -> dict[str, str]:
     }
 
 
+def _mxnet(place: _Place) -> dict[str, str]:
+    return {
+        **key_value_store(place.role, servers=place.num_servers, workers=place.num_workers),
+        "DMLC_INTERFACE": place.interface,
+        "DMLC_PS_ROOT_URI": place.master_addr,
+        "DMLC_PS_ROOT_PORT": str(place.master_port),
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
 def _mpi(place: _Place) -> dict[str, str]:
     """Let an unmodified ``mpirun`` start tagged ranks here, also more of them than cores.
 
@@ -182,5 +199,6 @@ CONTRACTS: Mapping[str, Callable[[_Place], dict[str, str]]] = {
     "XGBoost": _xgboost,
     "MPI": _mpi,
     "JAX": _jax,
+    "MXNet": _mxnet,
 }
 """What each framework of the spec adds to the common variables."""

@@ -68,9 +68,12 @@ ROLE: Table = {
     "labels": To("labels", _pairs),
     "annotations": To("annotations", _pairs),
 }
+# Once for the whole gang.
+GANG: Table = {"networkInterface": To("interface")}
 SHAPE = frozenset({"distributedFramework"})
 LATE: Mapping[str, str] = {
     "numWorkers": "placement",
+    "numServers": "placement",
     "compute.gpuDevicesRequest": "placement",
     "compute.gpuRequestType": "placement",
     "compute.gpuPortionRequest": "placement",
@@ -83,7 +86,7 @@ LATE: Mapping[str, str] = {
 _NO_GPU_LIMIT = "Programs on this machine are not kept to their part of a GPU."
 ADMISSION = frozenset({"priorityClass", "preemptibility"})
 """Fields by which Gangline gives out the slots of this machine; what runs is the same."""
-MAPPED = paths(ROLE) | SHAPE | LATE.keys() | ADMISSION
+MAPPED = paths(ROLE) | paths(GANG) | SHAPE | LATE.keys() | ADMISSION
 UNSUPPORTED: Mapping[str, str] = {
     "compute.largeShmRequest": "Shared memory may take half of this machine’s memory anyway.",
     "compute.extendedResources": "This machine gives out CPUs, memory and GPUs only.",
@@ -132,6 +135,7 @@ def render(submission: Submission) -> dict[str, Any]:
         "configuration": submission.configuration,
         "identifiers": dict(submission.identifiers),
         "volumesOf": submission.namespace,
+        **apply(GANG, submission.worker, {}),
         **({"volumesElsewhere": dict(elsewhere)} if elsewhere else {}),
         **{part.role.name: _role(part.spec) for part in submission.parts},
     }

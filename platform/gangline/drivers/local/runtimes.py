@@ -27,7 +27,13 @@ RUNTIMES = "runtimes"
 
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9_.]*[a-z0-9])?")
 _TITLES = {"examples": "Examples", "system": "System Python"}
-_MODULES = {"PyTorch": "torch", "TF": "tensorflow", "XGBoost": "xgboost", "JAX": "jax"}
+_MODULES = {
+    "PyTorch": "torch",
+    "TF": "tensorflow",
+    "XGBoost": "xgboost",
+    "JAX": "jax",
+    "MXNet": "mxnet",
+}
 _SHOWN = {
     "torch": "PyTorch",
     "tensorflow": "TensorFlow",

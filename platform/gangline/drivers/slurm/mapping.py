@@ -49,8 +49,11 @@ ROLE: Table = {
     "nodeType": To("asks|feature"),
 }
 # Once for the workload.
-GANG: Table = {"terminationGracePeriodSeconds": To("grace")}
-SHAPE = frozenset({"distributedFramework", "numWorkers"})
+GANG: Table = {
+    "terminationGracePeriodSeconds": To("grace"),
+    "networkInterface": To("interface"),
+}
+SHAPE = frozenset({"distributedFramework", "numWorkers", "numServers"})
 MAPPED = paths(ROLE, GANG) | SHAPE
 
 _NO_IMAGE = "Programs of this cluster run on its nodes as they are, without a container."

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gangline.drivers.base import GPU_COUNT
+from gangline.spec.frameworks import interfaces
 
 from . import rendering, shell
 from .commands import here, quoted
@@ -87,6 +88,7 @@ def variables(native: Mapping[str, Any]) -> dict[str, str]:
     workers = sum(int(part["pods"]) for part in native["parts"] if part["role"] == "worker")
     return {
         **native.get("identifiers", {}),
+        **(interfaces(native["interface"]) if native.get("interface") else {}),
         "GANGLINE_FRAMEWORK": framework,
         "GANGLINE_GRACE": str(native.get("grace", DEFAULT_GRACE)),
         "GANGLINE_LAUNCHER": str(int(rendering.launches(framework))),

@@ -119,6 +119,15 @@ XGBoost)
 JAX)
   export COORDINATOR_ADDRESS=$MASTER_ADDR COORDINATOR_PORT=$MASTER_PORT
   export NUM_PROCESSES=$WORLD_SIZE PROCESS_ID=$RANK ;;
+MXNet)
+  # The scheduler is the first task. It gives the ranks itself.
+  unset RANK GANGLINE_RANK
+  for place in $GANGLINE_PARTS; do
+    IFS=: read -r each count cpus <<< "$place"
+    [ "$each" != server ] || export DMLC_NUM_SERVER=$count
+  done
+  export DMLC_ROLE=$role DMLC_NUM_WORKER=$GANGLINE_NUM_WORKERS
+  export DMLC_PS_ROOT_URI=$MASTER_ADDR DMLC_PS_ROOT_PORT=$MASTER_PORT ;;
 MPI)
   export RUNAI_MPI_NUM_WORKERS=$GANGLINE_NUM_WORKERS
   export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from gangline.drivers.base import Submission
 from gangline.drivers.kubernetes import placement
+from gangline.drivers.kubernetes.kinds import parts_of
 from gangline.drivers.kubernetes.resources import Resource
 from gangline.spec.problems import Problem, Role
 from gangline.spec.typed import value_at
@@ -63,6 +64,8 @@ class Change:
     """Merge patches that let a job go, or hold it back."""
 
     job: Object = field(default_factory=dict)
+    suspend: bool | None = None
+    """How the job's own switch is to stand; None: it is left as it is."""
     theirs: Mapping[Resource, Object] = field(default_factory=dict)
     """For the objects that the scheduler keeps of the job, which come first."""
     without_theirs: Object = field(default_factory=dict)
@@ -132,10 +135,10 @@ class Suspending:
         return iter(())
 
     def let_go(self, queue: str) -> Change:
-        return Change({"spec": {"runPolicy": {"suspend": False}}})
+        return Change(suspend=False)
 
     def hold_back(self) -> Change:
-        return Change({"spec": {"runPolicy": {"suspend": True}}})
+        return Change(suspend=True)
 
     def leaves(self, queues: Objects) -> Objects:
         return queues
@@ -157,9 +160,8 @@ def templates(job: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def by_role(job: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every role of a job and its pod template."""
-    for key, roles in job["spec"].items():
-        if key.endswith("ReplicaSpecs"):
-            yield from ((name, role["template"]) for name, role in roles.items())
+    for role, _, template in parts_of(job):
+        yield role, template
 
 
 def keep_pods_together(job: Mapping[str, Any], gang: Gang) -> None:

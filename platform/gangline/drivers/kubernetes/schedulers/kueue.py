@@ -47,12 +47,12 @@ class Kueue(Suspending):
 
     def let_go(self, queue: str) -> Change:
         label = {"metadata": {"labels": {QUEUE: queue or self.default_queue}}}
-        return Change(label, {WORKLOADS: {"spec": {"active": True}}})
+        return Change(label, theirs={WORKLOADS: {"spec": {"active": True}}})
 
     def hold_back(self) -> Change:
         """A job that Kueue has not seen yet leaves its queue again."""
         gone = {"metadata": {"labels": {QUEUE: None}}}
-        return Change({}, {WORKLOADS: {"spec": {"active": False}}}, gone)
+        return Change({}, theirs={WORKLOADS: {"spec": {"active": False}}}, without_theirs=gone)
 
     def never(self, waiting: Waiting) -> str:
         """Kueue has no reason of its own for that: its message compares request and capacity."""

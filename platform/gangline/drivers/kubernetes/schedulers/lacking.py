@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from gangline.drivers.kubernetes import labels, quantities
-from gangline.drivers.kubernetes.kinds import ROLES
+from gangline.drivers.kubernetes.kinds import ROLES, parts_of
 from gangline.lib.texts import listed
 
 from .room import Amounts, Room, requests
@@ -130,10 +130,8 @@ def within(room: Room, demands: Sequence[Demand], key: str) -> tuple[str, str]:
 
 
 def _roles(job: Mapping[str, Any]) -> Iterator[tuple[str, int, Mapping[str, Any]]]:
-    for key, roles in (job.get("spec") or {}).items():
-        if key.endswith("ReplicaSpecs"):
-            for role, replica in roles.items():
-                yield role, int(replica.get("replicas", 1)), replica["template"]["spec"]
+    for role, count, template in parts_of(job):
+        yield role, count, template["spec"]
 
 
 def _label(pod: Mapping[str, Any]) -> str:

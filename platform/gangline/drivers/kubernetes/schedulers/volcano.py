@@ -67,7 +67,8 @@ class Volcano(Suspending):
         policy = {"minAvailable": gang.pods, **_wanted(gang)}
         if gang.priority:
             policy["priorityClass"] = gang.priority
-        job["spec"]["runPolicy"]["schedulingPolicy"] = policy
+        if "runPolicy" in job["spec"]:
+            job["spec"]["runPolicy"]["schedulingPolicy"] = policy
 
     def objects(self, gang: Gang) -> list[Object]:
         spec = {"minMember": gang.pods, **_wanted(gang)}

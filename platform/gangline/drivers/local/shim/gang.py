@@ -8,6 +8,8 @@ from . import ending, files, tree, words
 
 INCOMPLETE_AFTER = 10.0
 """Seconds all claims may take; then those who started end again (R7)."""
+PATIENCE = 5.0
+"""Seconds in which who serves the others may end by itself once they are done."""
 RANK_VARIABLE = b"OMPI_COMM_WORLD_RANK="
 
 
@@ -45,6 +47,17 @@ class Gang:
         if gone:
             self._end(ending.FAILURE, gone, words.DISAPPEARED)
             tree.kill_marked(self.plan["marks"][gone])
+
+    def is_served(self) -> bool:
+        """Whether all that others serve have ended well, long enough ago for these to see it."""
+        served = [r["name"] for r in self.plan["replicas"] if not r.get("serves")]
+        ends = [files.read_json(f"{self.ctl}/exits/{name}") for name in served]
+        return all(
+            end is not None
+            and end["state"] == "Succeeded"
+            and time.time() > end["ended"] + PATIENCE
+            for end in ends
+        )
 
     def new_ranks(self, processes: list[tree.Process]) -> list[tuple[str, tree.Process]]:
         """MPI ranks seen for the first time among the launcher's processes."""

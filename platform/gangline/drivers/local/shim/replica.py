@@ -188,6 +188,8 @@ class _Life:
         if self.memory.excess and not self.own_stop:
             self.own_stop, self.own_failure = self.memory.excess, True
             self.gang.fail(self.own_stop)
+        if self.replica.get("serves") and not self.own_stop and self.gang.is_served():
+            self.own_stop = words.NO_LONGER_NEEDED
         for rank, process in self.gang.new_ranks(self.memory.processes):
             self._tell_started(rank, process)
         if self.told_at is None:

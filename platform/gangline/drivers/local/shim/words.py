@@ -22,6 +22,7 @@ AFTER_SIGNAL, LAST_SIGNAL = 128, 64
 """Shells and the sandbox end with 128 + n after signal n; a program may choose such a code too."""
 DISAPPEARED = "The process disappeared (killed or out of memory)."
 RESTARTED = "The machine was restarted."
+NO_LONGER_NEEDED = "No longer needed: the workers are done."
 PLAN_DAMAGED = "The plan of this attempt is damaged, so it cannot go on. Run it again."
 OUT_OF_MEMORY = "Killed by the kernel because the machine ran out of memory."
 
