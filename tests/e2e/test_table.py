@@ -322,7 +322,7 @@ def test_pills_add_up(page: Page) -> None:
     def counted() -> tuple[int, int]:
         texts = dict(
             zip(
-                page.locator("[data-pill]").evaluate_all("e => e.map(x => x.dataset.pill)"),
+                page.locator("[data-pill]:has(b)").evaluate_all("e => e.map(x => x.dataset.pill)"),
                 map(int, page.locator("[data-pill] b").all_inner_texts()),
                 strict=True,
             )
