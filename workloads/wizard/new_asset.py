@@ -27,10 +27,9 @@ from gangline.resources.resource import Resource
 from gangline.scopes.selectors import scopes_to
 from gangline.spec.problems import Role
 from gangline.web.errors import Refusal
-from workloads.services.credentials import PULL
 from workloads.wizard import drafts
 from workloads.wizard.answers import SeeOther
-from workloads.wizard.credentials import CREDENTIAL, MADE_FOR, chosen
+from workloads.wizard.credentials import CREDENTIAL, MADE_FOR, chosen, types_for
 from workloads.wizard.desk import Desk
 from workloads.wizard.galleries import DATA, NEW, asset_field, with_picks
 from workloads.wizard.pages import step_url
@@ -79,7 +78,7 @@ def _done(request: HttpRequest, back: str) -> HttpResponse:
 def _credential(
     request: HttpRequest, desk: Desk, step: Step, role: Role, path: str, project: Project
 ) -> HttpResponse:
-    """A credential for a row of ``path``: of any type, or a login where images are pulled."""
+    """A credential for a row of ``path``, of a type that fits there."""
     resource = get(CREDENTIAL)
     if not can(desk.actor.user, resource.permission("create"), project.scope):
         raise _denied(resource, project)
@@ -89,7 +88,7 @@ def _credential(
         actor=desk.actor,
         initial={"scope": project.scope_id},
     )
-    form.offer(pulls=path == PULL)
+    form.offer(types_for(path))
     _narrow(form, project)
     back = f"{step_url(desk, step)}#{dom_id(f'{role}.{path}')}"
     if request.method == "POST" and form.pressed(request.POST.get("_go", "")):
