@@ -50,9 +50,9 @@ class Session:
 
 _PLAIN = "not browser and not needs_kubernetes and not needs_s3 and not needs_slurm"
 SESSIONS = (
-    # Some of these wait for servers that they start.
+    # A third of their time these wait: for servers that they start, for gangs, for leases.
     Session(
-        "sqlite", "everything but the browser, on SQLite", _PLAIN, processes=3, spread="loadfile"
+        "sqlite", "everything but the browser, on SQLite", _PLAIN, processes=4, spread="loadfile"
     ),
     Session(
         "postgres",

@@ -27,6 +27,7 @@ from tests.beds.kubernetes.fixtures import (
 from tests.beds.slurm.fixtures import slurm_lab
 from tests.support.connecting import checks_at_once, loopback_admitted
 from tests.support.servers import browser_context, chromium, page, postgres_server, redis_server
+from tests.support.ssh_server import ssh_server
 from tests.support.world import World, make_world
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "postgres_server",
     "redis_server",
     "slurm_lab",
+    "ssh_server",
     "turns_on_the_bed",
     "volcano_bed",
 ]

@@ -10,7 +10,7 @@ import pytest
 from gangline.clusters import connections
 from gangline.clusters import services as clusters
 from gangline.clusters.models import Cluster
-from gangline.drivers.kubernetes import addresses
+from gangline.drivers import addresses
 from gangline.drivers.kubernetes.access import Options
 from gangline.drivers.kubernetes.client import Client
 from gangline.drivers.kubernetes.driver import KubernetesDriver

@@ -14,7 +14,7 @@ from gangline.clusters import credentials
 from gangline.clusters.connections import driver_for
 from gangline.clusters.models import Cluster
 from gangline.clusters.services import refresh
-from gangline.drivers.slurm.intake import Access
+from gangline.drivers.slurm.access import Access
 from gangline.organization.models import Project
 from gangline.people.services import give
 from gangline.resources import services as resources

@@ -53,7 +53,7 @@ def _native(desk: Desk, kind: ClusterKind) -> Equivalent:
     except Unconnectable as error:
         return Equivalent(kind.key, kind.native_word, why_not=str(error))
     about = f"What {cluster.engine.phrase(cluster.name)} gets. Policy and defaults are in it."
-    return Equivalent(kind.key, kind.native_word, text, about)
+    return Equivalent(kind.key, kind.native_word, text, about, ending=kind.native_ending)
 
 
 def _curl(desk: Desk, address: str) -> str:

@@ -12,7 +12,7 @@ from gangline.accounts import signals
 from gangline.accounts.models import ApiToken, TokenSession, User
 
 from . import actions
-from .services import record, record_denied
+from .services import record, record_denied, record_of_user
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def _visitor(user: User | None, request: HttpRequest | None) -> _Visitor:
 @receiver(user_logged_in)
 def _signed_in(sender: Any, request: HttpRequest | None, user: Any, **_: Any) -> None:
     if isinstance(user, User):
-        _about_user(actions.SIGN_IN, user, _visitor(user, request))
+        record_of_user(_visitor(user, request), actions.SIGN_IN, user)
 
 
 @receiver(signals.tokens_granted)
@@ -45,13 +45,13 @@ def _tokens_granted(sender: Any, session: TokenSession, request: HttpRequest, **
     actor = _visitor(session.user, request)
     if actor is not None:
         actor = replace(actor, channel="api", token_kid=session.kid)
-    _about_user(actions.SIGN_IN, session.user, actor)
+    record_of_user(actor, actions.SIGN_IN, session.user)
 
 
 @receiver(user_logged_out)
 def _signed_out(sender: Any, request: HttpRequest | None, user: Any, **_: Any) -> None:
     if isinstance(user, User):
-        _about_user(actions.SIGN_OUT, user, _visitor(user, request))
+        record_of_user(_visitor(user, request), actions.SIGN_OUT, user)
 
 
 @receiver(user_login_failed)
@@ -96,14 +96,4 @@ def _about_token(action: str, token: ApiToken, by: User | None) -> None:
 
 @receiver(signals.link_made)
 def _link_made(sender: Any, user: User, by: User | None, **_: Any) -> None:
-    _about_user(actions.LINK_CREATE, user, _Visitor(user=by) if by else None)
-
-
-def _about_user(action: str, user: User, actor: _Visitor | None) -> None:
-    record(
-        actor=actor,
-        action=action,
-        object_type="user",
-        object_id=str(user.uid),
-        object_name=user.username,
-    )
+    record_of_user(_Visitor(user=by) if by else None, actions.LINK_CREATE, user)

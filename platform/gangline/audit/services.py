@@ -78,6 +78,17 @@ def _name(actor: Acting | None) -> str:
     return actor.user.username if actor.user else "anonymous"
 
 
+def record_of_user(actor: Acting | None, action: str, user: User) -> None:
+    """Something that was done to an account, or by its owner with it."""
+    record(
+        actor=actor,
+        action=action,
+        object_type="user",
+        object_id=str(user.uid),
+        object_name=user.username,
+    )
+
+
 def record_denied(
     *,
     actor: Acting | None,

@@ -174,6 +174,8 @@ class ClusterKind:
     """What one project's claim holds can be mounted in others."""
     native_word: ClassVar[str] = ""
     """What people call the engine's own form of a workload; empty: it is not shown."""
+    native_ending: ClassVar[str] = "yaml"
+    """Of a file with it."""
 
     def phrase(self, name: str) -> str:
         """How a sentence names the cluster."""

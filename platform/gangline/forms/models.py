@@ -26,10 +26,10 @@ class SecretTextarea(forms.Textarea):
 def fields_of(
     model: type[BaseModel], *, choices: Mapping[str, Choices] | None = None
 ) -> dict[str, forms.Field]:
-    """A field for every text of the model; ``choices``: values of those that are chosen."""
+    """A field for every text and number of it; ``choices``: values of those that are chosen."""
     made: dict[str, forms.Field] = {}
     for name, info in model.model_fields.items():
-        if info.annotation is not str:
+        if info.annotation not in (str, int):
             continue
         extra = info.json_schema_extra if isinstance(info.json_schema_extra, dict) else {}
         common: dict[str, Any] = {
@@ -38,6 +38,9 @@ def fields_of(
             "required": info.is_required(),
             "initial": info.default,
         }
+        if info.annotation is int:
+            made[name] = forms.IntegerField(**common)
+            continue
         attrs: dict[str, Any] = {"class": "mono"} if extra.get("mono") else {}
         if choices and name in choices:
             made[name] = forms.CharField(

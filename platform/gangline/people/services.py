@@ -18,7 +18,7 @@ from gangline.accounts import services as accounts
 from gangline.accounts.models import SignInLink, User
 from gangline.accounts.services import rights_changed
 from gangline.audit import actions
-from gangline.audit.services import record
+from gangline.audit.services import record_of_user
 from gangline.resources.registry import get
 from gangline.resources.services import create
 from gangline.scopes.models import Scope
@@ -89,7 +89,7 @@ def reset_password(user: User, *, actor: Actor) -> str:
     """A temporary password in place of the one that the person has."""
     _need(Permission.USER_EDIT, actor, user)
     with transaction.atomic():
-        _record(actor, actions.PASSWORD_RESET, user)
+        record_of_user(actor, actions.PASSWORD_RESET, user)
         return accounts.temporary_password(user)
 
 
@@ -97,7 +97,7 @@ def sign_out(user: User, *, actor: Actor) -> None:
     """End every session of the person."""
     _need(Permission.USER_EDIT, actor, user)
     with transaction.atomic():
-        _record(actor, actions.SIGNED_OUT, user)
+        record_of_user(actor, actions.SIGNED_OUT, user)
         accounts.sign_out(user)
 
 
@@ -105,7 +105,7 @@ def reactivate(user: User, *, actor: Actor) -> None:
     """Let a deactivated person in again, with the roles that they had."""
     _need(Permission.USER_EDIT, actor, user)
     with transaction.atomic():
-        _record(actor, actions.USER_REACTIVATE, user)
+        record_of_user(actor, actions.USER_REACTIVATE, user)
         accounts.reactivate(user)
 
 
@@ -114,13 +114,3 @@ def _need(permission: Permission, actor: Actor, user: User) -> None:
     if not can(actor.user, permission, place):
         raise NotAllowed(permission, place)
     need_to_act_for(actor, user)
-
-
-def _record(actor: Actor, action: str, user: User) -> None:
-    record(
-        actor=actor,
-        action=action,
-        object_type="user",
-        object_id=str(user.uid),
-        object_name=user.username,
-    )

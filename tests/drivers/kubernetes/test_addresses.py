@@ -8,8 +8,8 @@ import urllib3
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gangline.drivers.kubernetes import addresses
-from gangline.drivers.kubernetes.addresses import AddressRefused, Reach, networks
+from gangline.drivers import addresses
+from gangline.drivers.addresses import AddressRefused, Reach, networks
 
 HERE = Reach(networks("127.0.0.0/8"))
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from gangline.drivers import addresses
 from gangline.drivers.checks import State, Step
-from gangline.drivers.kubernetes import addresses, probing
+from gangline.drivers.kubernetes import probing
 from gangline.drivers.kubernetes.access import Access
 from gangline.drivers.kubernetes.client import Client
 from tests.support.api_server import Script, answering

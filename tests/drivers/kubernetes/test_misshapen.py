@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from gangline.drivers import addresses
 from gangline.drivers.base import AttemptRef, ObservedState, Unknown
 from gangline.drivers.checks import State, Step
-from gangline.drivers.kubernetes import addresses, probing
+from gangline.drivers.kubernetes import probing
 from gangline.drivers.kubernetes.access import Access, Options
 from gangline.drivers.kubernetes.client import Client, NotUnderstood
 from gangline.drivers.kubernetes.driver import KubernetesDriver

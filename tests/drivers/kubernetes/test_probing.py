@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
+from gangline.drivers import addresses
 from gangline.drivers.checks import State, Step
 from gangline.drivers.facts import Health
-from gangline.drivers.kubernetes import addresses, connecting, offers, probing
+from gangline.drivers.kubernetes import connecting, offers, probing
 from gangline.drivers.kubernetes.access import Access
 from gangline.drivers.kubernetes.client import Client
 from gangline.drivers.kubernetes.steps import StepName

@@ -81,11 +81,13 @@ def all_of_them() -> Iterator[tuple[str, str]]:
             yield f"{framework.name.lower()}-{configuration}.sh", text(made)
     own = submission("PyTorch", WORKERS_AND_MASTER, master=OWN_MASTER)
     yield "pytorch-ownMaster.sh", text(own)
+    defaults = rendering.Defaults("team-a", "high", "spring", "1-12:00:00", ("python/3.11", "cuda"))
+    yield "defaults.sh", text(own, defaults)
     yield "full.sh", text(submission("PyTorch", WORKERS_AND_MASTER, **FULL))
 
 
-def text(made: Submission) -> str:
-    return script.script(rendering.render(made))
+def text(made: Submission, defaults: rendering.Defaults = rendering.NO_DEFAULTS) -> str:
+    return script.script(rendering.render(made, defaults))
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def test_a_script_is_good_bash(name: str) -> None:
 def test_only_roles_that_ask_for_different_things_make_a_heterogeneous_job() -> None:
     """A master with its own set-up, and the small scheduler of MXNet."""
     found = sorted(name for name, text in ALL.items() if "hetjob" in text)
-    assert found == ["mxnet-workersAndMaster.sh", "pytorch-ownMaster.sh"]
+    assert found == ["defaults.sh", "mxnet-workersAndMaster.sh", "pytorch-ownMaster.sh"]
 
 
 @pytest.mark.parametrize("value", HOSTILE)
@@ -76,6 +76,15 @@ def test_no_directive_comes_from_what_people_type(value: str) -> None:
 def test_what_cannot_be_written_is_refused(change: dict[str, Any]) -> None:
     native = rendering.render(goldens.submission("PyTorch", WORKERS_ONLY))
     native["parts"][0] |= change
+    with pytest.raises(CannotWrite):
+        script.script(native)
+
+
+@pytest.mark.parametrize(
+    "options", [{"wrap": "id"}, {"account": "a b"}, {"time": "1\n#SBATCH -p x"}]
+)
+def test_no_other_option_gets_into_a_script(options: dict[str, str]) -> None:
+    native = rendering.render(goldens.submission("PyTorch", WORKERS_ONLY)) | {"options": options}
     with pytest.raises(CannotWrite):
         script.script(native)
 

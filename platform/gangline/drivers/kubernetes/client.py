@@ -19,9 +19,10 @@ from urllib.parse import urlencode
 
 import urllib3
 
+from gangline.drivers.addresses import AddressRefused, Reach, guard
+
 from . import wires
 from .access import Access, tls_context
-from .addresses import AddressRefused, Reach, guard
 from .resources import Resource
 from .wires import Wire, waiting_on
 

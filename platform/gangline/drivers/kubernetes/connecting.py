@@ -12,9 +12,9 @@ from email.utils import parsedate_to_datetime
 
 from cryptography import x509
 
+from gangline.drivers import addresses
 from gangline.drivers.checks import State, Step
 
-from . import addresses
 from .access import trusting
 from .client import CONNECT_SECONDS, Answer, Client
 from .identities import moment

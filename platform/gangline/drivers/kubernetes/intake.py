@@ -13,10 +13,11 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
+from gangline.drivers import addresses
 from gangline.drivers.kind import Admission, Settings, Way
 from gangline.lib.problems import Problem
 
-from . import addresses, identities, kubeconfig
+from . import identities, kubeconfig
 from .access import Access
 
 KUBECONFIG, TOKEN, IN_CLUSTER = "kubeconfig", "token", "in-cluster"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from gangline.drivers.addresses import Reach
 from gangline.drivers.base import AttemptRef
 from gangline.drivers.checks import Tell, tell_nobody
 from gangline.drivers.facts import Facts, Health
@@ -26,7 +27,6 @@ from gangline.lib import yaml_text
 
 from . import intake, manifests, names, probing, queues, schedulers
 from .access import Access, Options
-from .addresses import Reach
 from .client import Allowance, Client, Unreachable
 from .driver import KubernetesDriver
 from .exposing import Entrance

@@ -12,9 +12,10 @@ from datetime import datetime
 from pathlib import PurePosixPath
 from typing import Any
 
+from gangline.drivers import addresses
 from gangline.lib.yaml_text import NotAnObject, UnreadableYaml, read
 
-from . import addresses, identities
+from . import identities
 from .access import Access
 
 LONGEST = 64 * 1024

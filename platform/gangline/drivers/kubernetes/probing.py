@@ -13,11 +13,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from gangline.drivers import addresses
 from gangline.drivers.checks import State, Step, Tell, tell_nobody
 from gangline.drivers.facts import Capacity, Facts, FrameworkOffer, Health, NodeFact
 
 from . import (
-    addresses,
     connecting,
     exposing,
     offers,

@@ -56,6 +56,7 @@ class Options:
     folder: str
     """Where runs lie on the cluster's file system; ``~/`` begins the account's home."""
     log_cap: int = 2**30
+    defaults: rendering.Defaults = rendering.NO_DEFAULTS
     every: float | None = None
     """Seconds between two looks of the watch; None: by what goes on."""
 
@@ -95,7 +96,7 @@ class SlurmDriver:
         )
 
     def render(self, submission: Submission) -> dict[str, Any]:
-        return rendering.render(submission)
+        return rendering.render(submission, self.options.defaults)
 
     def rehearse(self, ref: AttemptRef) -> Rehearsal:
         return rehearsing.rehearse(self.programs, ref)

@@ -102,16 +102,23 @@ class Effects:
             return Done()
         number = now.job.number
         spare = " ".join(str(job.number) for job in now.spare)
-        answer = self.programs.run(
-            f"{self._enter(ref)}\n"
-            "if [ -e stop ] || [ -e deleted ]; then exit 0; fi\n"
-            f"printf '%s\\n' {number} > released.new && mv -f released.new released\n"
-            + (f"scancel --quiet --state=PENDING {spare}\n" if spare else "")
-            + f"scontrol release {number}"
-        )
-        if answer.code:
-            return Unknown(f"Slurm did not release the job: {answer.words}.")
-        return NotYet()
+        lines = [
+            self._enter(ref),
+            "if [ -e stop ] || [ -e deleted ]; then exit 0; fi",
+            f"scancel --quiet --state=PENDING {spare}" if spare else "",
+            # One that can never start is released with a word of warning.
+            f"said=$(scontrol release {number} 2>&1) || case"
+            f" $(squeue -h -t all -j {number} -o %r) in JobHeld* | '')"
+            ' printf %s "$said" >&2; exit 1 ;; esac',
+            # From here on a hold is another's.
+            f"printf '%s\\n' {number} > released.new && mv -f released.new released",
+        ]
+        answer = self.programs.run("\n".join(lines))
+        if answer.code == 0:
+            return NotYet()
+        says = f"Slurm did not release the job: {answer.words}."
+        is_doubt = not answer.words or any(words in answer.words for words in _DOUBT)
+        return Unknown(says) if is_doubt else Refused(says)
 
     def suspend(self, ref: AttemptRef) -> Result:
         now = self.look(ref)

@@ -1,18 +1,25 @@
 """What a person gives to connect a Slurm cluster, judged whole, before anything is stored."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
+import asyncssh
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
+from gangline.drivers.addresses import Reach, is_host
 from gangline.drivers.kind import Admission, Settings, Way
 from gangline.lib.problems import Problem
 
-LOCAL = "local"
+from . import ssh
+from .access import LOCAL, SSH, Access
+from .commands import NoAnswer
+from .rendering import TOKEN
+
 FOLDER = "~/gangline"
+_USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.@-]{0,63}")
+_LIMIT = re.compile(r"(?:[0-9]{1,4}-)?[0-9]{1,4}(?::[0-9]{2}){0,2}")
+_MODULE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+/-]{0,99}")
 _PATH = re.compile(r"(?:~/|/)[A-Za-z0-9._/-]{1,200}")
 
 
@@ -29,6 +36,24 @@ def _optional(path: str) -> str:
     if path and (not path.startswith("/") or not _PATH.fullmatch(path)):
         raise PydanticCustomError("path", "Give a path that begins with /, or leave it empty")
     return path
+
+
+def _token(word: str) -> str:
+    if word and not TOKEN.fullmatch(word):
+        raise PydanticCustomError("token", "Use letters, digits, points, hyphens and underscores")
+    return word
+
+
+def _time(limit: str) -> str:
+    if limit and not _LIMIT.fullmatch(limit):
+        raise PydanticCustomError("time", "Give days-hours:minutes:seconds, such as 1-12:00:00")
+    return limit
+
+
+def _modules(text: str) -> str:
+    if not all(map(_MODULE.fullmatch, text.split())):
+        raise PydanticCustomError("modules", "Give names of modules with spaces between them")
+    return text
 
 
 class SlurmConnection(Settings):
@@ -54,21 +79,73 @@ class SlurmConnection(Settings):
         json_schema_extra={"mono": True, "section": "On the cluster"},
     )
 
+    account: Annotated[str, AfterValidator(_token)] = Field(
+        "",
+        title="Account",
+        description="Charged for every job. Empty: the login’s default one.",
+        json_schema_extra={"mono": True, "section": "Every job"},
+    )
+    qos: Annotated[str, AfterValidator(_token)] = Field(
+        "",
+        title="Quality of service",
+        description="Empty: the account’s default one.",
+        json_schema_extra={"mono": True, "section": "Every job"},
+    )
+    reservation: Annotated[str, AfterValidator(_token)] = Field(
+        "",
+        title="Reservation",
+        description="Every job runs in it. Empty: in none.",
+        json_schema_extra={"mono": True, "section": "Every job"},
+    )
+    time_limit: Annotated[str, AfterValidator(_time)] = Field(
+        "",
+        title="Time limit",
+        description="Such as 1-12:00:00 or 08:00:00. Empty: as the partition has it.",
+        json_schema_extra={"mono": True, "section": "Every job"},
+    )
+    modules: Annotated[str, AfterValidator(_modules)] = Field(
+        "",
+        max_length=400,
+        title="Modules",
+        description="Loaded before the command, such as python/3.11 cuda/12.4.",
+        json_schema_extra={"mono": True, "section": "Every job"},
+    )
+
 
 class SlurmCredential(Settings):
     """How Gangline reaches the login node."""
 
-    way: str = Field(LOCAL, title="Reach it by", max_length=40)
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """The login node."""
-
-    way: str = LOCAL
-
-    def as_json(self) -> Mapping[str, Any]:
-        return {"way": self.way}
+    way: str = Field(SSH, title="Reach it by", max_length=40)
+    host: str = Field(
+        "",
+        title="Login node",
+        max_length=253,
+        description="Its name or address, such as login.hpc.example.org.",
+        json_schema_extra={"part": SSH, "mono": True},
+    )
+    port: int = Field(22, ge=1, le=65535, title="Port", json_schema_extra={"part": SSH})
+    user: str = Field(
+        "",
+        title="User",
+        max_length=64,
+        description="The account that submits all jobs. Give Gangline one of its own.",
+        json_schema_extra={"part": SSH, "mono": True},
+    )
+    key: str = Field(
+        "",
+        title="Private key",
+        description="Without a passphrase. It is stored sealed and never shown again. Empty:"
+        " Gangline makes one, and the check shows the line for authorized_keys.",
+        json_schema_extra={"part": SSH, "rows": 6, "secret": True},
+    )
+    host_key: str = Field(
+        "",
+        title="Host key",
+        max_length=4000,
+        description="As ssh-keyscan prints it. Empty: the one that the node shows now is pinned;"
+        " compare its fingerprint on the page of the cluster.",
+        json_schema_extra={"part": SSH, "rows": 2, "mono": True},
+    )
 
 
 def ways() -> tuple[Way, ...]:
@@ -77,11 +154,80 @@ def ways() -> tuple[Way, ...]:
         "Jobs run as the same user as Gangline, and could read its data. Use it on a machine of"
         " your own, or let Gangline run as a user that may do no more."
     )
-    return (Way(LOCAL, "Commands of this machine", says, note),)
+    return (
+        Way(SSH, "SSH", "A login node, with a key and its host key pinned."),
+        Way(LOCAL, "Commands of this machine", says, note),
+    )
 
 
-def admit(given: SlurmCredential) -> Admission:
-    if given.way != LOCAL:
-        says = "is no way to reach a cluster"
-        return Admission(problems=(Problem("way", "way", {"raw": says, "accepted": LOCAL}),))
-    return Admission(Access())
+def admit(given: SlurmCredential, reach: Reach) -> Admission:
+    """Judge it whole. Without a host key the node is asked for the one that it shows."""
+    if given.way == LOCAL:
+        return Admission(Access())
+    if given.way != SSH:
+        return Admission(problems=(_problem("way", "is no way to reach a cluster", "ssh, local"),))
+    problems = []
+    if not is_host(given.host):
+        problems.append(_problem("host", "must be the name or address of a host", "login.example"))
+    if not _USER.fullmatch(given.user):
+        problems.append(_problem("user", "must be the name of an account", "gangline"))
+    try:
+        key, public = _keys(given.key)
+    except _Unfit as why:
+        problems.append(_problem("key", str(why), "a private key as ssh-keygen writes it"))
+    try:
+        host_key = _host_key(given.host_key) if given.host_key else ""
+    except _Unfit as why:
+        problems.append(_problem("hostKey", str(why), "ssh-ed25519 AAAA…"))
+    if problems:
+        return Admission(problems=tuple(problems))
+    if not host_key:
+        try:
+            look = ssh.shown_host_key(given.host, given.port, reach)
+            host_key = ssh.wait_for(look, ssh.CONNECT_SECONDS + 2)
+        except NoAnswer as why:
+            return Admission(problems=(Problem("unreachable", "host", {"raw": str(why)}),))
+    return Admission(Access(SSH, given.host, given.port, given.user, key, public, host_key))
+
+
+def fingerprint(host_key: str) -> str:
+    """As ssh-keygen -l prints it; empty where there is none."""
+    return asyncssh.import_public_key(host_key).get_fingerprint() if host_key else ""
+
+
+class _Unfit(Exception):
+    """What is wrong with a key, as a predicate."""
+
+
+def _keys(text: str) -> tuple[str, str]:
+    """The private key, made where none is given, and the line for authorized_keys."""
+    try:
+        if text.strip():
+            key = asyncssh.import_private_key(f"{text.strip()}\n")
+        else:
+            key = asyncssh.generate_private_key("ssh-ed25519", comment="gangline")
+        private, public = key.export_private_key(), key.export_public_key()
+    except (asyncssh.KeyImportError, asyncssh.KeyExportError) as error:
+        # The library has one kind of error for both.
+        is_locked = "passphrase" in str(error).lower()
+        says = "has a passphrase: give one without" if is_locked else "is no private key"
+        raise _Unfit(says) from error
+    return private.decode(), public.decode().strip()
+
+
+def _host_key(text: str) -> str:
+    """The key in a line of `ssh-keyscan` or of `known_hosts`, without the names before it."""
+    words = text.split()
+    at = next((n for n, word in enumerate(words) if word.startswith(("ssh-", "ecdsa-"))), None)
+    if at is None or len(words) < at + 2:
+        raise _Unfit("is no line with a host key")
+    line = " ".join(words[at : at + 2])
+    try:
+        asyncssh.import_public_key(line)
+    except asyncssh.KeyImportError as error:
+        raise _Unfit("is no line with a host key") from error
+    return line
+
+
+def _problem(path: str, message: str, accepted: str) -> Problem:
+    return Problem("format", path, {"raw": message, "accepted": accepted})

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from gangline.drivers.addresses import Reach
 from gangline.drivers.base import AttemptRef
 from gangline.drivers.checks import Tell, tell_nobody
 from gangline.drivers.facts import Facts, Health
@@ -18,9 +19,12 @@ from gangline.drivers.kind import (
 )
 
 from . import intake, mapping, probing, script
+from .access import LOCAL, Access
 from .commands import LocalCommands, Programs
 from .driver import Options, SlurmDriver
-from .intake import Access, SlurmConnection, SlurmCredential
+from .intake import SlurmConnection, SlurmCredential
+from .rendering import Defaults
+from .ssh import SshCommands
 
 
 class Slurm(ClusterKind):
@@ -33,6 +37,7 @@ class Slurm(ClusterKind):
     unsupported = mapping.UNSUPPORTED
     takes_secrets = True
     native_word = "Batch script"
+    native_ending = "sh"
     check_names = probing.NAMES
     required = probing.REQUIRED
     good_to_know = (
@@ -49,8 +54,8 @@ class Slurm(ClusterKind):
         facts: Facts,
         host_id: str,
     ) -> SlurmDriver:
-        options = Options(site.data_dir, connection.folder, site.log_cap)
-        return SlurmDriver(_programs(connection), options)
+        options = Options(site.data_dir, connection.folder, site.log_cap, _defaults(connection))
+        return SlurmDriver(_programs(connection, access, site), options)
 
     def check(
         self,
@@ -61,22 +66,33 @@ class Slurm(ClusterKind):
         host_id: str,
         tell: Tell = tell_nobody,
     ) -> Health:
-        return probing.probe(_programs(connection), connection.folder, tell)
+        programs = _programs(connection, access, site)
+        try:
+            return probing.probe(programs, connection.folder, tell, public=access.public)
+        finally:
+            programs.commands.close()
 
     def ways(self) -> Sequence[Way]:
         return intake.ways()
 
     def admit(self, given: SlurmCredential, site: Site, now: datetime) -> Admission:
-        return intake.admit(given)
+        return intake.admit(given, _reach(site))
 
     def identity(self, access: Access) -> Identity:
-        return Identity(access.way, server="this machine")
+        if access.way == LOCAL:
+            return Identity(LOCAL, server="this machine")
+        return Identity(
+            "ssh-key",
+            name=access.user,
+            fingerprint=intake.fingerprint(access.host_key),
+            server=f"{access.host}:{access.port}",
+        )
 
     def as_json(self, access: Access) -> Mapping[str, Any]:
         return access.as_json()
 
     def from_json(self, stored: Mapping[str, Any]) -> Access:
-        return Access(**stored)
+        return Access.from_json(stored)
 
     def queue_problem(
         self, connection: SlurmConnection, facts: Facts, *, namespace: str, queue: str
@@ -102,8 +118,24 @@ class Slurm(ClusterKind):
         return None
 
 
-def _programs(connection: SlurmConnection) -> Programs:
-    return Programs(LocalCommands(), config=connection.config, folder=connection.programs)
+def _programs(connection: SlurmConnection, access: Access, site: Site) -> Programs:
+    commands = LocalCommands() if access.way == LOCAL else SshCommands(access, _reach(site))
+    return Programs(commands, config=connection.config, folder=connection.programs)
+
+
+def _defaults(connection: SlurmConnection) -> Defaults:
+    return Defaults(
+        account=connection.account,
+        qos=connection.qos,
+        reservation=connection.reservation,
+        time=connection.time_limit,
+        modules=tuple(connection.modules.split()),
+    )
+
+
+def _reach(site: Site) -> Reach:
+    """Where login nodes may be, as this installation has it."""
+    return Reach(site.networks, site.own)
 
 
 SLURM = Slurm()

@@ -13,11 +13,12 @@ from gangline.drivers.base import (
     ReplicaState,
 )
 
-from . import states
+from . import shell, states
 from .looks import Job, Run, Seen
 
 LOST_AFTER = 600.0
 """Seconds after which a job that Slurm no longer knows, and that left no record, counts as over."""
+_CANCELS = (15, 9)
 STUBBORN = 20.0
 """Seconds beyond the grace period after which the whole job is cancelled."""
 
@@ -81,6 +82,9 @@ def observe(here: Attempt) -> Observation:
     if here.is_deleted and not here.is_live:
         return plain
     ended = run.record("exit.json")
+    if job is not None and job.state in states.ENDS and ended is not None and ended["cancelled"]:
+        # Why the cluster ended it shows once all of it has gone.
+        return replace(plain, state=ObservedState.TERMINATING, ext_uid=job.uid)
     if job is None and ended is None:
         return _without_job(here, plain)
     if job is not None:
@@ -159,8 +163,11 @@ def _over(here: Attempt, plain: Observation, ended: Mapping[str, Any] | None) ->
         )
     code = ended.get("code") if ended is not None else None
     is_good = code == 0 if code is not None else word == states.COMPLETED
-    if word in states.ENDED or (first is None and ended is not None and ended.get("cancelled")):
-        reason = states.ENDED.get(word, "The job was ended on the cluster.")
+    is_cancelled = ended is not None and bool(ended.get("cancelled"))
+    is_others = is_cancelled and (first is None or first.signal in _CANCELS)
+    never = states.IMPOSSIBLE.get(job.reason) if job is not None else None
+    if word in states.ENDED or is_others or never:
+        reason = states.ENDED.get(word) or never or "The job was ended on the cluster."
         others = tuple(_stopped(r, reason) if r is not first else r for r in seen)
         return replace(
             plain,
@@ -175,6 +182,8 @@ def _over(here: Attempt, plain: Observation, ended: Mapping[str, Any] | None) ->
         done = tuple(_succeeded(r) for r in seen)
         return replace(plain, state=ObservedState.SUCCEEDED, replicas=done)
     reason = "Slurm could not start every process of the job; its own log says why."
+    if code == shell.NO_MODULE:
+        reason = "A module that the cluster loads for every job could not be loaded."
     if job is not None and job.reason == states.LAUNCH_FAILURE:
         reason = "Slurm could not start the job: its run folder may be missing on the node."
     others = tuple(_stopped(r, "Never started.") for r in seen)

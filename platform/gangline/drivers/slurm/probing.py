@@ -23,6 +23,7 @@ PARTITIONS, ACCOUNTING = "Partitions", "Accounting"
 NAMES = (REACHABILITY, COMMANDS, CONTROLLER, FOLDER, PARTITIONS, ACCOUNTING)
 REQUIRED = frozenset({REACHABILITY, COMMANDS, CONTROLLER, FOLDER})
 NEEDED = ("sbatch", "squeue", "scontrol", "scancel", "sinfo", "srun", "bash", "base64", "stat")
+LET_IN = "To let Gangline in, add this line to ~/.ssh/authorized_keys of the account there:"
 NODES = "%N|%R|%T|%c|%m|%G|%f"
 _GPUS = re.compile(r"(?:^|,)gpu(?::([^:,()]+))??:(\d+)")
 _READY = frozenset({"idle", "mixed", "allocated", "completing", "planned"})
@@ -48,16 +49,22 @@ class _Stop(Exception):
     """The check ends here; the step that says why was told."""
 
 
-def probe(programs: Programs, base: str, tell: Tell = tell_nobody) -> Health:
-    """Look at everything; ``tell`` is called with each step as soon as it is known."""
+def probe(programs: Programs, base: str, tell: Tell = tell_nobody, *, public: str = "") -> Health:
+    """Look at everything; ``tell`` is called with each step as soon as it is known.
+
+    ``public``: the line that lets Gangline in, where a login node does not.
+    """
     check = _Check(programs, base, tell)
     try:
         check.all()
     except _Stop:
         pass
     except NoAnswer as why:
-        check.fail(check.step, str(why))
         check.is_login_refused = isinstance(why, LoginRefused)
+        if check.is_login_refused and public:
+            check.fail(check.step, str(why), LET_IN, public)
+        else:
+            check.fail(check.step, str(why))
     return check.health()
 
 
@@ -91,9 +98,9 @@ class _Check:
     def tell(self, state: State, sentence: str, fix: str = "", copy: str = "") -> None:
         self._tell(Step(self.step, state, sentence, fix, copy))
 
-    def fail(self, step: str, sentence: str, fix: str = "") -> None:
+    def fail(self, step: str, sentence: str, fix: str = "", copy: str = "") -> None:
         self.step = step
-        self.tell(State.FAILED, sentence, fix)
+        self.tell(State.FAILED, sentence, fix, copy)
         if step in REQUIRED:
             self.failure = sentence
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from gangline.drivers.base import Part, Submission
@@ -17,13 +18,40 @@ TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 """What may stand in an ``#SBATCH`` line without quotes: names of partitions and features."""
 
 
-def render(submission: Submission) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """What an administrator says for every job of a cluster; empty: nothing."""
+
+    account: str = ""
+    qos: str = ""
+    reservation: str = ""
+    time: str = ""
+    modules: tuple[str, ...] = ()
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Those of sbatch."""
+        named = {
+            "account": self.account,
+            "qos": self.qos,
+            "reservation": self.reservation,
+            "time": self.time,
+        }
+        return {name: value for name, value in named.items() if value}
+
+
+NO_DEFAULTS = Defaults()
+
+
+def render(submission: Submission, defaults: Defaults = NO_DEFAULTS) -> dict[str, Any]:
     """The parts stand in the order in which replicas are numbered."""
     made: dict[str, Any] = {
         "form": FORM,
         "framework": submission.framework,
         "configuration": submission.configuration,
         "identifiers": dict(submission.identifiers),
+        "options": defaults.options,
+        "modules": list(defaults.modules),
         "parts": [_part(submission, part) for part in submission.parts],
     }
     return apply(mapping.GANG, submission.worker, made)

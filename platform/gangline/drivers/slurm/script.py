@@ -18,6 +18,8 @@ from .commands import here, quoted
 REPLICA = "replica.sh"
 DEFAULT_GRACE = 30
 _REFERENCE = re.compile(r"(\$?)\$\(([^()]*)\)")
+_OPTIONS = frozenset({"account", "qos", "reservation", "time"})
+_VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,62}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -39,10 +41,14 @@ def _lines(native: Mapping[str, Any]) -> Iterator[str]:
         if number:
             yield "#SBATCH hetjob"
         yield from directives(tasks, asks)
+        for name, value in native.get("options", {}).items():
+            yield f"#SBATCH --{_option(name)}={_value(value)}"
     yield ""
     for name, value in sorted(variables(native).items()):
         yield f"export {name}={quoted(value)}"
     yield shell.JOB
+    if modules := native.get("modules"):
+        yield f"{shell.LOAD}load {' '.join(map(quoted, modules))}"
     replica = shell.REPLICA.replace("\nCOMMAND=()\n", f"\n{_functions(native)}\nCOMMAND=()\n")
     yield here(replica, REPLICA).rstrip("\n")
     if rendering.launches(native["framework"]):
@@ -154,6 +160,18 @@ def _token(word: str) -> str:
     if not rendering.TOKEN.fullmatch(word):
         raise CannotWrite(f"“{word}” is no name of a partition or a feature.")
     return word
+
+
+def _option(name: str) -> str:
+    if name not in _OPTIONS:
+        raise CannotWrite(f"“{name}” is no option that Gangline gives to a job.")
+    return name
+
+
+def _value(value: str) -> str:
+    if not _VALUE.fullmatch(value):
+        raise CannotWrite(f"“{value}” is no value of an option of Slurm.")
+    return value
 
 
 def variable(name: str) -> str:

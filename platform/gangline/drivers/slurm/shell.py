@@ -69,6 +69,20 @@ export MASTER_PORT=$((16000 + SLURM_JOB_ID * 16 % 16000))
 write start.json "{\"job\":$SLURM_JOB_ID,\"nodes\":\"${HOSTS[*]}\",\"start\":$(date +%s.%N)}"
 """
 
+NO_MODULE = 91
+LOAD = rf"""load() {{
+  local file
+  set +u
+  if ! command -v module > /dev/null; then
+    for file in /etc/profile.d/{{modules,lmod}}.sh /usr/share/{{lmod/lmod,modules}}/init/bash; do
+      if [ -r "$file" ]; then . "$file"; break; fi
+    done
+  fi
+  module load "$@" || exit {NO_MODULE}
+  set -u
+}}
+"""
+
 REPLICA = r"""#!/bin/bash
 # One replica: its variables, its log, its records.
 set -u

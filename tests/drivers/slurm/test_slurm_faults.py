@@ -1,0 +1,279 @@
+"""What goes wrong around a job on a real Slurm: nothing doubled, nothing lost, all said."""
+
+import json
+import secrets
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from gangline.drivers.base import (
+    AttemptRef,
+    NotYet,
+    Observation,
+    ObservedState,
+    Refused,
+    ReplicaState,
+    Submission,
+    Unknown,
+)
+from gangline.drivers.slurm import looks, states
+from gangline.drivers.slurm.commands import Answer, LocalCommands, NoAnswer, Programs
+from gangline.drivers.slurm.driver import Options, SlurmDriver
+from gangline.spec.typed import typed
+from gangline.spec.workload import WorkerSpec
+from tests.beds.slurm.lab import Lab, running
+from tests.support.waiting import wait_for
+
+pytestmark = pytest.mark.needs_slurm
+HOSTILE = "a\n#SBATCH --nodes=99\n'\"$(id)`id`${HOME}\\ GANGLINE\nGANGLINE\n; exit 9"
+
+
+class Case:
+    """A driver on a lab, and the attempts that a test made with it."""
+
+    def __init__(self, lab: Lab, folder: Path) -> None:
+        self.lab, self.install = lab, f"install-{secrets.token_hex(4)}"
+        self.runs = lab.folder / "runs" / self.install
+        programs = Programs(LocalCommands(), config=str(lab.config))
+        self.driver = SlurmDriver(programs, Options(folder, str(self.runs)))
+        self.made: list[AttemptRef] = []
+
+    def ref(self, command: str = "sleep 1000", workers: int = 1, **values: object) -> AttemptRef:
+        worker = {"command": command, "compute.cpuMemoryRequest": "100M", **values}
+        submission = Submission(
+            "gang", "vision", "PyTorch", "workersOnly", workers, typed(WorkerSpec, worker), None
+        )
+        rendered = json.loads(json.dumps(self.driver.render(submission)))
+        name = f"{secrets.token_hex(4)}-0000-4000-8000-{secrets.token_hex(6)}"
+        ref = AttemptRef(
+            self.install, name, 1, "gang", submission=submission, rendered=rendered, grace_seconds=1
+        )
+        self.made.append(ref)
+        return ref
+
+    def started(self, command: str = "sleep 1000", **values: object) -> AttemptRef:
+        ref = self.ref(command, **values)  # type: ignore[arg-type]
+        assert isinstance(self.driver.create(ref), NotYet)
+        assert isinstance(self.driver.commit(ref), NotYet)
+        return ref
+
+    def until(self, ref: AttemptRef, *states: ObservedState) -> Observation:
+        def look() -> Observation | None:
+            seen = self.driver.observe(ref)
+            return seen if seen.state in states else None
+
+        found = wait_for(look, seconds=40, every=0.2, what=f"{states}")
+        assert found is not None
+        return found
+
+    def folder(self, ref: AttemptRef) -> Path:
+        return self.runs / self.install / ref.workload / "1"
+
+    def number(self, ref: AttemptRef) -> str:
+        return self.driver.observe(ref).ext_uid.partition("@")[0]
+
+    def close(self) -> None:
+        for ref in self.made:
+            self.driver.delete(replace(ref, grace_seconds=0))
+
+
+@pytest.fixture
+def case(slurm_lab: Lab, tmp_path: Path) -> Iterator[Case]:
+    made = Case(slurm_lab, tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def own_lab() -> Iterator[Lab]:
+    """A lab for one test, which stops parts of it."""
+    with TemporaryDirectory(prefix="slurm-") as name, running(Path(name), nodes=3) as lab:
+        yield lab
+
+
+def test_what_people_type_reaches_a_job_as_it_is(case: Case) -> None:
+    ref = case.ref("printenv TYPED")
+    ref.rendered["parts"][0]["variables"] = [["TYPED", HOSTILE]]
+    ref.rendered["parts"][0]["annotations"] = [["a", HOSTILE]]
+    ref.rendered["identifiers"] = {"GANGLINE_WORKLOAD": HOSTILE}
+    assert isinstance(case.driver.create(ref), NotYet)
+    case.driver.commit(ref)
+    assert case.until(ref, ObservedState.SUCCEEDED, ObservedState.FAILED).reason == ""
+    assert (case.folder(ref) / "logs" / "worker-0.out").read_text() == f"{HOSTILE}\n"
+
+
+def test_secrets_stand_in_no_script_and_are_gone_after_the_end(case: Case) -> None:
+    ref = case.ref("printenv KEY")
+    ref.rendered["parts"][0]["late"] = [["KEY", "hub", "token"]]
+    assert isinstance(case.driver.create(ref), Refused), "the credential is not there"
+    given = replace(ref, secrets={"hub": {"token": "s3cr3t 'CANARY'"}})
+    assert isinstance(case.driver.create(given), NotYet)
+    folder = case.folder(ref)
+    assert "CANARY" not in (folder / "job.sh").read_text()
+    assert (folder / "secrets" / "worker").stat().st_mode & 0o077 == 0
+    case.driver.commit(ref)
+    case.until(ref, ObservedState.SUCCEEDED)
+    assert (folder / "logs" / "worker-0.out").read_text() == "s3cr3t 'CANARY'\n"
+    assert not (folder / "secrets").exists()
+
+
+def test_a_lost_answer_makes_no_second_job(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    ref, run = case.ref(), case.driver.programs.commands.run
+
+    def lost(program: str, seconds: float = 0.0) -> Answer:
+        run(program)
+        raise NoAnswer("The connection broke.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(case.driver.programs.commands, "run", lost)
+        assert isinstance(case.driver.create(ref), Unknown)
+    assert case.driver.observe(ref).state is ObservedState.HELD
+    assert isinstance(case.driver.create(ref), NotYet)
+    jobs = looks.look(case.driver.programs, str(case.runs), case.install, ()).jobs
+    assert [len(found) for found in jobs.values()] == [1]
+
+
+def test_only_the_recorded_job_is_released_and_the_other_goes(case: Case) -> None:
+    ref = case.ref()
+    case.driver.create(ref)
+    recorded = case.driver.observe(ref).ext_uid
+    comment = looks.comment(ref)
+    twin = case.lab.run("sbatch", "--parsable", "-H", f"--comment={comment}", "--wrap", "true")
+    known = replace(ref, ext_uid=recorded)
+    assert isinstance(case.driver.commit(known), NotYet)
+    assert case.until(known, ObservedState.RUNNING).ext_uid == recorded
+    state = case.lab.run("squeue", "-h", "-t", "all", "-j", twin.strip(), "-o", "%T").strip()
+    assert state == "CANCELLED"
+
+
+def test_a_job_that_others_cancel_has_failed_with_the_reason(case: Case) -> None:
+    ref = case.started()
+    case.until(ref, ObservedState.RUNNING)
+    case.lab.run("scancel", case.number(ref))
+    seen = case.until(ref, ObservedState.FAILED)
+    assert seen.reason == "The job was cancelled on the cluster."
+    assert {r.state for r in seen.replicas} <= {ReplicaState.STOPPED, ReplicaState.FAILED}
+
+
+def test_a_job_that_others_hold_is_not_released_by_gangline(case: Case) -> None:
+    ref = case.ref(nodePools=[])
+    case.driver.create(ref)
+    case.lab.run("scontrol", "update", f"jobid={case.number(ref)}", "starttime=now+1hour")
+    case.driver.commit(ref)
+    wait_for(lambda: case.driver.observe(ref).reason == "Its earliest start has not come.")
+    case.lab.run("scontrol", "hold", case.number(ref))
+    seen = case.driver.observe(ref)
+    assert seen.state is ObservedState.PENDING
+    assert seen.reason in (states.waits_for("JobHeldUser"), states.waits_for("JobHeldAdmin"))
+
+
+def test_what_can_never_fit_is_impossible(case: Case) -> None:
+    ref = case.started(workers=50)
+    seen = case.until(ref, ObservedState.PENDING)
+    assert wait_for(lambda: case.driver.observe(ref).is_impossible, seconds=20)
+    assert not seen.state.is_over
+
+
+@pytest.mark.parametrize("part", [{"megabytes": 10**7}, {"gpus": 50}, {"cpus": 99}])
+def test_what_no_node_holds_does_not_start(case: Case, part: dict[str, object]) -> None:
+    """Slurm takes a held job without a look at its size."""
+    ref = case.ref()
+    ref.rendered["parts"][0]["asks"] |= part
+    if isinstance(case.driver.create(ref), Refused):
+        return
+    if isinstance(case.driver.commit(ref), Refused):
+        return
+
+    def ends() -> bool:
+        seen = case.driver.observe(ref)
+        return seen.is_impossible or seen.state is ObservedState.FAILED
+
+    assert wait_for(ends, seconds=20)
+    assert case.driver.observe(ref).reason
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        ({"partitions": ["vanished"]}, "nvalid partition"),
+        ({"feature": "nowhere"}, "nvalid feature"),
+    ],
+)
+def test_what_slurm_refuses_is_refused_in_its_words(
+    case: Case, part: dict[str, object], words: str
+) -> None:
+    ref = case.ref()
+    ref.rendered["parts"][0]["asks"] |= part
+    said = case.driver.create(ref)
+    assert isinstance(said, Refused)
+    assert words in said.reason
+    told = case.driver.rehearse(ref)
+    assert len(told.problems) == 1
+    assert case.driver.observe(ref).state is ObservedState.ABSENT
+
+
+def test_a_command_that_is_not_there_says_so(case: Case) -> None:
+    seen = case.until(case.started("no-such-program"), ObservedState.FAILED)
+    assert seen.reason == "Exited with code 127 (the command was not found on the node)."
+    seen = case.until(case.started("true", workingDir="/no/such/folder"), ObservedState.FAILED)
+    assert "working directory" in seen.reason
+
+
+def test_what_holds_for_every_job_of_the_cluster_holds_for_this_one(case: Case) -> None:
+    ref = case.ref()
+    ref.rendered["options"] = {"time": "01:00:00", "account": "team-a"}
+    case.driver.create(ref)
+    told = case.lab.run("squeue", "-h", "-j", case.number(ref), "-o", "%l %a")
+    assert told.split() == ["1:00:00", "team-a"]
+
+
+def test_a_module_that_is_not_there_says_so(case: Case) -> None:
+    ref = case.ref("true")
+    ref.rendered["modules"] = ["no-such/module"]
+    case.driver.create(ref)
+    case.driver.commit(ref)
+    assert "module" in case.until(ref, ObservedState.FAILED).reason
+
+
+def test_a_run_folder_that_goes_away_ends_in_words(case: Case) -> None:
+    ref = case.started()
+    case.until(ref, ObservedState.RUNNING)
+    number = case.number(ref)
+    shutil.rmtree(case.folder(ref))
+    assert case.driver.observe(ref).state is ObservedState.STARTING
+    case.lab.run("scancel", number)
+    assert case.until(ref, ObservedState.FAILED).reason == "The job was cancelled on the cluster."
+
+
+def test_a_controller_that_is_away_is_doubt_and_its_return_is_noticed(
+    own_lab: Lab, tmp_path: Path
+) -> None:
+    case = Case(own_lab, tmp_path)
+    ref = case.started()
+    case.until(ref, ObservedState.RUNNING)
+    own_lab.stop_controller()
+    seen = case.driver.observe(ref)
+    assert seen.state is ObservedState.UNKNOWN
+    assert seen.is_cut_off
+    assert "does not answer" in seen.reason
+    assert isinstance(case.driver.create(case.ref()), Unknown)
+    assert isinstance(case.driver.owned_objects(case.install), Unknown)
+    assert not case.driver.probe().reachable
+    own_lab.start_controller()
+    assert case.until(ref, ObservedState.RUNNING).ext_uid
+    case.driver.suspend(ref)
+    case.until(ref, ObservedState.SUSPENDED)
+
+
+def test_a_node_that_is_lost_is_no_fault_of_the_job(own_lab: Lab, tmp_path: Path) -> None:
+    case = Case(own_lab, tmp_path)
+    ref = case.started()
+    seen = case.until(ref, ObservedState.RUNNING)
+    own_lab.run("scontrol", "update", f"nodename={seen.replicas[0].node}", "state=down", "reason=x")
+    seen = case.until(ref, ObservedState.FAILED)
+    assert seen.is_moved
+    assert seen.reason == "A node of the job failed."
