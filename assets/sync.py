@@ -11,6 +11,7 @@ from django.db.models import Q
 
 from assets.credentials import copies
 from assets.credentials.references import references
+from assets.credentials.types import PREFIXES
 from assets.kinds import kind_of_asset
 from assets.models import Asset, Credential
 from assets.selectors.data import claim_of, item_name
@@ -25,8 +26,16 @@ from gangline.scopes.selectors import scopes_to
 from gangline.spec.problems import Role
 from gangline.spec.storage import Volume
 
-SYNCED = (Asset.Kind.PVC, Asset.Kind.CONFIG_MAP)
+SYNCED = (Asset.Kind.PVC, Asset.Kind.CONFIG_MAP, Asset.Kind.SECRET)
 """Kinds that need something on the clusters."""
+
+
+def needs_object(asset: Asset) -> bool:
+    """Whether something must be on the clusters: of a credential, Gangline makes the Secret."""
+    if asset.kind != Asset.Kind.SECRET:
+        return asset.kind in SYNCED
+    name = str(kind_of_asset(asset).item_of(asset.values).get("secret", ""))
+    return not name.startswith(PREFIXES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +59,7 @@ class State:
 
 def keep(asset: Asset) -> None:
     """Want what the data source needs in every project that can use it."""
-    if asset.kind in SYNCED:
+    if needs_object(asset):
         for project in projects_of(asset):
             keep_in(asset, project)
 
@@ -63,7 +72,8 @@ def keep_for(project: Project) -> None:
     """Everything that a new project can use of the scopes above it."""
     line = [scope.pk for scope in scopes_to(project.scope)]
     for asset in Asset.objects.filter(kind__in=SYNCED, scope__in=line):
-        keep_in(asset, project)
+        if needs_object(asset):
+            keep_in(asset, project)
 
 
 def let_go(asset: Asset) -> None:
@@ -81,7 +91,7 @@ def projects_of(asset: Asset) -> Iterator[Project]:
 
 def states_in(project: Project, assets: Iterable[Asset]) -> Mapping[str, State]:
     """By id of the data source, in one query: only those that need something on the cluster."""
-    wanted = [asset for asset in assets if asset.kind in SYNCED]
+    wanted = [asset for asset in assets if needs_object(asset)]
     if not wanted:
         return {}
     rows = ClusterObject.objects.filter(
@@ -97,7 +107,7 @@ def states_in(project: Project, assets: Iterable[Asset]) -> Mapping[str, State]:
 
 def states_of(assets: Sequence[Asset]) -> Mapping[str, list[tuple[ClusterObject, State]]]:
     """The state in each place, by id of the data source, in one query."""
-    ids = [str(asset.pk) for asset in assets if asset.kind in SYNCED]
+    ids = [str(asset.pk) for asset in assets if needs_object(asset)]
     rows = ClusterObject.objects.filter(owner_type__in=SYNCED, owner_id__in=ids)
     found: dict[str, list[tuple[ClusterObject, State]]] = {one: [] for one in ids}
     for row in rows.select_related("cluster").order_by("cluster__name", "namespace"):
@@ -123,6 +133,8 @@ def _wanted(asset: Asset, project: Project) -> dict[str, Any]:
     item = kind.item_of(asset.values)
     if asset.kind == Asset.Kind.CONFIG_MAP:
         return claims.manifest(claims.CONFIG_MAP, namespace, item["configMap"])
+    if asset.kind == Asset.Kind.SECRET:
+        return claims.manifest(claims.SECRET, namespace, item["secret"])
     if item.get("existingPvc"):
         return claims.manifest(claims.CLAIM, namespace, claim_of(asset))
     install = str(Installation.objects.values_list("pk", flat=True).get())
@@ -138,7 +150,7 @@ def _wanted(asset: Asset, project: Project) -> dict[str, Any]:
 
 def told(asset: Asset) -> dict[str, Any]:
     """The state over all places, in the words of Run:ai's clients."""
-    if asset.kind not in SYNCED:
+    if not needs_object(asset):
         credential = _credential_of(asset)
         return {"status": copies.status(credential) if credential else "No status"}
     places = states_of([asset])[str(asset.pk)]

@@ -1,6 +1,6 @@
 """Forms of credentials: one with every type, of which one is chosen, and one for new values."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -149,9 +149,9 @@ class CredentialForm(ValuesForm):
             )
             self.add_values(tuple(TYPES.values()))
 
-    def offer(self, *, pulls: bool) -> None:
-        """Only the types with which images are pulled, or with keys that variables can name."""
-        fit = [t for t in self.offered if t.pulls == pulls]
+    def offer(self, kinds: Collection[str]) -> None:
+        """Only these types."""
+        fit = [one for one in self.offered if one.key in kinds]
         for one in self.offered:
             for name in () if one in fit else self._fields(one):
                 del self.fields[name]

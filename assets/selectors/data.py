@@ -7,6 +7,7 @@ from uuid import UUID
 
 from assets.kinds import kind_of_asset
 from assets.models import DATA, Asset
+from gangline.db.locks import locked
 from gangline.policies.document import Imposable
 from gangline.scopes.models import Scope
 from gangline.scopes.selectors import scopes_to
@@ -62,10 +63,11 @@ def claim_of(asset: Asset) -> str:
     return str(item.get("claimName") or item_name(asset))
 
 
-def imposable(scope: Scope, ids: Collection[str]) -> Iterator[Imposable]:
+def imposable(scope: Scope, ids: Collection[str], is_to_store: bool = False) -> Iterator[Imposable]:
     """Those of the ids that hold in ``scope``, as the items that a workload gets."""
     line = [one.pk for one in scopes_to(scope)]
-    for asset in Asset.objects.filter(pk__in=_uuids(ids), kind__in=DATA, scope__in=line):
+    rows = Asset.objects.filter(pk__in=_uuids(ids), kind__in=DATA, scope__in=line)
+    for asset in locked(rows) if is_to_store else rows:
         kind = kind_of_asset(asset)
         item = named_item(asset)
         yield Imposable(

@@ -102,6 +102,26 @@ def test_a_source_with_a_credential_is_as_its_copies_are(world: World, send: Any
     assert status() == "No issues found"
 
 
+def test_a_secret_of_others_is_looked_for_and_one_of_a_credential_is_not(
+    world: World, send: Any
+) -> None:
+    one = login(world)
+    send("POST", "/secrets", body(world, secret=one.object_name, mountPath="/own"))
+    assert not ClusterObject.objects.exists()
+    theirs = {**body(world, secret="certificates", mountPath="/theirs")}
+    theirs["meta"]["name"] = "theirs"
+    send("POST", "/secrets", theirs)
+    looked_for = ClusterObject.objects.get()
+    assert (looked_for.kind, looked_for.name) == ("Secret", "certificates")
+    assert set(looked_for.wanted) == {"apiVersion", "kind", "metadata"}
+    ClusterObject.objects.update(
+        state=ObjectState.FAILED, problem={"code": "gone", "path": "", "params": {"raw": "Gone."}}
+    )
+    found = send("GET", "/secrets?statusInfo=true").json()["entries"]
+    told = {entry["meta"]["name"]: entry["status"]["status"] for entry in found}
+    assert told == {"code": "No status", "theirs": "Issues found"}
+
+
 def test_compliance_names_what_the_policy_imposes_on_a_role(world: World, send: Any) -> None:
     made = send("POST", "/nfs", body(world, server="nfs", path="/x", mountPath="/x")).json()
     text = f"imposedAssets: {{worker: [{made['meta']['id']}]}}\n"

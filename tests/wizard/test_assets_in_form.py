@@ -95,3 +95,20 @@ def test_aca04_an_asset_of_another_project_is_not_offered_and_not_taken(
     page = filler.get("workers").page
     assert not page.has(value=str(other.pk))
     assert page.value("worker.compute.cpuCoreRequest") != "0.25"
+
+
+def test_cards_of_the_master_are_judged_by_its_own_rules(
+    filler: Filler, world: World, compute: Any
+) -> None:
+    rules = "rules: {master: {compute: {cpuCoreRequest: {min: 0.5}}}}"
+    save(actor=world.actor("administrator"), scope=world.vision.scope, text=rules)
+    filler.fill()
+    filler.post("master", {"master.different~asked": "1", "master.different": "on"}, go="apply")
+    card = {"type": "radio", "value": str(compute.pk)}
+    assert "aria-disabled" not in filler.get("workers").page.one(**card).attributes
+    page = filler.get("master").page
+    assert page.one(**card).attributes["aria-disabled"] == "true"
+    why = page.one(aria_label="Why is tiny not available?")
+    assert why.attributes["value"] == "explain:master.compute.cpuCoreRequest"
+    told = filler.get("master", explain="master.compute.cpuCoreRequest").page
+    assert "Project vision" in told.html

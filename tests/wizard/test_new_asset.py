@@ -1,5 +1,7 @@
 """Environments and compute resources made within the form."""
 
+from typing import Any
+
 import pytest
 
 from assets.models import Asset, Credential
@@ -134,6 +136,51 @@ def test_a_credential_made_in_the_form_comes_back_chosen_in_a_row(
     assert attempt.value(VARIABLES) == [
         {"name": "HF_TOKEN", "secret": {"name": "genericsecret-hf", "key": "token"}}
     ]
+
+
+@pytest.mark.parametrize(
+    ("path", "attribute", "kind", "said", "also"),
+    [
+        (
+            "storage.s3",
+            "accessKeySecret",
+            "accessKey",
+            {"accessKeyId": "AKIA", "secretAccessKey": "c4n4ry"},
+            {"bucket": "sets", "path": "/sets"},
+        ),
+        (
+            "storage.git",
+            "secretRef.name",
+            "password",
+            {"user": "me", "password": "c4n4ry"},
+            {"repository": "https://git.example/a", "path": "/a"},
+        ),
+    ],
+)
+def test_a_credential_made_beside_data_stands_in_the_row_that_has_none(
+    filler: Filler, world: World, path: str, attribute: str, kind: str, said: Any, also: Any
+) -> None:
+    role, someone = "credentials_administrator", world.people["researcher-vision"]
+    give(actor=None, user=someone, role=role, scope=world.vision.scope)
+    filler.fill()
+    name = f"worker.{path}"
+    filler.post("workers", go=f"add:{name}")
+    page = filler.get("workers").page
+    (row,) = [value for key, value in page.fields() if key == f"{name}~rows" and value]
+    typed = {f"{name}~{row}.{key}": text for key, text in also.items()}
+    opened = filler.post("workers", typed, go=f"new:worker.credential.{path}")
+    page = Page(filler.client.get(opened.location).content.decode())
+    assert page.has(id=f"type-{kind}")
+    assert not page.has(id="type-dockerRegistry")
+    values = {f"{kind}.{key}": text for key, text in said.items()}
+    status, back, _ = _send(filler, opened.location, name="mine", kind=kind, **values)
+    assert status == 303
+    assert back.endswith(f"#f-worker-{path.replace('.', '-')}")
+    page = filler.get("workers").page
+    assert [v for key, v in page.fields() if key == f"{name}~rows" and v] == [row]
+    assert page.value(f"{name}~{row}.{attribute}") == Credential.objects.get().object_name
+    assert {key: page.value(key) for key in typed} == typed
+    assert "c4n4ry" not in page.html
 
 
 def test_a_variable_of_an_environment_says_what_to_fill_in(filler: Filler, world: World) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from assets.credentials import store
 from assets.credentials.references import naming
-from assets.credentials.types import serves
+from assets.credentials.types import TYPES, serves
 from assets.models import Credential
 from gangline.access.grants import can
 from gangline.access.permissions import Permission
@@ -21,8 +21,9 @@ from gangline.spec_forms.raw import CHOICE, RoleInputs, Row, new_row_id
 from workloads.services.credentials import PULL, VARIABLES
 
 CREDENTIAL = "credential"
-MADE_FOR = (VARIABLES, PULL)
+MADE_FOR = tuple(naming())
 """Lists beside which a credential can be made."""
+_METHOD, _SSH = "secretRef.authenticationMethod", "ssh-key"
 
 
 @dataclass(frozen=True)
@@ -105,10 +106,29 @@ class Choosable:
         return f"Attached by themselves to images of their registry: {named}."
 
 
+def types_for(path: str) -> list[str]:
+    """The types of which a credential beside the list can be."""
+    _, (attribute, *_) = naming()[path]
+    kinds = attribute.credential.kinds if attribute.credential else ()
+    pulls = path == PULL
+    return [t.key for t in TYPES.values() if (t.key in kinds if kinds else t.pulls == pulls)]
+
+
 def chosen(inputs: RoleInputs, path: str, made: Any) -> RoleInputs:
-    """``inputs`` with a row that names the new credential."""
-    texts = {"name": made.object_name}
+    """``inputs`` with a row that names the new credential: the last one that names none, if what
+    it says is more than the name, or one of its own."""
+    _, (attribute, *_) = naming()[path]
+    texts = {attribute.path: made.object_name}
     if path == VARIABLES:
-        texts = {"name": "", CHOICE: "secret", "secret.name": made.object_name}
-        texts["secret.key"] = next(iter(made.keys), "")
-    return inputs.with_rows(path, (*inputs.lists.get(path, ()), Row(new_row_id(), texts)))
+        texts |= {"name": "", CHOICE: "secret", "secret.key": next(iter(made.keys), "")}
+    if attribute.path.startswith("secretRef.") and "ssh" in made.keys:
+        texts[_METHOD] = _SSH
+    rows = list(inputs.lists.get(path, ()))
+    open_ = [
+        n for n, row in enumerate(rows) if not row.removed and not row.texts.get(attribute.path)
+    ]
+    if open_ and path not in (VARIABLES, PULL):
+        rows[open_[-1]] = replace(rows[open_[-1]], texts={**rows[open_[-1]].texts, **texts})
+    else:
+        rows.append(Row(new_row_id(), texts))
+    return inputs.with_rows(path, rows)

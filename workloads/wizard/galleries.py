@@ -316,7 +316,8 @@ class Galleries:
             return "", ""
         about = f"{role}.{rule.path}"
         if rule.rule != "canAdd":
-            return rule.sentence, about
+            # Nobody has entered the value: it stands on the card.
+            return replace(rule, params={**rule.params, "value": None}).sentence, about
         # The name of the item is of no interest here.
         by_nobody = "Needs a policy that allows it."
         if rule.source == SYSTEM:

@@ -27,10 +27,9 @@ from gangline.resources.resource import Resource
 from gangline.scopes.selectors import scopes_to
 from gangline.spec.problems import Role
 from gangline.web.errors import Refusal
-from workloads.services.credentials import PULL
 from workloads.wizard import drafts
 from workloads.wizard.answers import SeeOther
-from workloads.wizard.credentials import CREDENTIAL, MADE_FOR, chosen
+from workloads.wizard.credentials import CREDENTIAL, MADE_FOR, chosen, types_for
 from workloads.wizard.desk import Desk
 from workloads.wizard.galleries import DATA, NEW, asset_field, with_picks
 from workloads.wizard.pages import step_url
@@ -72,7 +71,7 @@ def page(request: HttpRequest, desk: Desk, step: Step, key: str) -> HttpResponse
 def _credential(
     request: HttpRequest, desk: Desk, step: Step, role: Role, path: str, project: Project
 ) -> HttpResponse:
-    """A credential for a row of ``path``: of any type, or a login where images are pulled."""
+    """A credential for a row of ``path``, of a type that fits there."""
     resource = get(CREDENTIAL)
     if not can(desk.actor.user, resource.permission("create"), project.scope):
         raise _denied(resource, project)
@@ -82,7 +81,7 @@ def _credential(
         actor=desk.actor,
         initial={"scope": project.scope_id},
     )
-    form.offer(pulls=path == PULL)
+    form.offer(types_for(path))
     _narrow(form, project)
     back = f"{step_url(desk, step)}#{dom_id(f'{role}.{path}')}"
     if request.method == "POST" and form.pressed(request.POST.get("_go", "")):

@@ -9,7 +9,7 @@ from typing import Any
 from gangline.spec.shapes import split_pairs
 from gangline.spec.storage import AccessModes, ClaimInfo, Volume
 
-CLAIM, CONFIG_MAP = "PersistentVolumeClaim", "ConfigMap"
+CLAIM, CONFIG_MAP, SECRET = "PersistentVolumeClaim", "ConfigMap", "Secret"
 Object = dict[str, Any]
 
 

@@ -48,7 +48,7 @@ def save(
     """
     policy = locked(Policy.objects.filter(scope=scope)).first()
     authorise(actor, Permission.POLICY_EDIT if policy else Permission.POLICY_CREATE, scope)
-    check(scope=scope, text=text)
+    check(scope=scope, text=text, is_to_store=True)
     now, by = db_now(), actor.user if actor else None
     if version is not None and version != (policy.version if policy else 0):
         raise PolicyChanged(policy)
@@ -65,7 +65,7 @@ def save(
     return policy
 
 
-def check(*, scope: Scope, text: str) -> list[Problem]:
+def check(*, scope: Scope, text: str, is_to_store: bool = False) -> list[Problem]:
     """Warnings about ``text`` as the policy of ``scope``; changes nothing.
 
     Raises InvalidPolicy when it cannot be that.
@@ -75,7 +75,7 @@ def check(*, scope: Scope, text: str) -> list[Problem]:
     ids = {key for half in (document.worker, document.master) for key in half.imposed}
     problems = [
         *check_document(document, above, kind=scope.kind),
-        *check_imposed(document, imposable(scope, ids)),
+        *check_imposed(document, imposable(scope, ids, is_to_store=is_to_store)),
     ]
     if wrong := [one for one in problems if one.severity == "error"]:
         raise InvalidPolicy(wrong)
