@@ -49,6 +49,9 @@ def test_the_gang_of_mxnet() -> None:
     assert gang(numWorkers=3, numServers=2)[1] == ("server", 2)
     assert [number for _, _, number in places((role, 1) for role in roles)] == [0, 1, 2]
     assert not any(role.has_rank for role in roles)
+    assert FRAMEWORKS["MXNet"].leader.title == "Servers"
+    words = [FRAMEWORKS[f].roles_in_words(WORKERS_AND_MASTER) for f in ("MXNet", "TF", "JAX")]
+    assert words == ["Workers, servers & scheduler", *["Workers & master"] * 2]
     values = {"image": "a", "compute.cpuCoreRequest": 8, "exposedUrls": []}
     scheduler, server, _ = (role.values(values) for role in roles)
     assert (scheduler["image"], scheduler["compute.cpuCoreRequest"]) == ("a", 0.1)

@@ -18,6 +18,7 @@ def test_only_what_both_halves_are_told_names_them() -> None:
     assert by_half(said, "PyTorch") == ["Workers: Wide.", "Narrow.", "Master: Wide.", "Deep."]
     assert by_half([(WORKER, "Twice.")] * 2, "PyTorch") == ["Twice.", "Twice."]
     assert by_half([], "PyTorch") == []
+    assert by_half(said[::2], "MXNet") == ["Workers: Wide.", "Servers: Wide."]
 
 
 def test_advice_about_a_volume_of_both_is_told_by_half(

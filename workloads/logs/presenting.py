@@ -20,9 +20,9 @@ _TONES = 4
 
 
 def tone(source: str) -> str:
-    """The class for the name of a pod: the master's own, and four that the workers take in turn."""
+    """The class for the name of a pod: four that the workers take in turn, and one for the rest."""
     role, _, index = source.rpartition("-")
-    return "m" if role == "master" else f"w{int(index) % _TONES}"
+    return "m" if role != "worker" else f"w{int(index) % _TONES}"
 
 
 def row(line: Line) -> dict[str, Any]:

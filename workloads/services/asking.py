@@ -50,6 +50,11 @@ class Totals:
     memory_bytes: int = 0
 
     @property
+    def counts(self) -> dict[str, int]:
+        """The same by the name of the role."""
+        return {role.name: count for role, count in self.parts}
+
+    @property
     def pods(self) -> int:
         return sum(count for _, count in self.parts)
 

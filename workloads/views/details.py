@@ -16,6 +16,7 @@ from gangline.accounts.models import User
 from gangline.live.feeds import Refused
 from gangline.spec.frameworks import framework_of
 from gangline.spec.problems import Role
+from gangline.spec.values import half_of
 from workloads.live import heads_of
 from workloads.models import Workload
 from workloads.parts import WorkloadFeed, draw_parts, first_pod, permissions
@@ -112,6 +113,6 @@ def _spec(workload: Workload, user: User) -> dict[str, Any]:
         "master_values": master,
         "master_title": leader.title,
         "master_label": f"{leader.title}{'’' if leader.counts else '’s'} values",
-        "master_pods": workload.pods_total - workload.num_workers,
+        "master_pods": leader.count(half_of(attempt.values, Role.WORKER)),
         "origins": origins_in_words(user, workload, sources),
     }

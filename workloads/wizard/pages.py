@@ -167,7 +167,7 @@ class StepPage:
             "worker_pods": count(preview.totals.workers, "pod"),
             "has_master": desk.has_master,
             "master_title": self._leader.title,
-            "master_pods": count(preview.totals.masters, "pod"),
+            "master_pods": count(preview.totals.counts.get(self._leader.name, 0), "pod"),
             "master_step": Step.MASTER if Step.MASTER in desk.steps else "",
             "master_lines": differences,
             "master_text": same,

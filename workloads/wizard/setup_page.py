@@ -45,7 +45,7 @@ def _leader(framework: str) -> str:
     if known.launches:
         return f"The master is the {word}: it starts the ranks and trains nothing."
     if known.leader.counts:
-        return f"{known.roles_in_words(WORKERS_AND_MASTER)}: the {word}s may have their own set-up."
+        return f"The {known.leader.title.lower()} may have their own set-up."
     if word != "master":
         return f"The master is the {word}; it may have its own set-up."
     return "One master leads; it may have its own set-up."
