@@ -14,6 +14,14 @@ from scripts import system_packages
 from .lab import LabFailed, find, make
 
 ROOT = Path(__file__).resolve().parents[3]
+_STEPS = """
+Try Gangline on it:
+  1  In another terminal, where it stays:  make run
+  2  Open the administrator's link, then Clusters → Connect a cluster → Slurm → Commands of this
+     machine. Configuration of Slurm: {config}
+  3  On its page New project: make a department, then a project, and add the member researcher.
+  4  Open the researcher's link, then New workload.
+"""
 
 
 def main(arguments: list[str]) -> int:
@@ -37,6 +45,7 @@ def _up() -> int:
     _say(f"  Use it    export SLURM_CONF={lab.config}")
     _say(f"  Logs      {lab.folder / 'log'}")
     _say("  Stop it   make bed-slurm-down")
+    _say(_STEPS.format(config=lab.config))
     return 0
 
 

@@ -27,7 +27,7 @@ YOUNG = 30.0
 LOOK_EVERY, REPEAT_EVERY = 30.0, 60.0
 """Seconds after which the records of one that runs are read again, and after which it is told
 again though nothing changed."""
-LONGEST_PAUSE = 120.0
+LONGEST_PAUSE = 30.0
 BATCH = 200
 AT_ONCE = 200
 """Run folders that one look reads."""
