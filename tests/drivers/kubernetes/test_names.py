@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from gangline.drivers.kubernetes import names
 from gangline.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.kubernetes.names import LONGEST_LABEL
 from gangline.spec.types import LONGEST_NAME, is_workload_name
 
 PROJECTS = st.from_regex(r"[a-z]([-a-z0-9]{0,49}[a-z0-9])?", fullmatch=True)
@@ -32,11 +33,21 @@ def test_long_names_that_differ_at_the_end_stay_apart() -> None:
     assert first == names.namespace(prefix, f"{project}b")
 
 
-@pytest.mark.parametrize("framework", KINDS)
+@pytest.mark.parametrize("framework", sorted(KINDS.keys() - {"MXNet"}))
 def test_the_longest_name_and_the_most_workers_fit(framework: str) -> None:
     name = "a" * LONGEST_NAME
     assert is_workload_name(name)
     assert names.problem(KINDS[framework], name, {"worker": 9999}) is None
+
+
+def test_a_job_set_leaves_its_name_less_room() -> None:
+    """It puts a number and five signs behind the name of each of its roles."""
+    kind = KINDS["MXNet"]
+    most = LONGEST_LABEL - len("-scheduler-0-0-xxxxx")
+    assert names.problem(kind, "a" * most, {"worker": 10}) is None
+    problem = names.problem(kind, "a" * (most + 1), {"worker": 10})
+    assert problem is not None
+    assert problem.code == "cluster:name_length"
 
 
 def test_a_name_that_leaves_no_room_for_its_replicas_is_refused() -> None:
