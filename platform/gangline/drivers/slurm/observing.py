@@ -198,7 +198,8 @@ def _over(here: Attempt, plain: Observation, ended: Mapping[str, Any] | None) ->
     if job is not None and job.reason == states.LAUNCH_FAILURE:
         reason = "Slurm could not start the job: its run folder may be missing on the node."
     others = tuple(
-        _stopped(r, "Stopped because others did not start." if r.started_at else "Never started.") for r in seen
+        _stopped(r, "Stopped because others did not start." if r.started_at else "Never started.")
+        for r in seen
     )
     return replace(plain, state=ObservedState.FAILED, reason=reason, replicas=others)
 
