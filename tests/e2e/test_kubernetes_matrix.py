@@ -104,14 +104,16 @@ def page(lab: Lab) -> Iterator[Page]:
 
 
 def test_the_cells_are_those_that_the_frameworks_have() -> None:
+    """Of Kubeflow: MXNet is a JobSet, in `tests/workloads/test_kubernetes_gang.py`."""
+    known = [framework for framework in FRAMEWORKS.values() if framework.name != "MXNet"]
     assert {(cell.framework, cell.configuration) for cell in CELLS} == {
         (framework.name, configuration)
-        for framework in FRAMEWORKS.values()
+        for framework in known
         for configuration in framework.configurations
     }
     assert {cell.framework for cell in CELLS if cell.is_different} == {
         framework.name
-        for framework in FRAMEWORKS.values()
+        for framework in known
         if WORKERS_AND_MASTER in framework.configurations
     }
 

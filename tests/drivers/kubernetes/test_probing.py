@@ -177,7 +177,7 @@ def test_only_the_old_kind_of_mpi() -> None:
     mpi = next(one for one in health.facts.frameworks if one.framework == "MPI")
     assert not mpi.available
     assert "only as v1, of the training operator: Gangline needs v2beta1" in mpi.reason
-    assert "--enable-scheme" in mpi.reason
+    assert "--enable-scheme" in mpi.remedy
 
 
 def test_trainer_2_alone_is_named() -> None:
