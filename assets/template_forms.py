@@ -14,7 +14,7 @@ from django.utils.module_loading import import_string
 from assets.judging import LINKABLE, template_problems
 from assets.layers import Mode, field_at, values_of
 from assets.models import Asset, Template
-from assets.templates import starts
+from assets.templates import half_title, starts
 from gangline.access.refusals import NotVisible
 from gangline.forms.bound import field_view
 from gangline.forms.fields import FieldView, Option, SectionView, dom_id
@@ -50,7 +50,7 @@ class TemplateForm(ResourceForm):
         choices=[(name, known.label) for name, known in FRAMEWORKS.items()], initial="PyTorch"
     )
     configuration = forms.ChoiceField(choices=list(CONFIGURATIONS.items()))
-    different = forms.BooleanField(required=False, label="Different set-up for the master")
+    different = forms.BooleanField(required=False)
 
     class Meta:
         model = Template
@@ -74,6 +74,8 @@ class TemplateForm(ResourceForm):
         field.queryset, field.empty_label = places, None  # type: ignore[attr-defined]
         self.initial.setdefault("different", self._begun("master") == Template.Master.DIFFERENCES)
         self.fields["framework"].widget.attrs["data-applies"] = ""
+        leader = half_title(Role.MASTER, self.text("framework")).lower()
+        self.fields["different"].label = f"Different set-up for the {leader}"
         for role in ROLES:
             for kind in LINKABLE:
                 self.fields[f"{role}.{kind.key}"] = self._link(role, kind.key, kind.label)
@@ -311,7 +313,9 @@ class TemplateForm(ResourceForm):
         return part.sections(self.inputs[role], self.found)
 
     def _of_role(self, role: Role, section: SectionView) -> SectionView:
-        title = f"Master: {section.title.lower()}" if role is Role.MASTER else section.title
+        title = section.title
+        if role is Role.MASTER:
+            title = f"{half_title(role, self.text('framework'))}: {title.lower()}"
         return replace(section, title=title, fields=[self._with_mode(f) for f in section.fields])
 
     def _with_mode(self, view: FieldView) -> FieldView:

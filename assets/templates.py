@@ -78,12 +78,17 @@ def _start(row: Template) -> Any:
     return format_html('<span class="start-cell">{}{}</span>', use, run)
 
 
-def _half(role: Role, title: str) -> Any:
+def half_title(role: Role, framework: str) -> str:
+    """What a half of the form is called where the workload has this framework."""
+    return "Workers" if role is Role.WORKER else frameworks.framework_of(framework).leader.title
+
+
+def _half(role: Role) -> Any:
     """What a panel shows of one role; nothing where the template says nothing of it."""
 
     def context(request: HttpRequest, obj: Template) -> dict[str, Any] | None:
         lines = list(_lines(obj, role))
-        return {"title": title, "lines": lines} if lines else None
+        return {"title": half_title(role, obj.framework), "lines": lines} if lines else None
 
     return context
 
@@ -129,8 +134,8 @@ class Templates(Resource[Template]):
         ),
     )  # fmt: skip
     panels = tuple(
-        Panel(title=title, template="assets/half.html", context=_half(role, title))
-        for role, title in ((Role.WORKER, "Workers"), (Role.MASTER, "Master"))
+        Panel(title="", template="assets/half.html", context=_half(role))
+        for role in (Role.WORKER, Role.MASTER)
     )
     wire = Wire(
         path="workload-templates/distributed",

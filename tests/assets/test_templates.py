@@ -221,6 +221,21 @@ def test_the_form_links_copies_and_keeps_what_was_typed(world: World, environmen
     assert Page(copy).one(name="worker.command~mode").inside[1].attributes["selected"] == ""
 
 
+@pytest.mark.parametrize(("framework", "word"), [("MXNet", "Servers"), ("PyTorch", "Master")])
+def test_form_and_page_call_the_master_as_the_framework_does(
+    world: World, framework: str, word: str
+) -> None:
+    client = Filler(world, "administrator").client
+    values = {**VALUES, "master.compute.cpuCoreRequest": 1}
+    made = template(world, framework=framework, master="differences", values=values)
+    drawn = Page(client.get(f"/templates/{made.pk}/edit").content.decode())
+    titles = {e.text.partition(":")[0] for e in drawn.elements if e.tag == "h2" and ":" in e.text}
+    assert titles == {word}
+    assert f"set-up for the {word.lower()}" in drawn.html
+    page = Page(client.get(f"/templates/{made.pk}").content.decode())
+    assert {e.text for e in page.elements if e.tag == "h2"} > {"Workers", word}
+
+
 def test_the_contracts_addresses(world: World) -> None:
     used = template(world, modes={"worker.command": "fixed"})
     client = ApiClient(world, "researcher-vision")

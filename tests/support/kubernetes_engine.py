@@ -205,7 +205,9 @@ def remove(engine: KubernetesEngine) -> None:
     if not answer.ok:
         return
     for kind in KINDS.values():
-        for item in client.list(kind.resource, engine.namespace).body.get("items") or ():
+        there = client.list(kind.resource, engine.namespace)
+        # Not every bed has every kind.
+        for item in (there.body.get("items") or ()) if there.ok else ():
             meta = item["metadata"]
             client.delete(kind.resource, engine.namespace, meta["name"], uid=meta["uid"])
     client.delete(NAMESPACES, "", engine.namespace, uid=answer.body["metadata"]["uid"])

@@ -126,8 +126,12 @@ def test_a_credential_is_copied_used_rotated_and_removed(engine: KubernetesEngin
         return all(secret(engine, name) is None for name in names)
 
     wait_for(gone, seconds=30, what="the end of every copy")
-    look()
-    assert not ClusterObject.objects.filter(owner_type="credential").exists()
+
+    def forgotten() -> bool:
+        look()
+        return not ClusterObject.objects.filter(owner_type="credential").exists()
+
+    wait_for(forgotten, seconds=30, what="the end of every row")
     assert Credential.objects.count() == 2
 
 

@@ -89,7 +89,10 @@ def test_it_is_mounted_read_only_in_its_project_and_refused_in_others(
     bound = engine.bed.client.get(CLAIMS, engine.namespace, CLAIM).body
     assert bound["status"]["phase"] == "Bound"
 
-    assert sharing.states_in(other, [volume])[str(volume.pk)].state == "failed"
+    def is_refused() -> bool:
+        return sharing.states_in(other, [volume])[str(volume.pk)].state == "failed"
+
+    wait_for(is_refused, seconds=30)
     with pytest.raises(InvalidSpec) as refused:
         replace(engine, project=other).submit("theirs", workers=1, said=said)
     (problem,) = refused.value.problems

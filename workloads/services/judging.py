@@ -30,7 +30,7 @@ from workloads.services import (
     tool_addresses,
     usage,
 )
-from workloads.services.admission import Standing
+from workloads.services.admission import Standing, hands_out_slots
 from workloads.services.asking import Preview, SubmissionRequest, Totals
 from workloads.services.cluster_problems import whole_or, with_cluster
 from workloads.services.forecast import NO_FORECAST, forecast
@@ -144,16 +144,15 @@ def judge(
     if with_forecast and not is_to_store:
         need = _need(totals, resolution, place.cluster)
         standing = standing or (Standing(place.cluster) if place.cluster else None)
-        verdict = forecast(
-            standing,
-            place.project,
-            totals,
-            need,
-            is_preemptible=_is_preemptible(resolution.values(Role.WORKER)),
-        )
+        worker = resolution.values(Role.WORKER)
+        gives_way = _is_preemptible(worker)
+        verdict = forecast(standing, place.project, totals, need, is_preemptible=gives_way)
         if place.project is not None and need is not None and standing is not None:
-            quota, over = usage.sentence(place.project, totals, standing)
+            waits = not gives_way and hands_out_slots(standing.cluster)
+            quota, over = usage.sentence(place.project, totals, standing, waits=waits)
             verdict = replace(verdict, quota=quota, over_quota=over)
+            if over and waits:
+                advice = [*advice, _beyond_quota(worker)]
     return Preview(
         resolution=resolution,
         problems=_once(problems),
@@ -239,6 +238,13 @@ def find_template(user: User, template_id: str | UUID | None, project: Project) 
         line.append(scope.pk)
         scope = scope.parent  # type: ignore[assignment]  # the loop ends at the tenant
     return Template.objects.filter(pk=key, scope_id__in=line).first()
+
+
+def _beyond_quota(worker: Mapping[str, Any]) -> Advice:
+    """At the field that makes it one that takes nothing above the quota (V28)."""
+    path = "preemptibility" if worker.get("preemptibility") else "priorityClass"
+    why = "A workload that is not preemptible stays pending unless the project has free quota."
+    return Advice(Role.WORKER, path, why)
 
 
 def _is_preemptible(worker: Mapping[str, Any]) -> bool:

@@ -70,8 +70,13 @@ def running(path: str) -> Coalesce:
     return total(rows, path)
 
 
-def sentence(project: Project, totals: Totals, standing: admission.Standing) -> tuple[str, bool]:
-    """``Project vision: 1 + 2 = 3 of 2 GPUs`` and what follows from it; whether that is over."""
+def sentence(
+    project: Project, totals: Totals, standing: admission.Standing, *, waits: bool = False
+) -> tuple[str, bool]:
+    """``Project vision: 1 + 2 = 3 of 2 GPUs`` and what follows from it; whether that is over.
+
+    ``waits``: it is one that starts within quota alone.
+    """
     if admission.hands_out_slots(standing.cluster):
         needs = [
             admission.need_of(one)
@@ -108,6 +113,8 @@ def sentence(project: Project, totals: Totals, standing: admission.Standing) -> 
     enforcement = queues.enforcement(project.cluster, project.own_queue)
     if not enforcement.is_enforced:
         return f"{text}. {enforcement.sentence}", bool(over)
+    if over and waits:
+        return f"{text}: it waits until the project has free quota.", True
     may = "may" if over else "will not"
     return f"{text}: it {may} be stopped when others need their quota.", bool(over)
 

@@ -73,6 +73,10 @@ class Case:
     def folder(self, ref: AttemptRef) -> Path:
         return self.runs / self.install / ref.workload / "1"
 
+    def log(self, ref: AttemptRef) -> str:
+        """What stands in the file from which errors of the first replica are fetched."""
+        return (self.folder(ref) / "logs" / "worker-0.err").read_text()
+
     def number(self, ref: AttemptRef) -> str:
         return self.driver.observe(ref).ext_uid.partition("@")[0]
 
@@ -217,8 +221,10 @@ def test_what_slurm_refuses_is_refused_in_its_words(
 
 
 def test_a_command_that_is_not_there_says_so(case: Case) -> None:
-    seen = case.until(case.started("no-such-program"), ObservedState.FAILED)
+    ref = case.started("no-such-program")
+    seen = case.until(ref, ObservedState.FAILED)
     assert seen.reason == "Exited with code 127 (the command was not found on the node)."
+    assert "srun: " not in case.log(ref), "nothing that the replica did not print"
     seen = case.until(case.started("true", workingDir="/no/such/folder"), ObservedState.FAILED)
     assert "working directory" in seen.reason
 
@@ -236,7 +242,8 @@ def test_a_module_that_is_not_there_says_so(case: Case) -> None:
     ref.rendered["modules"] = ["no-such/module"]
     case.driver.create(ref)
     case.driver.commit(ref)
-    assert "module" in case.until(ref, ObservedState.FAILED).reason
+    assert "worker-0" in case.until(ref, ObservedState.FAILED).reason
+    assert "module" in case.log(ref), "what the shell of the job said, where people read"
 
 
 def test_a_run_folder_that_goes_away_ends_in_words(case: Case) -> None:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gangline.drivers.base import (
+    MEMORY_LIMIT,
     AttemptRef,
     Observation,
     ObservedState,
@@ -18,7 +19,8 @@ from .looks import Job, Run, Seen
 
 LOST_AFTER = 600.0
 """Seconds after which a job that Slurm no longer knows, and that left no record, counts as over."""
-_CANCELS = (15, 9)
+_KILL = 9
+_CANCELS = (15, _KILL)
 STUBBORN = 20.0
 """Seconds beyond the grace period after which the whole job is cancelled."""
 
@@ -151,8 +153,13 @@ def _over(here: Attempt, plain: Observation, ended: Mapping[str, Any] | None) ->
     at = _at(ended.get("end")) if ended is not None else None
     at = at or (job.ended if job is not None else None)
     seen = _replicas(here, word, is_over=True)
+    is_memory = word == states.OUT_OF_MEMORY and here.stop is None and not here.is_deleted
+    if is_memory:
+        seen = _out_of_memory(seen)
     failed = [r for r in seen if r.state is ReplicaState.FAILED]
     first = min(failed, key=_ended_at) if failed else None
+    if is_memory:
+        first = next((r for r in failed if r.reason_code), first)
     plain = replace(plain, ended_at=at or _last(seen) or _now(here))
     starts = [r.started_at for r in seen if r.started_at]
     plain = replace(plain, started_at=max(starts) if starts else None)
@@ -173,6 +180,7 @@ def _over(here: Attempt, plain: Observation, ended: Mapping[str, Any] | None) ->
             plain,
             state=ObservedState.FAILED,
             reason=reason,
+            first_failure=_name(first) if is_memory and first is not None else "",
             replicas=others,
             is_moved=word in states.MOVED,
         )
@@ -181,19 +189,25 @@ def _over(here: Attempt, plain: Observation, ended: Mapping[str, Any] | None) ->
     if is_good:
         done = tuple(_succeeded(r) for r in seen)
         return replace(plain, state=ObservedState.SUCCEEDED, replicas=done)
-    reason = "Slurm could not start every process of the job; its own log says why."
+    reason = "Slurm could not start every process of the job"
     if code == shell.NO_MODULE:
-        reason = "A module that the cluster loads for every job could not be loaded."
+        reason = "A module that the cluster loads for every job could not be loaded"
+    # There the job's script puts what Slurm said.
+    told = f"; the log of {_name(seen[0])} says why" if seen and ended is not None else ""
+    reason = f"{reason}{told}."
     if job is not None and job.reason == states.LAUNCH_FAILURE:
         reason = "Slurm could not start the job: its run folder may be missing on the node."
-    others = tuple(_stopped(r, "Never started.") for r in seen)
+    others = tuple(
+        _stopped(r, "Stopped because others did not start." if r.started_at else "Never started.")
+        for r in seen
+    )
     return replace(plain, state=ObservedState.FAILED, reason=reason, replicas=others)
 
 
 def _failed(
     plain: Observation, seen: Sequence[ReplicaObservation], first: ReplicaObservation
 ) -> Observation:
-    name = f"{first.role}-{first.index}"
+    name = _name(first)
     others = tuple(
         r
         if r is first or r.state is ReplicaState.SUCCEEDED
@@ -209,6 +223,34 @@ def _failed(
     return replace(
         plain, state=ObservedState.FAILED, reason=reason, first_failure=name, replicas=others
     )
+
+
+def _out_of_memory(seen: tuple[ReplicaObservation, ...]) -> tuple[ReplicaObservation, ...]:
+    """Of a job for which Slurm says so, with the replica that the kernel killed.
+
+    That is the first that failed by SIGKILL, and else the first that failed; where none has left
+    a record, the only one that runs: it was killed with all that belongs to it.
+    """
+    failed = [r for r in seen if r.state is ReplicaState.FAILED]
+    killed = [r for r in failed if r.signal == _KILL] or failed
+    silent = [r for r in seen if r.state is ReplicaState.RUNNING]
+    if killed:
+        one = min(killed, key=_ended_at)
+    elif len(silent) == 1:
+        (one,) = silent
+    else:
+        return seen
+    named = replace(
+        one,
+        state=ReplicaState.FAILED,
+        reason="Killed because it used more memory than its limit.",
+        reason_code=MEMORY_LIMIT,
+    )
+    return tuple(named if r is one else r for r in seen)
+
+
+def _name(replica: ReplicaObservation) -> str:
+    return f"{replica.role}-{replica.index}"
 
 
 def _stopped(replica: ReplicaObservation, reason: str) -> ReplicaObservation:

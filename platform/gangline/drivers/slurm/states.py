@@ -15,6 +15,7 @@ ENDS = frozenset({"COMPLETING"})
 LIVE = WAITS | STARTS | RUNS | ENDS
 FROZEN = frozenset({"SUSPENDED", "STOPPED"})
 COMPLETED, CANCELLED, FAILED, PREEMPTED = "COMPLETED", "CANCELLED", "FAILED", "PREEMPTED"
+OUT_OF_MEMORY = "OUT_OF_MEMORY"
 MOVED = frozenset({PREEMPTED, "NODE_FAIL", "BOOT_FAIL"})
 """No fault of the job’s own."""
 ENDED: Mapping[str, str] = {
@@ -22,7 +23,7 @@ ENDED: Mapping[str, str] = {
     "TIMEOUT": "The job reached its time limit.",
     "NODE_FAIL": "A node of the job failed.",
     "BOOT_FAIL": "A node of the job did not start.",
-    "OUT_OF_MEMORY": "The job ran out of memory.",
+    OUT_OF_MEMORY: "The job ran out of memory.",
     "DEADLINE": "The job could not end before its deadline.",
     PREEMPTED: "The job gave way to one of a higher priority.",
     "REVOKED": "The job was taken over by another cluster.",

@@ -36,6 +36,9 @@ finish() {
   local code=$1
   trap - EXIT
   rm -rf secrets
+  # Where no command failed, what Slurm itself said is all that tells why.
+  [ "$code" = 0 ] || grep -qs '"code":[1-9]' state/*.exit \
+    || cat job.log >> "logs/${GANGLINE_PARTS%%:*}-0.err"
   write exit.json \
     "{\"code\":$code,\"job\":$SLURM_JOB_ID,\"cancelled\":$CANCELLED,\"end\":$(date +%s.%N)}"
   exit "$code"
