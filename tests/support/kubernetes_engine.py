@@ -196,6 +196,10 @@ def parts_at_work() -> Iterator[threading.Event]:
         stop.set()
         for thread in threads:
             thread.join(40)
+        # Watchers are waited for shortly by the product, and must not outlive the database here.
+        for thread in threading.enumerate():
+            if thread.name.startswith("watch-"):
+                thread.join(40)
 
 
 def remove(engine: KubernetesEngine) -> None:
