@@ -57,7 +57,7 @@ def values_of(values: Mapping[str, Any], role: str, framework: str, source: Sour
     return {
         f"{role}.{path}": Value(value, source)
         for path, value in values.items()
-        if has_gpus(framework, Role(role)) or not is_gpu_field(path)
+        if not is_gpu_field(path) or has_gpus(framework, Role(role))
     }
 
 
@@ -82,7 +82,7 @@ def given_by(template: Template, assets: Mapping[str, Asset] | None = None) -> d
 
 def _can_have(framework: str, qualified: str) -> bool:
     role, _, path = qualified.partition(".")
-    return has_gpus(framework, Role(role)) or not is_gpu_field(path)
+    return not is_gpu_field(path) or has_gpus(framework, Role(role))
 
 
 def request_of(template: Template, given: Values) -> Request:

@@ -147,7 +147,7 @@ def test_what_the_cluster_refuses_is_told_on_the_workload_and_at_its_field(
     expect(told).to_contain_text("Image is not accepted by the cluster")
     expect(told).to_contain_text(words)
     assert violations(page) == []
-    page.get_by_role("button", name="Copy & edit").click()
+    page.get_by_role("form", name="Actions").get_by_role("button", name="Copy & edit").click()
     page.wait_for_url("**/review*")
     told = page.get_by_test_id("check-cluster")
     expect(told).to_contain_text(words)

@@ -107,7 +107,7 @@ def test_a_program_that_fails_so_is_told_so(
 
 
 def test_one_that_uses_more_than_its_memory_is_told_by_who_ended_it(cluster: LocalCluster) -> None:
-    code = 'print("loading", flush=True); x = bytearray(3 * 10**8); input()'
+    code = 'print("loading", flush=True); x = b"x" * 3 * 10**8; import time; time.sleep(60)'
     finding = found(cluster, python(code), values={"compute.cpuMemoryLimit": "60M"})
     assert (finding.code, finding.lines) == (MEMORY_LIMIT, ("loading",))
 

@@ -91,7 +91,7 @@ def tool_of(workload: Workload, attempt: Attempt, name: str) -> tools.Placed[Exp
 def port_here(attempt: Attempt, placed: tools.Placed[ExposedUrl]) -> int | None:
     """Where a tool of this machine listens; None before it has its slots."""
     for slot in attempt.placement or ():
-        if slot["role"] == placed.role and slot["index"] == 0:
+        if slot["role"] == placed.role.name and slot["index"] == 0:
             own = slot["ports"][1:]
             return int(own[placed.place]) if placed.place < len(own) else None
     return None

@@ -1,9 +1,12 @@
 """What Set-up offers: clusters, projects, frameworks, configurations, templates; with reasons."""
 
+import re
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+
+from django.db.models import QuerySet
 
 from assets.models import Template
 from assets.selectors.templates import templates_for
@@ -27,6 +30,7 @@ from workloads.wizard.state import (
     DraftState,
 )
 
+_ID = re.compile(r"[0-9]{1,18}", re.ASCII)
 NOT_HERE = "This cluster does not have it."
 
 
@@ -44,9 +48,19 @@ class Choices:
     @cached_property
     def projects(self) -> list[Project]:
         """Projects that take this person's workloads."""
-        return list(
-            with_scopes(visible_projects(self.user, Permission.WORKLOAD_CREATE)).order_by("name")
-        )
+        return list(self._visible.order_by("name"))
+
+    @property
+    def _visible(self) -> QuerySet[Project]:
+        return with_scopes(visible_projects(self.user, Permission.WORKLOAD_CREATE))
+
+    @cached_property
+    def _named(self) -> Project | None:
+        """The project that the draft names: the thousand others are not read for it."""
+        key = self.state.text(PROJECT)
+        if "projects" in vars(self):
+            return next((p for p in self.projects if str(p.pk) == key), None)
+        return self._visible.filter(pk=key).first() if _ID.fullmatch(key) else None
 
     @cached_property
     def clusters(self) -> list[Cluster]:
@@ -65,6 +79,8 @@ class Choices:
     @cached_property
     def cluster(self) -> Cluster | None:
         wanted = self.state.text(CLUSTER)
+        if self._named and wanted in ("", str(self._named.cluster_id)):
+            return self._named.cluster
         chosen = next((c for c in self.clusters if str(c.pk) == wanted), None)
         if chosen or not self.projects:
             return chosen
@@ -72,9 +88,8 @@ class Choices:
 
     @cached_property
     def _project_of_default(self) -> Project:
-        typed = self.state.text(PROJECT)
-        if chosen := next((p for p in self.projects if str(p.pk) == typed), None):
-            return chosen
+        if self._named:
+            return self._named
         last = self._last_used
         return next((p for p in self.projects if p.pk == last), self.projects[0])
 
@@ -85,10 +100,9 @@ class Choices:
 
     @cached_property
     def project(self) -> Project | None:
+        if self._named and self.cluster and self._named.cluster_id == self.cluster.pk:
+            return self._named
         here = self.projects_here
-        wanted = self.state.text(PROJECT)
-        if chosen := next((p for p in here if str(p.pk) == wanted), None):
-            return chosen
         if len(here) < 2:
             return here[0] if here else None
         last = self._last_used

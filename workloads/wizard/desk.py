@@ -37,6 +37,11 @@ from workloads.wizard.written import strange_problems, text_of
 SWITCHED_OFF = "Switched off by your administrator."
 NO_PROJECT = "A workload belongs to a project, and you can create workloads in none."
 
+_OF_SETUP = {"choices", "policy", "policy_here", "_of_template", "credentials", "offers"}
+_OF_SETUP |= {"_driver", "_node_pools", "_switched_off"}
+_OF_ASSETS = {"galleries", "_worker_assets"}
+"""What a desk knows that hangs on Set-up alone, and on the chosen assets too."""
+
 
 @dataclass(frozen=True)
 class Desk:
@@ -48,14 +53,15 @@ class Desk:
     draft: Draft | None = None
 
     def after_saving(self, state: DraftState, draft: Draft) -> "Desk":
-        """The desk with what is stored now; what Set-up decides is not asked again in vain."""
+        """The desk with what is stored now; what nobody changed is not asked again in vain."""
         now = Desk(self.actor, self.draft_id, state, draft)
         if state.setup == self.state.setup:
-            same = {"choices", "policy", "policy_here", "_of_template", "credentials"} & vars(
-                self
-            ).keys()
-            kept = {name: self.__dict__[name] for name in same}
-            now.__dict__.update(kept)
+            same = set(_OF_SETUP)
+            if state.assets == self.state.assets and state.different == self.state.different:
+                same |= _OF_ASSETS
+                if now._image(Role.WORKER) == self._image(Role.WORKER):
+                    same.add("worker_form")
+            now.__dict__.update({name: vars(self)[name] for name in same & vars(self).keys()})
         return now
 
     @cached_property

@@ -112,7 +112,7 @@ class Galleries:
             if asset is None:
                 continue
             for path, value in asset.values.items():
-                if has_gpus(self.framework, role) or not is_gpu_field(path):
+                if not is_gpu_field(path) or has_gpus(self.framework, role):
                     found[f"{role}.{path}"] = Value(value, asset_source(asset.pk, asset.name))
         return {**found, **self._data(role)}
 

@@ -87,7 +87,8 @@ def _keep(
             for problem in told.problems
         ],
     }
-    draft.save(update_fields=["rehearsal"])
+    # The draft may have become a workload, or have been discarded, while the cluster was asked.
+    Draft.objects.filter(pk=draft.pk).update(rehearsal=draft.rehearsal)
 
 
 def _now(problem: Problem, preview: Preview, request: SubmissionRequest) -> Any:

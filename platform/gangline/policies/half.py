@@ -127,7 +127,7 @@ class Half:
 
     def _may_have(self, path: str) -> bool:
         known = self.framework if isinstance(self.framework, str) else ""
-        return has_gpus(known, self.role) or not is_gpu_field(path)
+        return not is_gpu_field(path) or has_gpus(known, self.role)
 
     def _useless(self, spec: SpecField, entry: Value) -> None:
         """Left out without a reproach: a template or a copy may have it from another framework."""

@@ -72,7 +72,7 @@ class RoleForm:
             if spec.ui.section != SETUP
             and (self.only is None or spec.path in self.only)
             and (not spec.only or not self.framework or self.framework in spec.only)
-            and (has_gpus(self.framework, self.role) or not is_gpu_field(spec.path))
+            and (not is_gpu_field(spec.path) or has_gpus(self.framework, self.role))
         )
 
     @cached_property

@@ -66,7 +66,7 @@ def test_the_shipped_role_has_every_right_and_no_more(bed: Bed) -> None:
     assert health.facts is not None
     assert re.fullmatch(r"Kubernetes 1\.\d+\.\d+\S*", health.facts.version)
     assert {one.framework for one in health.facts.frameworks if one.available} == {
-        "PyTorch", "TF", "XGBoost", "JAX", "MPI",
+        "PyTorch", "TF", "XGBoost", "JAX", "MPI", "MXNet",
     }  # fmt: skip
     nodes = health.facts.detail["nodes"]
     with closing(Client(bed.restricted, HERE)) as client:
@@ -177,7 +177,7 @@ def test_only_the_old_kind_of_mpi() -> None:
     mpi = next(one for one in health.facts.frameworks if one.framework == "MPI")
     assert not mpi.available
     assert "only as v1, of the training operator: Gangline needs v2beta1" in mpi.reason
-    assert "--enable-scheme" in mpi.reason
+    assert "--enable-scheme" in mpi.remedy
 
 
 def test_trainer_2_alone_is_named() -> None:
