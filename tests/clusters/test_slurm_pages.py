@@ -28,7 +28,8 @@ def _given(lab: Lab, **changes: str) -> dict[str, str]:
 def test_a_cluster_is_connected_by_commands_of_this_machine(world: World, slurm_lab: Lab) -> None:
     client = Client()
     client.force_login(world.people["administrator"])
-    assert client.get("/clusters/new?kind=slurm").status_code == 200
+    chosen = '<a class="card" href="?kind=slurm" aria-current="true">'
+    assert chosen in client.get("/clusters/new?kind=slurm").content.decode()
     assert client.post("/clusters/new", _given(slurm_lab)).status_code == 302
     cluster = Cluster.objects.get(name="lab")
     assert cluster.health == "Connected", cluster.health_reason

@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from assets.models import Asset, Credential
+from assets.models import Asset, Credential, Template
 from tests.e2e.test_form import reach
+from tests.resources.data_volume_sample import origin
 from tests.support.screens import violations
-from tests.support.world import IMAGE
+from tests.support.world import IMAGE, World
 
 Opener = Callable[..., Page]
 
@@ -20,12 +21,20 @@ Opener = Callable[..., Page]
         ("/compute-resources", {"worker.compute.cpuCoreRequest": "0.5"},
          {"worker.compute.cpuCoreRequest": "0.25"}),
         ("/credentials", {"password.user": "dana", "password.password": "x"}, {}),
+        ("/templates", {"framework": "MXNet"}, {"description": "Of the lab"}),
+        ("/data-volumes", {"origin": "sets"}, {"description": "Of the lab"}),
     ],
-    ids=["environment", "compute", "credential"],
+    ids=["environment", "compute", "credential", "template", "data volume"],
 )  # fmt: skip
 def test_aca01_by_keyboard(
-    open_page: Opener, address: str, texts: Mapping[str, str], changed: Mapping[str, str]
+    open_page: Opener,
+    world: World,
+    address: str,
+    texts: Mapping[str, str],
+    changed: Mapping[str, str],
 ) -> None:
+    if address == "/data-volumes":
+        origin(world)
     page = open_page("administrator")
     page.goto(address)
     pressed(page, page.get_by_role("link", name="New ").first)
@@ -51,10 +60,11 @@ def test_aca01_by_keyboard(
     page.wait_for_url(f"**{address}*")
     assert not Asset.objects.filter(name="renamed").exists()
     assert not Credential.objects.exists()
+    assert not Template.objects.exists()
 
 
 def pressed(page: Page, target: Locator) -> None:
-    reach(page, target)
+    reach(page, target, most=400)  # a template has every field of the workload form
     page.keyboard.press("Enter")
 
 

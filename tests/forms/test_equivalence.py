@@ -3,9 +3,13 @@
 Random values of every field, random rules of every kind that a field takes.
 """
 
+from collections.abc import Iterable
+from copy import deepcopy
 from typing import Any
+from uuid import uuid4
 
 import yaml
+from django.db import transaction
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -14,15 +18,21 @@ from gangline.policies.document import InvalidPolicy, rules_of
 from gangline.policies.effective import EffectivePolicy, Layer, effective_policy
 from gangline.policies.engine import Request, inherited_values, resolve
 from gangline.policies.reading import parse
+from gangline.policies.services import save
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.frameworks import WORKERS_ONLY
-from gangline.spec.problems import Role
+from gangline.spec.problems import Problem, Role
 from gangline.spec.sources import Value
 from gangline.spec.values import flatten, nest
 from gangline.spec.workload import SPEC
 from gangline.spec_forms.raw import RoleInputs, Row
 from gangline.spec_forms.said import typed_values
 from gangline.spec_forms.spec_form import RoleForm
+from tests.support.world import World
+from workloads.services import bodies, submission
+from workloads.wizard.desk import Desk
+from workloads.wizard.state import DraftState
+from workloads.wizard.yaml_reading import PostedYaml
 
 FRAMEWORK = "distributedFramework"
 FIELDS = {
@@ -166,6 +176,62 @@ def test_one_verdict(values: dict[str, Any], documents: tuple[tuple[str, str], .
     told = by_json(values, policy)
     assert by_yaml(values, policy) == told
     assert by_form(values, policy) == told
+
+
+@st.composite
+def odd_values(draw: st.DrawFn) -> dict[str, Any]:
+    """What YAML can say and no control can hold."""
+    paths = draw(st.sets(st.sampled_from(sorted(FIELDS)), max_size=2))
+    odd = st.sampled_from(([], [1], {"a": 1}, True, 7, -0.5, "", None, ["a"], [{"name": "a"}]))
+    return {path: deepcopy(draw(odd)) for path in sorted(paths)}
+
+
+def whole(problems: Iterable[Problem]) -> list[tuple[str, ...]]:
+    return sorted({(p.field_id, p.rule, p.sentence, p.source) for p in problems})
+
+
+def by_written_form(world: World, text: str) -> list[tuple[str, ...]]:
+    """What the form says of a draft into which ``text`` was written as YAML."""
+    actor, draft = world.actor("researcher-vision"), uuid4()
+    empty = Desk(actor, draft, DraftState())
+    written = PostedYaml(empty, text).change(DraftState())
+    told = Desk(actor, draft, written).preview
+    assert told is not None
+    return whole(told.problems)
+
+
+def by_api(world: World, text: str) -> list[tuple[str, ...]]:
+    actor = world.actor("researcher-vision")
+    asked = bodies.read(actor.user, read(text).data)
+    return whole(submission.preview(actor=actor, request=asked).problems)
+
+
+@settings(max_examples=20, suppress_health_check=list(HealthCheck))
+@given(given_values(), odd_values(), policies())
+def test_one_verdict_on_a_text_by_api_and_by_the_form_that_it_was_written_into(
+    world: World,
+    values: dict[str, Any],
+    odd: dict[str, Any],
+    documents: tuple[tuple[str, str], ...],
+) -> None:
+    spec = {**nest(values | odd), "distributedFramework": "PyTorch"}
+    text = yaml.safe_dump(
+        world.body(spec=spec, configuration=WORKERS_ONLY), allow_unicode=True, sort_keys=False
+    )
+    scopes = (world.installation.scope, world.department.scope, world.vision.scope)
+    with transaction.atomic():
+        for scope, (_, policy) in zip(scopes, documents, strict=False):
+            try:
+                save(actor=None, scope=scope, text=policy, version=None)
+            except InvalidPolicy:
+                assume(False)
+        form, api = by_written_form(world, text), by_api(world, text)
+        if not odd:
+            assert form == api
+        # Of what no control can hold, the form may say too what is missing without it.
+        assert {told[:2] for told in api} <= {told[:2] for told in form}
+        assert bool(form) is bool(api)
+        transaction.set_rollback(True)
 
 
 POOLS = "worker.nodePools"

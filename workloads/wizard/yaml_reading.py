@@ -27,6 +27,8 @@ from workloads.wizard.state import (
 from workloads.wizard.written import unheld
 
 _PLACE = (PROJECT, CLUSTER)
+_HELD = {Kind.BOOLEAN: bool, Kind.STRING: str, Kind.CHOICE: str, Kind.COMMAND: str}
+"""What the control of a kind can hold; others hold every text and number."""
 _ENVELOPE = (NAME, *_PLACE, CONFIGURATION)
 
 
@@ -142,7 +144,8 @@ def _inputs(role: Role, inputs: RoleInputs, changed: Iterable[str], given: Value
 
 def _typed(spec: SpecField, qualified: str, value: Value) -> RoleInputs:
     """One value as typed; none for what no control can hold, which the text alone then says."""
-    is_text = isinstance(value.value, str | int | float)
+    is_text = isinstance(value.value, _HELD.get(spec.kind, str | int | float))
+    is_text = is_text and isinstance(value.value, bool) is (spec.kind is Kind.BOOLEAN)
     if spec.kind is not Kind.ITEMIZED and not is_text:
         return RoleInputs()
     try:

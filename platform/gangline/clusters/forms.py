@@ -103,11 +103,13 @@ class ClusterForm(ResourceForm):
         kinds = connectable()
         self.kind = self.instance.engine if self.is_edit else kinds[0]
         self.credential: CredentialForm | None = None
-        self.kinds = [] if self.is_edit else kinds
+        self.kinds: list[tuple[ClusterKind, bool]] = []
+        """Those to choose from, and which one is chosen: `form.kind` is a field in templates."""
         if not self.is_edit:
             del self.fields["when_unreachable"]
             chosen = str(self.data.get("kind") or self.initial.get("kind") or "")
             self.kind = next((kind for kind in kinds if kind.key == chosen), kinds[0])
+            self.kinds = [(kind, kind is self.kind) for kind in kinds]
             self.fields["kind"] = forms.ChoiceField(
                 choices=[(kind.key, kind.label) for kind in kinds],
                 initial=self.kind.key,
