@@ -147,7 +147,9 @@ stop() {
   [ -z "$timer" ] || return
   local grace
   grace=$(sed -n 's/.*"grace":\([0-9]*\).*/\1/p' "$RUN/stop" 2> /dev/null)
-  ( trap '' TERM; pause "${grace:-$GANGLINE_GRACE}"; kill -KILL -- "-$child" ) & timer=$!
+  # With no output of its own: srun waits until nobody has any of the step's open.
+  ( trap '' TERM; pause "${grace:-$GANGLINE_GRACE}"
+    kill -KILL -- "-$child" ) < /dev/null > /dev/null 2>&1 & timer=$!
   disown
 }
 asked=0
