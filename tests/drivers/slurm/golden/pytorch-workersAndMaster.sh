@@ -173,6 +173,8 @@ set +m
 [ $asked = 0 ] || { kill -TERM -- "-$child"; stop; }
 wait "$child"; code=$?
 while kill -0 "$child" 2> /dev/null; do wait "$child"; code=$?; done
+# A request that comes only now would start a timer for which Slurm waits.
+trap '' TERM
 [ -z "$timer" ] || kill -KILL "$timer" 2> /dev/null
 write "$state.exit" "{\"code\":$code,\"node\":\"${SLURMD_NODENAME:-}\",\"end\":$(date +%s.%N)}"
 exit $code
