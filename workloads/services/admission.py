@@ -85,7 +85,10 @@ class Standing:
         rows = Attempt.objects.filter(
             wants | Q(placement__isnull=False), workload__cluster=self.cluster, outcome=""
         )
-        return list(rows.select_related("workload__cluster").defer("rendered", "effective"))
+        found = list(rows.select_related("workload").defer("rendered", "effective"))
+        for one in found:  # all of one cluster, whose facts are long to read
+            one.workload.cluster = self.cluster
+        return found
 
 
 def preview(
