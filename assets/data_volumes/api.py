@@ -233,7 +233,7 @@ class DataVolumeViewSet(ResourceViewSet):
         given = body.get(name) or []
         if not isinstance(given, list):
             raise Refused([Problem("type", name, {"accepted": "a list"})])
-        found = []
+        found, there = [], {(s.kind, _id(s)): s for s in of or ()}
         for number, one in enumerate(given):
             kind, key = (
                 (one.get(k) for k in ("scopeType", "scopeId"))
@@ -243,7 +243,6 @@ class DataVolumeViewSet(ResourceViewSet):
             if kind not in _SHARED_KINDS:
                 params = {"accepted": f"one of {', '.join(_SHARED_KINDS)}"}
                 raise Refused([Problem("options", f"{name}.{number}.scopeType", params)])
-            there = {(s.kind, _id(s)): s for s in of or ()}
             scope = there.get((kind, str(key)))
             if of is None:
                 view, at = self.resource.permission("view"), f"{name}.{number}.scopeId"

@@ -10,7 +10,7 @@ from typing import Any
 
 from gangline.drivers.base import ReplicaPlacement
 from gangline.spec import shares
-from gangline.spec.frameworks import GangRole, framework_of
+from gangline.spec.frameworks import GangRole, framework_of, numbered
 from gangline.spec.problems import Role
 from gangline.spec.types import quantity_bytes
 from gangline.spec.values import half_of
@@ -132,12 +132,14 @@ def need_of(
     ``gpu_memory``: bytes of one GPU of the cluster, 0 where nobody knows.
     """
     halves = {half: half_of(values, half) for half in (Role.WORKER, Role.MASTER)}
-    counted, roles, first = halves[Role.WORKER] | {"numWorkers": num_workers}, [], 0
-    for role in framework_of(framework).gang(configuration):
-        count = role.count(counted)
-        roles.append(_role_need(role, count, first, role.values(halves[role.half]), gpu_memory))
-        first += 0 if role.launches else count
-    return Need(tuple(roles))
+    counted = halves[Role.WORKER] | {"numWorkers": num_workers}
+    gang = framework_of(framework).gang(configuration)
+    return Need(
+        tuple(
+            _role_need(role, count, first, role.values(halves[role.half]), gpu_memory)
+            for role, count, first in numbered((role, role.count(counted)) for role in gang)
+        )
+    )
 
 
 def need_from(stored: Iterable[Sequence[Any]]) -> Need:

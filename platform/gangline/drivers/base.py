@@ -147,6 +147,11 @@ class ReplicaPlacement:
     gpu_share: float = 1.0
     """Of each of ``gpus``."""
 
+    @property
+    def name(self) -> str:
+        """``worker-0``."""
+        return f"{self.role}-{self.index}"
+
 
 @dataclass(frozen=True, slots=True)
 class AttemptRef:
@@ -190,6 +195,11 @@ class ReplicaObservation:
     """Of ``reason``, for programs: `MEMORY_LIMIT`, or empty."""
     restarts: int = 0
     """How often the cluster started it again in its place, without a new attempt."""
+
+    @property
+    def name(self) -> str:
+        """``worker-0``."""
+        return f"{self.role}-{self.index}"
 
 
 @dataclass(frozen=True, slots=True)

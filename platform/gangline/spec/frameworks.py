@@ -166,9 +166,15 @@ def has_gpus(framework: object, half: Role | str) -> bool:
 
 def places(counts: Iterable[tuple[GangRole, int]]) -> Iterator[tuple[str, int, int]]:
     """Role, index and number of every replica of a gang; the number is the rank, if it has one."""
+    for role, count, first in numbered(counts):
+        yield from ((role.name, index, first + index) for index in range(count))
+
+
+def numbered(counts: Iterable[tuple[GangRole, int]]) -> Iterator[tuple[GangRole, int, int]]:
+    """``counts`` with the number of the first replica of each role: a launcher has none of them."""
     first = 0
     for role, count in counts:
-        yield from ((role.name, index, first + index) for index in range(count))
+        yield role, count, first
         first += 0 if role.launches else count
 
 

@@ -10,13 +10,13 @@ from gangline.drivers.base import Submission
 from gangline.drivers.facts import Facts
 from gangline.lib.sizes import bytes_in_words
 from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem, has_gpus
-from gangline.spec.launching import launch_problem
+from gangline.spec.launching import launch_problem, runs
 from gangline.spec.problems import Problem, Role
 from gangline.spec.types import quantity_bytes
 from gangline.spec.workload import ReplicaSpec
 
 from . import environment, names, volume_checks
-from .guidance import SYSTEM_CLASSES, runs
+from .guidance import SYSTEM_CLASSES
 from .kinds import KINDS
 
 LOCAL_SCHEME = "local://"

@@ -6,7 +6,7 @@ from gangline.drivers import classes
 from gangline.drivers.base import NO_FACTS
 from gangline.drivers.facts import Choice, Facts, FieldNote
 from gangline.spec.frameworks import framework_of
-from gangline.spec.launching import LAUNCH_EXAMPLE
+from gangline.spec.launching import LAUNCH_EXAMPLE, runs
 from gangline.spec.problems import Role
 
 from .placement import NODE_TYPE
@@ -62,9 +62,3 @@ def field_notes(
 def _priorities(facts: Facts) -> list[Choice]:
     known = facts.detail.get("priorityClasses") or ()
     return [Choice(name) for name in known if not name.startswith(SYSTEM_CLASSES)]
-
-
-def runs(framework: str, role: Role, *, has_own_master: bool) -> bool:
-    """Whether the command of ``role`` is started: under MPI only that of the launcher is."""
-    launches = framework_of(framework).launches
-    return not launches or role is (Role.MASTER if has_own_master else Role.WORKER)

@@ -118,7 +118,7 @@ def _going(
         plain = replace(plain, **_image(pods))
         return replace(plain, state=ObservedState.STARTING, reason=_why_starting(pods, hints))
     lost = [r for r in plain.replicas if r.state is ReplicaState.UNKNOWN]
-    reason = f"{_name(lost[0])}: {lost[0].reason}" if lost else ""
+    reason = f"{lost[0].name}: {lost[0].reason}" if lost else ""
     return replace(plain, state=ObservedState.RUNNING, reason=reason)
 
 
@@ -212,7 +212,7 @@ def _first_failure(seen: Sequence[ReplicaObservation]) -> str:
     if not failed:
         return ""
     first = min(failed, key=lambda r: (_seconds(r.ended_at), r.signal is not None, r.rank))
-    return _name(first)
+    return first.name
 
 
 def _is_moved(first_failure: str, pods: Sequence[Pod]) -> bool:
@@ -221,12 +221,12 @@ def _is_moved(first_failure: str, pods: Sequence[Pod]) -> bool:
 
 
 def _failure(job: Job, plain: Observation) -> str:
-    first = next((r for r in plain.replicas if _name(r) == plain.first_failure), None)
+    first = next((r for r in plain.replicas if r.name == plain.first_failure), None)
     if first is None:
         said = job.conditions["Failed"].message or job.conditions["Failed"].reason
         return " ".join(said.split())[:300] or "The operator gave no reason."
     alike = all(r.state is ReplicaState.FAILED and r.reason == first.reason for r in plain.replicas)
-    return first.reason if alike else f"{_name(first)}: {first.reason}"
+    return first.reason if alike else f"{first.name}: {first.reason}"
 
 
 def _ended_at(job: Job, seen: Sequence[ReplicaObservation]) -> datetime | None:
@@ -266,10 +266,6 @@ def _all_started(seen: Sequence[ReplicaObservation]) -> datetime | None:
 
 def _seconds(at: datetime | None) -> float:
     return at.timestamp() if at else 2.0**40
-
-
-def _name(seen: ReplicaObservation) -> str:
-    return f"{seen.role}-{seen.index}"
 
 
 def _pods(count: int) -> str:

@@ -10,7 +10,7 @@ from gangline.drivers.facts import Facts
 from gangline.lib.sizes import bytes_in_words
 from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem, framework_of
 from gangline.spec.gpus import MEMORY, PORTION
-from gangline.spec.launching import LAUNCH_EXAMPLE, launch_problem
+from gangline.spec.launching import LAUNCH_EXAMPLE, launch_problem, runs
 from gangline.spec.placement import PRIORITIES
 from gangline.spec.problems import Problem, Role
 from gangline.spec.types import quantity_bytes
@@ -37,8 +37,7 @@ def _problems(submission: Submission, facts: Facts, places: Places) -> Iterator[
         yield Problem.of(Role.WORKER, "priorityClass", code, value=name, accepted=accepted)
     yield from _interface(submission)
     for role, spec in submission.halves:
-        # Under MPI only the launcher runs a command; the workers are its children.
-        if not framework.launches or role is Role.MASTER or submission.master is None:
+        if runs(framework.name, role, has_own_master=submission.master is not None):
             yield from _command(role, spec, framework)
         yield from _image(role, spec, framework, facts)
         if not mounts.holds(spec, spec.working_dir or ""):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from gangline.drivers.facts import Choice, FieldNote, Fit
 from gangline.spec.frameworks import framework_of
-from gangline.spec.launching import LAUNCH_EXAMPLE
+from gangline.spec.launching import LAUNCH_EXAMPLE, leading_half
 from gangline.spec.placement import PRIORITIES
 from gangline.spec.problems import Role
 from gangline.spec.storage_classes import CLASS, PARAMETERS, SIZE, VOLUME_MODE
@@ -49,7 +49,7 @@ def field_notes(
         ),
         "command": FieldNote(
             placeholder=LAUNCH_EXAMPLE if framework_of(framework).launches else "",
-            is_required=runs(framework, role, has_own_master=has_own_master),
+            is_required=role is leading_half(framework, has_own_master=has_own_master),
         ),
         "exposedUrls": FieldNote(help=_TOOLS),
         "priorityClass": FieldNote(
@@ -59,12 +59,6 @@ def field_notes(
         "storage.pvc": FieldNote(by=CLASS, fits={"": FOLDER}, unless="existingPvc"),
         "workingDir": FieldNote(help=start, placeholder=str(roots[0]) if roots else ""),
     }
-
-
-def runs(framework: str, role: Role, *, has_own_master: bool) -> bool:
-    """Whether the command of ``role`` is started: under MPI only that of the launcher is."""
-    launches = framework_of(framework).launches
-    return role is (Role.MASTER if has_own_master and launches else Role.WORKER)
 
 
 def folders(roots: Sequence[Path]) -> str:

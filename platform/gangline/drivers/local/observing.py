@@ -143,7 +143,7 @@ def _judge(
         return ObservedState.FAILED, _ending_reason(end, len(seen))
     if failed:
         first = min(failed, key=lambda r: r.ended_at.timestamp() if r.ended_at else 0.0)
-        return ObservedState.FAILED, _of_replica(f"{first.role}-{first.index}", first.reason, seen)
+        return ObservedState.FAILED, _of_replica(first.name, first.reason, seen)
     return ObservedState.FAILED, _ending_reason(end, len(seen))
 
 
@@ -240,7 +240,7 @@ def _first_failure(seen: list[ReplicaObservation], end: Mapping[str, Any] | None
     if not failed:
         return ""
     first = min(failed, key=lambda r: r.ended_at.timestamp() if r.ended_at else 0.0)
-    return f"{first.role}-{first.index}"
+    return first.name
 
 
 def _absent(folder: RunFolder) -> Observation:

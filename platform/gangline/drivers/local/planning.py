@@ -68,8 +68,8 @@ def build(site: Site, ref: AttemptRef, native: Mapping[str, Any]) -> dict[str, A
         "runs": str(site.data_dir / "runs"),
         "log": list(site.limits),
         "replicas": [gang.replica(slot) for slot in gang.started],
-        "ranks": [{"name": _name(s), "rank": s.index} for s in gang.ranks],
-        "marks": {_name(slot): mark_of(ref, _name(slot)) for slot in gang.started},
+        "ranks": [{"name": s.name, "rank": s.index} for s in gang.ranks],
+        "marks": {slot.name: mark_of(ref, slot.name) for slot in gang.started},
         "placement": [_placement(slot) for slot in ref.placement],
     }
 
@@ -195,7 +195,7 @@ class _Gang:
             raise CannotPlan("No port was assigned to the workload.")
 
     def replica(self, slot: ReplicaPlacement) -> dict[str, Any]:
-        name, role = _name(slot), self._role(slot)
+        name, role = slot.name, self._role(slot)
         work = self.folder.work(name)
         runtime = str(role.get("runtime", ""))
         python = self.site.runtimes.get(runtime)
@@ -263,7 +263,7 @@ class _Gang:
         return mounts.Replica(
             places=self.site.places,
             folder=self.folder,
-            name=_name(slot),
+            name=slot.name,
             project=str(self.native.get("volumesOf", "")),
             elsewhere=self.native.get("volumesElsewhere", {}),
             native=role.get("mounts", {}),
@@ -360,10 +360,6 @@ def readable(site: Site, python: Path) -> list[Path]:
     # Programs of an environment name it by its path, which may be behind a link.
     folders += [Path(os.path.realpath(folder)) for folder in folders]
     return [folder for folder in dict.fromkeys(folders) if folder.is_dir()]
-
-
-def _name(slot: ReplicaPlacement) -> str:
-    return f"{slot.role}-{slot.index}"
 
 
 def _of_tools(slot: ReplicaPlacement, names: Sequence[str]) -> dict[str, str]:

@@ -7,7 +7,7 @@ from gangline.drivers.base import Submission
 from gangline.drivers.facts import Facts
 from gangline.lib.sizes import bytes_in_words
 from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem
-from gangline.spec.launching import LAUNCH_EXAMPLE, launch_problem
+from gangline.spec.launching import LAUNCH_EXAMPLE, launch_problem, runs
 from gangline.spec.problems import Problem, Role
 from gangline.spec.types import quantity_bytes
 from gangline.spec.workload import ReplicaSpec
@@ -21,7 +21,7 @@ def problems(submission: Submission, facts: Facts) -> Iterator[Problem]:
         return  # the spec itself refuses these
     launcher = framework.launches
     for role, spec in submission.halves:
-        if not launcher or role is Role.MASTER or submission.master is None:
+        if runs(framework.name, role, has_own_master=submission.master is not None):
             yield from _command(role, spec, framework)
         yield from _pools(role, spec, submission, facts)
         yield from _feature(role, spec, facts)

@@ -165,10 +165,7 @@ class SlurmDriver:
     def read_log(self, ref: AttemptRef, replica: str, offset: int, limit: int) -> LogChunk:
         if not logs.REPLICA.fullmatch(replica):
             return LogChunk(b"", 0, end=True)
-        chunk = self.store.read(ref.workload, ref.attempt, replica, offset, limit)
-        if not chunk.end:
-            self.store.mark_read(ref.workload, ref.attempt)
-        return chunk
+        return self.store.read(ref.workload, ref.attempt, replica, offset, limit)
 
     def _done(self, act: Callable[[AttemptRef], Result], ref: AttemptRef) -> Result:
         result = effects.answered(act, ref)

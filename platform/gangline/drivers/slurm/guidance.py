@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from gangline.drivers.base import NO_FACTS
 from gangline.drivers.facts import Choice, Facts, FieldNote
-from gangline.spec.launching import LAUNCH_EXAMPLE
+from gangline.spec.launching import LAUNCH_EXAMPLE, leading_half
 from gangline.spec.problems import Role
 
 from .rendering import launches
@@ -20,7 +20,7 @@ def field_notes(
         "command": FieldNote(
             help="A program of the cluster’s nodes, run without a shell: no pipes or wildcards.",
             placeholder=LAUNCH_EXAMPLE if launcher else "",
-            is_required=runs(framework, role, has_own_master=has_own_master),
+            is_required=role is leading_half(framework, has_own_master=has_own_master),
         ),
         "workingDir": FieldNote(
             help="A folder of the cluster’s file system. Empty: one of the replica’s own."
@@ -30,8 +30,3 @@ def field_notes(
         ),
         "compute.cpuCoreRequest": FieldNote(help="Whole cores: a part of one is rounded up."),
     }
-
-
-def runs(framework: str, role: Role, *, has_own_master: bool) -> bool:
-    """Whether the command of ``role`` is started: under MPI only that of the launcher is."""
-    return role is (Role.MASTER if has_own_master and launches(framework) else Role.WORKER)

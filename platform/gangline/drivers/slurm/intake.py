@@ -5,6 +5,7 @@ from typing import Annotated
 
 import asyncssh
 from pydantic import AfterValidator, Field
+from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
 from gangline.drivers.addresses import Reach, is_host
@@ -21,6 +22,9 @@ _USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.@-]{0,63}")
 _LIMIT = re.compile(r"(?:[0-9]{1,4}-)?[0-9]{1,4}(?::[0-9]{2}){0,2}")
 _MODULE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+/-]{0,99}")
 _PATH = re.compile(r"(?:~/|/)[A-Za-z0-9._/-]{1,200}")
+_ON_THE_CLUSTER: JsonDict = {"mono": True, "section": "On the cluster"}
+_EVERY_JOB: JsonDict = {"mono": True, "section": "Every job"}
+"""Sections of the form in which fields stand."""
 
 
 def _folder(path: str) -> str:
@@ -64,51 +68,51 @@ class SlurmConnection(Settings):
         title="Folder for runs",
         description="On the file system that login and compute nodes share, at the same path."
         " ~/ is the home of the account that submits.",
-        json_schema_extra={"mono": True, "section": "On the cluster"},
+        json_schema_extra=_ON_THE_CLUSTER,
     )
     programs: Annotated[str, AfterValidator(_optional)] = Field(
         "",
         title="Folder of Slurm’s programs",
         description="Such as /opt/slurm/bin. Empty: where the login shell finds them.",
-        json_schema_extra={"mono": True, "section": "On the cluster"},
+        json_schema_extra=_ON_THE_CLUSTER,
     )
     config: Annotated[str, AfterValidator(_optional)] = Field(
         "",
         title="Configuration of Slurm",
         description="Path of slurm.conf on the login node. Empty: its own default.",
-        json_schema_extra={"mono": True, "section": "On the cluster"},
+        json_schema_extra=_ON_THE_CLUSTER,
     )
 
     account: Annotated[str, AfterValidator(_token)] = Field(
         "",
         title="Account",
         description="Charged for every job. Empty: the login’s default one.",
-        json_schema_extra={"mono": True, "section": "Every job"},
+        json_schema_extra=_EVERY_JOB,
     )
     qos: Annotated[str, AfterValidator(_token)] = Field(
         "",
         title="Quality of service",
         description="Empty: the account’s default one.",
-        json_schema_extra={"mono": True, "section": "Every job"},
+        json_schema_extra=_EVERY_JOB,
     )
     reservation: Annotated[str, AfterValidator(_token)] = Field(
         "",
         title="Reservation",
         description="Every job runs in it. Empty: in none.",
-        json_schema_extra={"mono": True, "section": "Every job"},
+        json_schema_extra=_EVERY_JOB,
     )
     time_limit: Annotated[str, AfterValidator(_time)] = Field(
         "",
         title="Time limit",
         description="Such as 1-12:00:00 or 08:00:00. Empty: as the partition has it.",
-        json_schema_extra={"mono": True, "section": "Every job"},
+        json_schema_extra=_EVERY_JOB,
     )
     modules: Annotated[str, AfterValidator(_modules)] = Field(
         "",
         max_length=400,
         title="Modules",
         description="Loaded before the command, such as python/3.11 cuda/12.4.",
-        json_schema_extra={"mono": True, "section": "Every job"},
+        json_schema_extra=_EVERY_JOB,
     )
 
 

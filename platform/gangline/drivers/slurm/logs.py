@@ -7,7 +7,6 @@ new of many of them, and each byte is kept once (`drivers.logs`).
 import base64
 import logging
 import re
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -21,8 +20,6 @@ from .observing import Attempt
 
 log = logging.getLogger(__name__)
 
-OFTEN, SELDOM = 2.0, 20.0
-"""Seconds between two copies of a log that somebody reads, and of any other."""
 PIECE, AT_ONCE = 512 * 1024, 40
 """Bytes of one file, and files, that one program brings."""
 REPLICA = re.compile(rf"(?:{'|'.join(ROLE_NAMES)})-(?:0|[1-9][0-9]{{0,4}})")
@@ -50,7 +47,6 @@ class Collector:
 
     def __init__(self, programs: Programs, base: str, store: LogStore) -> None:
         self.programs, self.base, self.store = programs, base, store
-        self._copied_at: dict[Key, float] = {}
 
     def collect(self, attempts: Sequence[Attempt]) -> None:
         """Bring what is due; what cannot be brought now comes with a later turn."""
@@ -62,10 +58,6 @@ class Collector:
         except OSError as problem:
             log.warning("logs cannot be kept: %s", problem)
 
-    def is_due(self, key: Key, read: set[Key]) -> bool:
-        every = OFTEN if key in read else SELDOM
-        return time.monotonic() - self._copied_at.get(key, float("-inf")) >= every
-
     def _collect(self, install: str, attempts: Sequence[Attempt]) -> None:
         over = {_key(here) for here in attempts if not here.is_live}
         wanted = [_key(h) for h in attempts if "start.json" in h.run.files or not h.is_live]
@@ -75,8 +67,6 @@ class Collector:
             for at in range(0, len(files), AT_ONCE):
                 self._bring(install, files[at : at + AT_ONCE])
             before = files
-        for key in wanted:
-            self._copied_at[key] = time.monotonic()
         for key in over:
             self._end(key, sizes.get(key, {}))
 
@@ -138,7 +128,6 @@ class Collector:
                     return
                 copy.end()
         self.store.end_attempt(*key)
-        self._copied_at.pop(key, None)
 
 
 def _key(here: Attempt) -> Key:

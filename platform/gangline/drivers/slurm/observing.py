@@ -180,7 +180,7 @@ def _over(here: Attempt, plain: Observation, ended: Mapping[str, Any] | None) ->
             plain,
             state=ObservedState.FAILED,
             reason=reason,
-            first_failure=_name(first) if is_memory and first is not None else "",
+            first_failure=first.name if is_memory and first is not None else "",
             replicas=others,
             is_moved=word in states.MOVED,
         )
@@ -193,7 +193,7 @@ def _over(here: Attempt, plain: Observation, ended: Mapping[str, Any] | None) ->
     if code == shell.NO_MODULE:
         reason = "A module that the cluster loads for every job could not be loaded"
     # There the job's script puts what Slurm said.
-    told = f"; the log of {_name(seen[0])} says why" if seen and ended is not None else ""
+    told = f"; the log of {seen[0].name} says why" if seen and ended is not None else ""
     reason = f"{reason}{told}."
     if job is not None and job.reason == states.LAUNCH_FAILURE:
         reason = "Slurm could not start the job: its run folder may be missing on the node."
@@ -207,7 +207,7 @@ def _over(here: Attempt, plain: Observation, ended: Mapping[str, Any] | None) ->
 def _failed(
     plain: Observation, seen: Sequence[ReplicaObservation], first: ReplicaObservation
 ) -> Observation:
-    name = _name(first)
+    name = first.name
     others = tuple(
         r
         if r is first or r.state is ReplicaState.SUCCEEDED
@@ -247,10 +247,6 @@ def _out_of_memory(seen: tuple[ReplicaObservation, ...]) -> tuple[ReplicaObserva
         reason_code=MEMORY_LIMIT,
     )
     return tuple(named if r is one else r for r in seen)
-
-
-def _name(replica: ReplicaObservation) -> str:
-    return f"{replica.role}-{replica.index}"
 
 
 def _stopped(replica: ReplicaObservation, reason: str) -> ReplicaObservation:
