@@ -4,7 +4,6 @@ import contextlib
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -111,7 +110,7 @@ class Place:
 def place(database: str = "SQLite", *, url: str = "", **more: str) -> Iterator[Place]:
     """A new installation with an up-to-date schema and nothing in it; gone after the block."""
     folder = Path(tempfile.mkdtemp(prefix="gangline-bench-"))
-    port = free_port()
+    port = services.free_port()
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("GANGLINE_", "DJANGO_"))}
     settings = {
         "GANGLINE_DATA_DIR": str(folder),
@@ -145,10 +144,3 @@ def places(**more: str) -> Iterator[Iterator[Place]]:
                 yield made
 
         yield each()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

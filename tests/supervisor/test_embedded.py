@@ -11,12 +11,12 @@ import httpx
 import psutil
 import pytest
 
+from scripts.services import free_port
 from tests.support.installation import (
     BIN,
     Embedded,
     embedded,
     environment_of,
-    free_port,
     processes,
     slowness,
 )

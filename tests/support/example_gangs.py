@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from gangline.drivers.local.frameworks import hostfile_text, replica_environment
 from gangline.spec.frameworks import FRAMEWORKS
+from scripts.services import free_port
 from tests.support.waiting import wait_for
 
 ROOT = Path(__file__).parents[2]
@@ -150,11 +150,3 @@ def ends_well_or_early(started: list[subprocess.Popen[bytes]], *, seconds: float
 def text(folder: Path) -> str:
     """Return the logs of all processes, one after another."""
     return "\n".join(path.read_text() for path in sorted(folder.glob("*.log")))
-
-
-def free_port() -> int:
-    """Return a port that nobody uses, nor used a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from typing import Any
 import httpx
 
 from scripts import stack as stacks
+from scripts.services import free_port
 from tests.support.waiting import wait_for
 
 BIN = Path(sys.executable).parent
@@ -293,11 +293,3 @@ def of_stack(stack: stacks.Stack) -> Installation:
 def slowness() -> float:
     """How much longer all takes now than on an idle machine: tests share it with others."""
     return max(1.0, os.getloadavg()[0] / len(os.sched_getaffinity(0)))
-
-
-def free_port() -> int:
-    """A port of the loopback address that was free a moment ago."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

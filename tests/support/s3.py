@@ -9,8 +9,8 @@ from pathlib import Path
 
 from minio import Minio
 
+from scripts.services import free_port
 from tests.beds.kubernetes import building
-from tests.support.installation import free_port
 from tests.support.waiting import wait_for
 
 KEY_ID, KEY = "tests-key", "tests-secret-key-0123456789"

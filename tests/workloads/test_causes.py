@@ -9,6 +9,7 @@ import pytest
 from gangline.drivers.base import IMAGE_PULL, MEMORY_LIMIT, LogChunk
 from gangline.drivers.kubernetes import pods
 from gangline.drivers.local.driver import LocalDriver, Options
+from scripts.services import free_port
 from tests.drivers.kubernetes import raw
 from tests.support.example_gangs import SYSTEM_PYTHON
 from tests.support.local_cluster import LocalCluster
@@ -29,7 +30,7 @@ NCCL = (
 RENDEZVOUS = (
     "import datetime, torch.distributed as d; "
     'd.init_process_group(backend="gloo", timeout=datetime.timedelta(seconds=1), '
-    'init_method="tcp://127.0.0.1:29987", rank={rank}, world_size=2)'
+    'init_method="tcp://127.0.0.1:{port}", rank={rank}, world_size=2)'
 )
 
 
@@ -115,7 +116,9 @@ def test_one_that_uses_more_than_its_memory_is_told_by_who_ended_it(cluster: Loc
 @pytest.mark.needs_torch
 @pytest.mark.parametrize("rank", [0, 1])
 def test_processes_that_do_not_find_each_other(cluster: LocalCluster, rank: int) -> None:
-    assert found(cluster, python(RENDEZVOUS.format(rank=rank))).code == "network.gloo"
+    # A port of its own: the other rank is tried at the same time, in another process.
+    code = RENDEZVOUS.format(rank=rank, port=free_port())
+    assert found(cluster, python(code)).code == "network.gloo"
 
 
 @pytest.mark.needs_mpi
