@@ -94,9 +94,7 @@ class SbatchOption(SpecModel):
 
 
 def _ui(label: str, help_text: str, flag: str, placeholder: str = "", item: str = "") -> Ui:
-    return Ui(
-        label, help=help_text, section="slurm", flag=flag, placeholder=placeholder, item=item
-    )
+    return Ui(label, help=help_text, section="slurm", flag=flag, placeholder=placeholder, item=item)
 
 
 class Slurm(SpecModel):

@@ -71,9 +71,7 @@ def _pools(
         )  # fmt: skip
 
 
-def _of_the_job(
-    submission: Submission, facts: Facts, defaults: Defaults
-) -> Iterator[Problem]:
+def _of_the_job(submission: Submission, facts: Facts, defaults: Defaults) -> Iterator[Problem]:
     asked = submission.worker.slurm
     named = (
         ("slurm.account", asked.account, "accounts"),
