@@ -54,7 +54,7 @@ def _image(template: Template, assets: Mapping[str, Asset] | None) -> str:
 
 
 def _why_not(template: Template, image: str, facts: Facts) -> str:
-    offer = next((o for o in facts.frameworks if o.framework == template.framework), None)
+    offer = facts.offer(template.framework)
     if offer is None:
         return ""
     if not offer.available:

@@ -48,7 +48,7 @@ from gangline.drivers.facts import (
 )
 from gangline.lib.problems import Problem as Refusal
 from gangline.spec.catalogue import catalogue
-from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.frameworks import PROGRAMS
 from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
 from tests.drivers.faults import Call, Effect, Fault
@@ -192,9 +192,9 @@ class FaultyDriver:
     def probe(self) -> Health:
         if self._meet("probe", _NOBODY) is not None:
             return Health(reachable=False, reason=_UNREACHABLE)
-        image = Runtime("local://system", "System Python", True, tuple(FRAMEWORKS))
+        image = Runtime("local://system", "System Python", True, tuple(PROGRAMS))
         offers = tuple(
-            FrameworkOffer(name, available=True, runtimes=(image.reference,)) for name in FRAMEWORKS
+            FrameworkOffer(name, available=True, runtimes=(image.reference,)) for name in PROGRAMS
         )
         return Health(True, facts=Facts("1", offers, (image,)))
 

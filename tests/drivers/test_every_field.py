@@ -25,9 +25,12 @@ from gangline.drivers.mapping import OURS, To
 from gangline.drivers.slurm import mapping as slurm_mapping
 from gangline.drivers.slurm import rendering as slurm_rendering
 from gangline.drivers.slurm import script
+from gangline.drivers.slurm.mapping import SCRIPTED
 from gangline.drivers.slurm.driver import SlurmDriver
 from gangline.spec.base import Ui
 from gangline.spec.catalogue import Kind, SpecField, catalogue
+from gangline.spec.frameworks import WORKERS_ONLY
+from gangline.spec.slurm import OWN_SCRIPT
 from gangline.spec.typed import json_at, typed
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
 from workloads.selectors import tools as tool_links
@@ -73,6 +76,8 @@ BESIDE: dict[str, dict[str, Any]] = {
     "compute.gpuPortionRequest": {GPU_TYPE: "portion", "compute.gpuDevicesRequest": 1},
     "compute.gpuMemoryRequest": {GPU_TYPE: "memory", "compute.gpuDevicesRequest": 1},
     "tty": {"stdin": True},
+    "slurm.values": {"slurm.script": "#!/bin/sh\necho {{ a }}"},
+    "slurm.tasksPerNode": {"slurm.script": "#!/bin/sh\ntrue", "compute.cpuCoreRequest": 2},
     "slurm.gpuType": {"compute.gpuDevicesRequest": 1},
     "security.uidGidSource": {"security.runAsUid": 1},
     **{
@@ -123,6 +128,9 @@ CHOSEN: dict[str, tuple[Any, Any]] = {
     "networkInterface": ("eth0", "ib0"),
     **{f"slurm.{name}": ("one", "two") for name in ("account", "qos", "reservation", "gpuType")},
     "slurm.timeLimit": (60, 120),
+    "slurm.script": ("#!/bin/sh\ntrue", "#!/bin/sh\nfalse"),
+    "slurm.values": ([{"name": "a", "value": "1"}], [{"name": "a", "value": "2"}]),
+    "slurm.tasksPerNode": (1, 2),
     "slurm.modules": ([{"name": "one"}], [{"name": "two"}]),
     "slurm.options": ([{"name": "nice", "value": "1"}], [{"name": "nice", "value": "2"}]),
     "security.supplementalGroups": ("1", "2"),
@@ -172,6 +180,7 @@ def _submission(path: str, value: Any) -> Submission:
     """A gang in which this one value is said, for its workers and their master alike."""
     worker = {"image": "local://one", "command": "train", **BESIDE.get(path, {}), path: value}
     framework = "MXNet" if path == "numServers" else "PyTorch"
+    framework = OWN_SCRIPT if path in SCRIPTED else framework
     framework = value if path == "distributedFramework" else framework
     count = value if path == "numWorkers" else 2
     # As in production: a master has no value of what exists once per workload.
@@ -180,10 +189,10 @@ def _submission(path: str, value: Any) -> Submission:
         "gang",
         "vision",
         framework,
-        "workersAndMaster",
+        WORKERS_ONLY if framework == OWN_SCRIPT else "workersAndMaster",
         count,
         typed(WorkerSpec, worker),
-        typed(ReplicaSpec, master),
+        None if framework == OWN_SCRIPT else typed(ReplicaSpec, master),
         node_pools={"a": ("pool", "a"), "b": ("pool", "b")},
     )
 

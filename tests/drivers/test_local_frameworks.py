@@ -10,7 +10,7 @@ from gangline.drivers.local.frameworks import (
     hostfile_text,
     replica_environment,
 )
-from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.frameworks import PROGRAMS
 
 PORTS = (16100, 16101, 16102)
 
@@ -168,7 +168,7 @@ def test_identifiers_are_passed_on_and_cannot_change_the_contract() -> None:
 
 
 def test_every_framework_of_the_spec_has_a_contract() -> None:
-    assert set(CONTRACTS) == set(FRAMEWORKS)
+    assert set(CONTRACTS) == set(PROGRAMS)
 
 
 def test_the_host_file_has_a_slot_for_every_worker() -> None:

@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from gangline.drivers.kubernetes.kinds import KINDS
-from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, WORKERS_ONLY
+from gangline.spec.frameworks import FRAMEWORKS, PROGRAMS, WORKERS_AND_MASTER, WORKERS_ONLY
 from tests.support.lab import PATIENCE, Lab, replica_of
 from tests.support.screens import Watch
 from tests.support.training_form import Typed, submit
@@ -106,7 +106,7 @@ def page(lab: Lab) -> Iterator[Page]:
 
 def test_the_cells_are_those_that_the_frameworks_have() -> None:
     """MXNet has no operator of Kubeflow's: `test_kubernetes_gang` runs its JobSet."""
-    of_kubeflow = [one for one in FRAMEWORKS.values() if not KINDS[one.name].is_extra]
+    of_kubeflow = [one for one in PROGRAMS.values() if not KINDS[one.name].is_extra]
     assert {(cell.framework, cell.configuration) for cell in CELLS} == {
         (framework.name, configuration)
         for framework in of_kubeflow

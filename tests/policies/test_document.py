@@ -242,7 +242,7 @@ def test_a_new_field_takes_rules_at_once() -> None:
           (9, "rules.image.options.5.label", "is not known")]),
         ("rules: {distributedFramework: {options: [Torch]}}",
          [(1, "rules.distributedFramework.options.0",
-           "must be one of PyTorch, TF, XGBoost, MPI, JAX or MXNet, not Torch")]),
+           "must be one of PyTorch, TF, XGBoost, MPI, JAX, MXNet or Script, not Torch")]),
         ("rules: {numWorkers: {min: '1', max: 2.5, step: true}}",
          [(1, "rules.numWorkers.min", "must be a whole number, not 1"),
           (1, "rules.numWorkers.max", "must be a whole number, not 2.5"),

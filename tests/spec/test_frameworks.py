@@ -21,6 +21,7 @@ from gangline.spec.frameworks import (
         ("MPI", True, False),
         ("JAX", False, True),
         ("MXNet", True, False),
+        ("Script", False, True),
     ],
 )
 def test_the_framework_matrix(framework: str, master: bool, alone: bool) -> None:

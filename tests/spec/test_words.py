@@ -75,7 +75,7 @@ def test_a_span(low: Bound | None, high: Bound | None, message: str) -> None:
         ("compute.cpuCoreLimit", "a number from 0.001 to 1024"),
         ("compute.cpuMemoryLimit", "a size such as 512M or 16Gi from 1M to 1P"),
         ("terminationGracePeriodSeconds", "a whole number of seconds from 0 to 300"),
-        ("distributedFramework", "one of PyTorch, TF, XGBoost, MPI, JAX or MXNet"),
+        ("distributedFramework", "one of PyTorch, TF, XGBoost, MPI, JAX, MXNet or Script"),
         ("labels", "a list of at most 32 items"),
         ("workingDir", "an absolute path such as /workspace"),
         ("command", "a command with closed quotes, such as python train.py"),

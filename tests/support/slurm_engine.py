@@ -49,6 +49,19 @@ class SlurmEngine:
         **spec: Any,
     ) -> Workload:
         """``master``: a set-up of its own."""
+        answer = self.post(name, configuration=configuration, master=master, **spec)
+        assert answer.status_code == 202, answer.content
+        return Workload.objects.get(pk=answer.json()["workloadId"])
+
+    def post(
+        self,
+        name: str,
+        *,
+        configuration: str = WORKERS_ONLY,
+        master: Mapping[str, Any] | None = None,
+        **spec: Any,
+    ) -> Any:
+        """What the API answers."""
         body: dict[str, Any] = {
             "name": name,
             "projectId": str(self.project.pk),
@@ -58,11 +71,9 @@ class SlurmEngine:
         }
         if master is not None:
             body |= {"masterSpecSameAsWorker": False, "masterSpec": master}
-        answer = self.client.post(
+        return self.client.post(
             "/api/v1/workloads/distributed", body, content_type="application/json"
         )
-        assert answer.status_code == 202, answer.content
-        return Workload.objects.get(pk=answer.json()["workloadId"])
 
     def until(self, workload: Workload, status: str, *, seconds: float = 90) -> Workload:
         """Wait for this word in the workload's row."""

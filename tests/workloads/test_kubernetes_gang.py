@@ -8,7 +8,7 @@ from pytest_django import Settings
 from gangline.clusters.connections import driver_for
 from gangline.drivers.kubernetes.kinds import KINDS
 from gangline.drivers.kubernetes.resources import PODS
-from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, places
+from gangline.spec.frameworks import FRAMEWORKS, PROGRAMS, WORKERS_AND_MASTER, places
 from tests.beds.kubernetes.bed import Bed
 from tests.support import kubernetes_engine
 from tests.support.engine import current_attempt
@@ -82,7 +82,7 @@ def test_a_gang_of_mxnet_ends_as_soon_as_a_server_fails(engine: KubernetesEngine
             configuration,
             marks=() if (framework.name, configuration) in USUAL else pytest.mark.thorough,
         )
-        for framework in FRAMEWORKS.values()
+        for framework in PROGRAMS.values()
         for configuration in framework.configurations
     ],
 )

@@ -68,6 +68,44 @@ def test_xgboost_trains_and_its_ranks_agree(engine: SlurmEngine) -> None:
     assert len({digest for text in texts for digest in digests(text)}) == 1
 
 
+SCRIPT = """#!/bin/bash
+#SBATCH --job-name=mine --output=mine.out
+#SBATCH -N 2 --ntasks-per-node=1 -t 10 --mem=900M
+srun -l printenv SLURM_PROCID > {{ result = ranks.txt }}
+sort {{ result }}
+exit {{ code }}
+"""
+
+
+@pytest.mark.parametrize(("code", "status"), [("0", "Completed"), ("3", "Failed")])
+def test_a_persons_own_script_runs_as_after_sbatch_and_is_followed(
+    engine: SlurmEngine, code: str, status: str
+) -> None:
+    """Its lines say how many nodes; what it says and how it ends is the workload's."""
+    workload = engine.submit(
+        "mine",
+        distributedFramework="Script",
+        numWorkers=None,
+        compute={},
+        slurm={"script": SCRIPT, "values": [{"name": "code", "value": code}]},
+    )
+    engine.until(workload, status)
+    rows = Replica.objects.filter(attempt=current_attempt(workload)).order_by("index")
+    assert [row.name for row in rows] == ["worker-0", "worker-1"]
+    assert len({row.node for row in rows}) == 2
+    assert rows[0].exit_code == int(code)
+    assert engine.log(workload).split() == ["0:", "0", "1:", "1"]
+
+
+def test_a_script_that_asks_for_more_than_a_node_has_is_refused(engine: SlurmEngine) -> None:
+    asked = SCRIPT.replace("-t 10", "-c 64 --gres=gpu:9 -A nobody")
+    answer = engine.post("mine", distributedFramework="Script", numWorkers=None, compute={},
+                         slurm={"script": asked, "values": [{"name": "code", "value": "$(id)"}]})  # fmt: skip
+    assert answer.status_code == 400
+    told = answer.content.decode()
+    assert all(path in told for path in ("values.0.value",)), told
+
+
 @pytest.mark.needs_mpi
 @pytest.mark.parametrize("launcher", ["mpirun", "srun --mpi=pmix"])
 def test_a_launcher_starts_the_ranks(engine: SlurmEngine, launcher: str) -> None:

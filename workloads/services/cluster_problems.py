@@ -9,7 +9,7 @@ from gangline.drivers.kind import Unconnectable
 from gangline.organization.models import Project
 from gangline.policies.engine import Resolution
 from gangline.spec.catalogue import catalogue
-from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.frameworks import FRAMEWORKS, framework_of
 from gangline.spec.frameworks import configuration_problem as mismatch
 from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.workload import SPEC
@@ -35,7 +35,7 @@ def with_cluster(
     """
     framework, configuration = resolution.framework, resolution.configuration
     facts = facts_of(cluster)
-    offer = next((o for o in facts.frameworks if o.framework == framework), None)
+    offer = facts.offer(framework)
     found = []
     if offer is not None and not offer.available:
         label = FRAMEWORKS[framework].label if framework in FRAMEWORKS else framework
@@ -57,6 +57,8 @@ def with_cluster(
         driver = driver_for(cluster)
     except Unconnectable as why:
         return [*known, *found, _unconnectable(cluster, str(why))], []
+    if found and framework_of(framework).runs_script:
+        return known + found, []
     if framework not in FRAMEWORKS or mismatch(framework, configuration) is not None:
         return known + found, []
     wrong = {(p.role, field_of(p.path)) for p in known}

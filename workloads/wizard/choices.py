@@ -118,12 +118,12 @@ class Choices:
 
     def framework_card(self, name: str) -> str:
         """The same in one sentence, which fits on a card."""
-        offer = self.frameworks_here.get(name)
+        offer = self.facts.offer(name) if self.facts else None
         return "" if offer is None or offer.available else offer.reason or NOT_HERE
 
     def framework_reason(self, name: str) -> str:
         """Why the cluster cannot run the framework; empty when it can."""
-        offer = self.frameworks_here.get(name)
+        offer = self.facts.offer(name) if self.facts else None
         if offer is None or offer.available:
             return ""
         return offer.why_not or NOT_HERE

@@ -18,9 +18,14 @@ from gangline.policies.engine import Request, Resolution, inherited_values, reso
 from gangline.policies.selectors import effective_for
 from gangline.settings.catalogue import MASTER, TOLERATIONS, TOPOLOGY
 from gangline.settings.values import value_of
+from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import WORKERS_ONLY
 from gangline.spec.problems import Problem, Role
+from gangline.spec.slurm import SCRIPT, VALUES
 from gangline.spec.sources import Values
+from gangline.spec.workload import SPEC
+from gangline.spec_forms.posted import Inherited
+from gangline.spec_forms.said import said
 from gangline.spec_forms.spec_form import RoleForm
 from workloads.models import Draft, Workload
 from workloads.services import submission
@@ -59,7 +64,8 @@ class Desk:
             same = set(_OF_SETUP)
             if state.assets == self.state.assets and state.different == self.state.different:
                 same |= _OF_ASSETS
-                if now._image(Role.WORKER) == self._image(Role.WORKER):
+                is_same_script = now._script == self._script
+                if is_same_script and now._image(Role.WORKER) == self._image(Role.WORKER):
                     same.add("worker_form")
             now.__dict__.update({name: vars(self)[name] for name in same & vars(self).keys()})
         return now
@@ -177,7 +183,9 @@ class Desk:
 
     def _form(self, role: Role, given: Values) -> RoleForm:
         assets = self._worker_assets if role is Role.WORKER else self.assets
-        request = Request(framework=self.choices.framework, given=given, assets=assets)
+        request = Request(
+            framework=self.choices.framework, given={**self._script, **given}, assets=assets
+        )
         driver, facts = self._driver, self.choices.facts
         notes = (
             driver.field_notes(
@@ -210,6 +218,13 @@ class Desk:
             galleries=self.galleries.fields(role),
             suggestions=facts.detail.get("suggestions", {}) if facts else {},
         )
+
+    @cached_property
+    def _script(self) -> Values:
+        """The person's own script as it is typed: its lines stand where nothing else is said."""
+        fields = catalogue(SPEC.worker)
+        own = (fields[SCRIPT], fields[VALUES])
+        return said(Role.WORKER, own, self.state.worker, Inherited()).values
 
     @cached_property
     def credentials(self) -> Choosable:

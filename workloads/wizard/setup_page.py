@@ -164,7 +164,14 @@ class SetupPage:
     @property
     def framework(self) -> FieldView:
         # What can be chosen comes first; each half keeps the order of the spec.
-        names = sorted(FRAMEWORKS, key=lambda name: bool(self.choices.framework_reason(name)))
+        there = [
+            name
+            for name, known in FRAMEWORKS.items()
+            if not known.runs_script
+            or name in self.choices.frameworks_here
+            or name == self.choices.framework
+        ]
+        names = sorted(there, key=lambda name: bool(self.choices.framework_reason(name)))
         cards = tuple(self._framework_card(name) for name in names)
         lock = "limited" if limits.is_limited(self.framework_rule) else ""
         return self._cards(FRAMEWORK, "Framework", cards, lock=lock)

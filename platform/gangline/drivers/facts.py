@@ -4,6 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gangline.spec.frameworks import framework_of
+
+NO_SCRIPTS = "It runs no scripts of sbatch: clusters of Slurm do."
+
 
 @dataclass(frozen=True, slots=True)
 class FrameworkOffer:
@@ -106,6 +110,13 @@ class Facts:
     frameworks: tuple[FrameworkOffer, ...] = ()
     runtimes: tuple[Runtime, ...] = ()
     detail: Mapping[str, Any] = field(default_factory=dict)
+
+    def offer(self, framework: str) -> FrameworkOffer | None:
+        """What the cluster says of a framework; None: nothing. Few run people's own scripts."""
+        found = next((one for one in self.frameworks if one.framework == framework), None)
+        if found is None and framework_of(framework).runs_script:
+            return FrameworkOffer(framework, available=False, reason=NO_SCRIPTS)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,16 @@ _VALUES = {
     "unknown:link": "is no asset to link",
     "fixed": "cannot be changed",
     "fixed:type": "The type cannot be changed",
+    "script:first": "must begin with the program that runs it, such as #!/bin/bash",
+    "script:quote": "has an unclosed quote in line {line}",
+    "script:word": "has “{word}” in line {line}, which is no option of sbatch",
+    "script:option": (
+        "must not have --{option}, which stands in line {line}: it is no option that may be given"
+    ),
+    "script:value": "must not have “{said}” for --{option} in line {line}",
+    "script:syntax": "cannot be read by bash: {said}",
+    "script:places": "must have a value for {names}",
+    "script:no_place": "is no place in the script",
     "launcher": ("starts no {framework} ranks: put mpirun in front, as in “mpirun {command}”"),
 }
 _FORM = {
@@ -168,6 +178,8 @@ _CLUSTER = {
     "cluster:partition_nodes": (
         "needs {pods} nodes, one for each replica, and a job of {partition} may have {nodes}"
     ),
+    "cluster:partition_pool": "is a partition, whose node pool is called {accepted}",
+    "cluster:tasks": "must be at least {tasks}, one for each task of a node",
     "cluster:feature": "is no feature of the cluster’s nodes",
     "cluster:nodes": ("needs {pods} nodes, one for each replica, and the cluster has {nodes}"),
     "cluster:cores": "must be at most {most}: no node of the cluster has more cores",

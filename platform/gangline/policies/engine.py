@@ -127,7 +127,10 @@ def inherited_values(request: Request, role: Role, policy: EffectivePolicy) -> V
     """By path of its half, what ``role`` has where nothing is given for it; not judged."""
     worker = _worker(request, policy)
     if role is Role.WORKER:
-        return worker.without_given(_worker(replace(request, given={}), policy))
+        bare = Half(Role.WORKER, policy)
+        framework = {FRAMEWORK: Value(request.framework)} if request.framework else {}
+        bare.fill(framework, under=_of(request.assets, Role.WORKER), script=worker.script)
+        return worker.without_given(bare)
     master = Half(role, policy, worker.framework)
     master.fill({}, worker, _of(request.assets, role))
     return master.values

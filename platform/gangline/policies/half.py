@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from gangline.spec import batch
 from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.frameworks import FRAMEWORKS, framework_of, has_gpus
 from gangline.spec.gpus import is_gpu_field
 from gangline.spec.problems import Problem, Role, shown
+from gangline.spec.slurm import OWN_SCRIPT
 from gangline.spec.sources import (
     DEFAULT,
+    OF_SCRIPT,
     WORKERS,
     YOU,
     ItemSource,
@@ -72,11 +75,15 @@ class Half:
         given: Mapping[str, Value],
         workers: "Half | None" = None,
         under: Mapping[str, Value] = _NOTHING,
+        script: batch.Read | None = None,
     ) -> None:
         """Give every field its value; follow ``workers`` where nothing is given.
 
-        ``under`` are the values of chosen assets, which ``given`` lies upon.
+        ``under`` are the values of chosen assets, which ``given`` lies upon. ``script``: what
+        another half of the same workload has read in the person's own script, if anything.
         """
+        self.script = self._script(given, under) if script is None else script
+        under = self._over_script(under)
         self._given, self._under = given, under
         for path, spec in self.every_field.items():
             if path in given and path not in self.fields:
@@ -91,6 +98,10 @@ class Half:
                             value=entry.value, accepted="no value", label=spec.label,
                         )
                     )  # fmt: skip
+                continue
+            if path in framework_of(self.framework).without:
+                if entry is not None or path in under:
+                    self._left_out_of_script(spec)
                 continue
             choose = self._list if spec.is_by_item else self._scalar
             if (value := choose(spec, self._rules[path], entry, workers)) is not None:
@@ -119,6 +130,80 @@ class Half:
                 if value is not None:
                     found[path] = Value(value, policy_source(rule.computed.source))
         return found
+
+    def _script(self, given: Mapping[str, Value], under: Mapping[str, Value]) -> batch.Read:
+        """What the person's own script says; nothing where there is none."""
+        if batch.SCRIPT not in self.every_field:
+            return batch.Read()
+
+        def standing(path: str) -> Any:
+            rule, said = self._rules[path], given.get(path) or under.get(path)
+            return rule.fixed or said or rule.default
+
+        text, fills = standing(batch.SCRIPT), standing(batch.VALUES)
+        if text is None or not isinstance(text.value, str):
+            return batch.Read()
+        items = fills.value if fills is not None and isinstance(fills.value, list) else ()
+        said = {
+            item["name"]: item["value"]
+            for item in items
+            if isinstance(item, Mapping)
+            and isinstance(item.get("name"), str)
+            and isinstance(item.get("value"), str)
+        }
+        return batch.read(self.every_field[batch.SCRIPT].canonical(text.value), said)
+
+    def _over_script(self, under: Mapping[str, Value]) -> Mapping[str, Value]:
+        """``under`` upon what the lines of the script say."""
+        found = dict(under)
+        for path, value in self.script.values.items():
+            spec = self.every_field[path]
+            below = _sourced(spec, value, OF_SCRIPT)
+            if (whole := overlaid(spec, below, under.get(path))) is not None:
+                found[path] = whole
+        return found
+
+    def _left_out_of_script(self, spec: SpecField) -> None:
+        message = f"Left out: {spec.label}, because the script says what runs."
+        self.notices.append(Notice(self.role, spec.path, spec.label, message, ""))
+
+    def _script_problems(self) -> Iterator[Problem]:
+        """What is wrong with the lines of the script, and which of its places are empty."""
+        if batch.SCRIPT not in self.every_field or self.framework != OWN_SCRIPT:
+            return
+        spec = self.every_field[batch.SCRIPT]
+        draft = Problem.of(self.role, spec.path, "", label=spec.label)
+        text = self.values.get(batch.SCRIPT)
+        if text is None:
+            yield draft.at(code="required", accepted="a script of sbatch, with its first line #!")
+            return
+        for one in self.script.objections:
+            line = f".{one.params['line']}" if "line" in one.params else ""
+            more = {"accepted": "no such line", **one.params}
+            yield draft.at(path=f"{spec.path}{line}", code=one.code, **more)
+        values = self.values.get(batch.VALUES)
+        items = zip(values.value, values.items, strict=True) if values and values.items else ()
+        said = {origin.key: (item.get("value"), origin.sent) for item, origin in items}
+        empty = [n for n in self.script.places if not said.get(n, ("", None))[0]]
+        unsent = [name for name in empty if said.get(name, ("", None))[1] is None]
+        if unsent:
+            yield draft.at(
+                path=batch.VALUES, code="script:places", names=", ".join(unsent),
+                accepted="a value for each", label=self.every_field[batch.VALUES].label,
+            )  # fmt: skip
+        for name, (value, sent) in said.items():
+            at = batch.VALUES if sent is None else f"{batch.VALUES}.{sent}.value"
+            if name not in self.script.places:
+                at = at.removesuffix(".value")
+                yield draft.at(
+                    path=at, code="script:no_place", value=name, key=name, label=f"Place {name}",
+                    accepted=", ".join(self.script.places) or "no value",
+                )  # fmt: skip
+            elif not value and sent is not None:
+                accepted = f"a value for {{{{ {name} }}}}"
+                yield draft.at(
+                    path=at, code="required", key=name, label=f"Place {name}", accepted=accepted
+                )
 
     @property
     def _title(self) -> str:
@@ -224,6 +309,10 @@ class Half:
                 broken = {problem.path for problem in schema}
                 self.problems += [p for p in self._attribute_breaches(spec) if p.path not in broken]
         self.problems += self._gpu_breaches()
+        self.problems += self._script_problems()
+        for line in self.script.left_out if self.framework == OWN_SCRIPT else ():
+            message = f"Left out: --{line.option} of line {line.number} of the script."
+            self.notices.append(Notice(self.role, batch.SCRIPT, "Script", message, ""))
 
     def _breaches(self, spec: SpecField, value: Any) -> Iterator[Problem]:
         rule = self._rules[spec.path]

@@ -81,6 +81,8 @@ class Ui:
     """What people read in place of a choice."""
     advanced: bool = False
     """Few people need it: forms fold it away while it has no value."""
+    rows: int = 0
+    """Of a text with several lines: how many a form shows."""
     instructs: bool = False
     """Of an attribute: whoever makes an asset writes it, for those who fill in the rest."""
 

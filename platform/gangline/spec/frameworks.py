@@ -81,6 +81,10 @@ class Framework:
     label: str
     configurations: tuple[str, ...]
     roles: tuple[GangRole, ...]
+    runs_script: bool = False
+    """It is whatever a person's own script does; only some kinds of cluster run those."""
+    without: frozenset[str] = frozenset()
+    """Paths of fields that it does not have."""
 
     def gang(self, configuration: str) -> tuple[GangRole, ...]:
         """The roles that it has in this configuration."""
@@ -140,9 +144,21 @@ FRAMEWORKS: Mapping[str, Framework] = MappingProxyType(
             ),
             Framework("JAX", "JAX", (WORKERS_ONLY,), (_WORKER,)),
             Framework("MXNet", "MXNet", (WORKERS_AND_MASTER,), _KEY_VALUE_STORE),
+            Framework(
+                "Script",
+                "Own script",
+                (WORKERS_ONLY,),
+                (replace(_WORKER, has_rank=False),),
+                runs_script=True,
+                without=frozenset({"command", "args"}),
+            ),
         )
     }
 )
+PROGRAMS: Mapping[str, Framework] = MappingProxyType(
+    {name: one for name, one in FRAMEWORKS.items() if not one.runs_script}
+)
+"""Those whose processes Gangline starts itself, on every kind of cluster."""
 _UNKNOWN = Framework("", "", _BOTH, (_leader("master"), _WORKER))
 ROLE_NAMES = tuple(dict.fromkeys(role.name for f in FRAMEWORKS.values() for role in f.roles))
 """Names of the roles of all frameworks."""

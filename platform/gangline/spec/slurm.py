@@ -5,19 +5,24 @@ script's ``#SBATCH`` lines.
 """
 
 import re
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from .base import ItemKey, Reads, SpecModel, Ui, WorkloadLevel, refused
+from .base import ItemKey, Only, Reads, SpecModel, Ui, WorkloadLevel, refused
 from .shapes import from_names, names_schema, to_names
-from .types import Duration, Format
+from .types import Duration, Format, Text
 
+SCRIPT, VALUES = "slurm.script", "slurm.values"
+OWN_SCRIPT = "Script"
+"""The framework of workloads that are a person's own script."""
 MINUTE, DAY = 60, 24 * 60 * 60
 TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 """A name that an administrator of Slurm gave: of an account, a partition, a feature."""
 OPTION_VALUE = re.compile(r"[A-Za-z0-9_.:,=@%+*/\[\]|&()-]{1,256}")
 _MODULE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+/-]{0,99}")
+PLACE_VALUE = re.compile(r"[A-Za-z0-9_./:@%+=,-]{1,1024}")
+"""What may be filled into a script: it means the same to a shell wherever it stands."""
 _BARE = frozenset({"contiguous", "exclusive", "spread-job", "use-min-nodes"})
 """Options that may stand without a value."""
 
@@ -36,6 +41,17 @@ def _value_problem(text: str) -> str | None:
     if OPTION_VALUE.fullmatch(text):
         return None
     return "must have 1 to 256 letters, digits or “_.:,=@%+*/[]|&()-”, without blanks"
+
+
+def _place_problem(text: str) -> str | None:
+    if PLACE_VALUE.fullmatch(text):
+        return None
+    return "must have only letters, digits and “_./:@%+=,-”, so that no shell reads more into it"
+
+
+def _unix_lines(text: Any) -> Any:
+    """Bash takes the carriage returns of other editors for a part of each word."""
+    return text.replace("\r\n", "\n") if isinstance(text, str) else text
 
 
 Token = Annotated[
@@ -64,6 +80,18 @@ class Module(SpecModel):
         Format("module", "the name of a module, such as cuda/12.4", module_problem),
         Ui("Module", placeholder="Module, such as cuda/12.4"),
     ]
+
+
+class PlaceValue(SpecModel):
+    """What stands in a place ``{{ name }}`` of a script."""
+
+    name: Annotated[str, Field(max_length=40), Ui("Place", placeholder="Place, such as account")]
+    value: Annotated[
+        str | None,
+        Field(max_length=1024),
+        Format("place", "a word without blanks, such as /data/set-1", _place_problem),
+        Ui("Value", placeholder="Value"),
+    ] = None
 
 
 class SbatchOption(SpecModel):
@@ -100,6 +128,47 @@ def _ui(label: str, help_text: str, flag: str, placeholder: str = "", item: str 
 class Slurm(SpecModel):
     """Of a job. Empty: as the settings of the cluster have it, and else as Slurm does."""
 
+    script: Annotated[
+        Text | None,
+        Ui(
+            "Script",
+            help="Runs on the first node, as sbatch would run it. Its #SBATCH lines become values"
+            " of this form, and {{ name }} or {{ name = value }} marks a place to fill in.",
+            section="environment",
+            placeholder="#!/bin/bash",
+            rows=16,
+        ),
+        Only((OWN_SCRIPT,)),
+        Reads(_unix_lines),
+        WorkloadLevel(),
+    ] = None
+    values: Annotated[
+        list[PlaceValue] | None,
+        Field(max_length=64),
+        Ui(
+            "Places to fill in",
+            help="Each stands in the script as {{ name }}.",
+            section="environment",
+            flag="fill",
+            item="place",
+        ),
+        ItemKey("name"),
+        Only((OWN_SCRIPT,)),
+        WorkloadLevel(),
+    ] = None
+    tasks_per_node: Annotated[
+        int | None,
+        Field(ge=1, le=1024),
+        Ui(
+            "Tasks per node",
+            help="Processes that srun starts on each node; the cores are shared between them.",
+            section="compute",
+            unit="tasks",
+            flag="tasks-per-node",
+        ),
+        Only((OWN_SCRIPT,)),
+        WorkloadLevel(),
+    ] = None
     account: Annotated[
         Token | None,
         _ui("Account", "Charged for the job. Empty: the default one.", "account", "team-a"),

@@ -13,6 +13,7 @@ class SourceKind(StrEnum):
     TEMPLATE = "template"
     COPY = "copy"
     ASSET = "asset"
+    SCRIPT = "script"
     WORKERS = "workers"
     POLICY = "policy"
     FIXED = "fixed"
@@ -40,6 +41,7 @@ class Source:
             SourceKind.TEMPLATE,
             SourceKind.COPY,
             SourceKind.ASSET,
+            SourceKind.SCRIPT,
         )
 
     @property
@@ -60,6 +62,8 @@ class Source:
 YOU = Source(SourceKind.YOU)
 WORKERS = Source(SourceKind.WORKERS)
 DEFAULT = Source(SourceKind.DEFAULT)
+OF_SCRIPT = Source(SourceKind.SCRIPT)
+"""A line of the person's own script says it."""
 
 
 def template_source(pk: object) -> Source:

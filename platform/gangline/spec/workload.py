@@ -335,7 +335,7 @@ class WorkerSpec(ReplicaSpec):
     """The workers, and what only exists once per workload."""
 
     distributed_framework: Annotated[
-        Literal["PyTorch", "TF", "XGBoost", "MPI", "JAX", "MXNet"] | None,
+        Literal["PyTorch", "TF", "XGBoost", "MPI", "JAX", "MXNet", "Script"] | None,
         Ui("Framework", section="setup", flag="framework"),
         Default("PyTorch"),
         Synonyms({"TensorFlow": "TF"}),

@@ -25,7 +25,7 @@ def control_of(
         return "switch"
     if choices or rule.options or spec.kind is Kind.CHOICE:
         return "select"
-    return "text"
+    return "textarea" if spec.ui.rows else "text"
 
 
 def options_of(

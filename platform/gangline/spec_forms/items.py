@@ -109,7 +109,9 @@ def _chip_of(row: Row | None, item: InheritedItem | None) -> Chip | None:
         return None
     if item.source.is_policy:
         return Chip(item.source.name, "policy")
-    named = item.source.kind in (SourceKind.WORKERS, SourceKind.ASSET, SourceKind.TEMPLATE)
+    named = item.source.kind in (
+        SourceKind.WORKERS, SourceKind.ASSET, SourceKind.TEMPLATE, SourceKind.SCRIPT,
+    )  # fmt: skip
     return Chip(source_in_words(item.source)) if named else None
 
 

@@ -16,7 +16,7 @@ from gangline.policies.effective import SYSTEM, EffectivePolicy
 from gangline.policies.rules import FieldRule
 from gangline.spec.base import SECTIONS
 from gangline.spec.catalogue import Kind, SpecField, catalogue
-from gangline.spec.frameworks import has_gpus
+from gangline.spec.frameworks import framework_of, has_gpus
 from gangline.spec.gpus import is_gpu_field
 from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.sources import DEFAULT, WORKERS, SourceKind, Values
@@ -72,6 +72,7 @@ class RoleForm:
             if spec.ui.section != SETUP
             and (self.only is None or spec.path in self.only)
             and (not spec.only or not self.framework or self.framework in spec.only)
+            and spec.path not in framework_of(self.framework).without
             and (not is_gpu_field(spec.path) or has_gpus(self.framework, self.role))
         )
 
@@ -186,7 +187,8 @@ class _Drawing:
             lock="fixed" if rule.fixed else "limited" if limits.is_limited(rule) else "",
             required=rule.required is not None or note.is_required,
             unavailable=self.form.unsupported.get(spec.path, ""),
-            errors=tuple(p.sentence for p in problems if p.path == spec.path),
+            # Of a text with several lines, a problem may be with one of them.
+            errors=tuple(p.sentence for p in problems if p.path == spec.path or spec.ui.rows),
         )
         if spec.kind is Kind.ITEMIZED:
             return self._list(common, spec, rule, problems)
@@ -271,6 +273,7 @@ class _Drawing:
             placeholder=(standing.text if follows and standing else "")
             or self.form.notes.get(spec.path, NO_NOTE).placeholder
             or spec.ui.placeholder,
+            rows=spec.ui.rows,
             mono=spec.kind in (Kind.COMMAND, Kind.STRING),
             roomy=spec.kind in (Kind.COMMAND, Kind.STRING),
             inputmode=_INPUTMODE.get(spec.kind, ""),
@@ -293,7 +296,7 @@ class _Drawing:
             return Chip("workers")
         if source.kind is SourceKind.POLICY:
             return Chip(f"Default of {source.name}", "policy")
-        if source.kind in (SourceKind.ASSET, SourceKind.TEMPLATE):
+        if source.kind in (SourceKind.ASSET, SourceKind.TEMPLATE, SourceKind.SCRIPT):
             return Chip(source_in_words(source))
         return None
 

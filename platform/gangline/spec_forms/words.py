@@ -59,6 +59,7 @@ def source_in_words(source: Source) -> str:
         SourceKind.POLICY: f"policy {source.name}",
         SourceKind.COPY: "copied",
         SourceKind.ASSET: source.name,
+        SourceKind.SCRIPT: "from the script",
     }
     return words.get(source.kind, str(source.kind))
 

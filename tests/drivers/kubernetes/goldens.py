@@ -19,7 +19,7 @@ from gangline.drivers.kubernetes import manifests
 from gangline.drivers.kubernetes.exposing import Entrance
 from gangline.drivers.kubernetes.schedulers import ADAPTERS
 from gangline.spec.catalogue import catalogue
-from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, WORKERS_ONLY
+from gangline.spec.frameworks import PROGRAMS, WORKERS_AND_MASTER, WORKERS_ONLY
 from gangline.spec.typed import typed
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
 
@@ -306,7 +306,7 @@ def ref_of(submitted: Submission, scheduler: str = "plain", attempt: int = 2) ->
 
 def cases() -> Iterator[Case]:
     """Every framework plain, every scheduler with PyTorch, and one with volumes."""
-    for framework in FRAMEWORKS.values():
+    for framework in PROGRAMS.values():
         mode = SAME if MODES[SAME] in framework.configurations else NONE
         yield Case(framework.name, mode, "plain")
     for scheduler in ADAPTERS:
@@ -318,7 +318,7 @@ def cases() -> Iterator[Case]:
 
 def combinations() -> Iterator[Case]:
     """Every framework in every configuration that it has, under every scheduler."""
-    for framework, (mode, configuration) in product(FRAMEWORKS.values(), MODES.items()):
+    for framework, (mode, configuration) in product(PROGRAMS.values(), MODES.items()):
         if configuration in framework.configurations:
             yield from (Case(framework.name, mode, name) for name in ADAPTERS)
     for name, mode in (("PyTorch", SAME), ("PyTorch", NONE), ("MPI", DIFFERENCES)):

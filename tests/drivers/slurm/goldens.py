@@ -10,7 +10,8 @@ from typing import Any
 from gangline.drivers.base import Submission
 from gangline.drivers.slurm import rendering, script
 from gangline.spec.catalogue import catalogue
-from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER
+from gangline.spec.frameworks import PROGRAMS, WORKERS_AND_MASTER, WORKERS_ONLY
+from gangline.spec.slurm import OWN_SCRIPT
 from gangline.spec.typed import typed
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
 
@@ -85,9 +86,36 @@ def submission(
     )
 
 
+OWN = """#!/bin/bash -l
+#SBATCH --nodes=2
+#SBATCH --array=1-9
+cd {{ folder }}
+cat <<GANGLINE
+it's $HOME
+GANGLINE
+srun python ex7.py --epochs {{ epochs = 10 }}
+"""
+
+
+def own_script(text: str = OWN, **more: Any) -> Submission:
+    """Two nodes of two tasks each. What its lines say was read before."""
+    worker = {
+        "slurm.script": text,
+        "slurm.values": [{"name": "folder", "value": "/shared/ex7"}],
+        "slurm.tasksPerNode": 2,
+        **{path: value for path, value in WORKER.items() if path not in ("command", "args")},
+        **more,
+    }
+    return Submission(
+        name="ex7", project="vision", framework=OWN_SCRIPT, configuration=WORKERS_ONLY,
+        num_workers=2, worker=typed(WorkerSpec, worker), master=None,
+        identifiers={"GANGLINE_WORKLOAD": "ex7", "GANGLINE_PROJECT": "vision"},
+    )  # fmt: skip
+
+
 def all_of_them() -> Iterator[tuple[str, str]]:
     """File name and text of each."""
-    for framework in FRAMEWORKS.values():
+    for framework in PROGRAMS.values():
         for configuration in framework.configurations:
             made = submission(framework.name, configuration)
             yield f"{framework.name.lower()}-{configuration}.sh", text(made)
@@ -95,6 +123,7 @@ def all_of_them() -> Iterator[tuple[str, str]]:
     yield "pytorch-ownMaster.sh", text(own)
     defaults = rendering.Defaults("team-a", "high", "spring", "1-12:00:00", ("python/3.11", "cuda"))
     yield "defaults.sh", text(own, defaults)
+    yield "own-script.sh", text(own_script())
     yield "full.sh", text(submission("PyTorch", WORKERS_AND_MASTER, **FULL))
 
 

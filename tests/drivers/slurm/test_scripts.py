@@ -96,6 +96,18 @@ def test_no_other_option_gets_into_a_script(options: dict[str, str]) -> None:
         script.script(native)
 
 
+@pytest.mark.parametrize("hostile", [v for v in HOSTILE if v])
+def test_a_persons_own_script_stays_what_it_is_and_asks_sbatch_for_nothing(hostile: str) -> None:
+    """Its lines were read before; whatever is in it is one text in a file of its own."""
+    own = f"#!/bin/cat\n#SBATCH --array=1-9\n{hostile}\nGANGLINE\nlast\n"
+    native = rendering.render(goldens.own_script(own))
+    made = script.script(native)
+    assert _directives(made) == _directives(ALL["own-script.sh"])
+    begun = made.split("mv -f script.new script || exit 73\n")[1]
+    assert begun.startswith(own)
+    assert f'COMMAND=(/bin/cat "$RUN/{script.OWN}")' in made
+
+
 def test_another_versions_form_is_refused() -> None:
     with pytest.raises(CannotWrite):
         script.script({"form": "gangline.dev/slurm/v0"})

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 from gangline.drivers.facts import Facts
-from gangline.drivers.slurm import check, guidance, times
+from gangline.drivers.slurm import check, guidance
 from gangline.drivers.slurm.probing import read_partitions
 from gangline.drivers.slurm.rendering import NO_DEFAULTS, Defaults
+from gangline.spec import lengths
 from gangline.spec.frameworks import WORKERS_ONLY
 from gangline.spec.problems import Role
 from tests.drivers.slurm import goldens
@@ -78,8 +79,8 @@ def test_the_limit_of_the_clusters_settings_counts_where_nobody_says_another() -
     ],
 )  # fmt: skip
 def test_lengths_of_time_are_read_as_slurm_reads_them(text: str, length: int | None) -> None:
-    assert times.seconds(text) == length
-    assert length is None or times.seconds(times.written(length)) == length
+    assert lengths.seconds(text) == length
+    assert length is None or lengths.seconds(lengths.written(length)) == length
 
 
 def test_the_form_offers_what_the_check_found_and_says_what_else_holds() -> None:

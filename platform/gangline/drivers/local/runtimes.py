@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gangline.drivers import facts
-from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.frameworks import FRAMEWORKS, PROGRAMS
 
 SCHEME = "local://"
 SYSTEM_PYTHON = Path("/usr/bin/python3")
@@ -225,7 +225,7 @@ def frameworks_of(
 
     ``advice`` follows the reasons that a further runtime would mend.
     """
-    return {framework: _offer(framework, runtimes, advice) for framework in FRAMEWORKS}
+    return {framework: _offer(framework, runtimes, advice) for framework in PROGRAMS}
 
 
 def _offer(framework: str, runtimes: Sequence[ProbedRuntime], advice: str) -> facts.FrameworkOffer:
@@ -280,7 +280,7 @@ def unfit_reason(framework: str, runtime: ProbedRuntime) -> str:
 
 def offered(runtime: ProbedRuntime) -> facts.Runtime:
     """Return the runtime as the form shows it."""
-    frameworks = tuple(name for name in FRAMEWORKS if not unfit_reason(name, runtime))
+    frameworks = tuple(name for name in PROGRAMS if not unfit_reason(name, runtime))
     parts = [f"Python {runtime.python_version}"] if runtime.python_version else []
     for module, version in runtime.packages.items():
         parts.append(f"{_SHOWN.get(module, module)} {version}".strip())

@@ -1,11 +1,13 @@
 """What a Slurm cluster refuses, by value and in words, before anything is submitted."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from gangline.drivers.base import Submission
 from gangline.drivers.facts import Facts
 from gangline.lib.sizes import bytes_in_words
+from gangline.spec import lengths
 from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem
 from gangline.spec.launching import LAUNCH_EXAMPLE, launch_problem, runs
 from gangline.spec.problems import Problem, Role
@@ -13,7 +15,6 @@ from gangline.spec.slurm import TOKEN
 from gangline.spec.types import quantity_bytes
 from gangline.spec.workload import ReplicaSpec
 
-from . import times
 from .rendering import NO_DEFAULTS, PARTITION, Defaults
 
 
@@ -26,7 +27,9 @@ def problems(
     yield from _of_the_job(submission, facts, defaults)
     launcher = framework.launches
     for role, spec in submission.halves:
-        if runs(framework.name, role, has_own_master=submission.master is not None):
+        if framework.runs_script:
+            yield from _tasks(submission)
+        elif runs(framework.name, role, has_own_master=submission.master is not None):
             yield from _command(role, spec, framework)
         yield from _pools(role, spec, submission, facts)
         yield from _feature(role, spec, facts)
@@ -51,7 +54,9 @@ def _pools(
     for index, pool in enumerate(spec.node_pools or ()):
         path = f"nodePools.{index}.name"
         known = submission.node_pools.get(pool.name)
-        if known is None:
+        if known is None and (called := _pool_of(pool.name, submission)):
+            code, accepted = "cluster:partition_pool", called
+        elif known is None:
             code = "cluster:node_pool"
             accepted = ", ".join(sorted(submission.node_pools)) or "no value"
         elif not known[1]:
@@ -71,6 +76,16 @@ def _pools(
         )  # fmt: skip
 
 
+def _tasks(submission: Submission) -> Iterator[Problem]:
+    """A core for each at the least: Slurm would give more than was asked for."""
+    tasks, cores = submission.worker.slurm.tasks_per_node, submission.worker.compute
+    if tasks and math.ceil(cores.cpu_core_request or 0) < tasks:
+        yield Problem.of(
+            Role.WORKER, "compute.cpuCoreRequest", "cluster:tasks",
+            value=cores.cpu_core_request, tasks=tasks, accepted=f"{tasks} or more",
+        )  # fmt: skip
+
+
 def _of_the_job(submission: Submission, facts: Facts, defaults: Defaults) -> Iterator[Problem]:
     asked = submission.worker.slurm
     named = (
@@ -84,7 +99,7 @@ def _of_the_job(submission: Submission, facts: Facts, defaults: Defaults) -> Ite
         if value and known and value not in known:
             accepted = ", ".join(known)
             yield Problem.of(Role.WORKER, path, f"cluster:{kind}", value=value, accepted=accepted)
-    yield from _limits(submission, facts, asked.time_limit or times.seconds(defaults.time))
+    yield from _limits(submission, facts, asked.time_limit or lengths.seconds(defaults.time))
 
 
 def _limits(submission: Submission, facts: Facts, length: int | None) -> Iterator[Problem]:
@@ -96,7 +111,7 @@ def _limits(submission: Submission, facts: Facts, length: int | None) -> Iterato
     names = ", ".join(asked)
     longest = _most(known[name]["time"] for name in asked)
     if length and longest is not None and length > longest:
-        most = times.in_words(longest)
+        most = lengths.in_words(longest)
         yield Problem.of(
             Role.WORKER, "slurm.timeLimit", "cluster:time_limit", value=length,
             most=most, partition=names, accepted=f"up to {most}",
@@ -122,6 +137,12 @@ def _most(limits: Iterable[int | None]) -> int | None:
     """The largest; None, which is no limit, is larger than any."""
     found = list(limits)
     return None if None in found else max(one for one in found if one is not None)
+
+
+def _pool_of(partition: str, submission: Submission) -> str:
+    """The node pool that a partition is, as a script names it."""
+    pools = submission.node_pools.items()
+    return next((name for name, said in pools if said == (PARTITION, partition)), "")
 
 
 def _feature(role: Role, spec: ReplicaSpec, facts: Facts) -> Iterator[Problem]:

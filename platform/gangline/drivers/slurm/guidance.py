@@ -4,10 +4,11 @@ from collections.abc import Mapping
 
 from gangline.drivers.base import NO_FACTS
 from gangline.drivers.facts import Choice, Facts, FieldNote
+from gangline.spec import lengths
+from gangline.spec.frameworks import framework_of
 from gangline.spec.launching import LAUNCH_EXAMPLE, leading_half
 from gangline.spec.problems import Role
 
-from . import times
 from .rendering import NO_DEFAULTS, Defaults, launches
 
 
@@ -21,6 +22,7 @@ def field_notes(
 ) -> Mapping[str, FieldNote]:
     """Notes by field path. What a master leaves open follows the workers."""
     launcher = launches(framework)
+    is_script = framework_of(framework).runs_script
     features = [Choice(str(name)) for name in facts.detail.get("features") or ()]
     return {
         "command": FieldNote(
@@ -28,6 +30,7 @@ def field_notes(
             placeholder=LAUNCH_EXAMPLE if launcher else "",
             is_required=role is leading_half(framework, has_own_master=has_own_master),
         ),
+        "slurm.script": FieldNote(is_required=is_script),
         "workingDir": FieldNote(
             help="A folder of the cluster’s file system. Empty: one of the replica’s own."
         ),
@@ -71,7 +74,7 @@ def _limits(facts: Facts, defaults: Defaults) -> str:
     """What each partition allows; empty where none is known to limit the time."""
     known = facts.detail.get("limits") or {}
     said = [
-        f"{name} {times.in_words(one['time'])}" for name, one in known.items() if one.get("time")
+        f"{name} {lengths.in_words(one['time'])}" for name, one in known.items() if one.get("time")
     ]
     if not said and not defaults.time:
         return ""

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gangline.drivers.mapping import OURS, Table, To, paths
+from gangline.spec import lengths
 from gangline.spec.catalogue import catalogue
 from gangline.spec.environment import EnvironmentVariable
 from gangline.spec.placement import NodePoolName
-from gangline.spec.slurm import Module, SbatchOption
+from gangline.spec.slurm import SCRIPT, VALUES, Module, SbatchOption
 from gangline.spec.types import quantity_bytes, split_command
 from gangline.spec.workload import Annotation, Label, ReplicaSpec
 
-from . import times
 
 
 def _pairs(items: Sequence[Label | Annotation]) -> list[list[str]]:
@@ -61,12 +61,14 @@ GANG: Table = {
     "networkInterface": To("interface"),
     "slurm.account": To("options|account"),
     "slurm.qos": To("options|qos"),
-    "slurm.timeLimit": To("options|time", times.written),
+    "slurm.timeLimit": To("options|time", lengths.written),
     "slurm.reservation": To("options|reservation"),
     "slurm.modules": To("modules", _names),
     "slurm.options": To("further", _options),
 }
-SHAPE = frozenset({"distributedFramework", "numWorkers", "numServers", "slurm.gpuType"})
+SCRIPTED = frozenset({SCRIPT, VALUES, "slurm.tasksPerNode"})
+SHAPE = frozenset({"distributedFramework", "numWorkers", "numServers", "slurm.gpuType", *SCRIPTED})
+"""What decides how many pods there are, and what `rendering` makes of a person's own script."""
 MAPPED = paths(ROLE, GANG) | SHAPE
 
 _NO_IMAGE = "Programs of this cluster run on its nodes as they are, without a container."

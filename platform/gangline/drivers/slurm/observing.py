@@ -267,6 +267,7 @@ def _replicas(here: Attempt, word: str, *, is_over: bool = False) -> tuple[Repli
         return tuple(found)
     # Ranks of a launcher have no records of their own: they are as it is.
     launcher = next((r for r in found if r.role == plan["launcher"]), found[0])
+    nodes = str((here.run.record("start.json") or {}).get("nodes") or "").split()
     return tuple(
         r
         if r is launcher
@@ -275,7 +276,7 @@ def _replicas(here: Attempt, word: str, *, is_over: bool = False) -> tuple[Repli
             state=launcher.state
             if launcher.state is not ReplicaState.FAILED
             else ReplicaState.STOPPED,
-            node=launcher.node,
+            node=nodes[r.rank] if launcher.node and r.rank < len(nodes) else launcher.node,
             started_at=launcher.started_at,
             ended_at=launcher.ended_at,
         )

@@ -12,10 +12,11 @@ from typing import Any
 from gangline.drivers.checks import REACHABILITY, State, Step, Tell, tell_nobody
 from gangline.drivers.facts import Capacity, Facts, FrameworkOffer, Health, NodeFact
 from gangline.lib.sizes import bytes_in_words
+from gangline.spec import lengths
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.slurm import module_problem
 
-from . import looks, times
+from . import looks
 from .commands import Answer, LoginRefused, NoAnswer, Programs
 from .rendering import PARTITION
 
@@ -273,7 +274,7 @@ def read_partitions(rows: Iterable[str]) -> dict[str, dict[str, Any]]:
         most = sizes.rpartition("-")[2]
         found[name] = {
             "isDefault": marked.endswith("*"),
-            "time": times.seconds(limit),
+            "time": lengths.seconds(limit),
             "nodes": int(most) if most.isdigit() else None,
         }
     return found

@@ -1,6 +1,10 @@
 """Asks Slurm whether it would take the job of an attempt; submits nothing."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from gangline.drivers.base import AttemptRef, Rehearsal
+from gangline.spec import batch
 from gangline.spec.problems import Problem, Role
 
 from . import script
@@ -8,6 +12,18 @@ from .commands import NoAnswer, Programs, here
 
 ASKED = ("the batch script", "the job")
 _DOUBT = ("Unable to contact", "timed out")
+
+
+BAD_SCRIPT = 67
+
+
+def _own(native: Mapping[str, Any]) -> str:
+    """Reads a person's own script as bash would, where bash is what runs it."""
+    own = native.get("script")
+    words = batch.interpreter(own) if own else []
+    if not any(word.rpartition("/")[2] in ("bash", "sh") for word in words):
+        return ""
+    return f"{here(own, script.OWN)}bash -n {script.OWN} || exit {BAD_SCRIPT}\n"
 
 
 def rehearse(programs: Programs, ref: AttemptRef) -> Rehearsal:
@@ -20,12 +36,17 @@ def rehearse(programs: Programs, ref: AttemptRef) -> Rehearsal:
         "trap 'rm -rf \"$place\"' EXIT\n"
         f"{here(text, 'job.sh')}"
         "bash -n job.sh || exit 65\n"
+        f"{_own(ref.rendered or {})}"
         "sbatch --test-only --export=NIL job.sh 2>&1\n"
     )
     try:
         answer = programs.run(program)
     except NoAnswer as why:
         return Rehearsal(doubts=(str(why),))
+    if answer.code == BAD_SCRIPT:
+        said = answer.words.replace(f"{script.OWN}: ", "", 1)
+        problem = Problem.of(Role.WORKER, batch.SCRIPT, "script:syntax", said=said, label="Script")
+        return Rehearsal((problem,))
     said = answer.out.strip() and answer.words
     if answer.code == 0:
         return Rehearsal(asked=ASKED)

@@ -6,6 +6,7 @@ from typing import Any
 
 from gangline.drivers.base import Part, Submission
 from gangline.drivers.mapping import apply
+from gangline.spec import batch
 from gangline.spec.frameworks import framework_of, places, role_of
 
 from . import mapping
@@ -51,6 +52,10 @@ def render(submission: Submission, defaults: Defaults = NO_DEFAULTS) -> dict[str
         "modules": list(defaults.modules),
         "parts": [_part(submission, part) for part in submission.parts],
     }
+    if framework_of(submission.framework).runs_script:
+        job = submission.worker.slurm
+        fills = {one.name: one.value or "" for one in job.values or ()}
+        made["script"] = batch.filled(job.script or "", fills)
     return apply(mapping.GANG, submission.worker, made)
 
 
@@ -64,6 +69,8 @@ def _part(submission: Submission, part: Part) -> dict[str, Any]:
     asks = made.setdefault("asks", {})
     if not part.role.has_gpus:
         asks.pop("gpus", None)
+    if tasks := submission.worker.slurm.tasks_per_node:
+        asks["tasks"] = tasks
     if asks.get("gpus") and (kind := submission.worker.slurm.gpu_type):
         asks["gpuType"] = kind
     if names := asks.pop("partitions", None):
@@ -103,7 +110,12 @@ def running(native: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def launcher(native: Mapping[str, Any]) -> str:
-    """Name of the role that starts the ranks; empty where Slurm does."""
+    """Name of the role that starts the ranks; empty where Slurm does.
+
+    Of a person's own script it is the first worker: the others are its steps' business.
+    """
+    if "script" in native:
+        return str(native["parts"][0]["role"])
     return next((p["role"] for p in native["parts"] if _is_launcher(native, p)), "")
 
 

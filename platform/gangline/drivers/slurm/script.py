@@ -6,17 +6,18 @@ numbers and names that were looked at. Nothing secret is in it: Slurm shows scri
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gangline.drivers.base import GPU_COUNT
+from gangline.spec import batch
 from gangline.spec.frameworks import interfaces
 from gangline.spec.slurm import OPTION_VALUE, OPTIONS, TOKEN
 
 from . import rendering, shell
 from .commands import here, quoted
 
-REPLICA = "replica.sh"
+REPLICA, OWN = "replica.sh", "script"
 DEFAULT_GRACE = 30
 _REFERENCE = re.compile(r"(\$?)\$\(([^()]*)\)")
 _OPTIONS = frozenset({"account", "qos", "reservation", "time"})
@@ -51,9 +52,12 @@ def _lines(native: Mapping[str, Any]) -> Iterator[str]:
     yield shell.JOB
     if modules := native.get("modules"):
         yield f"{shell.LOAD}load {' '.join(map(quoted, modules))}"
+    if own := native.get("script"):
+        yield shell.MODULES
+        yield here(own, OWN).rstrip("\n")
     replica = shell.REPLICA.replace("\nCOMMAND=()\n", f"\n{_functions(native)}\nCOMMAND=()\n")
     yield here(replica, REPLICA).rstrip("\n")
-    if rendering.launches(native["framework"]):
+    if rendering.launcher(native):
         yield "LAUNCHER=1"
         yield f"SLURM_PROCID=0 bash {REPLICA} & P=$!"
     else:
@@ -64,7 +68,9 @@ def _lines(native: Mapping[str, Any]) -> Iterator[str]:
 
 def directives(tasks: int, asks: Mapping[str, Any]) -> list[str]:
     """What one component asks Slurm for."""
-    options = [f"nodes={tasks}", "ntasks-per-node=1", f"cpus-per-task={_cpus(asks)}"]
+    each = max(1, int(asks.get("tasks") or 1))
+    cores = max(1, _cpus(asks) // each)
+    options = [f"nodes={tasks}", f"ntasks-per-node={each}", f"cpus-per-task={cores}"]
     if megabytes := asks.get("megabytes"):
         options.append(f"mem={int(megabytes)}M")
     if gpus := asks.get("gpus"):
@@ -89,9 +95,9 @@ def _step(asked: list[tuple[int, Mapping[str, Any]]]) -> str:
 
 def variables(native: Mapping[str, Any]) -> dict[str, str]:
     """What holds for the whole gang."""
-    framework = native["framework"]
+    framework, launcher = native["framework"], rendering.launcher(native)
     places = [
-        f"{part['role']}:{part['pods']}:{_cpus(part.get('asks') or {})}"
+        f"{part['role']}:{1 if launcher else part['pods']}:{_cpus(part.get('asks') or {})}"
         for part in rendering.running(native)
     ]
     workers = sum(int(part["pods"]) for part in native["parts"] if part["role"] == "worker")
@@ -100,20 +106,34 @@ def variables(native: Mapping[str, Any]) -> dict[str, str]:
         **(interfaces(native["interface"]) if native.get("interface") else {}),
         "GANGLINE_FRAMEWORK": framework,
         "GANGLINE_GRACE": str(native.get("grace", DEFAULT_GRACE)),
-        "GANGLINE_LAUNCHER": str(int(rendering.launches(framework))),
+        "GANGLINE_LAUNCHER": str(int(bool(launcher))),
         "GANGLINE_NUM_WORKERS": str(workers),
         "GANGLINE_PARTS": " ".join(places),
     }
 
 
 def _functions(native: Mapping[str, Any]) -> str:
-    return "\n".join(function(part) for part in rendering.running(native))
+    own = native.get("script")
+    return "\n".join(
+        function(part, words_of(own) if own else None) for part in rendering.running(native)
+    )
 
 
-def function(part: Mapping[str, Any]) -> str:
-    """What tells the replicas of one role from others: variables, folder and command."""
-    words = [*part.get("command", ()), *part.get("arguments", ())]
+def words_of(own: str) -> list[str]:
+    """What runs a person's own script: the program that its first line names."""
+    words = batch.interpreter(own)
     if not words:
+        raise CannotWrite("The script does not begin with the program that runs it.")
+    return words
+
+
+def function(part: Mapping[str, Any], interpreter: Sequence[str] | None = None) -> str:
+    """What tells the replicas of one role from others: variables, folder and command.
+
+    ``interpreter``: the words of the first line of a person's own script, which is the command.
+    """
+    words = [*part.get("command", ()), *part.get("arguments", ())]
+    if not words and not interpreter:
         raise CannotWrite(f"The {part['role']} has no command.")
     lines = [f"{part['role']}() {{"]
     said: dict[str, str] = {GPU_COUNT: str((part.get("asks") or {}).get("gpus") or 0)}
@@ -128,7 +148,11 @@ def function(part: Mapping[str, Any]) -> str:
     lines += [f"  export {variable(name)}={expanding(v)}" for name, v in part.get("variables", ())]
     if folder := part.get("workingDirectory"):
         lines += [f"  cd {quoted(folder)} || return 66"]
-    lines += [f"  COMMAND=({' '.join(expanding(word) for word in words)})", "}"]
+    if interpreter:
+        command = f'{" ".join(map(quoted, interpreter))} "$RUN/{OWN}"'
+    else:
+        command = " ".join(expanding(word) for word in words)
+    lines += [f"  COMMAND=({command})", "}"]
     return "\n".join(lines)
 
 

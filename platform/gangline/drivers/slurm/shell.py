@@ -73,17 +73,22 @@ write start.json "{\"job\":$SLURM_JOB_ID,\"nodes\":\"${HOSTS[*]}\",\"start\":$(d
 """
 
 NO_MODULE = 91
-LOAD = rf"""load() {{
-  local file
-  set +u
-  if ! command -v module > /dev/null; then
-    for file in /etc/profile.d/{{modules,lmod}}.sh /usr/share/{{lmod/lmod,modules}}/init/bash; do
+_MODULES = """  if ! command -v module > /dev/null; then
+    for file in /etc/profile.d/{modules,lmod}.sh /usr/share/{lmod/lmod,modules}/init/bash; do
       if [ -r "$file" ]; then . "$file"; break; fi
     done
   fi
-  module load "$@" || exit {NO_MODULE}
+"""
+LOAD = f"""load() {{
+  local file
+  set +u
+{_MODULES}  module load "$@" || exit {NO_MODULE}
   set -u
 }}
+"""
+MODULES = f"""# A person's own script loads modules as it does after sbatch.
+set +u
+{_MODULES}set -u
 """
 
 REPLICA = r"""#!/bin/bash

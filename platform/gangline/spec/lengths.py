@@ -2,7 +2,7 @@
 
 import re
 
-from gangline.spec.words import split_duration
+from .words import split_duration
 
 _LENGTH = re.compile(r"(?:([0-9]{1,4})-)?([0-9]{1,6})(?::([0-9]{1,2}))?(?::([0-9]{1,2}))?")
 MINUTE, HOUR, DAY = 60, 60 * 60, 24 * 60 * 60
