@@ -169,7 +169,8 @@ def _summed(name: str, parts: Sequence[Series], first: int, count: int) -> list[
             known[number] += 1
             held, since = value, number
     share: Callable[[float, int], float] = (
-        (lambda total, parts: total / parts) if BY_NAME[name].is_shared else (lambda total, _: total)
+        (lambda total, parts: total / parts)
+        if BY_NAME[name].is_shared
+        else (lambda total, _: total)
     )
     return [share(s, k) if k else float("nan") for s, k in zip(sums, known, strict=True)]
-
