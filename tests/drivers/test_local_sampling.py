@@ -45,7 +45,9 @@ def test_processor_time_of_a_child_and_memory_are_what_the_process_used(
     assert cluster.over(ref).state is ObservedState.SUCCEEDED
     found = figures(cluster, ref)
     seconds, peak, mean = found.total("cpu"), found.peak("memory"), found.mean("cpu")
-    assert seconds and peak and mean
+    assert seconds
+    assert peak
+    assert mean
     assert 1.0 < seconds < 4.0
     assert 0.1 < mean < 2.0
     assert 180 * MEBI < peak < 600 * MEBI

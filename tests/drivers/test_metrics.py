@@ -1,4 +1,4 @@
-"""Figures of replicas: how they are recorded, how long they stay small, and what is read of them."""
+"""Figures of replicas: how they are recorded, that they stay small, and what is read."""
 
 import math
 import os

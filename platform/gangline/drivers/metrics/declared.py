@@ -17,14 +17,12 @@ class Metric(NamedTuple):
     unit: str
     type: str = ""
     """What it is called in the API; empty: there is no word for it."""
-    asked: str = ""
-    """Path in the spec of what a replica asks for, to hold the figure against."""
     is_shared: bool = False
 
 
 METRICS: tuple[Metric, ...] = (
-    Metric("cpu", "CPU", CORES, "CPU_USAGE_CORES", "compute.cpuCoreRequest"),
-    Metric("memory", "Memory", BYTES, "CPU_MEMORY_USAGE_BYTES", "compute.cpuMemoryRequest"),
+    Metric("cpu", "CPU", CORES, "CPU_USAGE_CORES"),
+    Metric("memory", "Memory", BYTES, "CPU_MEMORY_USAGE_BYTES"),
     Metric("gpu", "GPU", PERCENT, "GPU_UTILIZATION", is_shared=True),
     Metric("gpu_memory", "GPU memory", BYTES, "GPU_MEMORY_USAGE_BYTES"),
     Metric("read", "Disk reads", RATE),
