@@ -1,4 +1,4 @@
-"""Fields drawn as HTML. A form has sixty of them and hundreds of rows: their templates are compiled.
+"""Fields drawn as HTML. A form has sixty, and hundreds of rows: their templates are compiled.
 
 `templates/forms/*.jinja` are sets of macros; every other template is Django's, and takes them by
 the tags `{% field %}`, `{% form_line %}` and `{% form_section %}`.
@@ -32,8 +32,9 @@ def _environment() -> Environment:
 
 def _draw(file: str, macro: str, *arguments: object) -> SafeString:
     module = _environment().get_template(f"forms/{file}.jinja").module
-    # Its own strings are marked safe there, and everything else is escaped.
-    return mark_safe(getattr(module, macro)(*arguments).strip())  # noqa: S308
+    html: str = getattr(module, macro)(*arguments)
+    # Strings of the template are as they stand there, and everything else is escaped.
+    return mark_safe(html.strip())  # noqa: S308
 
 
 def field(view: FieldView, *, applies: bool = False) -> SafeString:
