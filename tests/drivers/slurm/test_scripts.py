@@ -80,6 +80,13 @@ def test_what_cannot_be_written_is_refused(change: dict[str, Any]) -> None:
         script.script(native)
 
 
+@pytest.mark.parametrize("further", [["array", "1-9"], ["begin", "now\n#SBATCH -p x"], ["x", ""]])
+def test_no_further_option_gets_into_a_script_but_those_of_the_list(further: list[str]) -> None:
+    native = rendering.render(goldens.submission("PyTorch", WORKERS_ONLY)) | {"further": [further]}
+    with pytest.raises(CannotWrite):
+        script.script(native)
+
+
 @pytest.mark.parametrize(
     "options", [{"wrap": "id"}, {"account": "a b"}, {"time": "1\n#SBATCH -p x"}]
 )

@@ -84,7 +84,7 @@ class SlurmDriver:
         return self.probe().capacity
 
     def check(self, submission: Submission, facts: Facts) -> list[Problem]:
-        return list(check.problems(submission, facts))
+        return list(check.problems(submission, facts, self.options.defaults))
 
     def advise(self, submission: Submission, facts: Facts) -> list[Advice]:
         return []
@@ -93,7 +93,11 @@ class SlurmDriver:
         self, *, framework: str, role: Role, has_own_master: bool, facts: Facts = NO_FACTS
     ) -> Mapping[str, FieldNote]:
         return guidance.field_notes(
-            framework=framework, role=role, has_own_master=has_own_master, facts=facts
+            framework=framework,
+            role=role,
+            has_own_master=has_own_master,
+            facts=facts,
+            defaults=self.options.defaults,
         )
 
     def render(self, submission: Submission) -> dict[str, Any]:

@@ -3,9 +3,16 @@
 #SBATCH --ntasks-per-node=1
 #SBATCH --cpus-per-task=4
 #SBATCH --mem=8192M
-#SBATCH --gres=gpu:2
+#SBATCH --gres=gpu:a100:2
 #SBATCH --partition=fast,slow
 #SBATCH --constraint=a100
+#SBATCH --account=team-b
+#SBATCH --qos=normal
+#SBATCH --time=0-01:30:00
+#SBATCH --reservation=spring
+#SBATCH --licenses=matlab:1
+#SBATCH --mail-user=ada@example.org
+#SBATCH --exclusive
 
 export GANGLINE_FRAMEWORK=PyTorch
 export GANGLINE_GRACE=120
@@ -82,6 +89,18 @@ export MASTER_ADDR=${ADDRESSES[0]}
 export MASTER_PORT=$((16000 + SLURM_JOB_ID * 16 % 16000))
 write start.json "{\"job\":$SLURM_JOB_ID,\"nodes\":\"${HOSTS[*]}\",\"start\":$(date +%s.%N)}"
 
+load() {
+  local file
+  set +u
+  if ! command -v module > /dev/null; then
+    for file in /etc/profile.d/{modules,lmod}.sh /usr/share/{lmod/lmod,modules}/init/bash; do
+      if [ -r "$file" ]; then . "$file"; break; fi
+    done
+  fi
+  module load "$@" || exit 91
+  set -u
+}
+load cuda/12.4
 cat > replica.sh.$$.new <<'GANGLINE' && mv -f replica.sh.$$.new replica.sh || exit 73
 #!/bin/bash
 # One replica: its variables, its log, its records.
