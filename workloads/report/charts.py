@@ -28,7 +28,7 @@ SPARK_WIDTH, SPARK_HEIGHT, SPARK_MOST = 120.0, 24.0, 60
 class Line:
     """Pieces of a line: where nothing was measured, one ends.
 
-    ``kind`` is `mean`, `pod` or `asked`.
+    ``kind`` is `chart-mean`, `chart-pod` or `chart-asked`.
     """
 
     kind: str
@@ -76,11 +76,11 @@ class Chart:
 
     @property
     def has_pods(self) -> bool:
-        return any(line.kind == "pod" for line in self.lines)
+        return any(line.kind == "chart-pod" for line in self.lines)
 
     @property
     def asked(self) -> Line | None:
-        return next((line for line in self.lines if line.kind == "asked"), None)
+        return next((line for line in self.lines if line.kind == "chart-asked"), None)
 
 
 MOST_LINES = 32
@@ -114,17 +114,21 @@ def chart(name: str, pods: Sequence[tuple[str, Series]], asked: float | None) ->
     if 1 < len(points) <= MOST_LINES:
         lines += [
             Line(
-                "pod", [[placed(p, width) for p in piece] for piece in _pieces(several, width)], pod
+                "chart-pod",
+                [[placed(p, width) for p in piece] for piece in _pieces(several, width)],
+                pod,
             )
             for pod, several, width in points
         ]
     averaged, width = _averaged(points)
     lines.append(
-        Line("mean", [[placed(p, width) for p in piece] for piece in _pieces(averaged, width)])
+        Line(
+            "chart-mean", [[placed(p, width) for p in piece] for piece in _pieces(averaged, width)]
+        )
     )
     if shown_asked is not None:
         y = HEIGHT - shown_asked / scale * HEIGHT
-        lines.append(Line("asked", [[(0.0, y), (WIDTH, y)]], figure(name, asked)))
+        lines.append(Line("chart-asked", [[(0.0, y), (WIDTH, y)]], figure(name, asked)))
     mean = sum(point.mean for point in averaged) / len(averaged)
     words = (
         f"{metric.label} of {_pods(len(known))}: {figure(name, mean)} on average,"

@@ -34,7 +34,11 @@ SCALE_WIDTH = 22 * mm
 CHART_HEIGHT = 32 * mm
 MOST_PODS = 200
 """Rows of the table of pods; the CSV has all."""
-STROKES = {"pod": ("info-solid", 0.4), "mean": ("info", 1.2), "asked": ("warn-solid", 0.9)}
+STROKES = {
+    "chart-pod": ("info-solid", 0.4),
+    "chart-mean": ("info", 1.2),
+    "chart-asked": ("warn-solid", 0.9),
+}
 
 
 def made(report: Report) -> bytes:
@@ -148,7 +152,7 @@ def _drawing(chart: Chart, width: float) -> Drawing:
                     points,
                     strokeColor=_colour(colour),
                     strokeWidth=thickness,
-                    strokeDashArray=[4, 3] if line.kind == "asked" else None,
+                    strokeDashArray=[4, 3] if line.kind == "chart-asked" else None,
                 )
             )
     for at, x, anchor in ((chart.begins, SCALE_WIDTH, "start"), (chart.ends, width, "end")):
