@@ -544,6 +544,15 @@ S3 = TypedDict(
 )
 
 
+SbatchOption = TypedDict(
+    "SbatchOption",
+    {
+        "name": Required[Literal["acctg-freq", "begin", "contiguous", "cores-per-socket", "cpu-freq", "deadline", "delay-boot", "dependency", "distribution", "exclude", "exclusive", "gpu-bind", "gpu-freq", "hint", "licenses", "mail-type", "mail-user", "mem-bind", "network", "nice", "prefer", "profile", "sockets-per-node", "spread-job", "switches", "threads-per-core", "time-min", "tmp", "use-min-nodes", "wckey"]],
+        "value": NotRequired[str | None],
+    },
+)
+
+
 SecretKey = TypedDict(
     "SecretKey",
     {
@@ -578,6 +587,20 @@ Security = TypedDict(
         "capabilities": NotRequired[list[str] | None],
         "hostIpc": NotRequired[bool | None],
         "hostNetwork": NotRequired[bool | None],
+    },
+)
+
+
+Slurm = TypedDict(
+    "Slurm",
+    {
+        "account": NotRequired[str | None],
+        "qos": NotRequired[str | None],
+        "timeLimit": NotRequired[int | None],
+        "reservation": NotRequired[str | None],
+        "gpuType": NotRequired[str | None],
+        "modules": NotRequired[list[str] | None],
+        "options": NotRequired[list["SbatchOption"] | None],
     },
 )
 
@@ -679,6 +702,7 @@ WorkerSpec = TypedDict(
         "numServers": NotRequired[int | None],
         "minReplicas": NotRequired[int | None],
         "maxReplicas": NotRequired[int | None],
+        "slurm": NotRequired["Slurm"],
         "priorityClass": NotRequired[str | None],
         "preemptibility": NotRequired[Literal["preemptible", "non-preemptible"] | None],
         "terminateAfterPreemption": NotRequired[bool | None],
