@@ -121,6 +121,11 @@ PREVIEW = component(
             doubts={"type": "array", "items": TEXT, "description": "What could not be asked."},
         )
         | {"description": "With dryRun=All: what the cluster itself said."},
+        native=_object(("kind", "title"), kind=TEXT, title=TEXT, text=TEXT, why=TEXT)
+        | {
+            "description": "What the cluster would get: manifest, batch script or plan. ``why``:"
+            " it cannot be written now."
+        },
     ),
 )  # fmt: skip
 DONE = component("Done", _object(("code", "message"), code=WHOLE, message=TEXT))
