@@ -143,7 +143,7 @@ def test_no_typed_line_ends_the_text_of_a_replica_early() -> None:
 
 def _replica(text: str, mark: str) -> str:
     """What a script writes down for each of its replicas."""
-    begun = text.split(f"<<'{mark}' && mv -f replica.sh.new replica.sh || exit 73\n")[1]
+    begun = text.split(f"<<'{mark}' && mv -f replica.sh.$$.new replica.sh || exit 73\n")[1]
     return begun.split(f"\n{mark}\n")[0]
 
 

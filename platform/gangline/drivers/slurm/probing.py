@@ -146,8 +146,8 @@ class _Check:
     def _folder(self) -> None:
         place = looks.folder(self.base, ".")
         program = (
-            f"mkdir -p {place} && cd {place} && : > .check && rm -f .check && pwd -P"
-            " && df -Pk . | tail -n 1"
+            f"mkdir -p {place} && cd {place} && head -c 8192 /dev/zero > .check"
+            " && rm -f .check && pwd -P && df -Pk . | tail -n 1 || { rm -f .check; exit 1; }"
         )
         answer = self._run(FOLDER, program)
         if answer.code:
