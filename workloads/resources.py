@@ -13,13 +13,16 @@ from gangline.clusters.resources import forgetting
 from gangline.db.expressions import total
 from gangline.organization import usage as organization_usage
 from gangline.organization.models import Project
-from gangline.resources.registry import Uses, get, register_usage
+from gangline.resources.registry import Uses, get, register_panel, register_usage
+from gangline.resources.resource import Panel
 from gangline.resources.tables import column
 from workloads.models import Workload
 from workloads.selectors import listing
 from workloads.services import usage
+from workloads.services import others_jobs as services_of_jobs
 from workloads.services.removal import forget_all
 from workloads.statuses import ENDED
+from workloads.views import others_jobs
 
 _RUNNING = column("running", "Running", "running", sort="running", right=True, width="s")
 
@@ -33,6 +36,18 @@ register_usage(
         project.workloads.filter(deleted_at=None),
         listing.visible,
         lambda workload: f"/workloads/{workload.pk}",
+    ),
+)
+
+
+register_panel(
+    "cluster",
+    Panel(
+        title="",
+        template="clusters/parts/jobs.html",
+        context=others_jobs.panel,
+        tab="Jobs",
+        allowed=services_of_jobs.sees,
     ),
 )
 

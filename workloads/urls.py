@@ -3,10 +3,22 @@
 from django.urls import include, path, re_path
 from django.urls.converters import UUIDConverter
 
-from workloads.views import actions, bulk, clusters, details, home, listing, logs, report, tools
+from workloads.views import (
+    actions,
+    bulk,
+    clusters,
+    details,
+    home,
+    listing,
+    logs,
+    others_jobs,
+    report,
+    tools,
+)
 
 _ACTIONS = "|".join(actions.VERBS)
 
+_JOB = "clusters/<uuid:cluster_id>/jobs/<str:number>"
 _ORPHAN = "clusters/<uuid:cluster_id>/orphans/<int:orphan_id>"
 
 urlpatterns = [
@@ -15,6 +27,8 @@ urlpatterns = [
     path(f"{_ORPHAN}/delete", clusters.orphan_delete, name="orphan-delete"),
     path(f"{_ORPHAN}/ignore", clusters.orphan_ignore, name="orphan-ignore"),
     path(f"{_ORPHAN}/list", clusters.orphan_list, name="orphan-list"),
+    path(_JOB, others_jobs.job_look, name="job-look"),
+    path(f"{_JOB}/cancel", others_jobs.job_cancel, name="job-cancel"),
     path("workloads", listing.workload_list, name="workload-list"),
     path("workloads/export.csv", listing.workload_export, name="workload-export"),
     path("workloads/changes", listing.workload_changes, name="workload-changes"),

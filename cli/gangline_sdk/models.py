@@ -395,6 +395,15 @@ Nfs = TypedDict(
 )
 
 
+PlaceValue = TypedDict(
+    "PlaceValue",
+    {
+        "name": Required[str],
+        "value": NotRequired[str | None],
+    },
+)
+
+
 Pod = TypedDict(
     "Pod",
     {
@@ -594,6 +603,9 @@ Security = TypedDict(
 Slurm = TypedDict(
     "Slurm",
     {
+        "script": NotRequired[str | None],
+        "values": NotRequired[list["PlaceValue"] | None],
+        "tasksPerNode": NotRequired[int | None],
         "account": NotRequired[str | None],
         "qos": NotRequired[str | None],
         "timeLimit": NotRequired[int | None],
@@ -697,7 +709,7 @@ WorkerSpec = TypedDict(
         "storage": NotRequired["Storage"],
         "labels": NotRequired[list["Label"] | None],
         "annotations": NotRequired[list["Annotation"] | None],
-        "distributedFramework": NotRequired[Literal["PyTorch", "TF", "XGBoost", "MPI", "JAX", "MXNet"] | None],
+        "distributedFramework": NotRequired[Literal["PyTorch", "TF", "XGBoost", "MPI", "JAX", "MXNet", "Script"] | None],
         "numWorkers": NotRequired[int | None],
         "numServers": NotRequired[int | None],
         "minReplicas": NotRequired[int | None],

@@ -18,6 +18,7 @@ ENTITIES = {
     "cluster": ("Clusters", "clusters"),
     "node_pool": ("Node pools", "node pools"),
     "node": ("Nodes", "nodes"),
+    "job": ("Jobs of others on a cluster", "jobs of others on a cluster"),
     "member": ("Members", "members"),
     "user": ("Users", "users"),
     "group": ("Groups", "groups"),
@@ -38,6 +39,7 @@ VERBS = {
     "stop": ("Stop and start", "stop or start"),
     "logs": ("Read logs", "read the logs of"),
     "exec": ("Run commands in", "run commands in"),
+    "cancel": ("Cancel", "cancel"),
     "manage": ("Add and remove", "add or remove"),
 }
 """Whatever may be done with them, in the same two forms."""
@@ -105,6 +107,9 @@ class Permission(StrEnum):
     NODE_POOL_EDIT = "node_pool.edit"
     NODE_POOL_DELETE = "node_pool.delete"
     NODE_VIEW = "node.view"
+    JOB_VIEW = "job.view"
+    """See jobs of the cluster's scheduler that Gangline has not made, and their scripts."""
+    JOB_CANCEL = "job.cancel"
     MEMBER_MANAGE = "member.manage"
     """Give and take roles in a department or project."""
     USER_VIEW = "user.view"

@@ -172,6 +172,8 @@ class ClusterKind:
     """Credentials are copied to it as Secrets, beside others that people made there."""
     shares_claims: ClassVar[bool] = False
     """What one project's claim holds can be mounted in others."""
+    lists_jobs: ClassVar[bool] = False
+    """Its scheduler lists jobs that others made: the driver is one of `ListsJobs`."""
     native_word: ClassVar[str] = ""
     """What people call the engine's own form of a workload; empty: it is not shown."""
     native_ending: ClassVar[str] = "yaml"

@@ -27,6 +27,7 @@ from gangline.drivers.base import (
     ignore_trouble,
 )
 from gangline.drivers.facts import Capacity, Facts, FieldNote, Health
+from gangline.drivers.jobs import OthersJob
 from gangline.drivers.logs.segments import Limits
 from gangline.drivers.logs.store import LogStore
 from gangline.spec.problems import Advice, Problem, Role
@@ -40,6 +41,7 @@ from . import (
     looks,
     mapping,
     observing,
+    others,
     probing,
     rehearsing,
     rendering,
@@ -165,6 +167,24 @@ class SlurmDriver:
             self.options.every,
         )
         return self._watched.batches()
+
+    def others_jobs(self, install: str) -> Sequence[OthersJob] | Unknown:
+        try:
+            return others.others(self.programs, install)
+        except NoAnswer as why:
+            return Unknown(str(why))
+
+    def job_text(self, number: str) -> str | Unknown:
+        try:
+            return others.text(self.programs, number)
+        except NoAnswer as why:
+            return Unknown(str(why))
+
+    def cancel_job(self, install: str, number: str) -> Result:
+        try:
+            return others.cancel(self.programs, install, number)
+        except NoAnswer as why:
+            return Unknown(str(why))
 
     def silent_for(self) -> float | None:
         return None if self._watched is None else time.monotonic() - self._watched.heard_at

@@ -36,6 +36,7 @@ class Slurm(ClusterKind):
     address_word = "Login node"
     unsupported = mapping.UNSUPPORTED
     takes_secrets = True
+    lists_jobs = True
     native_word = "Batch script"
     native_ending = "sh"
     check_names = probing.NAMES

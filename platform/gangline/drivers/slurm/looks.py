@@ -6,7 +6,7 @@ What it prints is read here, in one place; a text that ends early is no answer.
 import json
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -48,6 +48,8 @@ class Job:
     ref: AttemptRef
     accounted_code: str = ""
     """``3:0``, exit code and signal modulo 128, of one that only accounting still knows."""
+    place: int = 0
+    """Among those that wait in its partition, by priority; 0: not known."""
 
     @property
     def uid(self) -> str:
@@ -116,6 +118,12 @@ def _program(base: str, install: str, keys: Sequence[Key]) -> str:
         " || { printf 'away %s\\n' \"$jobs\" | head -n 1; exit 0; }",
         "echo now $(date +%s)",
         f"printf '%s\\n' \"$jobs\" | grep -F {quoted(f'|{MARK}:{install}:')} | sed 's/^/job /'",
+        # Only while one of them waits is everybody's queue asked for, by priority.
+        f"waits=$(printf '%s\\n' \"$jobs\" | grep -F {quoted(f'|{MARK}:{install}:')}"
+        " | sed -n 's/^\\([0-9]*\\)[+0-9]*|PENDING|.*/\\1/p')",
+        'if [ -n "$waits" ]; then { printf "%s\\n" "$waits"; squeue -h -t PENDING -S -p,i'
+        " -o '%P|%i'; } 2> /dev/null | awk -F'|' 'NF == 1 { ours[$1]; next } { n[$1]++;"
+        " split($2, id, /[+_]/); if (id[1] in ours) print \"place\", id[1], n[$1] }'; fi",
         'look() { [ -d "$1" ] && cd "$1" && { echo "run $1"; grep -sH \'\' plan.json submitted'
         " released stop deleted missed requeued start.json exit.json $(ls state 2>/dev/null | sed"
         " 's:^:state/:;/\\.new$/d') /dev/null | sed 's/^/file /'; cd \"$TOP\"; }; }",
@@ -129,6 +137,7 @@ def _program(base: str, install: str, keys: Sequence[Key]) -> str:
 def read(answer: Answer, install: str) -> Seen:
     """Raises NoAnswer."""
     now, jobs, runs = 0.0, dict[Key, list[Job]](), dict[Key, Run]()
+    queue: dict[int, int] = {}
     files: dict[str, str] = {}
     is_whole = False
     for line in answer.out.split("\n"):
@@ -142,6 +151,9 @@ def read(answer: Answer, install: str) -> Seen:
                 now = float(rest)
             case "job":
                 _add(rest, install, jobs)
+            case "place":
+                number, _, place = rest.partition(" ")
+                queue.setdefault(int(number), int(place))
             case "run":
                 workload, _, attempt = rest.partition("/")
                 files = {}
@@ -153,7 +165,12 @@ def read(answer: Answer, install: str) -> Seen:
                 is_whole = True
     if not is_whole:
         raise Unreadable(f"The login node gave no whole answer: {answer.words or answer.code}.")
-    return Seen(now, {key: joined(found) for key, found in jobs.items()}, runs)
+    placed = {key: [_placed(one, queue) for one in found] for key, found in jobs.items()}
+    return Seen(now, {key: joined(found) for key, found in placed.items()}, runs)
+
+
+def _placed(job: Job, queue: Mapping[int, int]) -> Job:
+    return replace(job, place=queue.get(job.number, 0)) if job.state in states.WAITS else job
 
 
 def _add(row: str, install: str, jobs: dict[Key, list[Job]]) -> None:

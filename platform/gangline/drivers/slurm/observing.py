@@ -147,7 +147,7 @@ def _living(here: Attempt, job: Job, plain: Observation) -> Observation:
         return replace(
             plain,
             state=ObservedState.PENDING,
-            reason=states.waits_for(job.reason),
+            reason=_waits(job, _now(here)),
             is_impossible=job.reason in states.IMPOSSIBLE,
         )
     if job.state in states.ENDS:
@@ -164,6 +164,14 @@ def _living(here: Attempt, job: Job, plain: Observation) -> Observation:
         reason=frozen,
         started_at=max(started) if len(started) == len(replicas) else None,
     )
+
+
+def _waits(job: Job, now: datetime) -> str:
+    """Why it waits; of one that may start, its place in the queue too."""
+    why = states.waits_for(job.reason)
+    if job.reason not in states.QUEUED:
+        return why
+    return f"{why} {states.queued(job.place, job.expected, now)}".strip()
 
 
 def _over(here: Attempt, plain: Observation, ended: Mapping[str, Any] | None) -> Observation:

@@ -5,6 +5,7 @@ https://slurm.schedmd.com/job_reason_codes.html
 """
 
 from collections.abc import Mapping
+from datetime import datetime, timedelta
 
 WAITS = frozenset(
     {"PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
@@ -45,6 +46,9 @@ IMPOSSIBLE: Mapping[str, str] = {
     "QOSMaxWallDurationPerJobLimit": "It asks for more time than its quality of service allows.",
 }
 """It will not start as it is."""
+FAR = timedelta(days=30)
+QUEUED = frozenset({"None", "Priority", "Resources", "Licenses"})
+"""It starts when its turn comes."""
 _REASONS: Mapping[str, str] = {
     "None": "Slurm has not looked at it yet.",
     "Priority": "Jobs of a higher priority come first.",
@@ -78,6 +82,26 @@ def waits_for(reason: str) -> str:
         if reason.startswith(beginning):
             return words if words.endswith(".") else f"{words} ({reason})."
     return f"Slurm says: {reason}." if reason else ""
+
+
+def queued(place: int, expected: datetime | None, now: datetime) -> str:
+    """Where it stands and when it may start, as Slurm itself has it; empty where it does not say.
+
+    A start in a year is what it tells where jobs before it have no time limit, and none at all.
+    Five minutes are as exact as its guess is good, and not told anew at every look.
+    """
+    said = []
+    if place == 1:
+        said.append("It is the next of its partition.")
+    elif place:
+        said.append(f"It is number {place} in the queue of its partition.")
+    if expected is not None and timedelta() < expected - now < FAR:
+        at = expected + timedelta(
+            minutes=5 - expected.minute % 5 if expected.minute % 5 or expected.second else 0,
+            seconds=-expected.second,
+        )
+        said.append(f"Slurm expects it to start by {at:%H:%M} UTC on {at.day} {at:%B}.")
+    return " ".join(said)
 
 
 def exited(code: int) -> tuple[str, int | None, int | None]:
