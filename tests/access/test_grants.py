@@ -129,8 +129,8 @@ def test_every_permission_belongs_to_an_entity_and_a_role() -> None:
     below = set().union(*(r.all for r in ROLES.values() if r.key != "system_administrator"))
     only_administrator = {permission.entity for permission in set(Permission) - below}
     assert only_administrator == {
-        "cluster", "node_pool", "user", "group", "role", "service_account", "access_key",
-        "setting",
+        "cluster", "job", "node_pool", "user", "group", "role", "service_account",
+        "access_key", "setting",
     }  # fmt: skip
     assert len({role.id for role in ROLES.values()}) == len(ROLES)
     assert all(0 < role.id < 100 for role in ROLES.values())
