@@ -6,6 +6,7 @@ from workloads.api import (
     batch,
     errors,  # noqa: F401  registers how refusals are answered
     logs,
+    metrics,
     pods,
     properties,
     telemetry,
@@ -31,6 +32,8 @@ urlpatterns = [
     path("workloads/count", views.WorkloadCount.as_view()),
     path("workloads/<uuid:workload_id>", views.WorkloadOne.as_view()),
     path("workloads/<uuid:workload_id>/pods", pods.WorkloadPods.as_view()),
+    path("workloads/<uuid:workload_id>/metrics", metrics.WorkloadMetrics.as_view()),
+    path("workloads/<uuid:workload_id>/pods/<str:pod_id>/metrics", metrics.PodMetrics.as_view()),
     path("workloads/<uuid:workload_id>/events", views.WorkloadEvents.as_view()),
     path("workloads/<uuid:workload_id>/history", views.WorkloadHistory.as_view()),
     path("workloads/<uuid:workload_id>/logs", logs.WorkloadLogs.as_view()),

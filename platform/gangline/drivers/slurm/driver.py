@@ -32,6 +32,7 @@ from gangline.drivers.logs.store import LogStore
 from gangline.spec.problems import Advice, Problem, Role
 
 from . import (
+    accounts,
     check,
     effects,
     guidance,
@@ -44,7 +45,7 @@ from . import (
     rendering,
 )
 from .commands import NoAnswer, Programs
-from .looks import Key, Seen
+from .looks import Seen
 from .watching import Watch
 
 
@@ -83,7 +84,7 @@ class SlurmDriver:
         return self.probe().capacity
 
     def check(self, submission: Submission, facts: Facts) -> list[Problem]:
-        return list(check.problems(submission, facts))
+        return list(check.problems(submission, facts, self.options.defaults))
 
     def advise(self, submission: Submission, facts: Facts) -> list[Advice]:
         return []
@@ -92,7 +93,11 @@ class SlurmDriver:
         self, *, framework: str, role: Role, has_own_master: bool, facts: Facts = NO_FACTS
     ) -> Mapping[str, FieldNote]:
         return guidance.field_notes(
-            framework=framework, role=role, has_own_master=has_own_master, facts=facts
+            framework=framework,
+            role=role,
+            has_own_master=has_own_master,
+            facts=facts,
+            defaults=self.options.defaults,
         )
 
     def render(self, submission: Submission) -> dict[str, Any]:
@@ -106,6 +111,8 @@ class SlurmDriver:
             here = self._look(ref)
             if here.is_stubborn:
                 self._effects.cancel(here)
+            if here.is_again and here.stop is None:
+                self._effects.requeued(here)
             return observing.observe(here)
         except NoAnswer as why:
             return Observation(
@@ -151,7 +158,7 @@ class SlurmDriver:
     ) -> Iterator[Sequence[Observation]]:
         self._watched = Watch(
             install,
-            lambda keys: looks.look(self.programs, self.options.folder, install, keys),
+            lambda refs: self._seen(install, refs),
             self._collector.collect,
             tell,
             all_told,
@@ -174,6 +181,10 @@ class SlurmDriver:
         return result
 
     def _look(self, ref: AttemptRef) -> observing.Attempt:
-        key: Key = ref.workload, ref.attempt
-        seen: Seen = looks.look(self.programs, self.options.folder, ref.install, [key])
-        return observing.attempt(ref, seen)
+        return observing.attempt(ref, self._seen(ref.install, [ref]))
+
+    def _seen(self, install: str, refs: Sequence[AttemptRef]) -> Seen:
+        programs, base = self.programs, self.options.folder
+        keys = [accounts.key_of(ref) for ref in refs]
+        seen = looks.look(programs, base, install, keys)
+        return accounts.asked(programs, base, install, refs, seen)

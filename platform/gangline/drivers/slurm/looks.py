@@ -20,6 +20,9 @@ log = logging.getLogger(__name__)
 MARK = "gangline"
 FORMAT = "%i|%T|%D|%V|%S|%e|%r|%k"
 Key = tuple[str, int]
+LONGEST_NAME = 51
+MISSED = "missed"
+"""The record of when the login node first saw that Slurm shows the job no longer."""
 
 
 class Unreadable(NoAnswer):
@@ -43,6 +46,8 @@ class Job:
     """When it started, or when Slurm expects it to."""
     ended: datetime | None
     ref: AttemptRef
+    accounted_code: str = ""
+    """``3:0``, exit code and signal modulo 128, of one that only accounting still knows."""
 
     @property
     def uid(self) -> str:
@@ -55,7 +60,7 @@ class Job:
 
     @property
     def submitted_at(self) -> datetime | None:
-        return _time(self.submitted)
+        return time_of(self.submitted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,10 @@ class Seen:
     """By the clock of the login node."""
     jobs: Mapping[Key, Sequence[Job]]
     runs: Mapping[Key, Run]
+    accounted: Mapping[Key, Sequence[Job]] = field(default_factory=dict)
+    """Those that only accounting still knows (`accounts`)."""
+    in_doubt: frozenset[Key] = frozenset()
+    """Slurm shows them no longer, and accounting does not answer."""
 
 
 def folder(base: str, install: str, key: Key | None = None) -> str:
@@ -108,7 +117,7 @@ def _program(base: str, install: str, keys: Sequence[Key]) -> str:
         "echo now $(date +%s)",
         f"printf '%s\\n' \"$jobs\" | grep -F {quoted(f'|{MARK}:{install}:')} | sed 's/^/job /'",
         'look() { [ -d "$1" ] && cd "$1" && { echo "run $1"; grep -sH \'\' plan.json submitted'
-        " released stop deleted start.json exit.json $(ls state 2>/dev/null | sed"
+        " released stop deleted missed requeued start.json exit.json $(ls state 2>/dev/null | sed"
         " 's:^:state/:;/\\.new$/d') /dev/null | sed 's/^/file /'; cd \"$TOP\"; }; }",
         "TOP=$(pwd)",
         *(f"look {quoted(f'{workload}/{attempt}')}" for workload, attempt in keys),
@@ -144,7 +153,7 @@ def read(answer: Answer, install: str) -> Seen:
                 is_whole = True
     if not is_whole:
         raise Unreadable(f"The login node gave no whole answer: {answer.words or answer.code}.")
-    return Seen(now, {key: _joined(found) for key, found in jobs.items()}, runs)
+    return Seen(now, {key: joined(found) for key, found in jobs.items()}, runs)
 
 
 def _add(row: str, install: str, jobs: dict[Key, list[Job]]) -> None:
@@ -158,13 +167,19 @@ def _add(row: str, install: str, jobs: dict[Key, list[Job]]) -> None:
     _, state, nodes, submitted, start, end, reason, _ = parts
     count = int(nodes) if nodes.isdigit() else 0
     jobs.setdefault((ref.workload, ref.attempt), []).append(
-        Job(int(number), state, reason, count, submitted, _time(start), _time(end), ref)
+        Job(int(number), state, reason, count, submitted, time_of(start), time_of(end), ref)
     )
 
 
 def comment(ref: AttemptRef) -> str:
     """What a job carries to be found by. Its parts hold no colon."""
     return f"{MARK}:{ref.install}:{ref.workload}:{ref.attempt}:{ref.name}"
+
+
+def job_name(ref: AttemptRef) -> str:
+    """What people find it by in `squeue`, and Gangline in accounting."""
+    name = "".join(c for c in ref.name if c.isascii() and (c.isalnum() or c in "-."))
+    return f"{name[:LONGEST_NAME]}.{ref.workload[:8]}.{ref.attempt}"
 
 
 def ref_of(text: str) -> AttemptRef | None:
@@ -178,7 +193,7 @@ _ORDER = ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING")
 """Of a heterogeneous job the component that is furthest back speaks for all."""
 
 
-def _joined(found: Sequence[Job]) -> list[Job]:
+def joined(found: Sequence[Job]) -> list[Job]:
     """One for each number: the components of a heterogeneous job are one job."""
     by_number: dict[int, list[Job]] = {}
     for job in found:
@@ -194,7 +209,7 @@ def _worst(parts: Sequence[Job]) -> Job:
     return next((job for job in parts if job.state != "COMPLETED"), parts[0])
 
 
-def _time(text: str) -> datetime | None:
+def time_of(text: str) -> datetime | None:
     try:
         return datetime.fromisoformat(text).replace(tzinfo=UTC)
     except ValueError:

@@ -3,9 +3,16 @@
 #SBATCH --ntasks-per-node=1
 #SBATCH --cpus-per-task=4
 #SBATCH --mem=8192M
-#SBATCH --gres=gpu:2
+#SBATCH --gres=gpu:a100:2
 #SBATCH --partition=fast,slow
 #SBATCH --constraint=a100
+#SBATCH --account=team-b
+#SBATCH --qos=normal
+#SBATCH --time=0-01:30:00
+#SBATCH --reservation=spring
+#SBATCH --licenses=matlab:1
+#SBATCH --mail-user=ada@example.org
+#SBATCH --exclusive
 
 export GANGLINE_FRAMEWORK=PyTorch
 export GANGLINE_GRACE=120
@@ -19,6 +26,8 @@ umask 077
 RUN=$SLURM_SUBMIT_DIR
 cd "$RUN" && [ -f plan.json ] || { echo "The run folder is not there on this node." >&2; exit 74; }
 [ ! -e stop ] && [ ! -e deleted ] || exit 75
+# A try that others began anew: its first one counts, and what follows it is an attempt of its own.
+[ "${SLURM_RESTART_COUNT:-0}" = 0 ] || { echo "$SLURM_JOB_ID" > requeued; exit 76; }
 export SLURM_EXPORT_ENV=ALL
 # The steps below say themselves how much of the allocation they take.
 unset SLURM_MEM_PER_CPU SLURM_MEM_PER_NODE SLURM_MEM_PER_GPU
@@ -80,7 +89,19 @@ export MASTER_ADDR=${ADDRESSES[0]}
 export MASTER_PORT=$((16000 + SLURM_JOB_ID * 16 % 16000))
 write start.json "{\"job\":$SLURM_JOB_ID,\"nodes\":\"${HOSTS[*]}\",\"start\":$(date +%s.%N)}"
 
-cat > replica.sh.new <<'GANGLINE' && mv -f replica.sh.new replica.sh || exit 73
+load() {
+  local file
+  set +u
+  if ! command -v module > /dev/null; then
+    for file in /etc/profile.d/{modules,lmod}.sh /usr/share/{lmod/lmod,modules}/init/bash; do
+      if [ -r "$file" ]; then . "$file"; break; fi
+    done
+  fi
+  module load "$@" || exit 91
+  set -u
+}
+load cuda/12.4
+cat > replica.sh.$$.new <<'GANGLINE' && mv -f replica.sh.$$.new replica.sh || exit 73
 #!/bin/bash
 # One replica: its variables, its log, its records.
 set -u

@@ -17,6 +17,8 @@ umask 077
 RUN=$SLURM_SUBMIT_DIR
 cd "$RUN" && [ -f plan.json ] || { echo "The run folder is not there on this node." >&2; exit 74; }
 [ ! -e stop ] && [ ! -e deleted ] || exit 75
+# A try that others began anew: its first one counts, and what follows it is an attempt of its own.
+[ "${SLURM_RESTART_COUNT:-0}" = 0 ] || { echo "$SLURM_JOB_ID" > requeued; exit 76; }
 export SLURM_EXPORT_ENV=ALL
 # The steps below say themselves how much of the allocation they take.
 unset SLURM_MEM_PER_CPU SLURM_MEM_PER_NODE SLURM_MEM_PER_GPU
@@ -78,7 +80,7 @@ export MASTER_ADDR=${ADDRESSES[0]}
 export MASTER_PORT=$((16000 + SLURM_JOB_ID * 16 % 16000))
 write start.json "{\"job\":$SLURM_JOB_ID,\"nodes\":\"${HOSTS[*]}\",\"start\":$(date +%s.%N)}"
 
-cat > replica.sh.new <<'GANGLINE' && mv -f replica.sh.new replica.sh || exit 73
+cat > replica.sh.$$.new <<'GANGLINE' && mv -f replica.sh.$$.new replica.sh || exit 73
 #!/bin/bash
 # One replica: its variables, its log, its records.
 set -u
