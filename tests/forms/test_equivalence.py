@@ -278,7 +278,7 @@ def test_a_row_that_is_added_stands_beside_the_default() -> None:
 
 def by_command_line(world: World, body: dict[str, Any], folder: Path) -> list[tuple[str, ...]]:
     """What the API says to the line that Review shows of ``body``, run as printed."""
-    words, file = printed_words(command_line(body, "vision"))
+    words, file = printed_words(command_line(body, "vision", "this-machine"))
     if file:
         (folder / "body.yaml").write_text(file)
         words[words.index("-")] = str(folder / "body.yaml")

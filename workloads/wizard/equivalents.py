@@ -42,9 +42,7 @@ def equivalents(desk: Desk, address: str) -> Iterator[Equivalent]:
 def _programs(desk: Desk, address: str) -> Iterator[Equivalent]:
     project = desk.choices.project
     assert project is not None  # noqa: S101  asked before
-    namesakes = [one for one in desk.choices.projects if one.name == project.name]
-    cluster = project.cluster.name if len(namesakes) > 1 else ""
-    line = command_line(desk.body, project.name, cluster)
+    line = command_line(desk.body, project.name, project.cluster.name)
     yield Equivalent(CLI, "Command line", line, "After gangline login.", ending="sh")
     server = address.removesuffix(urlsplit(address).path)
     help_text = "With what gangline login stored, or GANGLINE_TOKEN."

@@ -11,9 +11,9 @@ from gangline.lib import yaml_text
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.frameworks import WORKERS_ONLY, has_gpus
 from gangline.spec.gpus import is_gpu_field
-from gangline.spec.parse import plain_number
 from gangline.spec.problems import Role
 from gangline.spec.values import flatten
+from gangline.spec.words import plain_number
 from gangline.spec.workload import SPEC
 
 FRAMEWORK, COMMAND, ARGS = "distributedFramework", "command", "args"
@@ -41,10 +41,10 @@ def _indented(text: str) -> str:
     return "\n".join(f"        {line}" for line in text.splitlines())
 
 
-def command_line(body: Mapping[str, Any], project: str, cluster: str = "") -> str:
+def command_line(body: Mapping[str, Any], project: str, cluster: str) -> str:
     """The command that submits ``body``; by flags, or where they cannot say it by a file.
 
-    ``cluster`` is named where several projects share the name.
+    The cluster is named too: projects of several may share a name.
     """
     try:
         return _by_flags(body, project, cluster)
@@ -63,7 +63,7 @@ def _by_flags(body: Mapping[str, Any], project: str, cluster: str) -> str:
     if not name or name.startswith("-"):
         parts = [f"gangline distributed submit {_flag('--name', name)}"]
     parts.append(_flag("--project", project))
-    parts += [_flag("--cluster", cluster)] if cluster else []
+    parts.append(_flag("--cluster", cluster))
     parts.append(_flag("--framework", str(worker.pop(FRAMEWORK, ""))))
     parts += ["--no-master"] if body.get("configuration") == WORKERS_ONLY else []
     parts += [one for path, value in worker.items() for one in _flags(path, value, Role.WORKER)]
@@ -112,7 +112,7 @@ def _master(body: Mapping[str, Any]) -> Iterator[str]:
             # They are added to those of the workers.
             if not _keeps(theirs, own):
                 raise Inexpressible
-            own = [one for one in own if one not in (theirs or ())]
+            own = [one for one in own or () if one not in (theirs or ())]
         if own != theirs:
             yield from _flags(path, own, Role.MASTER)
     if not any(master.get(p) != worker.get(p) for p in catalogue(SPEC.master)):
@@ -180,11 +180,11 @@ _KINDS: Mapping[Kind, tuple[type, ...]] = {
 
 
 def _text(field: SpecField, value: Any) -> str:
-    wanted = _KINDS.get(field.kind, (str,))
+    wanted: tuple[type, ...] = _KINDS.get(field.kind, (str,))
     if not isinstance(value, wanted) or isinstance(value, bool):
         raise Inexpressible
     text = value if isinstance(value, str) else plain_number(value)
-    if "\0" in text or (not isinstance(value, str) and "e" in text):
+    if "\0" in text:
         raise Inexpressible
     return text
 
