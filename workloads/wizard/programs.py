@@ -180,10 +180,10 @@ _KINDS: Mapping[Kind, tuple[type, ...]] = {
 
 
 def _text(field: SpecField, value: Any) -> str:
-    wanted: tuple[type, ...] = _KINDS.get(field.kind, (str,))
-    if not isinstance(value, wanted) or isinstance(value, bool):
+    if isinstance(value, bool) or not isinstance(value, _KINDS.get(field.kind, (str,))):
         raise Inexpressible
-    text = value if isinstance(value, str) else plain_number(value)
+    number: float = value
+    text = value if isinstance(value, str) else plain_number(number)
     if "\0" in text:
         raise Inexpressible
     return text
