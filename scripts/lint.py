@@ -41,6 +41,7 @@ CHECKS = (
     Check("template form", lambda: ["djade", "--check", "--target-version", "5.2", *_templates()]),
     Check("repository", lambda: ["pytest", "-q", "-n", "0", "tests/repository"]),
     Check("static files", lambda: ["python", "-m", "scripts.build_static", "--check"]),
+    Check("client files", lambda: ["python", "-m", "scripts.client_files", "--check"]),
     Check("system check", lambda: ["gangline-manage", "check", "--fail-level", "WARNING"]),
     Check("migrations", lambda: ["gangline-manage", "makemigrations", "--check", "--dry-run"]),
 )
