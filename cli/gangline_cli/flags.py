@@ -18,7 +18,7 @@ Field = Mapping[str, Any]
 Json = dict[str, Any]
 WORDS_AFTER = "gangline.words"
 ENTRY_POINT = "entry-point"
-"""The flag of the workers' command as one text; ``--command`` is a switch for what follows ``--``."""
+"""The flag of the workers' command as one text: ``--command`` is a switch."""
 OF_THE_COMMAND = frozenset({"distributedFramework"})
 MORE: Mapping[str, tuple[str, ...]] = {
     "image": ("-i",),

@@ -172,21 +172,14 @@ def _names(field: SpecField, value: list[Any]) -> str:
     return ",".join(map(str, names)) if field.is_array and is_plain else ""
 
 
-_KINDS: Mapping[Kind, tuple[type, ...]] = {
-    Kind.INTEGER: (int,),
-    Kind.DURATION: (int,),
-    Kind.NUMBER: (int, float),
-}
-
-
 def _text(field: SpecField, value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, _KINDS.get(field.kind, (str,))):
+    if field.kind.is_numeric and field.kind is not Kind.QUANTITY:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise Inexpressible
+        return plain_number(value)
+    if not isinstance(value, str) or "\0" in value:
         raise Inexpressible
-    number: float = value
-    text = value if isinstance(value, str) else plain_number(number)
-    if "\0" in text:
-        raise Inexpressible
-    return text
+    return value
 
 
 def _flag(name: str, value: str) -> str:
