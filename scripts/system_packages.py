@@ -138,6 +138,7 @@ PARTS = {
             _slurm_is_there,
         ),
         Part("sshd", ("openssh-server", "openssh-client"), lambda: _has_daemon("sshd")),
+        Part("registry", ("docker-registry",), _has("docker-registry")),
     )
 }
 

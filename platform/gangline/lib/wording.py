@@ -6,6 +6,8 @@ A predicate without a full stop, to stand behind the name of the field: "must be
 
 from collections.abc import Mapping
 
+from .connection_words import CONNECTIONS
+
 _VALUES = {
     "type": "must be {accepted}",
     "type:kind": "must be {kind}",
@@ -350,7 +352,6 @@ _POLICY = {
     "policy.empty_fixed": "can have no value: canEdit is false, and there is no default",
     "policy.to_fill": "has no default, so everyone must fill it in",
 }
-
 WORDS: Mapping[str, str] = {
     **_VALUES,
     **_FORM,
@@ -360,4 +361,5 @@ WORDS: Mapping[str, str] = {
     **_OBJECTS,
     **_PEOPLE,
     **_POLICY,
+    **CONNECTIONS,
 }
