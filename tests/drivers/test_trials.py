@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -191,7 +192,8 @@ def test_a_registry_cannot_have_the_login_sent_just_anywhere() -> None:
     }
     for realm, code in realms.items():
         header = f'Bearer realm="{realm}",service="tests"'
-        with answering(lambda one, h=header: send(one, 401, WWW_Authenticate=h)) as server:
+        ask = partial(send, status=401, WWW_Authenticate=header)
+        with answering(ask) as server:
             place = Registry(f"http://127.0.0.1:{server.server_port}", "ada", SECRET)
             assert tried(place).code == code, realm
 
@@ -285,8 +287,14 @@ def test_a_name_that_changes_its_mind_is_dialled_where_it_was_judged(
 
 
 def test_what_is_none_of_the_protocols_is_not_spoken() -> None:
-    marker = Path("/tmp") / f"gangline-trial-{os.getpid()}"  # noqa: S108
-    for url in (f"ext::sh -c touch% {marker}", "file:///etc", "/etc", "git://127.0.0.1/x", "-u@x:y"):
+    marker = Path("/tmp") / f"gangline-trial-{os.getpid()}"
+    for url in (
+        f"ext::sh -c touch% {marker}",
+        "file:///etc",
+        "/etc",
+        "git://127.0.0.1/x",
+        "-u@x:y",
+    ):
         assert tried(Repository(url, key=SECRET)).state is State.FAILED, url
     assert not marker.exists()
 

@@ -20,8 +20,10 @@ _REFUSALS = frozenset(
         "InvalidAccessKeyId",
         "InvalidToken",
         "SignatureDoesNotMatch",
+        "XAdminUserNotFound",
     }
 )
+"""Codes with which servers of several makers turn a key away, whatever their status."""
 
 
 def tried(place: Bucket, reach: Reach) -> Outcome:

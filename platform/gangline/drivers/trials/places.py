@@ -55,6 +55,11 @@ class Outcome:
         """``refused``, as the API calls it."""
         return self.problem.code.partition(":")[2]
 
+    @property
+    def tone(self) -> str:
+        """In which tone it is shown."""
+        return {State.OK: "good", State.WARNING: "warn"}.get(self.state, "bad")
+
     def as_json(self) -> dict[str, Any]:
         return {"state": str(self.state), "problem": self.problem.as_stored()}
 

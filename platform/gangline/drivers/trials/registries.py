@@ -55,9 +55,7 @@ def _root(url: str) -> str:
     return f"{scheme if has else 'https'}://{host}/v2/"
 
 
-def _asked(
-    connections: urllib3.PoolManager, url: str, headers: Mapping[str, str]
-) -> Answer:
+def _asked(connections: urllib3.PoolManager, url: str, headers: Mapping[str, str]) -> Answer:
     return get(connections, url, {"User-Agent": "Gangline", **headers}, MOST_BYTES)
 
 

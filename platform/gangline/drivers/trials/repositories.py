@@ -6,7 +6,9 @@ https://git-scm.com/docs/gitprotocol-http, https://git-scm.com/docs/gitprotocol-
 import asyncio
 import re
 import shlex
+import subprocess
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import urlsplit
 
 import urllib3
@@ -23,6 +25,7 @@ _COMMIT = re.compile(r"[0-9a-f]{7,40}")
 _OBJECT = re.compile(r"[0-9a-f]{40,64}")
 _AGENT = "git/2.0 (Gangline)"
 FLUSH = b"0000"
+NOWHERE = subprocess.DEVNULL
 
 
 def tried(place: Repository, reach: Reach) -> Outcome:
@@ -118,17 +121,7 @@ async def _advertised(
             connect_timeout=CONNECT_SECONDS,
             login_timeout=READ_SECONDS,
         ) as connection:
-            async with connection.create_process(
-                f"{SERVICE} {shlex.quote(path)}", encoding=None, stderr=asyncssh.DEVNULL
-            ) as process:
-                process.stdin.write(FLUSH)
-                process.stdin.write_eof()
-                body = b""
-                while piece := await process.stdout.read(1 << 16):
-                    body += piece
-                    if len(body) > MOST_BYTES:
-                        raise Failed("large", server=server)
-                await process.wait()
+            body = await _heard(connection, path, server)
     except asyncssh.PermissionDenied:
         raise Failed("refused", server=server) from None
     except asyncssh.Error:
@@ -136,6 +129,20 @@ async def _advertised(
     if not body:
         # Servers say in their own words that it is not there, or not for this key.
         raise Failed("no_repository", server=server)
+    return body
+
+
+async def _heard(connection: Any, path: str, server: str) -> bytes:
+    """What the server says before it is asked for anything."""
+    body = b""
+    line = f"{SERVICE} {shlex.quote(path)}"
+    async with connection.create_process(line, encoding=None, stderr=NOWHERE) as process:
+        process.stdin.write(FLUSH)
+        process.stdin.write_eof()
+        while piece := await process.stdout.read(1 << 16):
+            body += piece
+            if len(body) > MOST_BYTES:
+                raise Failed("large", server=server)
     return body
 
 

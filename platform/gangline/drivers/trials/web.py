@@ -90,7 +90,5 @@ def told(error: BaseException, server: str) -> Failed:
         if isinstance(cause, ConnectionRefusedError):
             return Failed("closed", server=server)
         if isinstance(cause, TimeoutError | urllib3.exceptions.TimeoutError):
-            # A connection that was refused is one of these by its class: its cause knows better.
-            if not isinstance(cause, urllib3.exceptions.NewConnectionError):
-                return Failed("late", server=server)
+            return Failed("late", server=server)
     return Failed("lost", server=server)
