@@ -162,6 +162,14 @@ _CLUSTER = {
     "cluster:no_class_there": "is not on cluster {cluster}",
     "cluster:no_partition": "is no partition: its label is {by}",
     "cluster:partition_gone": ("names the partition {partition}, which the cluster does not have"),
+    "cluster:accounts": "is no account of the login that submits",
+    "cluster:qos": "is no quality of service of the login that submits",
+    "cluster:reservations": "is no reservation of the cluster",
+    "cluster:gpuTypes": "is no type of GPU that the cluster has",
+    "cluster:time_limit": "must be at most {most}: no job of {partition} may run longer",
+    "cluster:partition_nodes": (
+        "needs {pods} nodes, one for each replica, and a job of {partition} may have {nodes}"
+    ),
     "cluster:feature": "is no feature of the cluster’s nodes",
     "cluster:nodes": ("needs {pods} nodes, one for each replica, and the cluster has {nodes}"),
     "cluster:cores": "must be at most {most}: no node of the cluster has more cores",

@@ -9,6 +9,7 @@ from typing import Any
 
 from gangline.drivers.base import Submission
 from gangline.drivers.slurm import rendering, script
+from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER
 from gangline.spec.typed import typed
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
@@ -31,6 +32,17 @@ FULL: Mapping[str, Any] = {
     "nodePools": [{"name": "default"}, {"name": "fast"}, {"name": "slow"}],
     "nodeType": "a100",
     "terminationGracePeriodSeconds": 120,
+    "slurm.account": "team-b",
+    "slurm.qos": "normal",
+    "slurm.timeLimit": 5400,
+    "slurm.reservation": "spring",
+    "slurm.gpuType": "a100",
+    "slurm.modules": [{"name": "cuda/12.4"}],
+    "slurm.options": [
+        {"name": "licenses", "value": "matlab:1"},
+        {"name": "mail-user", "value": "ada@example.org"},
+        {"name": "exclusive"},
+    ],
     "environmentVariables": [
         {"name": "KEY", "secret": {"name": "hub", "key": "token"}},
         {"name": "PLACE", "value": "$(HOME)/x $$(HOME) $(no name)"},
@@ -54,7 +66,7 @@ def submission(
     worker = {**WORKER, **more}
     if framework == "MPI":
         worker["command"] = "mpirun python train.py"
-    kept = {p: v for p, v in worker.items() if p != "terminationGracePeriodSeconds"}
+    kept = {p: v for p, v in worker.items() if p in catalogue(ReplicaSpec)}
     has_master = configuration == WORKERS_AND_MASTER
     return Submission(
         name="digits",

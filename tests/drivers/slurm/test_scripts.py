@@ -80,6 +80,13 @@ def test_what_cannot_be_written_is_refused(change: dict[str, Any]) -> None:
         script.script(native)
 
 
+@pytest.mark.parametrize("further", [["array", "1-9"], ["begin", "now\n#SBATCH -p x"], ["x", ""]])
+def test_no_further_option_gets_into_a_script_but_those_of_the_list(further: list[str]) -> None:
+    native = rendering.render(goldens.submission("PyTorch", WORKERS_ONLY)) | {"further": [further]}
+    with pytest.raises(CannotWrite):
+        script.script(native)
+
+
 @pytest.mark.parametrize(
     "options", [{"wrap": "id"}, {"account": "a b"}, {"time": "1\n#SBATCH -p x"}]
 )
@@ -124,7 +131,7 @@ def test_no_typed_line_ends_the_text_of_a_replica_early() -> None:
 
 def _replica(text: str, mark: str) -> str:
     """What a script writes down for each of its replicas."""
-    begun = text.split(f"<<'{mark}' && mv -f replica.sh.new replica.sh || exit 73\n")[1]
+    begun = text.split(f"<<'{mark}' && mv -f replica.sh.$$.new replica.sh || exit 73\n")[1]
     return begun.split(f"\n{mark}\n")[0]
 
 

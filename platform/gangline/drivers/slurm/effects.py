@@ -22,7 +22,6 @@ from . import looks, rendering, script
 from .commands import Answer, NoAnswer, Programs, here, plain, quoted
 from .observing import Attempt
 
-LONGEST_NAME = 51
 _BUSY = "temporarily unable to accept job"
 _DOUBT = ("Unable to contact", "timed out", "Transport endpoint", "Zero Bytes were transmitted")
 """What sbatch says when the controller may have taken the job all the same, or was not reached."""
@@ -58,7 +57,7 @@ class Effects:
         }
         options = [
             "--parsable", "--hold", "--no-requeue", "--export=NIL", "--open-mode=append",
-            f"--job-name={_job_name(ref)}", f"--comment={mark}",
+            f"--job-name={looks.job_name(ref)}", f"--comment={mark}",
         ]  # fmt: skip
         lines = [
             self._enter(ref),
@@ -145,6 +144,14 @@ class Effects:
         if now.job is not None:
             self.programs.run(f"scancel --quiet {now.job.number}")
 
+    def requeued(self, now: Attempt) -> None:
+        """Others had Slurm begin the job again: its try is over, and no second one follows."""
+        if now.job is not None:
+            number = now.job.number
+            self.programs.run(
+                f"{self._enter(now.ref)}\necho {number} > requeued\nscancel --quiet {number}"
+            )
+
     def _enter(self, ref: AttemptRef) -> str:
         place = looks.folder(self.base, ref.install, (ref.workload, ref.attempt))
         return f"mkdir -p {place} && cd {place} || {{ echo nofolder; exit 0; }}"
@@ -172,12 +179,6 @@ def _end(now: Attempt, grace: int) -> str:
         if now.is_stubborn:
             lines.append(f"scancel --quiet {number}")
     return "\n".join(lines)
-
-
-def _job_name(ref: AttemptRef) -> str:
-    """What people find it by in `squeue`."""
-    name = "".join(c for c in ref.name if c.isascii() and (c.isalnum() or c in "-."))
-    return f"{name[:LONGEST_NAME]}.{ref.workload[:8]}.{ref.attempt}"
 
 
 def _secrets(native: Mapping[str, Any], secrets: Mapping[str, Mapping[str, str]]) -> dict[str, str]:

@@ -11,8 +11,11 @@ from gangline.drivers.mapping import OURS, Table, To, paths
 from gangline.spec.catalogue import catalogue
 from gangline.spec.environment import EnvironmentVariable
 from gangline.spec.placement import NodePoolName
+from gangline.spec.slurm import Module, SbatchOption
 from gangline.spec.types import quantity_bytes, split_command
 from gangline.spec.workload import Annotation, Label, ReplicaSpec
+
+from . import times
 
 
 def _pairs(items: Sequence[Label | Annotation]) -> list[list[str]]:
@@ -23,8 +26,12 @@ def _variables(items: Sequence[EnvironmentVariable]) -> list[list[str]]:
     return [[item.name, item.value or ""] for item in items if item.secret is None]
 
 
-def _names(items: Sequence[NodePoolName]) -> list[str]:
+def _names(items: Sequence[NodePoolName | Module]) -> list[str]:
     return [item.name for item in items]
+
+
+def _options(items: Sequence[SbatchOption]) -> list[list[str]]:
+    return [[item.name, item.value or ""] for item in items]
 
 
 def _megabytes(quantity: str) -> int:
@@ -52,8 +59,14 @@ ROLE: Table = {
 GANG: Table = {
     "terminationGracePeriodSeconds": To("grace"),
     "networkInterface": To("interface"),
+    "slurm.account": To("options|account"),
+    "slurm.qos": To("options|qos"),
+    "slurm.timeLimit": To("options|time", times.written),
+    "slurm.reservation": To("options|reservation"),
+    "slurm.modules": To("modules", _names),
+    "slurm.options": To("further", _options),
 }
-SHAPE = frozenset({"distributedFramework", "numWorkers", "numServers"})
+SHAPE = frozenset({"distributedFramework", "numWorkers", "numServers", "slurm.gpuType"})
 MAPPED = paths(ROLE, GANG) | SHAPE
 
 _NO_IMAGE = "Programs of this cluster run on its nodes as they are, without a container."

@@ -13,18 +13,22 @@ from gangline.drivers.checks import REACHABILITY, State, Step, Tell, tell_nobody
 from gangline.drivers.facts import Capacity, Facts, FrameworkOffer, Health, NodeFact
 from gangline.lib.sizes import bytes_in_words
 from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.slurm import module_problem
 
-from . import looks
+from . import looks, times
 from .commands import Answer, LoginRefused, NoAnswer, Programs
 from .rendering import PARTITION
 
 COMMANDS, CONTROLLER, FOLDER = "Commands", "Controller", "Folder for runs"
-PARTITIONS, ACCOUNTING = "Partitions", "Accounting"
-NAMES = (REACHABILITY, COMMANDS, CONTROLLER, FOLDER, PARTITIONS, ACCOUNTING)
+PARTITIONS, ACCOUNTING, MODULES = "Partitions", "Accounting", "Modules"
+NAMES = (REACHABILITY, COMMANDS, CONTROLLER, FOLDER, PARTITIONS, ACCOUNTING, MODULES)
 REQUIRED = frozenset({REACHABILITY, COMMANDS, CONTROLLER, FOLDER})
 NEEDED = ("sbatch", "squeue", "scontrol", "scancel", "sinfo", "srun", "bash", "base64", "stat")
 LET_IN = "To let Gangline in, add this line to ~/.ssh/authorized_keys of the account there:"
 NODES = "%N|%R|%T|%c|%m|%G|%f"
+MOST_MODULES = 500
+AVAILABLE = "timeout 15 bash -lc 'command -v module > /dev/null && module -t avail 2>&1'"
+_RESERVATION = re.compile(r"^ReservationName=(\S+)", re.MULTILINE)
 _GPUS = re.compile(r"(?:^|,)gpu(?::([^:,()]+))??:(\d+)")
 _READY = frozenset({"idle", "mixed", "allocated", "completing", "planned"})
 _CORDONED = frozenset({"drained", "draining", "maint", "reserved", "inval"})
@@ -87,6 +91,7 @@ class _Check:
         self._folder()
         self._partitions()
         self._accounting()
+        self._modules()
 
     def health(self) -> Health:
         if self.failure:
@@ -140,8 +145,8 @@ class _Check:
     def _folder(self) -> None:
         place = looks.folder(self.base, ".")
         program = (
-            f"mkdir -p {place} && cd {place} && : > .check && rm -f .check && pwd -P"
-            " && df -Pk . | tail -n 1"
+            f"mkdir -p {place} && cd {place} && head -c 8192 /dev/zero > .check"
+            " && rm -f .check && pwd -P && df -Pk . | tail -n 1 || { rm -f .check; exit 1; }"
         )
         answer = self._run(FOLDER, program)
         if answer.code:
@@ -156,20 +161,27 @@ class _Check:
         self.tell(State.OK, says)
 
     def _partitions(self) -> None:
-        answer = self._run(PARTITIONS, f"sinfo -h -N -o '{NODES}' && echo && sinfo -h -o '%R|%P'")
+        program = (
+            f"sinfo -h -N -o '{NODES}' && echo && sinfo -h -o '%R|%P|%l|%s'"
+            " && echo && scontrol -o show reservation"
+        )
+        answer = self._run(PARTITIONS, program)
         if answer.code:
             self.fail(PARTITIONS, f"sinfo says: {answer.words[:300]}.")
             return
-        rows, _, kinds = answer.out.partition("\n\n")
+        rows, kinds, reserved = f"{answer.out}\n\n\n\n".split("\n\n", 2)
         nodes = read_nodes(rows.splitlines())
         self.nodes = [fact(name, node, nodes) for name, node in sorted(nodes.items())]
         usable = [node for node in nodes.values() if _status(node.state) == "Ready"]
         names = sorted({p for node in nodes.values() for p in node.partitions})
-        default = next((k.partition("|")[0] for k in kinds.split() if k.endswith("*")), "")
+        kept = read_partitions(kinds.splitlines())
+        default = next((name for name, one in kept.items() if one["isDefault"]), "")
         gpus = sum(node.gpus for node in usable)
         self.detail |= {
             "partitions": names,
             "defaultPartition": default,
+            "limits": {name: {k: one[k] for k in ("time", "nodes")} for name, one in kept.items()},
+            "reservations": _RESERVATION.findall(reserved),
             "features": sorted({f for node in nodes.values() for f in node.features}),
             "nodes": len(nodes),
             "gpuTypes": sorted({n.gpu_type for n in nodes.values() if n.gpu_type}),
@@ -209,6 +221,15 @@ class _Check:
             return
         self.tell(State.OK, f"Accounts: {', '.join(self.detail['accounts'])}.")
 
+    def _modules(self) -> None:
+        """What `module load` takes on the login node; few sites have others on the nodes."""
+        answer = self._run(MODULES, AVAILABLE)
+        names = (line.strip().removesuffix("(default)") for line in answer.out.splitlines())
+        found = sorted({n for n in names if not n.endswith((":", "/")) and not module_problem(n)})
+        self.detail["modules"] = found[:MOST_MODULES]
+        says = f"{len(found)} modules." if found else "There is no module to load."
+        self.tell(State.OK if found else State.SKIPPED, says)
+
     def _capacity(self) -> Capacity | None:
         if self.nodes is None:
             return None
@@ -241,6 +262,20 @@ def read_nodes(rows: Iterable[str]) -> dict[str, _Node]:
                 features=tuple(f for f in features.split(",") if f and f != "(null)"),
             )
         node.partitions.append(partition)
+    return found
+
+
+def read_partitions(rows: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Time limit in seconds and most nodes of a job by partition; None: unlimited."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        name, marked, limit, sizes = (*row.split("|"), "", "", "")[:4]
+        most = sizes.rpartition("-")[2]
+        found[name] = {
+            "isDefault": marked.endswith("*"),
+            "time": times.seconds(limit),
+            "nodes": int(most) if most.isdigit() else None,
+        }
     return found
 
 

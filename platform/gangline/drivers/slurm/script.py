@@ -11,6 +11,7 @@ from typing import Any
 
 from gangline.drivers.base import GPU_COUNT
 from gangline.spec.frameworks import interfaces
+from gangline.spec.slurm import OPTION_VALUE, OPTIONS, TOKEN
 
 from . import rendering, shell
 from .commands import here, quoted
@@ -19,7 +20,6 @@ REPLICA = "replica.sh"
 DEFAULT_GRACE = 30
 _REFERENCE = re.compile(r"(\$?)\$\(([^()]*)\)")
 _OPTIONS = frozenset({"account", "qos", "reservation", "time"})
-_VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,62}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -43,6 +43,8 @@ def _lines(native: Mapping[str, Any]) -> Iterator[str]:
         yield from directives(tasks, asks)
         for name, value in native.get("options", {}).items():
             yield f"#SBATCH --{_option(name)}={_value(value)}"
+        for name, value in native.get("further", ()):
+            yield f"#SBATCH --{_further(name)}{f'={_value(value)}' if value else ''}"
     yield ""
     for name, value in sorted(variables(native).items()):
         yield f"export {name}={quoted(value)}"
@@ -66,7 +68,8 @@ def directives(tasks: int, asks: Mapping[str, Any]) -> list[str]:
     if megabytes := asks.get("megabytes"):
         options.append(f"mem={int(megabytes)}M")
     if gpus := asks.get("gpus"):
-        options.append(f"gres=gpu:{int(gpus)}")
+        kind = f":{_token(asks['gpuType'])}" if asks.get("gpuType") else ""
+        options.append(f"gres=gpu{kind}:{int(gpus)}")
     if partitions := asks.get("partitions"):
         options.append(f"partition={','.join(map(_token, partitions))}")
     if feature := asks.get("feature"):
@@ -157,7 +160,7 @@ def _cpus(asks: Mapping[str, Any]) -> int:
 
 
 def _token(word: str) -> str:
-    if not rendering.TOKEN.fullmatch(word):
+    if not TOKEN.fullmatch(word):
         raise CannotWrite(f"“{word}” is no name of a partition or a feature.")
     return word
 
@@ -168,8 +171,14 @@ def _option(name: str) -> str:
     return name
 
 
+def _further(name: str) -> str:
+    if name not in OPTIONS:
+        raise CannotWrite(f"“{name}” is no option that people may give to a job.")
+    return name
+
+
 def _value(value: str) -> str:
-    if not _VALUE.fullmatch(value):
+    if not OPTION_VALUE.fullmatch(value):
         raise CannotWrite(f"“{value}” is no value of an option of Slurm.")
     return value
 
