@@ -54,7 +54,13 @@ class Slurm(ClusterKind):
         facts: Facts,
         host_id: str,
     ) -> SlurmDriver:
-        options = Options(site.data_dir, connection.folder, site.log_cap, _defaults(connection))
+        options = Options(
+            site.data_dir,
+            connection.folder,
+            site.log_cap,
+            _defaults(connection),
+            str(facts.detail.get("containers", "")),
+        )
         return SlurmDriver(_programs(connection, access, site), options)
 
     def check(

@@ -117,7 +117,8 @@ def _program(base: str, install: str, keys: Sequence[Key]) -> str:
         "echo now $(date +%s)",
         f"printf '%s\\n' \"$jobs\" | grep -F {quoted(f'|{MARK}:{install}:')} | sed 's/^/job /'",
         'look() { [ -d "$1" ] && cd "$1" && { echo "run $1"; grep -sH \'\' plan.json submitted'
-        " released stop deleted missed requeued start.json exit.json $(ls state 2>/dev/null | sed"
+        " released stop deleted missed requeued image start.json exit.json"
+        " $(ls state 2>/dev/null | sed"
         " 's:^:state/:;/\\.new$/d') /dev/null | sed 's/^/file /'; cd \"$TOP\"; }; }",
         "TOP=$(pwd)",
         *(f"look {quoted(f'{workload}/{attempt}')}" for workload, attempt in keys),
