@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gangline.drivers.base import IMAGE_PULL, ObservedState, Refused
+from gangline.drivers.slurm.driver import SlurmDriver
 from tests.beds.slurm.lab import Lab
 from tests.drivers.slurm.cases import Case
 from tests.support import repositories
@@ -93,7 +94,7 @@ def test_a_bucket_comes_by_the_program_that_the_node_has(case: Case, tmp_path: P
 
 
 def test_folders_keys_and_volumes(case: Case, tmp_path: Path) -> None:
-    """Each replica's temporary folder is its own; a volume is one for all, and goes with the job."""
+    """Each replica's temporary folder is its own; a volume is one for all while they run."""
     sets = tmp_path / "sets"
     sets.mkdir()
     (sets / "one").write_text("1\n")
@@ -199,7 +200,9 @@ def test_where_nothing_runs_images_the_field_says_so(case: Case, tmp_path: Path)
     assert "image" in case.driver.unsupported
     seen = case.over(case.started("true", path="/nowhere", image="python:3"))
     assert seen.state is ObservedState.FAILED
-    able = type(case.driver)(
-        case.driver.programs, replace(case.driver.options, containers="apptainer")
-    )
-    assert "image" not in able.unsupported
+    shims = program(tmp_path / "bin", "apptainer", APPTAINER)
+    facts = case.driver_with(shims).probe().facts
+    assert facts is not None
+    assert facts.detail["containers"] == "apptainer"
+    options = replace(case.driver.options, containers=facts.detail["containers"])
+    assert "image" not in SlurmDriver(case.driver.programs, options).unsupported

@@ -82,7 +82,8 @@ class SlurmDriver:
         self._watched: Watch | None = None
 
     def probe(self) -> Health:
-        return probing.probe(self.programs, self.options.folder)
+        modules = self.options.defaults.modules
+        return probing.probe(self.programs, self.options.folder, modules=modules)
 
     def capacity(self) -> Capacity | None:
         return self.probe().capacity
