@@ -1,5 +1,6 @@
 """What the endpoints of workloads take and give, for the published description."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
@@ -269,4 +270,39 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     TEXT | {"minLength": 1, "maxLength": MAX_KEY, "pattern": "^[!-~]+$"},
     OpenApiParameter.HEADER,
     description="Makes repeating harmless for a day: the same key and body give the same workload.",
+)
+
+DEFAULT_SAMPLES, MOST_SAMPLES = 20, 1000
+
+
+def metric_parameters(types: Sequence[str]) -> list[OpenApiParameter]:
+    """Those of the metrics of a workload or a pod."""
+    samples = between(0, MOST_SAMPLES) | {"default": DEFAULT_SAMPLES}
+    listed = f"Metrics, joined by commas: {', '.join(types)}."
+    return [
+        _query("metricType", TEXT, listed, required=True),
+        _query("start", TIME, "From when on.", required=True),
+        _query("end", TIME, "Until when.", required=True),
+        _query(
+            "numberOfSamples",
+            samples,
+            f"Slots of the same length, 0 to {MOST_SAMPLES}; 0: as finely as it was recorded."
+            " A slot in which nothing is known is left out.",
+        ),
+    ]
+
+
+_VALUE: dict[str, Schema] = {"value": TEXT, "timestamp": TIME}
+_MEASUREMENT = _object(
+    ("type", "values"),
+    type=TEXT,
+    labels={"type": "object", "additionalProperties": TEXT},
+    values={"type": "array", "items": _object(tuple(_VALUE), **_VALUE)},
+)
+METRICS = component(
+    "Metrics",
+    _object(
+        ("measurements",),
+        measurements={"type": "array", "items": component("Measurement", _MEASUREMENT)},
+    ),
 )
