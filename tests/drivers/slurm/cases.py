@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from gangline.drivers.base import (
     AttemptRef,
@@ -54,10 +55,11 @@ class Case:
         *,
         path: str = "",
         secrets: Mapping[str, Mapping[str, str]] | None = None,
+        also: Mapping[str, Any] | None = None,
         **values: object,
     ) -> AttemptRef:
-        """``path``: a folder whose programs go before those of the nodes."""
-        ref = self.ref(command, **values)  # type: ignore[arg-type]
+        """``path``: a folder whose programs go before those of the nodes. ``also``: more values."""
+        ref = self.ref(command, **values, **(also or {}))  # type: ignore[arg-type]
         if path:
             ref.rendered["identifiers"] = {"PATH": f"{path}:/usr/bin:/bin"}
         ref = replace(ref, secrets=secrets or {})

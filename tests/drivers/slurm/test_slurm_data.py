@@ -59,7 +59,7 @@ def test_a_repository_is_there_before_the_ranks_and_its_login_in_no_file(
         "/bin/sh -c 'cat $GANGLINE_DATA_MAIN/text'",
         workers=2,
         secrets={"login": {"User": "me", "Password": CANARY}},
-        **{"storage.git": [git]},
+        also={"storage.git": [git]},
     )
     assert case.over(ref).reason == ""
     assert [case.printed(ref, f"worker-{index}") for index in (0, 1)] == ["new\n"] * 2
@@ -71,7 +71,7 @@ def test_a_repository_is_there_before_the_ranks_and_its_login_in_no_file(
 
 def test_what_cannot_be_fetched_ends_the_job_in_words(case: Case, repository: Repository) -> None:
     git = {"name": "main", "repository": repository.url, "path": "/main", "branch": "no-such"}
-    seen = case.over(ref := case.started("true", **{"storage.git": [git]}))
+    seen = case.over(ref := case.started("true", also={"storage.git": [git]}))
     assert seen.state is ObservedState.FAILED
     assert "worker-0" in seen.reason
     assert "no-such" in case.log(ref)
@@ -84,7 +84,7 @@ def test_a_bucket_comes_by_the_program_that_the_node_has(case: Case, tmp_path: P
         "/bin/sh -c 'cat $GANGLINE_DATA_SETS/key'",
         path=shims,
         secrets={"keys": {"AccessKeyId": "id", "SecretKey": CANARY}},
-        **{"storage.s3": [s3 | {"accessKeySecret": "keys"}]},
+        also={"storage.s3": [s3 | {"accessKeySecret": "keys"}]},
     )
     assert case.over(ref).reason == ""
     assert case.printed(ref) == f"{CANARY}\n"
@@ -107,7 +107,7 @@ def test_folders_keys_and_volumes(case: Case, tmp_path: Path) -> None:
         f"/bin/sh -c '{show}'",
         workers=2,
         secrets={"keys": {"a.txt": f"{CANARY}\nwithout end"}},
-        **{
+        also={
             "storage.hostPath": [{"name": "sets", "path": str(sets), "mountPath": "/sets"}],
             "storage.secretVolume": [{"name": "keys", "secret": "keys", "mountPath": "/keys"}],
             "storage.emptyDirVolume": [{"name": "cache", "path": "/cache"}],
@@ -128,7 +128,7 @@ def test_folders_keys_and_volumes(case: Case, tmp_path: Path) -> None:
 
 def test_a_folder_that_is_not_there_is_refused_before_anything_is_submitted(case: Case) -> None:
     path = {"name": "sets", "path": "/no/such/folder", "mountPath": "/sets"}
-    ref = case.ref("true", **{"storage.hostPath": [path]})  # type: ignore[arg-type]
+    ref = case.ref("true", also={"storage.hostPath": [path]})  # type: ignore[arg-type]
     answer = case.driver.create(ref)
     assert isinstance(answer, Refused)
     assert [one.path for one in answer.problems] == ["storage.hostPath.0.path"]
@@ -152,7 +152,7 @@ def test_an_image_is_fetched_once_and_runs_the_command(case: Case, tmp_path: Pat
         "storage.hostPath": [{"name": "sets", "path": str(sets), "mountPath": "/sets"}],
     }
     command = "printenv GANGLINE_DATA_SETS"
-    refs = [case.started(command, path=shims, workers=2, **values) for _ in "12"]
+    refs = [case.started(command, path=shims, workers=2, also=values) for _ in "12"]
     for ref in refs:
         assert case.over(ref).reason == "", case.log(ref)
         assert case.printed(ref) == "/sets\n"
@@ -187,7 +187,7 @@ def test_with_pyxis_slurm_itself_starts_the_containers(case: Case, tmp_path: Pat
         "printenv GANGLINE_DATA_SETS",
         path=shims,
         image="registry.example/vision/train:1",
-        **{"storage.hostPath": [host_path]},
+        also={"storage.hostPath": [host_path]},
     )
     assert case.over(ref).reason == "", case.log(ref)
     assert case.printed(ref) == "/sets\n"
