@@ -45,7 +45,8 @@ from . import (
     rendering,
 )
 from .commands import NoAnswer, Programs
-from .looks import Seen
+from .looks import Key, Seen
+from .sampling import Sampled
 from .watching import Watch
 
 
@@ -79,6 +80,7 @@ class SlurmDriver:
         self.store = LogStore(options.data_dir, Limits(cap=options.log_cap))
         self._effects = effects.Effects(programs, options.folder, self._look)
         self._collector = logs.Collector(programs, options.folder, self.store)
+        self._sampled = Sampled(self.store)
         self._watched: Watch | None = None
 
     def probe(self) -> Health:
@@ -163,8 +165,8 @@ class SlurmDriver:
     ) -> Iterator[Sequence[Observation]]:
         self._watched = Watch(
             install,
-            lambda refs: self._seen(install, refs),
-            self._collector.collect,
+            lambda refs: self._watched_over(install, refs),
+            self._collect,
             tell,
             all_told,
             self.options.every,
@@ -188,8 +190,23 @@ class SlurmDriver:
     def _look(self, ref: AttemptRef) -> observing.Attempt:
         return observing.attempt(ref, self._seen(ref.install, [ref]))
 
-    def _seen(self, install: str, refs: Sequence[AttemptRef]) -> Seen:
+    def _watched_over(self, install: str, refs: Sequence[AttemptRef]) -> Seen:
+        """A look of the watch, which brings what replicas use as well."""
+        seen = self._seen(install, refs, self._sampled.since)
+        self._sampled.take(seen)
+        return seen
+
+    def _collect(self, attempts: Sequence[observing.Attempt]) -> None:
+        self._collector.collect(attempts)
+        self._sampled.forget(accounts.key_of(here.ref) for here in attempts if not here.is_live)
+
+    def _seen(
+        self,
+        install: str,
+        refs: Sequence[AttemptRef],
+        since: Callable[[Key], float] | None = None,
+    ) -> Seen:
         programs, base = self.programs, self.options.folder
         keys = [accounts.key_of(ref) for ref in refs]
-        seen = looks.look(programs, base, install, keys)
+        seen = looks.look(programs, base, install, keys, since)
         return accounts.asked(programs, base, install, refs, seen)

@@ -5,7 +5,7 @@ What it prints is read here, in one place; a text that ends early is no answer.
 
 import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -18,6 +18,8 @@ from .commands import Answer, NoAnswer, Programs, plain, quoted
 log = logging.getLogger(__name__)
 
 MARK = "gangline"
+MOST_SAMPLES = 4000
+"""Lines of what replicas use that one look brings of an attempt."""
 FORMAT = "%i|%T|%D|%V|%S|%e|%r|%k"
 Key = tuple[str, int]
 LONGEST_NAME = 51
@@ -89,6 +91,8 @@ class Seen:
     """By the clock of the login node."""
     jobs: Mapping[Key, Sequence[Job]]
     runs: Mapping[Key, Run]
+    samples: Mapping[Key, Sequence[str]] = field(default_factory=dict)
+    """New lines of what replicas use: `worker-0` and the figures, as the sampler writes them."""
     accounted: Mapping[Key, Sequence[Job]] = field(default_factory=dict)
     """Those that only accounting still knows (`accounts`)."""
     in_doubt: frozenset[Key] = frozenset()
@@ -102,13 +106,20 @@ def folder(base: str, install: str, key: Key | None = None) -> str:
     return home + quoted(path)
 
 
-def look(programs: Programs, base: str, install: str, keys: Iterable[Key]) -> Seen:
-    """Raises NoAnswer."""
+def look(
+    programs: Programs,
+    base: str,
+    install: str,
+    keys: Iterable[Key],
+    since: Callable[[Key], float] | None = None,
+) -> Seen:
+    """Raises NoAnswer. ``since``: up to when what replicas of an attempt use is known."""
     wanted = list(keys)
-    return read(programs.run(_program(base, install, wanted)), install)
+    times = [None if since is None else since(key) for key in wanted]
+    return read(programs.run(_program(base, install, wanted, times)), install)
 
 
-def _program(base: str, install: str, keys: Sequence[Key]) -> str:
+def _program(base: str, install: str, keys: Sequence[Key], times: Sequence[float | None]) -> str:
     top = folder(base, install)
     lines = [
         f"mkdir -p {top} && cd {top} || {{ echo nofolder; exit 0; }}",
@@ -118,10 +129,15 @@ def _program(base: str, install: str, keys: Sequence[Key]) -> str:
         f"printf '%s\\n' \"$jobs\" | grep -F {quoted(f'|{MARK}:{install}:')} | sed 's/^/job /'",
         'look() { [ -d "$1" ] && cd "$1" && { echo "run $1"; grep -sH \'\' plan.json submitted'
         " released stop deleted missed requeued image start.json exit.json"
-        " $(ls state 2>/dev/null | sed"
-        " 's:^:state/:;/\\.new$/d') /dev/null | sed 's/^/file /'; cd \"$TOP\"; }; }",
+        " $(ls state 2>/dev/null | sed 's:^:state/:;/\\.new$/d') /dev/null | sed 's/^/file /';"
+        ' [ -z "${2:-}" ] || [ ! -d metrics ] || awk -v s="$2"'
+        ' \'$1 > s { print "sample " FILENAME ":" $0 }\' metrics/*.tsv 2> /dev/null'
+        f' | tail -n {MOST_SAMPLES}; cd "$TOP"; }}; }}',
         "TOP=$(pwd)",
-        *(f"look {quoted(f'{workload}/{attempt}')}" for workload, attempt in keys),
+        *(
+            f"look {quoted(f'{workload}/{attempt}')}{f' {time:.3f}' if time is not None else ''}"
+            for (workload, attempt), time in zip(keys, times, strict=True)
+        ),
         "echo end",
     ]
     return "\n".join(lines)
@@ -130,23 +146,27 @@ def _program(base: str, install: str, keys: Sequence[Key]) -> str:
 def read(answer: Answer, install: str) -> Seen:
     """Raises NoAnswer."""
     now, jobs, runs = 0.0, dict[Key, list[Job]](), dict[Key, Run]()
+    samples: dict[Key, list[str]] = {}
     files: dict[str, str] = {}
+    at: Key = ("", 0)
     is_whole = False
     for line in answer.out.split("\n"):
         word, _, rest = line.partition(" ")
         match word:
-            case "nofolder":
-                raise Unreadable(f"The folder for runs cannot be used: {answer.words}.")
-            case "away":
-                raise Unreachable(f"Slurm does not answer: {plain(rest)}.")
+            case "nofolder" | "away":
+                raise _refusal(word, rest, answer)
             case "now":
                 now = float(rest)
             case "job":
                 _add(rest, install, jobs)
             case "run":
                 workload, _, attempt = rest.partition("/")
-                files = {}
-                runs[workload, int(attempt)] = Run(files)
+                files, at = {}, (workload, int(attempt))
+                runs[at] = Run(files)
+            case "sample":
+                path, _, text = rest.partition(":")
+                name = path.removeprefix("metrics/").removesuffix(".tsv")
+                samples.setdefault(at, []).append(f"{name} {text}")
             case "file":
                 name, _, text = rest.partition(":")
                 files.setdefault(name, text)
@@ -154,7 +174,13 @@ def read(answer: Answer, install: str) -> Seen:
                 is_whole = True
     if not is_whole:
         raise Unreadable(f"The login node gave no whole answer: {answer.words or answer.code}.")
-    return Seen(now, {key: joined(found) for key, found in jobs.items()}, runs)
+    return Seen(now, {key: joined(found) for key, found in jobs.items()}, runs, samples)
+
+
+def _refusal(word: str, said: str, answer: Answer) -> NoAnswer:
+    if word == "away":
+        return Unreachable(f"Slurm does not answer: {plain(said)}.")
+    return Unreadable(f"The folder for runs cannot be used: {answer.words}.")
 
 
 def _add(row: str, install: str, jobs: dict[Key, list[Job]]) -> None:
