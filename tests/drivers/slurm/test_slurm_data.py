@@ -128,7 +128,7 @@ def test_folders_keys_and_volumes(case: Case, tmp_path: Path) -> None:
 
 def test_a_folder_that_is_not_there_is_refused_before_anything_is_submitted(case: Case) -> None:
     path = {"name": "sets", "path": "/no/such/folder", "mountPath": "/sets"}
-    ref = case.ref("true", also={"storage.hostPath": [path]})
+    ref = case.ref("true", **{"storage.hostPath": [path]})  # type: ignore[arg-type]
     answer = case.driver.create(ref)
     assert isinstance(answer, Refused)
     assert [one.path for one in answer.problems] == ["storage.hostPath.0.path"]
