@@ -150,7 +150,9 @@ FRAMEWORKS: Mapping[str, Framework] = MappingProxyType(
                 (WORKERS_ONLY,),
                 (replace(_WORKER, has_rank=False),),
                 runs_script=True,
-                without=frozenset({"command", "args"}),
+                without=frozenset(
+                    {"command", "args", "image", "imagePullPolicy", "imagePullSecrets"}
+                ),
             ),
         )
     }

@@ -15,6 +15,7 @@ from gangline.spec.slurm import TOKEN
 from gangline.spec.types import quantity_bytes
 from gangline.spec.workload import ReplicaSpec
 
+from . import containers, data_checks
 from .rendering import NO_DEFAULTS, PARTITION, Defaults
 
 
@@ -31,6 +32,8 @@ def problems(
             yield from _tasks(submission)
         elif runs(framework.name, role, has_own_master=submission.master is not None):
             yield from _command(role, spec, framework)
+        yield from containers.problems(role, spec, framework)
+        yield from data_checks.problems(role, spec, facts)
         yield from _pools(role, spec, submission, facts)
         yield from _feature(role, spec, facts)
         if not (launcher and role is Role.MASTER):
