@@ -18,8 +18,8 @@ from gangline.resources.resource import Panel
 from gangline.resources.tables import column
 from workloads.models import Workload
 from workloads.selectors import listing
-from workloads.services import usage
 from workloads.services import others_jobs as services_of_jobs
+from workloads.services import usage
 from workloads.services.removal import forget_all
 from workloads.statuses import ENDED
 from workloads.views import others_jobs

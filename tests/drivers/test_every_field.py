@@ -25,8 +25,8 @@ from gangline.drivers.mapping import OURS, To
 from gangline.drivers.slurm import mapping as slurm_mapping
 from gangline.drivers.slurm import rendering as slurm_rendering
 from gangline.drivers.slurm import script
-from gangline.drivers.slurm.mapping import SCRIPTED
 from gangline.drivers.slurm.driver import SlurmDriver
+from gangline.drivers.slurm.mapping import SCRIPTED
 from gangline.spec.base import Ui
 from gangline.spec.catalogue import Kind, SpecField, catalogue
 from gangline.spec.frameworks import WORKERS_ONLY

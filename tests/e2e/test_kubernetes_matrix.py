@@ -13,7 +13,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from gangline.drivers.kubernetes.kinds import KINDS
-from gangline.spec.frameworks import FRAMEWORKS, PROGRAMS, WORKERS_AND_MASTER, WORKERS_ONLY
+from gangline.spec.frameworks import PROGRAMS, WORKERS_AND_MASTER, WORKERS_ONLY
 from tests.support.lab import PATIENCE, Lab, replica_of
 from tests.support.screens import Watch
 from tests.support.training_form import Typed, submit

@@ -98,7 +98,20 @@ def test_a_script_says_what_runs_it() -> None:
 
 @pytest.mark.parametrize(
     "hostile",
-    ["a b", "a\n#SBATCH --nodes=9", "$(id)", "`id`", '"', "'", "a;id", "\0", "", "~", "a>b", "{a,b}"],
+    [
+        "a b",
+        "a\n#SBATCH --nodes=9",
+        "$(id)",
+        "`id`",
+        '"',
+        "'",
+        "a;id",
+        "\0",
+        "",
+        "~",
+        "a>b",
+        "{a,b}",
+    ],
 )
 def test_nothing_that_a_shell_reads_is_filled_in(hostile: str) -> None:
     assert not PLACE_VALUE.fullmatch(hostile)
@@ -107,7 +120,8 @@ def test_nothing_that_a_shell_reads_is_filled_in(hostile: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["awk '{ print }'", "${x%%y}", "docker ps --format '{{.Names}}'", "{{a,b},c}", "[[ $a ]]"]
+    "text",
+    ["awk '{ print }'", "${x%%y}", "docker ps --format '{{.Names}}'", "{{a,b},c}", "[[ $a ]]"],
 )
 def test_what_bash_has_is_no_place(text: str) -> None:
     assert batch.places(text) == {}

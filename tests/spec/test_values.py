@@ -142,7 +142,12 @@ def test_a_number_of_workers_that_is_none(value: Any) -> None:
             "options",
             "must be one of PyTorch, TF, XGBoost, MPI, JAX, MXNet or Script",
         ),
-        ("distributedFramework", 1, TYPE, "must be one of PyTorch, TF, XGBoost, MPI, JAX, MXNet or Script"),
+        (
+            "distributedFramework",
+            1,
+            TYPE,
+            "must be one of PyTorch, TF, XGBoost, MPI, JAX, MXNet or Script",
+        ),
         ("compute.cpuCoreRequest", 0, "min", "must be between 0.001 and 1024"),
         ("compute.cpuCoreRequest", 1e-300, "min", "must be between 0.001 and 1024"),
         ("compute.cpuCoreRequest", -0.0, "min", "must be between 0.001 and 1024"),

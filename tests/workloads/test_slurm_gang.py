@@ -104,11 +104,17 @@ def test_a_persons_own_script_runs_as_after_sbatch_and_is_followed(
 
 def test_a_script_that_asks_for_more_than_a_node_has_is_refused(engine: SlurmEngine) -> None:
     asked = SCRIPT.replace("-t 10", "-c 64 --gres=gpu:9 -A nobody")
-    answer = engine.post("mine", distributedFramework="Script", numWorkers=None, compute={},
-                         slurm={"script": asked, "values": [{"name": "code", "value": "$(id)"}]})  # fmt: skip
+    answer = engine.post(
+        "mine",
+        distributedFramework="Script",
+        numWorkers=None,
+        compute={},
+        slurm={"script": asked, "values": [{"name": "code", "value": "$(id)"}]},
+    )
     assert answer.status_code == 400
     told = answer.content.decode()
-    assert all(path in told for path in ("values.0.value",)), told
+    for path in ("values.0.value", "cpuCoreRequest", "gpuDevicesRequest"):
+        assert path in told
 
 
 @pytest.mark.needs_mpi

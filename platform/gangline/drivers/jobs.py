@@ -1,4 +1,4 @@
-"""Jobs of a scheduler that Gangline has not made: what a driver of such clusters can tell of them."""
+"""Jobs of a scheduler that Gangline has not made, as a driver of such clusters tells of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -183,7 +183,10 @@ class Half:
             yield draft.at(path=f"{spec.path}{line}", code=one.code, **more)
         values = self.values.get(batch.VALUES)
         items = zip(values.value, values.items, strict=True) if values and values.items else ()
-        said = {origin.key: (item.get("value"), origin.sent) for item, origin in items}
+        said = {
+            origin.key: (item.get("value"), None if origin.source == OF_SCRIPT else origin.sent)
+            for item, origin in items
+        }
         empty = [n for n in self.script.places if not said.get(n, ("", None))[0]]
         unsent = [name for name in empty if said.get(name, ("", None))[1] is None]
         if unsent:

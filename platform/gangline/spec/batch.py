@@ -285,4 +285,14 @@ _KNOWN = LEFT_OUT | {
     "mem-per-cpu", "mem-per-gpu", "nodes", "ntasks", "ntasks-per-node", "partition", "time",
 }  # fmt: skip
 
-__all__ = ["SCRIPT", "VALUES", "Line", "Objection", "Read", "filled", "interpreter", "places", "read"]
+__all__ = [
+    "SCRIPT",
+    "VALUES",
+    "Line",
+    "Objection",
+    "Read",
+    "filled",
+    "interpreter",
+    "places",
+    "read",
+]

@@ -108,7 +108,7 @@ def test_a_persons_own_script_stays_what_it_is_and_asks_sbatch_for_nothing(hosti
     native = rendering.render(goldens.own_script(own))
     made = script.script(native)
     assert _directives(made) == _directives(ALL["own-script.sh"])
-    begun = made.split("mv -f script.new script || exit 73\n")[1]
+    begun = made.split("mv -f script.$$.new script || exit 73\n")[1]
     assert begun.startswith(own)
     assert f'COMMAND=(/bin/cat "$RUN/{script.OWN}")' in made
 

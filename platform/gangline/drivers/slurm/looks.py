@@ -134,7 +134,7 @@ def _program(base: str, install: str, keys: Sequence[Key], times: Sequence[float
         " | sed -n 's/^\\([0-9]*\\)[+0-9]*|PENDING|.*/\\1/p')",
         'if [ -n "$waits" ]; then { printf "%s\\n" "$waits"; squeue -h -t PENDING -S -p,i'
         " -o '%P|%i'; } 2> /dev/null | awk -F'|' 'NF == 1 { ours[$1]; next } { n[$1]++;"
-        " split($2, id, /[+_]/); if (id[1] in ours) print \"place\", id[1], n[$1] }'; fi",
+        ' split($2, id, /[+_]/); if (id[1] in ours) print "place", id[1], n[$1] }\'; fi',
         'look() { [ -d "$1" ] && cd "$1" && { echo "run $1"; grep -sH \'\' plan.json submitted'
         " released stop deleted missed requeued image start.json exit.json"
         " $(ls state 2>/dev/null | sed 's:^:state/:;/\\.new$/d') /dev/null | sed 's/^/file /';"
@@ -158,7 +158,7 @@ def read(answer: Answer, install: str) -> Seen:
     samples: dict[Key, list[str]] = {}
     files: dict[str, str] = {}
     at: Key = ("", 0)
-    is_whole = False
+    _must_be_whole(answer)
     for line in answer.out.split("\n"):
         word, _, rest = line.partition(" ")
         match word:
@@ -176,18 +176,27 @@ def read(answer: Answer, install: str) -> Seen:
                 files, at = {}, (workload, int(attempt))
                 runs[at] = Run(files)
             case "sample":
-                path, _, text = rest.partition(":")
-                name = path.removeprefix("metrics/").removesuffix(".tsv")
-                samples.setdefault(at, []).append(f"{name} {text}")
+                samples.setdefault(at, []).append(_sample(rest))
             case "file":
                 name, _, text = rest.partition(":")
                 files.setdefault(name, text)
-            case "end":
-                is_whole = True
-    if not is_whole:
+    return Seen(now, _joined_in(jobs, queue), runs, samples)
+
+
+def _must_be_whole(answer: Answer) -> None:
+    """It ends with its last line, unless it says at once why there is nothing to tell."""
+    lines = answer.out.split("\n")
+    if "end" not in lines and not lines[0].startswith(("nofolder", "away")):
         raise Unreadable(f"The login node gave no whole answer: {answer.words or answer.code}.")
-    placed = {key: [_placed(one, queue) for one in found] for key, found in jobs.items()}
-    return Seen(now, {key: joined(found) for key, found in placed.items()}, runs, samples)
+
+
+def _sample(row: str) -> str:
+    path, _, text = row.partition(":")
+    return f"{path.removeprefix('metrics/').removesuffix('.tsv')} {text}"
+
+
+def _joined_in(jobs: Mapping[Key, Sequence[Job]], queue: Mapping[int, int]) -> dict[Key, list[Job]]:
+    return {key: joined([_placed(one, queue) for one in found]) for key, found in jobs.items()}
 
 
 def _placed(job: Job, queue: Mapping[int, int]) -> Job:

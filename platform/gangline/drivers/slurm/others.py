@@ -75,7 +75,7 @@ def cancel(programs: Programs, install: str, number: str) -> Result:
         return Refused(f"“{number[:40]}” is no number of a job.")
     one = quoted(number)
     program = (
-        f"told=$(squeue -h -r -j {one} -o %k 2>&1) || {{ printf %s \"$told\" >&2; exit 66; }}\n"
+        f'told=$(squeue -h -r -j {one} -o %k 2>&1) || {{ printf %s "$told" >&2; exit 66; }}\n'
         f"case $told in {quoted(f'{looks.MARK}:{install}:')}*) exit 67 ;; esac\n"
         f"scancel {one}"
     )

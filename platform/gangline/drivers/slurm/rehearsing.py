@@ -19,7 +19,7 @@ BAD_SCRIPT = 67
 
 def _own(native: Mapping[str, Any]) -> str:
     """Reads a person's own script as bash would, where bash is what runs it."""
-    own = native.get("script")
+    own = str(native.get("script") or "")
     words = batch.interpreter(own) if own else []
     if not any(word.rpartition("/")[2] in ("bash", "sh") for word in words):
         return ""
@@ -47,8 +47,8 @@ def rehearse(programs: Programs, ref: AttemptRef) -> Rehearsal:
         return Rehearsal(doubts=(str(why),))
     if answer.code == BAD_SCRIPT:
         said = answer.words.replace(f"{script.OWN}: ", "", 1)
-        problem = Problem.of(Role.WORKER, batch.SCRIPT, "script:syntax", said=said, label="Script")
-        return Rehearsal((problem,))
+        wrong = Problem.of(Role.WORKER, batch.SCRIPT, "script:syntax", said=said, label="Script")
+        return Rehearsal((wrong,))
     said = answer.out.strip() and answer.words
     word, _, rest = said.partition(" ") if said else ("", "", "")
     if word == "missing":

@@ -166,11 +166,7 @@ def function(part: Mapping[str, Any], interpreter: Sequence[str] | None = None) 
         raise CannotWrite(f"The {part['role']} has no command.")
     lines = [f"{part['role']}() {{"]
     said: dict[str, str] = {GPU_COUNT: str((part.get("asks") or {}).get("gpus") or 0)}
-    if category := part.get("category"):
-        said["GANGLINE_CATEGORY"] = category
-    for kind in ("labels", "annotations"):
-        if pairs := part.get(kind):
-            said[f"GANGLINE_{kind.upper()}"] = json.dumps(dict(pairs))
+    said |= _told(part)
     lines += [f"  export {name}={quoted(value)}" for name, value in said.items()]
     if part.get("image"):
         lines += [f"  IMAGE=$GANGLINE_IMAGE_{part['role']}"]
@@ -186,12 +182,16 @@ def function(part: Mapping[str, Any], interpreter: Sequence[str] | None = None) 
         lines += [f"  cd {quoted(folder)} || return 66"]
     if image:
         lines += [f'  inside "$IMAGE" {quoted(folder or "")}']
-    if interpreter:
-        command = f'{" ".join(map(quoted, interpreter))} "$RUN/{OWN}"'
-    else:
-        command = " ".join(expanding(word) for word in words)
-    lines += [f"  COMMAND=({command})", "}"]
+    own = [*map(quoted, interpreter), f'"$RUN/{OWN}"'] if interpreter else []
+    lines += [f"  COMMAND=({' '.join(own or map(expanding, words))})", "}"]
     return "\n".join(lines)
+
+
+def _told(part: Mapping[str, Any]) -> dict[str, str]:
+    """What a workload is for, and what people have put on it."""
+    found = {"GANGLINE_CATEGORY": part["category"]} if part.get("category") else {}
+    kinds = [kind for kind in ("labels", "annotations") if part.get(kind)]
+    return found | {f"GANGLINE_{kind.upper()}": json.dumps(dict(part[kind])) for kind in kinds}
 
 
 def expanding(text: str) -> str:
