@@ -253,6 +253,25 @@ LOG_PARAMETERS = [
     _query("before", OpenApiTypes.STR, "A place: the lines before it."),
     _query("start", OpenApiTypes.BOOL, "The first lines instead of the newest."),
 ]
+EXEC = {
+    "application/json": component(
+        "ExecRequest",
+        _object(
+            command={"type": "array", "items": TEXT, "maxItems": 256}
+            | {"description": "Words, of which the first is the program. Empty: a shell."},
+            tty=YES_NO | {"default": True, "description": "With a terminal."},
+        ),
+    )
+}
+EXEC_TICKET = component(
+    "ExecTicket",
+    _object(
+        ("url", "ticket", "expiresAt"),
+        url=TEXT | {"format": "uri", "description": "Of the WebSocket; the ticket is not in it."},
+        ticket=TEXT | {"description": "Good once: the first frame is {type: open, ticket: …}."},
+        expiresAt=TIME,
+    ),
+)
 DRY_RUN = _query(
     "dryRun",
     OpenApiTypes.STR,

@@ -5,6 +5,7 @@ from django.urls import path
 from workloads.api import (
     errors,  # noqa: F401  registers how refusals are answered
     logs,
+    terminals,
     views,
 )
 
@@ -18,6 +19,7 @@ urlpatterns = [
     path("workloads/count", views.WorkloadCount.as_view()),
     path("workloads/<uuid:workload_id>", views.WorkloadOne.as_view()),
     path("workloads/<uuid:workload_id>/pods", views.WorkloadPods.as_view()),
+    path("workloads/<uuid:workload_id>/pods/<slug:pod>/exec", terminals.PodExec.as_view()),
     path("workloads/<uuid:workload_id>/events", views.WorkloadEvents.as_view()),
     path("workloads/<uuid:workload_id>/history", views.WorkloadHistory.as_view()),
     path("workloads/<uuid:workload_id>/logs", logs.WorkloadLogs.as_view()),
