@@ -1,4 +1,4 @@
-"""Commands beside a running replica of this machine: in its sandbox, as its user, and no further."""
+"""Commands beside a running replica of this machine: in its sandbox, and no further."""
 
 import os
 import threading
@@ -52,7 +52,9 @@ def entered(cluster: LocalCluster, ref: AttemptRef, *command: str, tty: bool = F
     return told  # type: ignore[return-value]
 
 
-def said(shell: Shell, until: Callable[[bytes], bool] | None = None) -> tuple[dict[int, bytes], Ended | None]:
+def said(
+    shell: Shell, until: Callable[[bytes], bool] | None = None
+) -> tuple[dict[int, bytes], Ended | None]:
     found: dict[int, bytes] = {STDOUT: b"", STDERR: b""}
     while True:
         piece = shell.read()
@@ -68,7 +70,12 @@ def said(shell: Shell, until: Callable[[bytes], bool] | None = None) -> tuple[di
 def test_a_command_has_its_input_both_outputs_and_its_exit_code(cluster: LocalCluster) -> None:
     ref = running(cluster, environmentVariables=[{"name": "COLOUR", "value": "blue"}])
     shell = entered(cluster, ref, "sh", "-c", "cat; echo $COLOUR; echo bad >&2; exit 7")
-    feeder = threading.Thread(target=lambda: (shell.write(b"x" * 300_000), shell.end_input()))
+
+    def feed() -> None:
+        shell.write(b"x" * 300_000)
+        shell.end_input()
+
+    feeder = threading.Thread(target=feed)
     feeder.start()
     out, end = said(shell)
     feeder.join()
@@ -82,7 +89,8 @@ def test_a_terminal_has_a_size_that_changes_and_is_the_command_s_own(cluster: Lo
     shell = entered(cluster, running(cluster), tty=True)
     shell.write(b"tty && stty size && echo $TERM && pwd\r")
     out, _ = said(shell, lambda text: b"/work\r\n" in text)
-    assert b"/dev/pts/" in out[STDOUT] and b"33 91" in out[STDOUT]
+    assert b"/dev/pts/" in out[STDOUT]
+    assert b"33 91" in out[STDOUT]
     assert b"xterm-256color" in out[STDOUT]
     shell.resize(Size(120, 40))
     shell.resize(Size(0, 10**6))
@@ -109,13 +117,14 @@ def test_it_is_in_the_sandbox_of_the_replica_and_has_no_more_rights(cluster: Loc
     )
     out, end = said(entered(cluster, ref, "sh", "-c", text))
     told = out[STDOUT].decode().splitlines()
-    assert told[:7] == [os.readlink(f"/proc/{command}/ns/{name}") for name in names]
+    assert told[:7] == [str(Path(f"/proc/{command}/ns/{name}").readlink()) for name in names]
     status = Path(f"/proc/{command}/status").read_text().splitlines()
     wanted = [line for line in status if line.startswith(("Cap", "NoNewPrivs", "Uid", "Gid"))]
     assert told[7 : 7 + len(wanted)] == wanted
     assert told[7 + len(wanted)] == "0 1 2 3"  # the last one is of ls itself
     assert [line for line in told if line.endswith(ref.workload)] == [ref.workload]
-    assert told[-1] == "bwrap" and end == Ended(0)
+    assert told[-1] == "bwrap"
+    assert end == Ended(0)
 
 
 @BOTH
@@ -131,7 +140,8 @@ def test_what_is_closed_ends_with_everything_that_it_started(cluster: LocalClust
     for shell in shells:
         shell.close()
         _, end = said(shell)
-        assert end is not None and end.code is None
+        assert end is not None
+        assert end.code is None
     wait_for(lambda: len(tree.descendants(cluster.claim(ref)["pid"])) == before)
     assert cluster.driver.observe(ref).replicas[0].exit_code is None
 
@@ -166,7 +176,8 @@ def test_the_end_of_the_dashboard_ends_it(cluster: LocalCluster) -> None:
 def test_refusals_name_what_is_wrong(cluster: LocalCluster) -> None:
     ref = running(cluster)
     told = cluster.driver.open_shell(ref, "worker-0", ShellRequest(("no-such-program",)))
-    assert isinstance(told, Refused) and "no-such-program" in told.reason
+    assert isinstance(told, Refused)
+    assert "no-such-program" in told.reason
     for name in ("worker-1", "../x", "worker-0/.."):
         assert isinstance(cluster.driver.open_shell(ref, name, ShellRequest()), Refused)
     assert cluster.driver.observe(ref).replicas[0].exit_code is None

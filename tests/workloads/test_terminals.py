@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,9 +64,7 @@ class Place:
 
     def post(self, person: str, pod: str = "worker-0", **body: Any) -> Any:
         client = self.client(person)
-        return client.post(
-            f"/api/v1/{self.exec_path(pod)}", body, content_type="application/json"
-        )
+        return client.post(f"/api/v1/{self.exec_path(pod)}", body, content_type="application/json")
 
     def ticket(self, person: str = "researcher-vision", **body: Any) -> str:
         answer = self.post(person, **body)
@@ -122,7 +121,9 @@ class Screen:
     async def type(self, text: str | bytes) -> None:
         await self.socket.send(data=b"\0" + (text.encode() if isinstance(text, str) else text))
 
-    async def until(self, text: bytes = b"", stream: int = 1, seconds: float = 15) -> dict[str, Any]:
+    async def until(
+        self, text: bytes = b"", stream: int = 1, seconds: float = 15
+    ) -> dict[str, Any]:
         """Until ``text`` is shown; without one until the end, which is returned."""
         deadline = time.monotonic() + seconds
         while not text or text not in self.out[stream]:
@@ -140,7 +141,8 @@ class Screen:
 
 
 async def audited(action: str) -> list[AuditEntry]:
-    return await in_database(lambda: list(AuditEntry.objects.filter(action=action).order_by("pk")))
+    rows = AuditEntry.objects.filter(action=action).order_by("pk")
+    return [row async for row in rows]
 
 
 async def test_a_page_opens_types_sees_resizes_and_ends(place: Place) -> None:
@@ -163,7 +165,8 @@ async def test_a_page_opens_types_sees_resizes_and_ends(place: Place) -> None:
     [opened] = await audited("workload.terminal_open")
     [closed] = await audited("workload.terminal_close")
     assert opened.detail == {"pod": "worker-0", "attempt": 1, "program": "shell"}
-    assert closed.detail["exitCode"] == 3 and closed.detail["seconds"] > 0
+    assert closed.detail["exitCode"] == 3
+    assert closed.detail["seconds"] > 0
     assert "secret-word" not in str(opened.detail) + str(closed.detail)
 
 
@@ -185,7 +188,8 @@ async def test_a_program_runs_a_command_with_its_streams_and_its_exit_code(place
         assert screen.out == {1: b"x" * 400_000, 2: b"bad\n"}
         assert (end["type"], end["code"]) == ("exit", 7)
     [opened] = await audited("workload.terminal_open")
-    assert opened.detail["program"] == "sh" and opened.token_kid
+    assert opened.detail["program"] == "sh"
+    assert opened.token_kid
 
 
 async def test_a_lost_connection_goes_on_where_it_was_and_a_new_page_sees_the_last_again(
@@ -327,7 +331,9 @@ async def test_it_ends_when_the_person_or_the_pod_does(
         await screen.until(b"sleep 500")
         await in_database(act, place)
         end = await screen.until(seconds=8)
-        assert end["type"] == "exit" and end["code"] is None and end["reason"].endswith(".")
+        assert end["type"] == "exit"
+        assert end["code"] is None
+        assert end["reason"].endswith(".")
     line = b"sleep\x00500\x00"
     await in_database(
         wait_for, lambda: not [pid for pid in processes_of(place.ref) if _is(pid, line)]
@@ -336,8 +342,8 @@ async def test_it_ends_when_the_person_or_the_pod_does(
 
 def _is(pid: int, line: bytes) -> bool:
     try:
-        with open(f"/proc/{pid}/cmdline", "rb") as file:
-            return file.read() == line and tree.start_time(pid) is not None
+        is_it = Path(f"/proc/{pid}/cmdline").read_bytes() == line
+        return is_it and tree.start_time(pid) is not None
     except OSError:
         return False
 
@@ -391,7 +397,8 @@ async def test_bad_requests_get_words(place: Place) -> None:
         {"shell": "bash"},
     ):
         answer = await in_database(place.post, "researcher-vision", **body)
-        assert answer.status_code == 400 and answer.json()["message"], body
+        assert answer.status_code == 400, body
+        assert answer.json()["message"]
     for pod in ("worker-1", "worker", "master-0"):
         assert (await in_database(place.post, "researcher-vision", pod)).status_code == 404
     await in_database(Replica.objects.update, state="Failed")
@@ -404,7 +411,8 @@ async def test_one_person_has_so_many_and_hears_the_number(place: Place) -> None
     for _ in range(16):
         await in_database(place.ticket)
     answer = await in_database(place.post, "researcher-vision")
-    assert answer.status_code == 429 and "16" in answer.json()["message"]
+    assert answer.status_code == 429
+    assert "16" in answer.json()["message"]
     await in_database(place.ticket, "administrator")
     await in_database(Terminal.objects.update, expires_at=db_now_minus(1))
     await in_database(place.ticket)
@@ -490,6 +498,5 @@ def test_what_a_process_that_is_gone_had_open_is_closed_in_the_audit_log(db: Non
     tickets.forget()
     assert [row.digest for row in Terminal.objects.all()] == ["2"]
     [entry] = AuditEntry.objects.filter(action="workload.terminal_close")
-    assert entry.detail["because"] == tickets.RESTARTED and entry.detail["seconds"] == 300.0
-
-
+    assert entry.detail["because"] == tickets.RESTARTED
+    assert entry.detail["seconds"] == 300.0

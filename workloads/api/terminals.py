@@ -9,6 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from gangline.access.actor import acting
+from gangline.accounts.models import ApiToken, TokenSession
 from gangline.api.paging import known_only
 from gangline.api.parsing import StrictJSONParser
 from workloads.api import shapes
@@ -34,11 +35,12 @@ class PodExec(APIView):
         """
         known_only(request, frozenset())
         command, tty = _asked(request.data)
-        is_page = request.auth is None
+        token: ApiToken | TokenSession | None = request.auth  # type: ignore[assignment]
+        is_page = token is None
         login = (
             tickets.Login.of_session(str(request.session.session_key))
-            if is_page
-            else tickets.Login.of_token(request.auth)
+            if token is None
+            else tickets.Login.of_token(token)
         )
         terminal, ticket = tickets.ask(
             actor=acting(request),

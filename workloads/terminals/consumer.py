@@ -31,7 +31,7 @@ class TerminalConsumer(AsyncWebsocketConsumer):
     """``is_of_page``: opened by a page, with the session of a browser; else by a ticket alone."""
 
     channel_layer_alias = None  # type: ignore[assignment]
-    is_of_page = True
+    is_of_page: bool = True
 
     async def connect(self) -> None:
         self.session: Session | None = None
@@ -45,7 +45,7 @@ class TerminalConsumer(AsyncWebsocketConsumer):
         if self.is_of_page and not (isinstance(user, User) and user.is_active):
             await self.close(FORBIDDEN)
             return
-        self.user: User | None = user if self.is_of_page else None
+        self.user = user if isinstance(user, User) else None
         await self.accept()
         self.tasks = [asyncio.create_task(self._be_quick())]
 

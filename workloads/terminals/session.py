@@ -128,13 +128,15 @@ class Session:
             found = self._shell.read()
             while not self._room.wait(1.0) and not self._gone:
                 pass
-            is_end = isinstance(found, Ended)
             with contextlib.suppress(RuntimeError):  # the loop is closed: nobody is left to tell
-                self.loop.call_soon_threadsafe(self._ended if is_end else self._heard, found)
-            if is_end:
+                self.loop.call_soon_threadsafe(self._heard, found)
+            if isinstance(found, Ended):
                 return
 
-    def _heard(self, output: Output) -> None:
+    def _heard(self, output: Output | Ended) -> None:
+        if isinstance(output, Ended):
+            self._ended(output)
+            return
         stream, data = output
         self._pieces.append(Piece(self.received, stream, data))
         self.received += len(data)

@@ -154,7 +154,15 @@ def ask(
     if not may_enter(actor.user, workload):
         people = [person.username for person in who_can(Permission.WORKLOAD_EXEC, scope)]
         refusal = NotAllowed(Permission.WORKLOAD_EXEC, scope, people)
-        _record(actor, workload, actions.TERMINAL_OPEN, pod=pod[:40], denied=refusal.sentence)
+        record_denied(
+            actor=actor,
+            action=actions.TERMINAL_OPEN,
+            object_type="workload",
+            object_id=str(workload.pk),
+            object_name=workload.name,
+            scope=scope,
+            reason=refusal.sentence,
+        )
         raise refusal
     if reason := cannot_enter(workload):
         raise NotNow(reason)
@@ -240,9 +248,7 @@ def lost(terminal: Terminal) -> str:
 
 def opened(terminal: Terminal) -> None:
     """Say in the audit log that a command was started. What is typed is nobody's business."""
-    _record(
-        _actor(terminal), terminal.workload, actions.TERMINAL_OPEN, **_about(terminal)
-    )
+    _record(terminal, actions.TERMINAL_OPEN, _about(terminal))
 
 
 def keep(terminal: Terminal, *, is_used: bool) -> None:
@@ -260,7 +266,7 @@ def close(terminal: Terminal, reason: str, code: int | None = None) -> None:
     opened_at = terminal.opened_at or terminal.created_at
     seconds = round(((until or opened_at) - opened_at).total_seconds(), 1)
     detail = _about(terminal) | {"seconds": seconds, "exitCode": code, "because": reason}
-    _record(_actor(terminal), terminal.workload, actions.TERMINAL_CLOSE, **detail)
+    _record(terminal, actions.TERMINAL_CLOSE, detail)
 
 
 def forget() -> None:
@@ -296,26 +302,18 @@ def _about(terminal: Terminal) -> dict[str, object]:
     return {"pod": terminal.pod, "attempt": terminal.attempt_no, "program": program}
 
 
-def _actor(terminal: Terminal) -> Actor:
+def _record(terminal: Terminal, action: str, detail: dict[str, object]) -> None:
     channel: Channel = "form" if terminal.channel == "form" else "api"
-    return Actor(terminal.user, channel, terminal.token_kid, terminal.address)
-
-
-def _record(
-    actor: Actor, workload: Workload, action: str, *, denied: str = "", **detail: object
-) -> None:
-    about = {
-        "actor": actor,
-        "action": action,
-        "object_type": "workload",
-        "object_id": str(workload.pk),
-        "object_name": workload.name,
-        "scope": workload.project.scope,
-    }
-    if denied:
-        record_denied(**about, reason=denied)  # type: ignore[arg-type]
-    else:
-        record(**about, detail=detail)  # type: ignore[arg-type]
+    workload = terminal.workload
+    record(
+        actor=Actor(terminal.user, channel, terminal.token_kid, terminal.address),
+        action=action,
+        object_type="workload",
+        object_id=str(workload.pk),
+        object_name=workload.name,
+        scope=workload.project.scope,
+        detail=detail,
+    )
 
 
 def _digest(token: str) -> str:

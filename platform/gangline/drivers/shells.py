@@ -21,9 +21,10 @@ class Size(NamedTuple):
 
     @property
     def is_possible(self) -> bool:
-        return (
-            LEAST_SIZE <= self.columns <= MOST_COLUMNS and LEAST_SIZE <= self.rows <= MOST_ROWS
-        )
+        return LEAST_SIZE <= self.columns <= MOST_COLUMNS and LEAST_SIZE <= self.rows <= MOST_ROWS
+
+
+USUAL = Size()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class ShellRequest:
 
     command: tuple[str, ...] = ()
     tty: bool = True
-    size: Size = Size()
+    size: Size = USUAL
 
 
 class Output(NamedTuple):

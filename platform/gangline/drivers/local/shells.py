@@ -1,4 +1,4 @@
-"""Commands beside a running replica of this machine, started by its supervisor (`shim/visiting`)."""
+"""Commands beside a running replica of this machine; its supervisor starts them (`visiting`)."""
 
 import contextlib
 import fcntl
@@ -39,6 +39,10 @@ SETTLE_SECONDS = 2.0
 """In which an end of the pod, that took the command along, is known."""
 
 
+class _Said(OSError):
+    """What the keeper says against it."""
+
+
 def visit(
     folder: RunFolder, name: str, request: ShellRequest, has_ended: Callable[[], bool]
 ) -> "LocalShell | Refused | Unknown":
@@ -54,7 +58,9 @@ def visit(
         return Refused(TOO_OLD)
     except OSError:
         line.close()
-        return Refused(REPLICA_ENDED if has_ended() else "The pod does not let anybody in just now.")
+        return Refused(
+            REPLICA_ENDED if has_ended() else "The pod does not let anybody in just now."
+        )
     fds: list[int] = []
     try:
         wanted = {
@@ -70,16 +76,19 @@ def visit(
             if told.get("state") == "started":
                 return LocalShell(line, fds, request.tty, has_ended)
             if told.get("state") != "made":
-                raise ConnectionError(str(told.get("reason", "")))
+                raise _Said(str(told.get("reason", "")))
     except OSError as problem:
         for fd in fds:
             os.close(fd)
         line.close()
         if has_ended():
             return Refused(REPLICA_ENDED)
+        if isinstance(problem, FileNotFoundError):
+            return Refused(TOO_OLD)
         if isinstance(problem, TimeoutError):
             return Unknown("The pod did not answer in time.")
-        return Refused(str(problem) or "The pod does not let anybody in just now.")
+        said = str(problem) if isinstance(problem, _Said) else ""
+        return Refused(said or "The pod does not let anybody in just now.")
 
 
 def _knock(line: socket.socket, folder: RunFolder, name: str) -> None:
@@ -160,7 +169,9 @@ class LocalShell:
                 return Ended(None, REPLICA_ENDED)
             time.sleep(0.05)
         number = told.get("signal")
-        return Ended(words.AFTER_SIGNAL + number, words.signalled(number)) if number else Ended(None)
+        return (
+            Ended(words.AFTER_SIGNAL + number, words.signalled(number)) if number else Ended(None)
+        )
 
     def _drop(self, fd: int) -> None:
         with self._guard:
@@ -211,7 +222,9 @@ class LocalShell:
         with self._guard:
             if self._tty and not self._over and size.is_possible:
                 fcntl.ioctl(
-                    self._input, termios.TIOCSWINSZ, struct.pack("4H", size.rows, size.columns, 0, 0)
+                    self._input,
+                    termios.TIOCSWINSZ,
+                    struct.pack("4H", size.rows, size.columns, 0, 0),
                 )
 
     def close(self) -> None:

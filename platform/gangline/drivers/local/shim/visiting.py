@@ -81,7 +81,7 @@ class Door:
     def answer(self, replica: dict[str, Any], command: int) -> None:
         """Let in whoever knocks. ``command`` is the process of the replica, below us."""
         try:
-            fd, _ = self._socket._accept()
+            fd, _ = self._socket._accept()  # type: ignore[attr-defined]  # what socket.accept calls
         except OSError:
             return
         os.set_inheritable(fd, False)
@@ -259,7 +259,9 @@ class _Keeper:
     def _terminal(self, request: dict[str, Any]) -> tuple[int, int, int]:
         """A terminal of the sandbox's own, whose other end goes to the visitor."""
         outside, inside = os.openpty()
-        size = struct.pack("4H", int(request.get("rows", 24)), int(request.get("columns", 80)), 0, 0)
+        size = struct.pack(
+            "4H", int(request.get("rows", 24)), int(request.get("columns", 80)), 0, 0
+        )
         fcntl.ioctl(inside, termios.TIOCSWINSZ, size)
         fcntl.ioctl(inside, termios.TIOCSCTTY, 0)
         self._tell({"state": "made"}, (outside,))
