@@ -12,9 +12,41 @@ from gangline.access.actor import acting
 from gangline.accounts.models import ApiToken, TokenSession
 from gangline.api.paging import known_only
 from gangline.api.parsing import StrictJSONParser
+from gangline.api.schema import component
 from workloads.api import shapes
 from workloads.terminals import tickets
 from workloads.terminals.routing import API, PAGE
+
+_EXEC = {
+    "application/json": component(
+        "ExecRequest",
+        {
+            "type": "object",
+            "properties": {
+                "command": {
+                    "type": "array",
+                    "items": shapes.TEXT,
+                    "maxItems": tickets.MOST_WORDS,
+                    "description": "Words, of which the first is the program. Empty: a shell.",
+                },
+                "tty": shapes.YES_NO | {"default": True, "description": "With a terminal."},
+            },
+            "additionalProperties": False,
+        },
+    )
+}
+_TICKET = component(
+    "ExecTicket",
+    {
+        "type": "object",
+        "required": ["url", "ticket", "expiresAt"],
+        "properties": {
+            "url": shapes.TEXT | {"description": "Of the WebSocket; the ticket is not in it."},
+            "ticket": shapes.TEXT | {"description": "Good once, in the first frame."},
+            "expiresAt": shapes.TIME,
+        },
+    },
+)
 
 
 class PodExec(APIView):
@@ -24,8 +56,8 @@ class PodExec(APIView):
 
     @extend_schema(
         operation_id="execInPod",
-        request=shapes.EXEC,
-        responses={201: shapes.EXEC_TICKET, **shapes.errors(400, 403, 404, 409, 429)},
+        request=_EXEC,
+        responses={201: _TICKET, **shapes.errors(400, 403, 404, 409, 429)},
     )
     def post(self, request: Request, workload_id: UUID, pod: str) -> Response:
         """A ticket, good once and for 30 seconds, and the WebSocket that takes it.

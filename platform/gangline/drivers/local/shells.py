@@ -51,44 +51,43 @@ def visit(
         return Refused(REPLICA_ENDED)
     line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     line.settimeout(ANSWER_SECONDS)
-    try:
-        _knock(line, folder, name)
-    except FileNotFoundError:
-        line.close()
-        return Refused(TOO_OLD)
-    except OSError:
-        line.close()
-        return Refused(
-            REPLICA_ENDED if has_ended() else "The pod does not let anybody in just now."
-        )
     fds: list[int] = []
     try:
-        wanted = {
-            "command": list(request.command),
-            "tty": request.tty,
-            "columns": request.size.columns,
-            "rows": request.size.rows,
-        }
-        line.send(json.dumps(wanted).encode())
-        while True:
-            told, given = _answer(line)
-            fds += given
-            if told.get("state") == "started":
-                return LocalShell(line, fds, request.tty, has_ended)
-            if told.get("state") != "made":
-                raise _Said(str(told.get("reason", "")))
+        _knock(line, folder, name)
+        _ask(line, request, fds)
     except OSError as problem:
         for fd in fds:
             os.close(fd)
         line.close()
-        if has_ended():
-            return Refused(REPLICA_ENDED)
-        if isinstance(problem, FileNotFoundError):
-            return Refused(TOO_OLD)
-        if isinstance(problem, TimeoutError):
-            return Unknown("The pod did not answer in time.")
-        said = str(problem) if isinstance(problem, _Said) else ""
-        return Refused(said or "The pod does not let anybody in just now.")
+        return Refused(REPLICA_ENDED) if has_ended() else _why(problem)
+    return LocalShell(line, fds, request.tty, has_ended)
+
+
+def _why(problem: OSError) -> Refused | Unknown:
+    if isinstance(problem, FileNotFoundError):
+        return Refused(TOO_OLD)
+    if isinstance(problem, TimeoutError):
+        return Unknown("The pod did not answer in time.")
+    said = str(problem) if isinstance(problem, _Said) else ""
+    return Refused(said or "The pod does not let anybody in just now.")
+
+
+def _ask(line: socket.socket, request: ShellRequest, fds: list[int]) -> None:
+    """Until the command runs; its ends are put into ``fds``. Raises OSError."""
+    wanted = {
+        "command": list(request.command),
+        "tty": request.tty,
+        "columns": request.size.columns,
+        "rows": request.size.rows,
+    }
+    line.send(json.dumps(wanted).encode())
+    while True:
+        told, given = _answer(line)
+        fds += given
+        if told.get("state") == "started":
+            return
+        if told.get("state") != "made":
+            raise _Said(str(told.get("reason", "")))
 
 
 def _knock(line: socket.socket, folder: RunFolder, name: str) -> None:

@@ -7,11 +7,17 @@ from gangline.drivers.facts import Choice, Facts, FieldNote
 from gangline.spec.launching import LAUNCH_EXAMPLE, leading_half
 from gangline.spec.problems import Role
 
-from .rendering import launches
+from . import times
+from .rendering import NO_DEFAULTS, Defaults, launches
 
 
 def field_notes(
-    *, framework: str, role: Role, has_own_master: bool, facts: Facts = NO_FACTS
+    *,
+    framework: str,
+    role: Role,
+    has_own_master: bool,
+    facts: Facts = NO_FACTS,
+    defaults: Defaults = NO_DEFAULTS,
 ) -> Mapping[str, FieldNote]:
     """Notes by field path. What a master leaves open follows the workers."""
     launcher = launches(framework)
@@ -29,4 +35,46 @@ def field_notes(
             help="A feature of the nodes, as sinfo shows it.", choices={"": features}
         ),
         "compute.cpuCoreRequest": FieldNote(help="Whole cores: a part of one is rounded up."),
+        **_of_the_job(facts, defaults),
     }
+
+
+def _of_the_job(facts: Facts, defaults: Defaults) -> dict[str, FieldNote]:
+    """What the check found to choose from, and what the cluster has where nothing is chosen."""
+    found = {
+        "slurm.account": ("accounts", defaults.account),
+        "slurm.qos": ("qos", defaults.qos),
+        "slurm.reservation": ("reservations", defaults.reservation),
+        "slurm.gpuType": ("gpuTypes", ""),
+    }
+    notes = {}
+    for path, (name, standing) in found.items():
+        values = [str(value) for value in facts.detail.get(name) or ()]
+        if standing:
+            values = list(dict.fromkeys((standing, *values)))
+        empty = f"As the cluster has it: {standing}" if standing else ""
+        choices = [Choice("", empty)] if empty and values else []
+        notes[path] = FieldNote(
+            placeholder=standing, choices={"": [*choices, *map(Choice, values)]} if values else {}
+        )
+    modules = [Choice(str(name)) for name in facts.detail.get("modules") or ()]
+    loaded = ", ".join(defaults.modules)
+    notes["slurm.modules"] = FieldNote(
+        help=f"Loaded in this order, before the command. Empty: {loaded}." if loaded else "",
+        choices={"name": modules} if modules else {},
+    )
+    notes["slurm.timeLimit"] = FieldNote(help=_limits(facts, defaults))
+    return notes
+
+
+def _limits(facts: Facts, defaults: Defaults) -> str:
+    """What each partition allows; empty where none is known to limit the time."""
+    known = facts.detail.get("limits") or {}
+    said = [
+        f"{name} {times.in_words(one['time'])}" for name, one in known.items() if one.get("time")
+    ]
+    if not said and not defaults.time:
+        return ""
+    standing = defaults.time or "as the partition has it"
+    most = f" At most: {', '.join(said)}." if said else ""
+    return f"Slurm ends the job after it.{most} Empty: {standing}."
