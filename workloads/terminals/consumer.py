@@ -41,7 +41,7 @@ class TerminalConsumer(AsyncWebsocketConsumer):
         self.acks = False
         self.received: list[float] = []
         self.wake = asyncio.Event()
-        user = self.scope.get("user")
+        user: Any = self.scope.get("user")
         if self.is_of_page and not (isinstance(user, User) and user.is_active):
             await self.close(FORBIDDEN)
             return
