@@ -18,7 +18,7 @@ srun python train.py {{ rate = 0.1 }}
 EVERYTHING = {"slurm.script": SCRIPT, "slurm.values": [{"name": "account", "value": "team-a"}]}
 
 
-def resolved(policy: str = "", **more: Any) -> Resolution:
+def resolved(policy: str = "", /, **more: Any) -> Resolution:
     given = {f"worker.{p}": Value(v) for p, v in {**EVERYTHING, **more}.items() if v is not None}
     request = Request(framework=OWN_SCRIPT, given=given)
     return resolve(request, _policy(policy))

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django import forms
@@ -82,8 +83,11 @@ class CredentialForm(forms.Form):
     def _of(self, way: str) -> list[FieldView]:
         found = []
         for name in self._names(way):
-            found.append(field_view(self[name]))
-            if (self.model.model_fields[name].json_schema_extra or {}).get("file"):
+            extra = self.model.model_fields[name].json_schema_extra or {}
+            view = field_view(self[name])
+            # Other ways do without it: the credential as a whole is judged, not each field.
+            found.append(replace(view, required=True) if extra.get("needed") else view)
+            if extra.get("file"):
                 found.append(field_view(self["file"]))
         return found
 

@@ -30,7 +30,7 @@ class Settings(BaseModel):
     """Base of connection and credential models: the whitelist of what may be stored.
 
     ``json_schema_extra`` of a field: ``secret`` (never sent back), ``rows`` (a text area),
-    ``part`` (value of the first field for which it is shown), ``mono``, ``section`` (the heading).
+    ``needed`` (of its part: the form marks it), ``part`` (value of the first field for which it is shown), ``mono``, ``section`` (the heading).
     """
 
     model_config = ConfigDict(

@@ -124,7 +124,7 @@ class SlurmCredential(Settings):
         title="Login node",
         max_length=253,
         description="Its name or address, such as login.hpc.example.org.",
-        json_schema_extra={"part": SSH, "mono": True},
+        json_schema_extra={"part": SSH, "mono": True, "needed": True},
     )
     port: int = Field(22, ge=1, le=65535, title="Port", json_schema_extra={"part": SSH})
     user: str = Field(
@@ -132,7 +132,7 @@ class SlurmCredential(Settings):
         title="User",
         max_length=64,
         description="The account that submits all jobs. Give Gangline one of its own.",
-        json_schema_extra={"part": SSH, "mono": True},
+        json_schema_extra={"part": SSH, "mono": True, "needed": True},
     )
     key: str = Field(
         "",
