@@ -6,6 +6,8 @@ A predicate without a full stop, to stand behind the name of the field: "must be
 
 from collections.abc import Mapping
 
+from .connection_words import CONNECTIONS
+
 _VALUES = {
     "type": "must be {accepted}",
     "type:kind": "must be {kind}",
@@ -375,7 +377,6 @@ _POLICY = {
     "policy.empty_fixed": "can have no value: canEdit is false, and there is no default",
     "policy.to_fill": "has no default, so everyone must fill it in",
 }
-
 WORDS: Mapping[str, str] = {
     **_VALUES,
     **_FORM,
@@ -385,4 +386,5 @@ WORDS: Mapping[str, str] = {
     **_OBJECTS,
     **_PEOPLE,
     **_POLICY,
+    **CONNECTIONS,
 }
