@@ -40,11 +40,13 @@ finish() {
   # Where no command failed, what Slurm itself said is all that tells why.
   [ "$code" = 0 ] || grep -qs '"code":[1-9]' state/*.exit \
     || cat job.log >> "logs/${GANGLINE_PARTS%%:*}-0.err"
-  write exit.json \
-    "{\"code\":$code,\"job\":$SLURM_JOB_ID,\"cancelled\":$CANCELLED,\"end\":$(date +%s.%N)}"
+  # What keeps jobs to their memory without cgroups tells so in words alone.
+  ! grep -qsiE 'exceeded.* memory limit' job.log || MEMORY=1
+  write exit.json "{\"memory\":$MEMORY,\"code\":$code,\"job\":$SLURM_JOB_ID,\
+\"cancelled\":$CANCELLED,\"end\":$(date +%s.%N)}"
   exit "$code"
 }
-CANCELLED=0 STOPPING=0 LAUNCHER=0
+CANCELLED=0 STOPPING=0 LAUNCHER=0 MEMORY=0
 trap 'finish $?' EXIT
 trap 'CANCELLED=1' TERM
 # A stop: the request first, by force once the grace period is over.
