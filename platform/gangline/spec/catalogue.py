@@ -143,6 +143,14 @@ class SpecField:
         return self.reads.show is not None and not self.reads.keeps_items
 
     @property
+    def pair(self) -> str:
+        """The attribute behind the sign where an item is written as ``KEY=VALUE``; empty: none."""
+        others = [one for one in self.items if one.path != self.item_key]
+        plain = [one.path for one in others if one.path == "value" or len(others) == 1]
+        is_text = [one.path for one in others if one.kind is Kind.STRING]
+        return next((path for path in plain if path in is_text), "")
+
+    @property
     def is_by_item(self) -> bool:
         """A list that is merged item by item; any other value is replaced as a whole."""
         return self.kind is Kind.ITEMIZED and not self._is_told_otherwise
