@@ -17,7 +17,7 @@ import numpy as np
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
-import tensorflow as tf  # noqa: E402  after what it reads
+import tensorflow as tf
 
 
 def options():
