@@ -1,8 +1,8 @@
 """Install Gangline's locked dependencies into `.venv`, and the runtimes of the examples.
 
 Usage: `scripts/install.sh [server] [dev] [examples] [tensorflow]`, which finds the Python for it
-(default: server). Only the standard library is used, and a call that has nothing to do ends within 0.2 s: a
-stamp in each environment holds the hash of what was installed.
+(default: server). Only the standard library is used, and a call that has nothing to do ends within
+0.2 s: a stamp in each environment holds the hash of what was installed.
 """
 
 from __future__ import annotations
