@@ -13,8 +13,8 @@ from assets.data_volumes import sharing
 from assets.models import Asset, DataVolume
 from gangline.clusters.models import Cluster, ClusterObject, ObjectState
 from gangline.drivers.local import mounts
-from gangline.organization.models import Project
 from gangline.lib.problems import Problem
+from gangline.organization.models import Project
 from gangline.resources.registry import get
 from gangline.resources.services import InUse, delete
 from tests.resources.data_volume_sample import CLAIM, origin, volume
