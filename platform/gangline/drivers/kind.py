@@ -30,7 +30,8 @@ class Settings(BaseModel):
     """Base of connection and credential models: the whitelist of what may be stored.
 
     ``json_schema_extra`` of a field: ``secret`` (never sent back), ``rows`` (a text area),
-    ``needed`` (of its part: the form marks it), ``part`` (value of the first field for which it is shown), ``mono``, ``section`` (the heading).
+    ``part`` (value of the first field for which it is shown), ``needed`` (within that part: the
+    form marks it), ``mono``, ``section`` (the heading).
     """
 
     model_config = ConfigDict(

@@ -129,6 +129,9 @@ _KEY_VALUE_STORE = (
 the ranks, in whatever order they come."""
 
 
+_NOT_OF_A_SCRIPT = frozenset(
+    {"command", "args", "image", "imagePullPolicy", "imagePullSecrets", "slurm.packReplicas"}
+)
 FRAMEWORKS: Mapping[str, Framework] = MappingProxyType(
     {
         framework.name: framework
@@ -150,9 +153,7 @@ FRAMEWORKS: Mapping[str, Framework] = MappingProxyType(
                 (WORKERS_ONLY,),
                 (replace(_WORKER, has_rank=False),),
                 runs_script=True,
-                without=frozenset(
-                    {"command", "args", "image", "imagePullPolicy", "imagePullSecrets"}
-                ),
+                without=_NOT_OF_A_SCRIPT,
             ),
         )
     }

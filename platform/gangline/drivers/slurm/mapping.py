@@ -70,7 +70,12 @@ GANG: Table = {
     "slurm.options": To("further", _options),
 }
 SCRIPTED = frozenset({SCRIPT, VALUES, "slurm.tasksPerNode"})
-SHAPE = frozenset({"distributedFramework", "numWorkers", "numServers", "slurm.gpuType", *SCRIPTED})
+SHAPE = frozenset(
+    {
+        "distributedFramework", "numWorkers", "numServers", "slurm.gpuType", "slurm.packReplicas",
+        *SCRIPTED,
+    }
+)  # fmt: skip
 """What decides how many pods there are, and what `rendering` makes of a person's own script."""
 MAPPED = paths(ROLE, GANG) | SHAPE
 
