@@ -18,7 +18,8 @@ EQUIVALENTS = ("yaml", "curl", "local")
 FROM_SCRATCH = (
     "policy-imposed", "form-galleries", "form-new-environment", "form-new-compute",
     "form-new-data-source", "form-new-git", "form-new-git-tested", "form-new-credential",
-    "form-workers-filled", "form-locked", "form-data-sources", "form-tool-access", "form-yaml", "form-yaml-errors",
+    "form-workers-filled", "form-locked", "form-data-sources", "form-tool-access", "form-yaml",
+    "form-yaml-errors",
     *(f"form-review-{key}" for key in EQUIVALENTS),
 )  # fmt: skip
 POLICY = """\
