@@ -86,6 +86,7 @@ API: dict[str, dict[str, Codes]] = {
     "v1/authorization/permitted-scopes": {"POST": BAD},
     "v1/authorization/me/access-rules": {"GET": EVERYBODY},
     "v1/authorization/me/access-rules/count": {"GET": EVERYBODY},
+    "v2/storage-classes": {"GET": BAD},
     "v2/policy": {"GET": EVERYBODY},
     "v2/policy/distributed": dict.fromkeys(("GET", "PUT", "PATCH", "DELETE"), BAD),
 }
@@ -94,6 +95,7 @@ OF_KEYS = {
     for path, ends in {
         "apps": ("", "/<uuid:pk>", "/<uuid:pk>/secret"),
         "administration/access-keys": ("", "/<uuid:pk>"),
+        "user-applications": ("", "/<uuid:pk>", "/<uuid:pk>/secret"),
     }.items()
     for end in ends
 }
@@ -281,6 +283,8 @@ ACTIONS: Mapping[str, tuple[str, Permission | None]] = {
     "department:change_resources": ("PATCH", P.DEPARTMENT_EDIT),
     "project:replace_resources": ("PUT", P.PROJECT_EDIT),
     "project:change_resources": ("PATCH", P.PROJECT_EDIT),
+    "access_rule:batch": ("POST", None),
+    "access_rule:batch_create": ("POST", None),
     "user:password": ("POST", P.USER_EDIT),
     "user:logout": ("POST", P.USER_EDIT),
     "service_account:renew": ("POST", P.SERVICE_ACCOUNT_EDIT),
@@ -389,6 +393,8 @@ def _cells_of(world: World, key: str) -> Iterator[Cell]:
         url = "/api/v1/" + re.sub(r"<\w+:pk>", one, str(pattern.pattern))
         bodies: dict[str, Any] = {
             "create": sample.body(world, name_of("by-api")) if sample.body else None,
+            "batch": {"ids": ["0"], "action": "validate_delete"},
+            "batch_create": {"payload": {"roleId": 0, "subjects": [{}], "scopes": [{}]}},
             "update": {**sample.body_edit},
             "partial_update": {**sample.body_edit},
             "replace_resources": [],

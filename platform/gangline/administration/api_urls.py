@@ -3,6 +3,7 @@
 from django.urls import path, re_path
 
 from gangline.api.views import nothing_here
+from gangline.clusters.api_urls import K8S
 
 from . import api
 
@@ -13,5 +14,6 @@ AUDIT = [
 urlpatterns = [
     path("k8s/setting", api.SettingsView.as_view()),
     path("k8s/setting/<str:key>", api.SettingView.as_view()),
+    *K8S,
     re_path(r"^.*\Z", nothing_here),
 ]
