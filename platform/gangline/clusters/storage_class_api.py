@@ -220,12 +220,16 @@ class ClassesOfClusters(StorageClassViewSet):
         self.resource = get("storage_class")  # type: ignore[misc]
         super().initial(request, *args, **kwargs)
 
-    @extend_schema(operation_id="listStorageClassesV2", responses={200: OpenApiTypes.OBJECT, **errors(400)})
+    @extend_schema(
+        operation_id="listStorageClassesV2", responses={200: OpenApiTypes.OBJECT, **errors(400)}
+    )
     def classes_v2(self, request: Request) -> Response:
         """The same as of version 1."""
         return self.classes(request)
 
-    @extend_schema(operation_id="listStorageClassNames", responses={200: OpenApiTypes.OBJECT, **errors(400)})
+    @extend_schema(
+        operation_id="listStorageClassNames", responses={200: OpenApiTypes.OBJECT, **errors(400)}
+    )
     def names(self, request: Request, cluster_id: UUID) -> Response:
         """Names alone."""
         known_only(request, frozenset({"includeNone"}))

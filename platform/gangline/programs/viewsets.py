@@ -70,6 +70,9 @@ class OwnApplicationViewSet(AccessKeyViewSet):
         self.resource = get("access_key")  # type: ignore[misc]
         super().initial(request, *args, **kwargs)
 
+    def list(self, request: Request, **kwargs: Any) -> Response:
+        return Response(super().list(request).data["accessKeys"])
+
 
 class AccessKeysOfAllViewSet(ResourceViewSet):
     """The keys of everybody whose keys the caller may see."""
