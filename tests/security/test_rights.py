@@ -264,6 +264,8 @@ ACTIONS: Mapping[str, tuple[str, Permission | None]] = {
     "service_account-secret": ("POST", P.SERVICE_ACCOUNT_EDIT),
     "access_key-secret": ("POST", P.ACCESS_KEY_VIEW),
     "credential-values": ("GET", P.CREDENTIAL_EDIT),
+    "git-test": ("POST", P.DATA_SOURCE_EDIT),
+    "s3-test": ("POST", P.DATA_SOURCE_EDIT),
     "personal_credential-values": ("GET", None),
     "storage_class:classes": ("GET", None),
     "storage_class:create": ("POST", P.CLUSTER_EDIT),
@@ -297,8 +299,9 @@ ACTIONS: Mapping[str, tuple[str, Permission | None]] = {
 
 The access key is the administrator's own, who alone may view those of others, too.
 """
-OF_OTHERS = {"template-run"}
-"""It submits a workload, by the rights of that: tests/wizard."""
+OF_OTHERS = {"template-run", "credential-test", "personal_credential-test"}
+"""The first submits a workload, by the rights of that: tests/wizard. Of credentials only those of
+registries are tested: tests/assets/test_trials.py."""
 QUERIES = {
     "node:telemetry": "?telemetryType=TOTAL_GPUS",
     "department:telemetry": "?telemetryType=GPU_QUOTA",
