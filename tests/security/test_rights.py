@@ -76,6 +76,7 @@ API: dict[str, dict[str, Codes]] = {
     f"v1/workloads/{_WORKLOAD}/pods": {"GET": SEEN},
     f"v1/workloads/{_WORKLOAD}/metrics": {"GET": BAD},
     f"v1/workloads/{_WORKLOAD}/pods/<str:pod_id>/metrics": {"GET": BAD},
+    f"v1/workloads/{_WORKLOAD}/pods/<slug:pod>/exec": {"POST": BAD},
     f"v1/workloads/{_WORKLOAD}/events": {"GET": SEEN},
     f"v1/workloads/{_WORKLOAD}/history": {"GET": SEEN},
     f"v1/workloads/{_WORKLOAD}/logs": {
@@ -168,6 +169,7 @@ def send(world: World, person: str, method: str, route: str, number: int) -> int
     where = (
         route.replace("<uuid:cluster_id>", str(world.cluster.pk))
         .replace("<int:project_id>", str(world.vision.pk))
+        .replace("<slug:pod>", "worker-0")
         .replace("<uuid:category_id>", str(world.cluster.pk))
         .replace("<uuid:type_id>", str(world.cluster.pk))
     )  # fmt: skip
