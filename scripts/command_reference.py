@@ -9,12 +9,12 @@ import click
 WIDTH = 100
 HEAD = """# The command line
 
-What `gangline COMMAND --help` prints. [How to use it](../how-to/use-the-command-line.md) shows it at
-work. This page is written by `make openapi`.
+What `gangline COMMAND --help` prints. [How to use it](../how-to/use-the-command-line.md) shows it.
+This page is written by `make openapi`.
 
-`gangline pytorch submit`, `gangline training pytorch submit` and the same of the other frameworks take
+`gangline pytorch submit`, `gangline training pytorch submit` and those of other frameworks take
 the flags of `gangline distributed submit`; `gangline submit-dist` of another framework those of
-`gangline submit-dist pytorch`, each with the flags that only its framework has. All other resources
+`gangline submit-dist pytorch`, each with the flags that only its framework has. Other resources
 have the commands of `gangline environment`, as far as the API can do them.
 """
 LEFT_OUT = frozenset({"training"})
