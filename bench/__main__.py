@@ -6,8 +6,8 @@ import sys
 from bench import report
 
 NAMES = (
-    *("list", "resources", "form", "submit", "gang", "live", "start", "policy", "log"),
-    *("kubernetes-submit", "kubernetes-watch"),
+    *("list", "resources", "form", "submit", "gang", "live", "start", "policy", "log", "cli"),
+    *("kubernetes-submit", "kubernetes-watch", "slurm"),
 )
 
 
