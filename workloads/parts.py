@@ -44,7 +44,7 @@ TABS: Mapping[str, tuple[str, ...]] = {
 }
 """Parts of each page that move."""
 
-MEASURED = {"overview": ("usage", "pods"), "pods": ("podtable",), "report": ("report",)}
+MEASURED = {"overview": ("usage",), "pods": ("podtable",), "report": ("report",)}
 """Those that show figures, which grow without a change of the workload."""
 OPEN = ("Running", "Degraded")
 """Statuses in which a tool may answer."""
@@ -169,6 +169,7 @@ def report_context(
     report = report_of(workload, attempt)
     return {
         "report": report,
+        "note": report.note,
         "attempts": details.attempts(workload),
         "downloads": {} if is_file else DOWNLOADS,
         "measured": [metric for metric in METRICS if metric.name in report.names],
@@ -191,7 +192,7 @@ def _pods(workload: Workload, attempt: Attempt, first: int, *, of_all: bool) -> 
     figures = figures_of(workload, attempt, [p.name for p in (pods if of_all else pods[first:end])])
     return {
         "figures": figures,
-        "measured": columns(figures),
+        "measured": () if of_all else columns(figures),
         "replicas": pods[first:end],
         "pods_total": len(pods),
         "has_nodes": any(pod.node for pod in pods),

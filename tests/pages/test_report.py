@@ -75,7 +75,7 @@ def test_the_report_says_what_was_used_by_whom_and_of_how_much(
     assert "CPU used 51 % of the cores asked for" in text
     assert "Last to start worker-1 3 s after the first" in text
     assert re.search(r"node-1 1 1\.5 cores", text)
-    assert re.search(r"worker-0 node-0 0\.5 cores 0\.5 cores at most 25 %", text)
+    assert re.search(r"worker-0 node-0 0\.5 cores, 25 % of asked peak 0\.5 cores", text)
     assert "No pod used more than 10 % of the memory it asked for." in text
     charts = re.findall(r'<svg viewBox="[^"]*" preserveAspectRatio="none" role="img"', page)
     assert len(charts) == 2
@@ -128,7 +128,7 @@ def test_figures_are_fresh_while_it_runs_and_silent_after(world: World) -> None:
     assert "spark" not in ask("pods")["podtable"]
     record(workload, "worker-0", begins=BEGAN.timestamp(), seconds=3)
     assert "spark" in ask("pods")["podtable"]
-    assert set(ask("overview")) == {"usage", "pods"}
+    assert set(ask("overview")) == {"usage"}
     Workload.objects.filter(pk=workload.pk).update(status="Completed")
     assert client.get(address, {"query": f"{workload.pk}/pods/0"}).status_code == 204
     assert client.get(address, {"query": "other/pods/0"}).status_code == 404

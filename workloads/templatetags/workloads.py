@@ -63,10 +63,15 @@ def use(line: Line, name: str) -> SafeString | str:
     found = line.uses.get(name)
     if found is None:
         return NONE
-    share = format_html(' <span class="quiet">{}</span>', found.share_words) if found.share else ""
-    return format_html(
-        '{}<span class="sub">{} at most{}</span>', found.mean_words, found.peak_words, share
-    )
+    return format_html('{} <span class="sub">{}</span>', found.first, found.second)
+
+
+@register.simple_tag
+def peak_memory(figures: Figures, replica: Replica) -> str:
+    """Of a pod: as its supervisor tells at the end, and before that as far as it was measured."""
+    measured = figures.of(replica.name).peak("memory")
+    found = replica.peak_memory or (round(measured) if measured else None)
+    return formats.size(found)
 
 
 @register.simple_tag

@@ -20,8 +20,7 @@ if os.fork() == 0:
     os._exit(0)
 os.wait()
 """
-RUN = (
-    f"""
+RUN = f"""
 set -u
 RUN=$PWD name=worker-0
 pause() {{ sleep "$1"; }}
@@ -33,7 +32,6 @@ wait "$child"
 kill -KILL "$sampler"
 times > "$metrics.times" && measured_at_end
 """
-)
 
 
 def seen(*lines: str) -> looks.Seen:
