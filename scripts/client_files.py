@@ -58,13 +58,18 @@ def _json(value: Any) -> str:
 def spec() -> dict[str, Any]:
     """Fields of a workload as flags take them, and the frameworks."""
     from gangline.spec.catalogue import catalogue
-    from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS
+    from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS, has_gpus
+    from gangline.spec.problems import Role
     from gangline.spec.workload import SPEC as MODELS_OF_SPEC
 
     master = catalogue(MODELS_OF_SPEC.master)
     return {
         "frameworks": {
-            name: {"label": one.label, "configurations": list(one.configurations)}
+            name: {
+                "label": one.label,
+                "configurations": list(one.configurations),
+                "masterGpus": has_gpus(one, Role.MASTER),
+            }
             for name, one in FRAMEWORKS.items()
         },
         "configurations": list(CONFIGURATIONS),
@@ -76,6 +81,8 @@ def spec() -> dict[str, Any]:
 
 
 def _field(field: Any, *, in_master: bool) -> dict[str, Any]:
+    from gangline.spec.gpus import is_gpu_field
+
     found = {
         "path": field.path,
         "flag": field.flag,
@@ -88,19 +95,12 @@ def _field(field: Any, *, in_master: bool) -> dict[str, Any]:
         "master": in_master,
         "key": field.item_key,
         "names": field.is_array,
+        "whole": field.is_opaque,
+        "gpu": is_gpu_field(field.path),
         "items": [{"path": one.path, "kind": str(one.kind)} for one in field.items],
-        "pair": _pair(field),
+        "pair": field.pair,
     }
     return {name: value for name, value in found.items() if value not in ("", [], False)}
-
-
-def _pair(field: Any) -> str:
-    """The attribute that stands behind ``=`` where an item is written as ``KEY=VALUE``."""
-    needed = [one.path for one in field.items if one.required and not one.alternative]
-    if len(field.items) == 2 and len(needed) == 2:
-        return str(next(path for path in needed if path != field.item_key))
-    plain = [one.path for one in field.items if one.alternative and one.path == "value"]
-    return str(plain[0]) if plain else ""
 
 
 def resources() -> list[dict[str, Any]]:

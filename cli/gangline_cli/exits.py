@@ -46,7 +46,7 @@ def told(error: Exception) -> Iterator[str]:
         return
     yield f"gangline: {error.message}{f' {error.details}' if error.details else ''}"
     flags = error.flags if isinstance(error, Refused) else {}
-    for problem in error.problems:
+    for problem in () if isinstance(error, errors.NotSignedIn) else error.problems:
         yield f"  {_line(problem, flags)}"
     if isinstance(error, errors.NotSignedIn):
         yield "Sign in with: gangline login ADDRESS"

@@ -17,8 +17,8 @@ from . import items
 Field = Mapping[str, Any]
 Json = dict[str, Any]
 WORDS_AFTER = "gangline.words"
-IN_WORDS = frozenset({"command", "args"})
-"""What stands after ``--``; of the master they are flags."""
+ENTRY_POINT = "entry-point"
+"""The flag of the workers' command as one text: ``--command`` is a switch."""
 OF_THE_COMMAND = frozenset({"distributedFramework"})
 MORE: Mapping[str, tuple[str, ...]] = {
     "image": ("-i",),
@@ -165,8 +165,7 @@ def options(framework: str = "") -> Iterator[click.Option]:
             framework and one.get("only") and framework not in one["only"]
         ):
             continue
-        if path not in IN_WORDS:
-            yield _option(one, "worker")
+        yield _option(one, "worker")
         if one.get("master"):
             yield _option(one, "master")
     for spelled, shaped in SHAPED.items():
@@ -179,7 +178,7 @@ def options(framework: str = "") -> Iterator[click.Option]:
 
 def _option(one: Field, role: str) -> click.Option:
     is_master = role == "master"
-    flag = f"--master-{one['flag']}" if is_master else f"--{one['flag']}"
+    flag = flag_of(one, role)
     names = [flag]
     for more in MORE.get(one["path"], ()):
         if not is_master:
@@ -197,6 +196,13 @@ def _option(one: Field, role: str) -> click.Option:
     made = FieldOption([*dict.fromkeys(names), _param(role, one["path"])], **own)
     made.section = MASTER if is_master else str(SECTIONS.get(one["section"], one["section"]))
     return made
+
+
+def flag_of(one: Field, role: str) -> str:
+    """How the field is called on the command line."""
+    if role == "master":
+        return f"--master-{one['flag']}"
+    return f"--{ENTRY_POINT if one['path'] == 'command' else one['flag']}"
 
 
 def _help(one: Field) -> str:
@@ -224,6 +230,17 @@ class Halves:
     master: Json = field(default_factory=dict)
     flags: dict[str, str] = field(default_factory=dict)
 
+    def follow(self, *, has_gpus: bool) -> None:
+        """Give the master what the workers have and it has not: the API's own has nothing."""
+        for path, one in fields().items():
+            steps = path.split(".")
+            value = items.at(self.worker, steps)
+            is_useless = one.get("gpu") and not has_gpus
+            if not one.get("master") or value is None or is_useless:
+                continue
+            if items.at(self.master, steps) is None:
+                items.put(self.master, steps, value)
+
     def put(self, role: str, path: str, value: Any, flag: str = "") -> None:
         items.put(self.master if role == "master" else self.worker, path.split("."), value)
         if flag:
@@ -242,8 +259,7 @@ def halves(given: Mapping[str, Any]) -> Halves:
     found = Halves()
     for path, one in fields().items():
         for role in ("worker", "master"):
-            flag = f"--{'master-' if role == 'master' else ''}{one['flag']}"
-            found.flags[f"{role}.{path}"] = flag
+            found.flags[f"{role}.{path}"] = flag_of(one, role)
             value = given.get(_param(role, path))
             if value is None or value == ():
                 continue
@@ -258,7 +274,9 @@ def halves(given: Mapping[str, Any]) -> Halves:
 
 def _value(one: Field, given: Any) -> Any:
     if one["kind"] == "itemized":
-        return items.items(one, given, {})
+        found = items.items(one, given, {})
+        is_whole = one.get("whole") and len(found) == 1 and isinstance(found[0], dict)
+        return found[0] if is_whole and one["key"] not in found[0] else found
     return given if isinstance(given, bool) else items.scalar(one["kind"], given)
 
 

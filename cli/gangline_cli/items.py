@@ -41,7 +41,7 @@ def scalar(kind: str, text: str) -> Any:
         return int(word)
     if kind == "number" and _NUMBER.fullmatch(word):
         return float(word) if "." in word else int(word)
-    return word if kind in ("quantity", "choice") else text
+    return text
 
 
 def seconds(text: str) -> int:
@@ -54,10 +54,20 @@ def seconds(text: str) -> int:
 
 
 def items(field: Mapping[str, Any], texts: Iterable[str], words: Mapping[str, str]) -> list[Any]:
-    """A list from one text per item; of names all are in one text, or in several."""
-    if field.get("names"):
-        return [name for text in texts for name in _split(text)]
-    return [item(field, text, words) for text in texts]
+    """A list from one text per item; of names all are in one text, or in several.
+
+    A text in brackets is a list of JSON; ``[]`` alone says that there is none.
+    """
+    found: list[Any] = []
+    for text in texts:
+        listed = _json(text) if text.lstrip().startswith("[") else None
+        if isinstance(listed, list):
+            found += listed
+        elif field.get("names") and not text.lstrip().startswith("{"):
+            found += _split(text)
+        else:
+            found.append(item(field, text, words))
+    return found
 
 
 def item(field: Mapping[str, Any], text: str, words: Mapping[str, str]) -> Any:
@@ -136,3 +146,11 @@ def put(nested: dict[str, Any], steps: Sequence[str], value: Any) -> None:
             return
         branch = inner
     branch[steps[-1]] = value
+
+
+def at(nested: Mapping[str, Any], steps: Sequence[str]) -> Any:
+    """The value at a path; None where there is none."""
+    found: Any = nested
+    for step in steps:
+        found = found.get(step) if isinstance(found, Mapping) else None
+    return found

@@ -117,7 +117,7 @@ def _body(
         found.put("worker", "security.uidGidSource", "custom")
         found.put("worker", "security.runAsUid", os.getuid(), "--run-as-user")
         found.put("worker", "security.runAsGid", os.getgid(), "--run-as-user")
-    _master(found, given)
+    _master(found, given, framework)
     row = session.project_row()
     body: Json = {
         **_name(framework, style, given),
@@ -136,12 +136,13 @@ def _body(
 
 def _name(framework: str, style: str, given: Json) -> Json:
     """The name, or how it is made: by the server with a suffix, or by counting."""
-    name = given["name"] or given["given_name"]
-    if given["name"] and given["given_name"] and given["name"] != given["given_name"]:
+    names = {one for one in (given["name"], given["given_name"]) if one is not None}
+    if len(names) > 1:
         raise Usage(f"--name: the name is {given['name']!r} already.")
-    if name and (given["prefix"] or given["counted"]):
+    name = next(iter(names), None)
+    if name is not None and (given["prefix"] or given["counted"]):
         raise Usage("--name-prefix: there is a name already; give one of them.")
-    if name:
+    if name is not None:
         return {"name": name}
     if given["prefix"]:
         return {"name": given["prefix"], "useGivenNameAsPrefix": True}
@@ -155,6 +156,8 @@ def _words(found: flags.Halves, words: list[str] | None, given: Json, style: str
         raise Usage("--command: write the command after --, such as: --command -- python train.py")
     if words:
         path = "command" if given["is_command"] else "args"
+        if path in found.worker:
+            raise Usage(f"{found.flags[f'worker.{path}']}: there are words after -- already.")
         found.put("worker", path, shlex.join(words), "--")
     args = found.master.get("args")
     if style == "old" and given["is_command"] and args and "command" not in found.master:
@@ -183,7 +186,7 @@ def _topology(found: flags.Halves, given: Json) -> None:
             found.put("worker", "podAffinity.type", kind)
 
 
-def _master(found: flags.Halves, given: Json) -> None:
+def _master(found: flags.Halves, given: Json, framework: str) -> None:
     own = found.master.get("environmentVariables")
     if own is not None:
         workers = found.worker.get("environmentVariables", [])
@@ -192,6 +195,8 @@ def _master(found: flags.Halves, given: Json) -> None:
         found.put("master", "storage.pvc", [], "--master-no-pvcs")
     if found.master and given["no_master"]:
         raise Usage("--no-master: there is no master that could differ; leave one of them out.")
+    if found.master:
+        found.follow(has_gpus=flags.spec()["frameworks"][framework]["masterGpus"])
 
 
 def _template(session: Session, name: str) -> str:

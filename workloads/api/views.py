@@ -16,7 +16,7 @@ from gangline.api.parsing import StrictJSONParser, StrictYAMLParser
 from gangline.drivers.kind import Unconnectable
 from gangline.spec.problems import InvalidSpec
 from workloads.api import listing, presenting, shapes
-from workloads.models import Attempt, Replica, Workload
+from workloads.models import Attempt, Workload
 from workloads.selectors.details import visible_workload
 from workloads.services import bodies, lifecycle, submission
 from workloads.services.asking import Preview
@@ -219,33 +219,6 @@ class WorkloadOne(APIView):
         project = workload.project
         places = {project.pk: (project.department.pk, project.department.name, project.namespace)}
         return Response(presenting.detailed(workload, _newest_attempt(workload), places))
-
-
-class WorkloadPods(APIView):
-    """Pods of one workload."""
-
-    @extend_schema(
-        operation_id="listWorkloadPods",
-        parameters=[*shapes.PAGE, shapes.SEARCH, shapes.DELETED],
-        responses={200: shapes.PODS, **shapes.errors(400, 404)},
-    )
-    def get(self, request: Request, workload_id: UUID) -> Response:
-        """Pods of the newest attempt; with ``deleted=true`` those of the earlier ones."""
-        known_only(request, frozenset({"offset", "limit", "search", "deleted"}))
-        page = page_of(request)
-        workload = visible_workload(user_of(request), workload_id)
-        rows = Replica.objects.filter(attempt__workload=workload).select_related("attempt")
-        if flag(request, "deleted"):
-            rows = rows.exclude(attempt__no=workload.attempt_no)
-        else:
-            rows = rows.filter(attempt__no=workload.attempt_no)
-        pods = [
-            presenting.pod(row, row.attempt, workload)
-            for row in rows.defer("attempt__rendered").order_by("attempt__no", "rank", "id")
-        ]
-        if search := request.query_params.get("search", ""):
-            pods = [p for p in pods if search in p["name"] or search in p["nodeName"]]
-        return Response(answer("pods", pods[page.offset : page.offset + page.limit + 1], page))
 
 
 class WorkloadEvents(APIView):

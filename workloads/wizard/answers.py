@@ -107,7 +107,7 @@ def opened(desk: Desk, step: Step, gesture: Gesture) -> HttpResponse:
 
 def autosaved(request: HttpRequest, desk: Desk, step: Step, *, checked: bool) -> JsonResponse:
     """What scripts show after an automatic save: the time, the summary, what controls come to."""
-    step_page = StepPage(desk, step, checked=checked)
+    step_page = StepPage(desk, step, checked=checked, has_rows=False)
     context = step_page.context()
     fields = [field for section in context["sections"] for field in section.fields]
     if step is Step.SETUP:
