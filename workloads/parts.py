@@ -24,6 +24,7 @@ from gangline.web import formats
 from workloads.live import heads_of
 from workloads.models import Attempt, Event, Workload
 from workloads.pods import pod_grid
+from workloads.report.ends import memory_at_the_end
 from workloads.report.summary import report_of
 from workloads.report.tiles import columns, tiles
 from workloads.selectors import details, tools
@@ -149,6 +150,8 @@ def draw_parts(
         context |= _pods(workload, attempts[0], first_pod, of_all=tab == "overview")
         if tab == "overview":
             context["tiles"] = tiles(context["figures"], is_over=workload.status in ENDED)
+            if workload.status == "Failed":
+                context["memory"] = memory_at_the_end(workload, attempts[0])
             context["links"] = tools.links_of(workload, attempts[0])
             context["is_running"] = workload.status in OPEN
             context |= _timeline(attempts[:MAX_STRIPS])

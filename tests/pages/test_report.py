@@ -8,6 +8,7 @@ from io import StringIO
 import pytest
 from django.test import Client
 
+from gangline.drivers.base import MEMORY_LIMIT
 from tests.support.engine import new_workload
 from tests.support.figures import record
 from tests.support.queries import query_budget
@@ -132,6 +133,18 @@ def test_figures_are_fresh_while_it_runs_and_silent_after(world: World) -> None:
     Workload.objects.filter(pk=workload.pk).update(status="Completed")
     assert client.get(address, {"query": f"{workload.pk}/pods/0"}).status_code == 204
     assert client.get(address, {"query": "other/pods/0"}).status_code == 404
+
+
+def test_a_pod_that_was_killed_for_its_memory_is_held_against_what_it_asked_for(
+    world: World, measured: Workload
+) -> None:
+    Workload.objects.filter(pk=measured.pk).update(status="Failed", phase="Failed")
+    Attempt.objects.filter(workload=measured).update(
+        outcome="Failed", cause_code=MEMORY_LIMIT, cause_replica="worker-1"
+    )
+    Replica.objects.filter(attempt__workload=measured, index=1).update(peak_memory=980_000_000)
+    sentence = "worker-1 had used 980 MB, 98 % of the 1 GB that it asked for."
+    assert sentence in client_of(world).get(f"/workloads/{measured.pk}").content.decode()
 
 
 def test_without_figures_the_report_says_why_and_offers_no_files(world: World) -> None:

@@ -61,7 +61,7 @@ class Figures:
 def figures_of(workload: Workload, attempt: Attempt, pods: Iterable[str] | None = None) -> Figures:
     """Of the named pods, or of all. Empty for another machine: its files lie there."""
     if not acts_here(workload.cluster):
-        return Figures({}, {})
+        return Figures({}, asked(workload, attempt))
     if pods is None:
         pods = [replica.name for replica in details.expected_replicas(workload, attempt)]
     place = LogStore(Path(settings.GANGLINE.data_dir)).attempt_folder(str(workload.pk), attempt.no)
