@@ -143,6 +143,7 @@ PARTS = {
         ),
         Part("slurmdbd", ("slurmdbd", "mariadb-server"), _slurmdbd_is_there),
         Part("sshd", ("openssh-server", "openssh-client"), lambda: _has_daemon("sshd")),
+        Part("registry", ("docker-registry",), _has("docker-registry")),
     )
 }
 

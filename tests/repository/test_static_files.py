@@ -163,8 +163,9 @@ def _words_in_use() -> set[str]:
 
 
 WORDS_IN_USE = _words_in_use()
-# Made of a name and what is known only then: tones, colours of a log, pods in turn, columns.
-MADE = re.compile(r"tone-\w+|[fb]g\d+|[nw]\d|col-(?:s|m|l|free)|drop-\d")
+# Made of a name and what is known only then: tones, colours of a log, pods in turn, columns; and
+# what htmx puts on an element.
+MADE = re.compile(r"htmx-request|tone-\w+|[fb]g\d+|[nw]\d|col-(?:s|m|l|free)|drop-\d")
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=_name)

@@ -6,6 +6,8 @@ A predicate without a full stop, to stand behind the name of the field: "must be
 
 from collections.abc import Mapping
 
+from .connection_words import CONNECTIONS
+
 _VALUES = {
     "type": "must be {accepted}",
     "type:kind": "must be {kind}",
@@ -173,6 +175,23 @@ _CLUSTER = {
     "cluster:cores": "must be at most {most}: no node of the cluster has more cores",
     "cluster:node_memory": "must be at most {most}: no node of the cluster has more memory",
     "cluster:slurm": "is refused by Slurm: {said}",
+    "cluster:no_folder": "cannot be read on the login node",
+    "cluster:no_git": "cannot be fetched: the cluster has no git",
+    "cluster:no_s3_tool": "cannot be fetched: the cluster has neither rclone nor aws",
+    "cluster:no_propagation": "cannot follow later mounts of a node",
+    "cluster:bind_path": "cannot be bound into a container: it holds “:” or “,”",
+    "cluster:no_claims": "is no claim: Slurm has none. Use a host path of its file system",
+    "cluster:not_kept": (
+        "must be on: Slurm keeps no volume beyond a job. Use a host path for what should stay"
+    ),
+    "cluster:no_classes": "must be empty: Slurm has no storage classes",
+    "cluster:no_block": "must be Filesystem: Slurm has no block devices",
+    "cluster:no_size_limit": "must be empty: Slurm holds no folder to a size",
+    "cluster:no_fresh_folder": "cannot be made in a container of pyxis: use the image’s own /tmp",
+    "cluster:launcher_image": (
+        "must be empty: the launcher starts programs of the nodes. Let the command name the "
+        "container, such as srun --mpi=pmix apptainer exec image.sif python train.py"
+    ),
     "required:mode": "or another mode must be chosen",
     "unknown:parameter": "is no parameter of the class",
     "cluster:queue": "cannot be used yet: {why}",
@@ -358,7 +377,6 @@ _POLICY = {
     "policy.empty_fixed": "can have no value: canEdit is false, and there is no default",
     "policy.to_fill": "has no default, so everyone must fill it in",
 }
-
 WORDS: Mapping[str, str] = {
     **_VALUES,
     **_FORM,
@@ -368,4 +386,5 @@ WORDS: Mapping[str, str] = {
     **_OBJECTS,
     **_PEOPLE,
     **_POLICY,
+    **CONNECTIONS,
 }

@@ -2,8 +2,10 @@
 
 import json
 import secrets
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from gangline.drivers.base import (
     AttemptRef,
@@ -47,11 +49,29 @@ class Case:
         self.made.append(ref)
         return ref
 
-    def started(self, command: str = "sleep 1000", **values: object) -> AttemptRef:
-        ref = self.ref(command, **values)  # type: ignore[arg-type]
+    def started(
+        self,
+        command: str = "sleep 1000",
+        *,
+        path: str = "",
+        secrets: Mapping[str, Mapping[str, str]] | None = None,
+        also: Mapping[str, Any] | None = None,
+        **values: object,
+    ) -> AttemptRef:
+        """``path``: a folder whose programs go before those of the nodes. ``also``: more values."""
+        ref = self.ref(command, **values, **(also or {}))  # type: ignore[arg-type]
+        if path:
+            ref.rendered["identifiers"] = {"PATH": f"{path}:/usr/bin:/bin"}
+        ref = replace(ref, secrets=secrets or {})
         assert isinstance(self.driver.create(ref), NotYet)
         assert isinstance(self.driver.commit(ref), NotYet)
         return ref
+
+    def over(self, ref: AttemptRef) -> Observation:
+        return self.until(ref, ObservedState.SUCCEEDED, ObservedState.FAILED)
+
+    def printed(self, ref: AttemptRef, replica: str = "worker-0") -> str:
+        return (self.folder(ref) / "logs" / f"{replica}.out").read_text()
 
     def until(self, ref: AttemptRef, *states: ObservedState) -> Observation:
         def look() -> Observation | None:

@@ -48,6 +48,31 @@ FULL: Mapping[str, Any] = {
         {"name": "PLACE", "value": "$(HOME)/x $$(HOME) $(no name)"},
     ],
 }
+CONTAINED: Mapping[str, Any] = {
+    "image": "registry.example:5000/vision/train:1.4",
+    "workingDir": "/code/src",
+    "storage.git": [
+        {
+            "name": "code",
+            "path": "/code",
+            "repository": "https://git.example/team/code",
+            "branch": "main",
+            "secretRef": {"name": "password-git"},
+        }
+    ],
+    "storage.s3": [{"name": "sets", "path": "/sets", "bucket": "datasets"}],
+    "storage.hostPath": [{"name": "shared", "path": "/shared/it's here", "mountPath": "/shared"}],
+    "storage.nfs": [
+        {"name": "lab", "server": "nfs.example", "path": "/exports/sets", "mountPath": "/lab"}
+    ],
+    "storage.secretVolume": [
+        {"name": "keys", "secret": "genericsecret-keys", "mountPath": "/keys"}
+    ],
+    "storage.emptyDirVolume": [{"name": "cache", "path": "/cache"}],
+    "storage.pvc": [
+        {"name": "work", "path": "/work", "ephemeral": True, "claimInfo": {"size": "10G"}}
+    ],
+}
 OWN_MASTER: Mapping[str, Any] = {
     "command": "python lead.py",
     "compute.cpuCoreRequest": 1,
@@ -95,6 +120,7 @@ def all_of_them() -> Iterator[tuple[str, str]]:
     yield "pytorch-ownMaster.sh", text(own)
     defaults = rendering.Defaults("team-a", "high", "spring", "1-12:00:00", ("python/3.11", "cuda"))
     yield "defaults.sh", text(own, defaults)
+    yield "container.sh", text(submission("PyTorch", WORKERS_AND_MASTER, **CONTAINED))
     yield "full.sh", text(submission("PyTorch", WORKERS_AND_MASTER, **FULL))
 
 

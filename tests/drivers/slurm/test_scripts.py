@@ -34,9 +34,14 @@ def test_a_script_is_good_bash(name: str) -> None:
 
 
 def test_only_roles_that_ask_for_different_things_make_a_heterogeneous_job() -> None:
-    """A master with its own set-up, and the small scheduler of MXNet."""
+    """A master with its own set-up, the small scheduler of MXNet, and roles in containers."""
     found = sorted(name for name, text in ALL.items() if "hetjob" in text)
-    assert found == ["defaults.sh", "mxnet-workersAndMaster.sh", "pytorch-ownMaster.sh"]
+    assert found == [
+        "container.sh",
+        "defaults.sh",
+        "mxnet-workersAndMaster.sh",
+        "pytorch-ownMaster.sh",
+    ]
 
 
 @pytest.mark.parametrize("value", HOSTILE)

@@ -23,6 +23,8 @@ FACTS = Facts(
         "qos": ["normal"],
         "gpuTypes": [],
         "modules": ["cuda/12.4"],
+        "programs": ["mpirun"],
+        "containers": "pyxis",
     },
 )
 SHORT = [{"name": "short"}]
@@ -92,3 +94,43 @@ def test_the_form_offers_what_the_check_found_and_says_what_else_holds() -> None
     assert [c.value for c in notes["slurm.modules"].choices["name"]] == ["cuda/12.4"]
     assert "gcc/13" in notes["slurm.modules"].help
     assert "1 d" in notes["slurm.timeLimit"].help
+
+
+GIT = {"name": "code", "path": "/code", "repository": "https://git.example/code"}
+VOLUME = {"name": "work", "path": "/work", "claimInfo": {"size": "1G"}}
+CONTAINED = {"image": "python:3"}
+
+
+@pytest.mark.parametrize(
+    ("values", "problems"),
+    [
+        ({"storage__git": [GIT]}, [("storage.git.0.repository", "cluster:no_git")]),
+        (
+            {"storage__s3": [{"name": "sets", "path": "/sets", "bucket": "sets"}]},
+            [("storage.s3.0.bucket", "cluster:no_s3_tool")],
+        ),
+        ({"storage__pvc": [VOLUME]}, [("storage.pvc.0.ephemeral", "cluster:not_kept")]),
+        ({"storage__pvc": [VOLUME | {"ephemeral": True}]}, []),
+        (
+            {"storage__pvc": [VOLUME | {"existingPvc": True, "claimName": "a", "claimInfo": {}}]},
+            [("storage.pvc.0.claimName", "cluster:no_claims")],
+        ),
+        (
+            {"storage__emptyDirVolume": [{"name": "a", "path": "/a", "sizeLimit": "1G"}]},
+            [("storage.emptyDirVolume.0.sizeLimit", "cluster:no_size_limit")],
+        ),
+        (
+            {"storage__emptyDirVolume": [{"name": "a", "path": "/a"}], **CONTAINED},
+            [("storage.emptyDirVolume.0.path", "cluster:no_fresh_folder")],
+        ),
+        (
+            {"storage__hostPath": [{"name": "a", "path": "/a:b", "mountPath": "/a"}], **CONTAINED},
+            [("storage.hostPath.0.path", "cluster:bind_path")],
+        ),
+        ({"image": "local://examples"}, [("image", "container")]),
+    ],
+)
+def test_data_that_a_job_cannot_have_is_refused_with_the_reason(
+    values: dict[str, Any], problems: list[tuple[str, str]]
+) -> None:
+    assert found(**values) == problems

@@ -13,7 +13,7 @@ from gangline.spec.slurm import TOKEN
 from gangline.spec.types import quantity_bytes
 from gangline.spec.workload import ReplicaSpec
 
-from . import times
+from . import containers, data_checks, times
 from .rendering import NO_DEFAULTS, PARTITION, Defaults
 
 
@@ -28,6 +28,8 @@ def problems(
     for role, spec in submission.halves:
         if runs(framework.name, role, has_own_master=submission.master is not None):
             yield from _command(role, spec, framework)
+        yield from containers.problems(role, spec, framework)
+        yield from data_checks.problems(role, spec, facts)
         yield from _pools(role, spec, submission, facts)
         yield from _feature(role, spec, facts)
         if not (launcher and role is Role.MASTER):

@@ -59,6 +59,8 @@ class Options:
     """Where runs lie on the cluster's file system; ``~/`` begins the account's home."""
     log_cap: int = 2**30
     defaults: rendering.Defaults = rendering.NO_DEFAULTS
+    containers: str = ""
+    """What runs images there, as its check found it."""
     every: float | None = None
     """Seconds between two looks of the watch; None: by what goes on."""
 
@@ -73,6 +75,8 @@ class SlurmDriver:
 
     def __init__(self, programs: Programs, options: Options) -> None:
         self.programs, self.options = programs, options
+        if not options.containers:
+            self.unsupported = {**mapping.UNSUPPORTED, "image": mapping.NO_IMAGE}
         self.store = LogStore(options.data_dir, Limits(cap=options.log_cap))
         self._effects = effects.Effects(programs, options.folder, self._look)
         self._collector = logs.Collector(programs, options.folder, self.store)
@@ -80,7 +84,8 @@ class SlurmDriver:
         self._watched: Watch | None = None
 
     def probe(self) -> Health:
-        return probing.probe(self.programs, self.options.folder)
+        modules = self.options.defaults.modules
+        return probing.probe(self.programs, self.options.folder, modules=modules)
 
     def capacity(self) -> Capacity | None:
         return self.probe().capacity

@@ -128,8 +128,8 @@ def _program(base: str, install: str, keys: Sequence[Key], times: Sequence[float
         "echo now $(date +%s)",
         f"printf '%s\\n' \"$jobs\" | grep -F {quoted(f'|{MARK}:{install}:')} | sed 's/^/job /'",
         'look() { [ -d "$1" ] && cd "$1" && { echo "run $1"; grep -sH \'\' plan.json submitted'
-        " released stop deleted missed requeued start.json exit.json $(ls state 2>/dev/null | sed"
-        " 's:^:state/:;/\\.new$/d') /dev/null | sed 's/^/file /';"
+        " released stop deleted missed requeued image start.json exit.json"
+        " $(ls state 2>/dev/null | sed 's:^:state/:;/\\.new$/d') /dev/null | sed 's/^/file /';"
         ' [ -z "${2:-}" ] || [ ! -d metrics ] || awk -v s="$2"'
         ' \'$1 > s { print "sample " FILENAME ":" $0 }\' metrics/*.tsv 2> /dev/null'
         f' | tail -n {MOST_SAMPLES}; cd "$TOP"; }}; }}',

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gangline.drivers.base import (
+    IMAGE_PULL,
     MEMORY_LIMIT,
     AttemptRef,
     Observation,
@@ -19,6 +20,12 @@ from .looks import Job, Run, Seen
 
 LOST_AFTER = 600.0
 """Seconds after which a job that Slurm no longer knows, and that left no record, counts as over."""
+_BEFORE: Mapping[int, str] = {
+    shell.NO_MODULE: "A module could not be loaded",
+    shell.NOT_FETCHED: "What is fetched before the command starts could not be fetched",
+    shell.NO_RUNTIME: "No program that runs images was found on the node",
+    shell.NO_IMAGE: "The image could not be fetched",
+}
 _KILL = 9
 _CANCELS = (15, _KILL)
 NO_RECORD = "The job failed and left no record: its run folder may be full, or gone."
@@ -208,9 +215,7 @@ def _over(here: Attempt, plain: Observation, ended: Mapping[str, Any] | None) ->
     if is_good:
         done = tuple(_succeeded(r) for r in seen)
         return replace(plain, state=ObservedState.SUCCEEDED, replicas=done)
-    reason = "Slurm could not start every process of the job"
-    if code == shell.NO_MODULE:
-        reason = "A module that the cluster loads for every job could not be loaded"
+    reason = _BEFORE.get(code or 0, "Slurm could not start every process of the job")
     # There the job's script puts what Slurm said.
     told = f"; the log of {seen[0].name} says why" if seen and ended is not None else ""
     reason = f"{reason}{told}."
@@ -222,6 +227,9 @@ def _over(here: Attempt, plain: Observation, ended: Mapping[str, Any] | None) ->
         _stopped(r, "Stopped because others did not start." if r.started_at else "Never started.")
         for r in seen
     )
+    if code == shell.NO_IMAGE:
+        image = here.run.files.get("image", "")
+        plain = replace(plain, reason_code=IMAGE_PULL, reason_params={"image": image})
     return replace(plain, state=ObservedState.FAILED, reason=reason, replicas=others)
 
 

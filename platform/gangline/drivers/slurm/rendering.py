@@ -82,7 +82,10 @@ def components(native: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]
     """
     found: list[tuple[int, Mapping[str, Any]]] = []
     for part in started(native):
-        pods, asks = int(part["pods"]), part.get("asks") or {}
+        pods, asks = int(part["pods"]), dict(part.get("asks") or {})
+        if part.get("image"):
+            # Slurm starts the containers of pyxis, those of one role in one component.
+            asks["containerOf"] = part["role"]
         if found and found[-1][1] == asks:
             found[-1] = (found[-1][0] + pods, asks)
         else:

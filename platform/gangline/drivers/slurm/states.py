@@ -105,6 +105,7 @@ def accounted(code: str) -> str:
 
 _SIGNALS = {6: " (SIGABRT)", 9: " (SIGKILL)", 11: " (SIGSEGV)", 15: " (SIGTERM)"}
 _CODES = {
+    67: " (data could not be read on the node)",
     66: " (the working directory cannot be entered on the node)",
     126: " (the command cannot be started)",
     127: " (the command was not found on the node)",

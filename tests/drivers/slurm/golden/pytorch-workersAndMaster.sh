@@ -27,7 +27,7 @@ pause() { read -r -t "$1" -u 9; }; exec 9<> <(:)
 finish() {
   local code=$1
   trap - EXIT
-  rm -rf secrets
+  rm -rf secrets data
   # Where no command failed, what Slurm itself said is all that tells why.
   [ "$code" = 0 ] || grep -qs '"code":[1-9]' state/*.exit \
     || cat job.log >> "logs/${GANGLINE_PARTS%%:*}-0.err"
@@ -246,13 +246,18 @@ COMMAND=()
 set -m
 # In a shell of its own: people's variables may be called as those here.
 ( [ -r "$RUN/secrets/$role" ] && . "$RUN/secrets/$role"
-  $role && exec "${COMMAND[@]}" ) < /dev/null >> "$log.out" 2>> "$log.err" 9>&- & child=$!
+  $role && exec "${CONTAINER[@]+"${CONTAINER[@]}"}" "${COMMAND[@]}"
+) < /dev/null >> "$log.out" 2>> "$log.err" 9>&- & child=$!
 set +m
 sampling & sampler=$!
 disown
 [ $asked = 0 ] || { kill -TERM -- "-$child"; stop; }
 wait "$child"; code=$?
 while kill -0 "$child" 2> /dev/null; do wait "$child"; code=$?; done
+if [ -e "$state.fresh" ]; then
+  while read -r folder; do rm -rf "$folder"; done < "$state.fresh"
+  rm -f "$state.fresh"
+fi
 # A request that comes only now would start a timer for which Slurm waits.
 trap '' TERM
 kill -KILL "$sampler" 2> /dev/null
