@@ -37,9 +37,11 @@ TRAINS = (
     'or time.sleep(0.5) for n in itertools.count()]"'
 )
 WORKS = (
-    'python3 -uc "import os, time; rank = int(os.environ[\\"RANK\\"]); held = []; began = time.time()\n'
+    'python3 -uc "import os, time; rank = int(os.environ[\\"RANK\\"]); held = []\n'
+    "began = time.time()\n"
     "while time.time() - began < 50:\n"
-    "    held += [b'x' * (2 << 20)] * (len(held) < 40); busy = time.process_time() + 0.1 + 0.05 * rank\n"
+    "    held += [b'x' * (2 << 20)] * (len(held) < 40)\n"
+    "    busy = time.process_time() + 0.1 + 0.05 * rank\n"
     "    while time.process_time() < busy: pass\n"
     '    time.sleep(0.2 if time.time() - began < 30 else 0.5)"'
 )
@@ -191,7 +193,7 @@ def _workloads(product: Product, camera: Camera) -> None:
         camera.take(page, f"details-{tab}")
     until(measured, "Completed", seconds=120)
     for tab in ("overview", "pods", "report"):
-        page.goto(f"/workloads/{measured}/{tab}" if tab != "overview" else f"/workloads/{measured}")
+        page.goto(f"/workloads/{measured}{'' if tab == 'overview' else f'/{tab}'}")
         page.wait_for_load_state("networkidle")
         camera.take(page, "details-report" if tab == "report" else f"details-figures-{tab}")
     page.goto(f"/workloads/{wide}/pods")
