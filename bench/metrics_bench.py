@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gangline.accounts.models import User
 
 GANGS = (4, 64, 512)
-BUCKETS, ROUNDS, SAMPLES = 240, 30, 300
+BUCKETS, ROUNDS, SAMPLES = 240, 12, 300
 THREADS = """
 import threading, time
 for _ in range(16):

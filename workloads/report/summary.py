@@ -222,7 +222,7 @@ class Report:
 
     @cached_property
     def charts(self) -> Sequence[charts.Chart]:
-        pods = [(line.name, line.series) for line in self.pods if line.series]
+        pods = charts.drawable([(line.name, line.series) for line in self.pods if line.series])
         asked = {name: self._asked_alike(name) for name in self.names}
         drawn = (charts.chart(name, pods, asked[name]) for name in self.names)
         return [one for one in drawn if one is not None]
