@@ -175,6 +175,8 @@ class ClusterKind:
     """What one project's claim holds can be mounted in others."""
     lists_jobs: ClassVar[bool] = False
     """Its scheduler lists jobs that others made: the driver is one of `ListsJobs`."""
+    figures_note: ClassVar[str] = ""
+    """A sentence on what it tells of the use of pods, for who reads the figures."""
     native_word: ClassVar[str] = ""
     """What people call the engine's own form of a workload; empty: it is not shown."""
     native_ending: ClassVar[str] = "yaml"

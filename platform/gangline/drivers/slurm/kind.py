@@ -37,6 +37,7 @@ class Slurm(ClusterKind):
     unsupported = mapping.UNSUPPORTED
     takes_secrets = True
     lists_jobs = True
+    figures_note = "Network figures are those of the whole node, whatever else runs on it."
     native_word = "Batch script"
     native_ending = "sh"
     check_names = probing.NAMES
