@@ -12,7 +12,7 @@ import pytest
 from gangline.drivers.base import AttemptRef
 from gangline.drivers.kubernetes import labels, manifests, mapping
 from gangline.drivers.kubernetes.effects import DEPENDENTS
-from gangline.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.kubernetes.kinds import KINDS, kind_of
 from gangline.spec.typed import value_at
 from tests.drivers.kubernetes import goldens
 from tests.drivers.kubernetes.goldens import DIFFERENCES, NONE, SAME, Case, ref_of, submission
@@ -73,7 +73,7 @@ def test_no_golden_file_is_stale() -> None:
 @pytest.mark.parametrize("case", list(goldens.combinations()), ids=lambda case: case.name)
 def test_every_job_is_ours_suspended_and_tried_once(case: Case) -> None:
     job, *others = case.objects()
-    kind = KINDS[case.framework]
+    kind = kind_of(case.framework, case.launcher)
     assert (job["apiVersion"], job["kind"]) == (kind.resource.api_version, kind.resource.kind)
     assert kind.is_suspended(job)
     assert "ttlSecondsAfterFinished" not in job["spec"]

@@ -10,6 +10,7 @@ from typing import Any
 from gangline.drivers.base import Submission
 from gangline.drivers.slurm import rendering, script
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER
+from gangline.spec.launching import LAUNCHER_CHOICES
 from gangline.spec.typed import typed
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
 
@@ -52,9 +53,10 @@ def submission(
 ) -> Submission:
     """Three workers, and a master like them unless it has values of its own."""
     worker = {**WORKER, **more}
-    if framework == "MPI":
+    if framework == "MPI" and "launcher" not in more:
         worker["command"] = "mpirun python train.py"
-    kept = {p: v for p, v in worker.items() if p != "terminationGracePeriodSeconds"}
+    once = ("terminationGracePeriodSeconds", "launcher")
+    kept = {p: v for p, v in worker.items() if p not in once}
     has_master = configuration == WORKERS_AND_MASTER
     return Submission(
         name="digits",
@@ -81,6 +83,9 @@ def all_of_them() -> Iterator[tuple[str, str]]:
             yield f"{framework.name.lower()}-{configuration}.sh", text(made)
     own = submission("PyTorch", WORKERS_AND_MASTER, master=OWN_MASTER)
     yield "pytorch-ownMaster.sh", text(own)
+    for launcher in LAUNCHER_CHOICES:
+        made = submission("MPI", WORKERS_AND_MASTER, launcher=launcher)
+        yield f"mpi-{launcher}.sh", text(made)
     defaults = rendering.Defaults("team-a", "high", "spring", "1-12:00:00", ("python/3.11", "cuda"))
     yield "defaults.sh", text(own, defaults)
     yield "full.sh", text(submission("PyTorch", WORKERS_AND_MASTER, **FULL))

@@ -89,10 +89,20 @@ class SlurmDriver:
         return []
 
     def field_notes(
-        self, *, framework: str, role: Role, has_own_master: bool, facts: Facts = NO_FACTS
+        self,
+        *,
+        framework: str,
+        role: Role,
+        has_own_master: bool,
+        launcher: str = "",
+        facts: Facts = NO_FACTS,
     ) -> Mapping[str, FieldNote]:
         return guidance.field_notes(
-            framework=framework, role=role, has_own_master=has_own_master, facts=facts
+            framework=framework,
+            role=role,
+            has_own_master=has_own_master,
+            launcher=launcher,
+            facts=facts,
         )
 
     def render(self, submission: Submission) -> dict[str, Any]:

@@ -52,6 +52,7 @@ ROLE: Table = {
 GANG: Table = {
     "terminationGracePeriodSeconds": To("grace"),
     "networkInterface": To("interface"),
+    "launcher": To("launcher"),
 }
 SHAPE = frozenset({"distributedFramework", "numWorkers", "numServers"})
 MAPPED = paths(ROLE, GANG) | SHAPE

@@ -12,11 +12,12 @@ from typing import Any
 from gangline.drivers.base import GPU_COUNT
 from gangline.spec.frameworks import interfaces
 
-from . import rendering, shell
+from . import launches, rendering, shell
 from .commands import here, quoted
 
 REPLICA = "replica.sh"
 DEFAULT_GRACE = 30
+NOTHING: Mapping[str, Any] = {}
 _REFERENCE = re.compile(r"(\$?)\$\(([^()]*)\)")
 _OPTIONS = frozenset({"account", "qos", "reservation", "time"})
 _VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,62}")
@@ -47,6 +48,8 @@ def _lines(native: Mapping[str, Any]) -> Iterator[str]:
     for name, value in sorted(variables(native).items()):
         yield f"export {name}={quoted(value)}"
     yield shell.JOB
+    if rendering.launches(native["framework"]):
+        yield shell.HOSTFILE
     if modules := native.get("modules"):
         yield f"{shell.LOAD}load {' '.join(map(quoted, modules))}"
     replica = shell.REPLICA.replace("\nCOMMAND=()\n", f"\n{_functions(native)}\nCOMMAND=()\n")
@@ -104,14 +107,16 @@ def variables(native: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _functions(native: Mapping[str, Any]) -> str:
-    return "\n".join(function(part) for part in rendering.running(native))
+    return "\n".join(function(part, native) for part in rendering.running(native))
 
 
-def function(part: Mapping[str, Any]) -> str:
+def function(part: Mapping[str, Any], native: Mapping[str, Any] = NOTHING) -> str:
     """What tells the replicas of one role from others: variables, folder and command."""
     words = [*part.get("command", ()), *part.get("arguments", ())]
     if not words:
         raise CannotWrite(f"The {part['role']} has no command.")
+    if native.get("launcher"):
+        words = launches.words(native, words)
     lines = [f"{part['role']}() {{"]
     said: dict[str, str] = {GPU_COUNT: str((part.get("asks") or {}).get("gpus") or 0)}
     if category := part.get("category"):

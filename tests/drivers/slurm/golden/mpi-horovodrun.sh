@@ -1,0 +1,188 @@
+#!/bin/bash
+#SBATCH --nodes=3
+#SBATCH --ntasks-per-node=1
+#SBATCH --cpus-per-task=4
+#SBATCH --mem=8192M
+#SBATCH --gres=gpu:2
+
+export GANGLINE_FRAMEWORK=MPI
+export GANGLINE_GRACE=30
+export GANGLINE_LAUNCHER=1
+export GANGLINE_NUM_WORKERS=3
+export GANGLINE_PARTS=master:1:4
+export GANGLINE_PROJECT=vision
+export GANGLINE_WORKLOAD=digits
+set -u
+umask 077
+RUN=$SLURM_SUBMIT_DIR
+cd "$RUN" && [ -f plan.json ] || { echo "The run folder is not there on this node." >&2; exit 74; }
+[ ! -e stop ] && [ ! -e deleted ] || exit 75
+export SLURM_EXPORT_ENV=ALL
+# The steps below say themselves how much of the allocation they take.
+unset SLURM_MEM_PER_CPU SLURM_MEM_PER_NODE SLURM_MEM_PER_GPU
+write() { printf '%s\n' "$2" > "$1.new" && mv -f "$1.new" "$1"; }
+pause() { read -r -t "$1" -u 9; }; exec 9<> <(:)
+finish() {
+  local code=$1
+  trap - EXIT
+  rm -rf secrets
+  # Where no command failed, what Slurm itself said is all that tells why.
+  [ "$code" = 0 ] || grep -qs '"code":[1-9]' state/*.exit \
+    || cat job.log >> "logs/${GANGLINE_PARTS%%:*}-0.err"
+  write exit.json \
+    "{\"code\":$code,\"job\":$SLURM_JOB_ID,\"cancelled\":$CANCELLED,\"end\":$(date +%s.%N)}"
+  exit "$code"
+}
+CANCELLED=0 STOPPING=0 LAUNCHER=0
+trap 'finish $?' EXIT
+trap 'CANCELLED=1' TERM
+# A stop: the request first, by force once the grace period is over.
+stop() {
+  [ $STOPPING = 0 ] || return
+  STOPPING=1
+  local grace
+  grace=$(sed -n 's/.*"grace":\([0-9]*\).*/\1/p' stop)
+  if [ $LAUNCHER = 1 ]; then kill -TERM "$P"; else scancel --quiet --signal=TERM "$SLURM_JOB_ID"; fi
+  ( trap '' TERM USR2
+    pause $((${grace:-30} + 5))
+    if [ $LAUNCHER = 1 ]; then kill -KILL "$P"; fi
+    scancel --quiet --signal=KILL "$SLURM_JOB_ID" ) &
+}
+trap stop USR2
+await() {
+  local code
+  wait "$1"; code=$?
+  while kill -0 "$1" 2> /dev/null; do wait "$1"; code=$?; done
+  return $code
+}
+
+# Node and address of every rank, one on each node, one component after the other.
+HOSTS=()
+if [ "${SLURM_HET_SIZE:-1}" -gt 1 ]; then
+  for ((i = 0; i < SLURM_HET_SIZE; i++)); do
+    list=SLURM_JOB_NODELIST_HET_GROUP_$i
+    mapfile -t -O ${#HOSTS[@]} HOSTS < <(scontrol show hostnames "${!list}")
+  done
+else
+  mapfile -t HOSTS < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
+fi
+declare -A ADDRESS
+while read -r node address; do ADDRESS[$node]=$address; done < <(
+  scontrol -o show node "$(IFS=,; echo "${HOSTS[*]}")" \
+    | sed -n 's/^NodeName=\([^ ]*\) .* NodeAddr=\([^ ]*\) .*/\1 \2/p')
+ADDRESSES=()
+for host in "${HOSTS[@]}"; do ADDRESSES+=("${ADDRESS[$host]:-$host}"); done
+export WORLD_SIZE=${#ADDRESSES[@]} GANGLINE_RANK_ADDRS="${ADDRESSES[*]}"
+export MASTER_ADDR=${ADDRESSES[0]}
+# Two jobs on one node differ, and none takes a port that the kernel gives out.
+export MASTER_PORT=$((16000 + SLURM_JOB_ID * 16 % 16000))
+write start.json "{\"job\":$SLURM_JOB_ID,\"nodes\":\"${HOSTS[*]}\",\"start\":$(date +%s.%N)}"
+
+# What launchers that do not ask Slurm read: a slot for each rank.
+printf '%s slots=1\n' "${HOSTS[@]}" > hostfile
+export GANGLINE_HOSTFILE=$RUN/hostfile GANGLINE_MEETING=$MASTER_ADDR GANGLINE_PORT=$MASTER_PORT
+GANGLINE_HOSTS=$(printf ',%s:1' "${HOSTS[@]}")
+export GANGLINE_HOSTS=${GANGLINE_HOSTS:1}
+
+cat > replica.sh.new <<'GANGLINE' && mv -f replica.sh.new replica.sh || exit 73
+#!/bin/bash
+# One replica: its variables, its log, its records.
+set -u
+umask 077
+RUN=$SLURM_SUBMIT_DIR
+write() { printf '%s\n' "$2" > "$1.new" && mv -f "$1.new" "$1"; }
+pause() { read -r -t "$1" -u 9; }; exec 9<> <(:)
+left=${SLURM_PROCID:-0}
+for place in $GANGLINE_PARTS; do
+  IFS=: read -r role pods cpus <<< "$place"
+  [ "$left" -lt "$pods" ] && break
+  left=$((left - pods))
+done
+name=$role-$left
+export GANGLINE_ROLE=$role GANGLINE_REPLICA=$name GANGLINE_RUN_DIR=$RUN/$name
+[ -n "${OMP_NUM_THREADS:-}" ] || export OMP_NUM_THREADS=$cpus
+if [ $GANGLINE_LAUNCHER = 0 ]; then
+  export RANK=$SLURM_PROCID LOCAL_RANK=0 NODE_RANK=$SLURM_PROCID GROUP_RANK=$SLURM_PROCID
+  export GANGLINE_RANK=$RANK PYTHONUNBUFFERED=1
+else
+  unset MASTER_ADDR MASTER_PORT WORLD_SIZE
+fi
+case $GANGLINE_FRAMEWORK in
+PyTorch)
+  export PET_NNODES=$WORLD_SIZE PET_NODE_RANK=$RANK PET_NPROC_PER_NODE=1
+  export PET_MASTER_ADDR=$MASTER_ADDR PET_MASTER_PORT=$MASTER_PORT ;;
+TF)
+  all=() port=$MASTER_PORT
+  for address in $GANGLINE_RANK_ADDRS; do all+=("\"$address:$port\""); port=$((port + 1)); done
+  join() { local IFS=,; echo "$*"; }
+  if [ "${GANGLINE_PARTS%%:*}" = master ]; then
+    cluster="\"chief\":[${all[0]}],\"worker\":[$(join "${all[@]:1}")]"
+  else
+    cluster="\"worker\":[$(join "${all[@]}")]"
+  fi
+  kind=$role; [ "$kind" = master ] && kind=chief
+  export TF_CONFIG="{\"cluster\":{$cluster},\"task\":{\"type\":\"$kind\",\"index\":$left}}" ;;
+XGBoost)
+  export DMLC_TRACKER_URI=$MASTER_ADDR DMLC_TRACKER_PORT=$MASTER_PORT DMLC_NUM_WORKER=$WORLD_SIZE
+  DMLC_TASK_ID=$(printf %04d "$RANK"); export DMLC_TASK_ID ;;
+JAX)
+  export COORDINATOR_ADDRESS=$MASTER_ADDR COORDINATOR_PORT=$MASTER_PORT
+  export NUM_PROCESSES=$WORLD_SIZE PROCESS_ID=$RANK ;;
+MXNet)
+  # The scheduler is the first task. It gives the ranks itself.
+  unset RANK GANGLINE_RANK
+  for place in $GANGLINE_PARTS; do
+    IFS=: read -r each count cpus <<< "$place"
+    [ "$each" != server ] || export DMLC_NUM_SERVER=$count
+  done
+  export DMLC_ROLE=$role DMLC_NUM_WORKER=$GANGLINE_NUM_WORKERS
+  export DMLC_PS_ROOT_URI=$MASTER_ADDR DMLC_PS_ROOT_PORT=$MASTER_PORT ;;
+MPI)
+  export RUNAI_MPI_NUM_WORKERS=$GANGLINE_NUM_WORKERS
+  export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
+  export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+  [ "$(id -u)" = 0 ] && export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ;;
+esac
+mkdir -p "$RUN/$name"
+cd "$RUN/$name" || exit 74
+log=$RUN/logs/$name state=$RUN/state/$name child= timer=
+# The request to end reaches the command from Slurm; who ignores it is killed after the grace.
+stop() {
+  [ -n "$child" ] || { asked=1; return; }
+  [ $GANGLINE_LAUNCHER = 0 ] || kill -TERM -- "-$child" 2> /dev/null
+  [ -z "$timer" ] || return
+  local grace
+  grace=$(sed -n 's/.*"grace":\([0-9]*\).*/\1/p' "$RUN/stop" 2> /dev/null)
+  # With no output of its own: srun waits until nobody has any of the step's open.
+  ( trap '' TERM; pause "${grace:-$GANGLINE_GRACE}"
+    kill -KILL -- "-$child" ) < /dev/null > /dev/null 2>&1 & timer=$!
+  disown
+}
+asked=0
+trap stop TERM
+trap : INT USR1 USR2
+write "$state.start" "{\"node\":\"${SLURMD_NODENAME:-}\",\"pid\":$$,\"start\":$(date +%s.%N)}"
+master() {
+  export RUNAI_NUM_OF_GPUS=0
+  export NCCL_DEBUG=INFO
+  COMMAND=(horovodrun -np 3 -hostfile "${GANGLINE_HOSTFILE-\$(GANGLINE_HOSTFILE)}" python train.py --epochs 10 --port "${MASTER_PORT-\$(MASTER_PORT)}")
+}
+COMMAND=()
+set -m
+# In a shell of its own: people's variables may be called as those here.
+( [ -r "$RUN/secrets/$role" ] && . "$RUN/secrets/$role"
+  $role && exec "${COMMAND[@]}" ) < /dev/null >> "$log.out" 2>> "$log.err" 9>&- & child=$!
+set +m
+[ $asked = 0 ] || { kill -TERM -- "-$child"; stop; }
+wait "$child"; code=$?
+while kill -0 "$child" 2> /dev/null; do wait "$child"; code=$?; done
+# A request that comes only now would start a timer for which Slurm waits.
+trap '' TERM
+[ -z "$timer" ] || kill -KILL "$timer" 2> /dev/null
+write "$state.exit" "{\"code\":$code,\"node\":\"${SLURMD_NODENAME:-}\",\"end\":$(date +%s.%N)}"
+exit $code
+GANGLINE
+LAUNCHER=1
+SLURM_PROCID=0 bash replica.sh & P=$!
+await "$P"
+finish $?
