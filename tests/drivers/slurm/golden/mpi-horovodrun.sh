@@ -165,7 +165,7 @@ write "$state.start" "{\"node\":\"${SLURMD_NODENAME:-}\",\"pid\":$$,\"start\":$(
 master() {
   export RUNAI_NUM_OF_GPUS=0
   export NCCL_DEBUG=INFO
-  COMMAND=(horovodrun -np 3 -hostfile "${GANGLINE_HOSTFILE-\$(GANGLINE_HOSTFILE)}" python train.py --epochs 10 --port "${MASTER_PORT-\$(MASTER_PORT)}")
+  COMMAND=(horovodrun --disable-cache -np 3 -hostfile "${GANGLINE_HOSTFILE-\$(GANGLINE_HOSTFILE)}" python train.py --epochs 10 --port "${MASTER_PORT-\$(MASTER_PORT)}")
 }
 COMMAND=()
 set -m
