@@ -85,8 +85,9 @@ screenshots: setup ## Drive the product in Chromium and write every screen to do
 	exec $(BIN)/python -m scripts.screenshots $(ARGS)
 
 .PHONY: openapi
-openapi: setup ## Write the OpenAPI description to docs/reference/openapi.yaml.
-	exec $(BIN)/gangline-manage spectacular --validate --fail-on-warn --file docs/reference/openapi.yaml
+openapi: setup ## Write docs/reference/openapi.yaml, and from it what the command line and the SDK know.
+	$(BIN)/gangline-manage spectacular --validate --fail-on-warn --file docs/reference/openapi.yaml
+	exec $(BIN)/python -m scripts.client_files
 
 .PHONY: lock
 lock: setup ## Write the lock files from pyproject.toml (ARGS=--upgrade moves every version).

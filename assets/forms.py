@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.forms.utils import ErrorDict
 from django.http import QueryDict
 
-from assets import claims
+from assets import claims, trials
 from assets.kinds import SOURCE_KINDS, kind_of
 from assets.models import (
     Asset,
@@ -24,7 +24,9 @@ from assets.models import (
     S3Source,
     SecretSource,
 )
+from assets.trial_forms import Tested
 from gangline.drivers.facts import FieldNote
+from gangline.drivers.trials.places import Failed, Place
 from gangline.forms.fields import Cell, FieldView, ItemView, SectionView, dom_id
 from gangline.policies.effective import effective_policy
 from gangline.resources.forms import ResourceForm
@@ -88,7 +90,7 @@ class PartOfSpec(ResourceForm):
             self.found, self._errors = (), ErrorDict()
             return True
         if gesture.verb not in EDITS:
-            return False
+            return super().pressed(text)
         inputs, self.focus = edited(self.part, self.inputs, gesture)
         self.inputs, self.found = settled(inputs), ()
         return True
@@ -264,6 +266,14 @@ class DataSourceForm(AssetForm):
     def _name(self, attribute: str) -> str:
         return f"{Role.WORKER}.{self.kind.item}~{ROW}.{attribute}"
 
+    def to_try(self, scope: Scope) -> Place:
+        """Where its data is, as typed; its name and container path do not matter yet."""
+        later = (self._spec.item_key, "path")
+        wrong = [one for one in self.found if self._attribute(one) not in later]
+        if wrong:
+            raise Failed("values", said=wrong[0].sentence)
+        return trials.of_source(self.actor, self.kind.key, self.kind.item_of(self.spec), scope)
+
     def _attribute(self, problem: Problem) -> str:
         """That which a problem is about; the first one where it is about all of them."""
         told = problem.path.removeprefix(self.kind.wire_prefix)
@@ -348,12 +358,12 @@ class PvcSourceForm(DataSourceForm):
         return super().judged(whole) or list(claims.problems(self.kind, whole, place))
 
 
-class S3SourceForm(DataSourceForm):
+class S3SourceForm(DataSourceForm, Tested):
     class Meta(AssetForm.Meta):
         model = S3Source
 
 
-class GitSourceForm(DataSourceForm):
+class GitSourceForm(DataSourceForm, Tested):
     class Meta(AssetForm.Meta):
         model = GitSource
 

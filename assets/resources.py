@@ -13,15 +13,16 @@ from django.utils.text import capfirst
 
 import assets.credentials.resources
 import assets.data_volumes.resources  # noqa: F401  registers them
-from assets import claims, sync, users
+from assets import claims, sync, trials, users
 from assets.kinds import SOURCE_KINDS, AssetKind, kind_of, kind_of_asset
 from assets.models import Asset, Compute, DataSource, Environment
 from assets.scopes import scope_choices
 from assets.templates import Templates
+from assets.trial_views import panel_of
 from gangline.access.actor import Actor
 from gangline.accounts.models import User
 from gangline.resources.registry import register
-from gangline.resources.resource import M, Nav, Resource, Wire
+from gangline.resources.resource import M, Nav, Panel, Resource, Wire
 from gangline.resources.tables import column, name_column, table, time_column
 from gangline.spec import shares
 from gangline.spec.catalogue import Kind
@@ -198,6 +199,10 @@ class DataSources(Assets[M]):
     def empty_title(self) -> str:
         return f"No {self.model._meta.verbose_name_plural} yet"
 
+    @property
+    def panels(self) -> tuple[Panel, ...]:  # type: ignore[override]
+        return (panel_of(self),) if trials.TEST in self.pages else ()
+
     def check(self, obj: Any, *, actor: Actor | None, before: Any) -> None:
         super().check(obj, actor=actor, before=before)
         if before is None and (found := list(claims.problems(self.kind, obj.values, obj.scope))):
@@ -253,6 +258,7 @@ def _of_type(kind: AssetKind) -> DataSources[Any]:
             "path": f"data-sources/{kind.resource_key.replace('_', '-')}",
             "form": f"assets.forms.{name}Form",
             "delete_text": _DELETION.get(kind.key, ""),
+            "pages": _TESTED if kind.key in trials.SOURCES else {},
             "table": table(
                 f"{kind.resource_key}_sources",
                 name_column(kind.resource_key, "Data source"),
@@ -277,6 +283,7 @@ def _of_type(kind: AssetKind) -> DataSources[Any]:
     return found()  # type: ignore[no-any-return]
 
 
+_TESTED = {trials.TEST: "assets.trial_views.TestView"}
 _DELETION: Mapping[str, str] = {
     "pvc": "A claim that was made for it is deleted with everything that is on it. "
     "A claim that was there before stays."
@@ -339,4 +346,6 @@ _RESOURCES: tuple[Resource[Any], ...] = (
 )
 for _resource in _RESOURCES:
     register(_resource)
+    if trials.TEST in _resource.pages:
+        trials.register(_resource)
 users.register()

@@ -21,12 +21,17 @@ PRODUCT = ROOT / ".venv"
 PIP = PRODUCT / "bin" / "pip"
 UV = PRODUCT / "bin" / "uv"
 LOCKS = {
-    "server": ("build.txt", "server.txt"),
+    "server": ("build.txt", "server.txt", "cli.txt"),
     "dev": ("dev.txt",),
     "examples": ("examples.txt",),
 }
 # What decides how the project itself is installed; its code is used where it lies.
-PROJECT = ("pyproject.toml", "platform/gangline/__init__.py")
+PROJECT = (
+    "pyproject.toml",
+    "platform/gangline/__init__.py",
+    "cli/pyproject.toml",
+    "cli/gangline_sdk/__init__.py",
+)
 # uv does not read what pip is configured for.
 SETTINGS = {
     "index-url": "UV_DEFAULT_INDEX",
@@ -76,8 +81,9 @@ def _install(folder: Path, parts: list[str]) -> None:
     quiet = () if sys.stderr.isatty() else ("--quiet",)  # a terminal is shown how far it is
     _run(UV, "pip", "sync", *quiet, "--require-hashes", "--compile-bytecode", *target, *locks)
     if folder == PRODUCT:
-        options = ("--quiet", "--no-build-isolation", "--no-deps", "--editable")
-        _run(UV, "pip", "install", *target, *options, ROOT)
+        options = ("--quiet", "--no-build-isolation", "--no-deps")
+        own = ("--editable", ROOT, "--editable", ROOT / "cli")
+        _run(UV, "pip", "install", *target, *options, *own)
     (folder / ".stamp").write_text(_digest(parts))
 
 

@@ -30,15 +30,18 @@ def _templates() -> list[str]:
     return sorted(str(path.relative_to(ROOT)) for path in (ROOT / "templates").rglob("*.html"))
 
 
+_DJLINT = ["djlint", "--lint", "--quiet", "templates"]
 CHECKS = (
     Check("style", lambda: ["ruff", "check", "."]),
     Check("format", lambda: ["ruff", "format", "--check", "."]),
     Check("types", lambda: ["mypy"]),
     Check("layers", lambda: ["lint-imports"]),
-    Check("template style", lambda: ["djlint", "--lint", "--quiet", "templates"]),
+    Check("template style", lambda: _DJLINT),
+    Check("macro style", lambda: [*_DJLINT, "--extension", "jinja", "--profile", "jinja"]),
     Check("template form", lambda: ["djade", "--check", "--target-version", "5.2", *_templates()]),
     Check("repository", lambda: ["pytest", "-q", "-n", "0", "tests/repository"]),
     Check("static files", lambda: ["python", "-m", "scripts.build_static", "--check"]),
+    Check("client files", lambda: ["python", "-m", "scripts.client_files", "--check"]),
     Check("system check", lambda: ["gangline-manage", "check", "--fail-level", "WARNING"]),
     Check("migrations", lambda: ["gangline-manage", "makemigrations", "--check", "--dry-run"]),
 )

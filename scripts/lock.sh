@@ -10,6 +10,8 @@ compile() {
 }
 compile "$@" --group build --output-file requirements/build.txt
 compile "$@" --extra server pyproject.toml --output-file requirements/server.txt
-compile "$@" --group dev --constraints requirements/server.txt \
+compile "$@" --constraints requirements/server.txt cli/pyproject.toml \
+    --output-file requirements/cli.txt
+compile "$@" --group dev --constraints requirements/server.txt --constraints requirements/cli.txt \
     --constraints requirements/build.txt --output-file requirements/dev.txt
 compile "$@" --group examples --output-file requirements/examples.txt

@@ -75,7 +75,7 @@ SESSIONS = (
         "needs_slurm",
         one_of=("needs_slurm",),
         processes=3,
-        parts=("slurm",),
+        parts=("slurm", "slurmdbd"),
     ),
     # Most of these wait for a cluster, not for a processor.
     Session(

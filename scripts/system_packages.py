@@ -71,6 +71,10 @@ def _slurm_is_there() -> bool:
     return has_pmix and all(map(_has_daemon, ("slurmctld", "slurmd", "munged", "sbatch")))
 
 
+def _slurmdbd_is_there() -> bool:
+    return all(map(_has_daemon, ("slurmdbd", "mariadbd", "mariadb-install-db")))
+
+
 def _system_python_has_torch() -> bool:
     look = (
         "import importlib.util as u, sys; "
@@ -137,7 +141,9 @@ PARTS = {
             ),
             _slurm_is_there,
         ),
+        Part("slurmdbd", ("slurmdbd", "mariadb-server"), _slurmdbd_is_there),
         Part("sshd", ("openssh-server", "openssh-client"), lambda: _has_daemon("sshd")),
+        Part("registry", ("docker-registry",), _has("docker-registry")),
     )
 }
 

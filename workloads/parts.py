@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any, cast
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.template.loader import render_to_string
 from django.utils import timezone
 
@@ -14,6 +15,8 @@ from gangline.access.grants import held_permissions
 from gangline.access.permissions import Permission
 from gangline.access.refusals import NotVisible
 from gangline.accounts.models import User
+from gangline.clusters.connections import facts_of
+from gangline.drivers.metrics.declared import METRICS
 from gangline.live.feeds import Delta, Heads, Refused, View
 from gangline.settings.catalogue import DELETED_DAYS
 from gangline.settings.values import value_of
@@ -21,7 +24,10 @@ from gangline.web import formats
 from workloads.live import heads_of
 from workloads.models import Attempt, Event, Workload
 from workloads.pods import pod_grid
+from workloads.report.summary import report_of
+from workloads.report.tiles import columns, tiles
 from workloads.selectors import details, tools
+from workloads.selectors.figures import figures_of
 from workloads.selectors.listing import ListRow
 from workloads.statuses import ENDED, OF_DELETED, STATUSES
 from workloads.tables import ROW_ACTIONS, duration_cell, pods_cell, status_cell
@@ -29,16 +35,21 @@ from workloads.wording import Reason
 
 HEAD = ("title", "actions", "facts")
 TABS: Mapping[str, tuple[str, ...]] = {
-    "overview": (*HEAD, "note", "timeline", "tools", "pods"),
+    "overview": (*HEAD, "note", "timeline", "usage", "tools", "pods"),
     "pods": (*HEAD, "podtable"),
     "logs": HEAD,
     "events": (*HEAD, "events"),
+    "report": (*HEAD, "report"),
     "spec": HEAD,
 }
 """Parts of each page that move."""
 
+MEASURED = {"overview": ("usage", "pods"), "pods": ("podtable",), "report": ("report",)}
+"""Those that show figures, which grow without a change of the workload."""
 OPEN = ("Running", "Degraded")
 """Statuses in which a tool may answer."""
+DOWNLOADS = {"html": "HTML", "pdf": "PDF", "csv": "CSV"}
+"""Kinds of files that a report comes as."""
 MAX_STRIPS = 10
 GRID_FROM = 17
 """Gangs of so many pods are drawn as a grid."""
@@ -98,10 +109,18 @@ def permissions(user: User, workload: Workload) -> frozenset[Permission]:
 
 
 def draw_parts(
-    workload: Workload, *, may_act: frozenset[Permission], tab: str, first_pod: int = 0
+    workload: Workload,
+    *,
+    may_act: frozenset[Permission],
+    tab: str,
+    first_pod: int = 0,
+    only: Sequence[str] = (),
 ) -> dict[str, str]:
-    """HTML by name of every part that the page ``tab`` shows; ``first_pod`` is a rank."""
-    parts = TABS[tab]
+    """HTML by name of every part that the page ``tab`` shows, or only of some of them.
+
+    ``first_pod`` is a rank.
+    """
+    parts = only or TABS[tab]
     row = cast(ListRow, workload)
     status = STATUSES[workload.status]
     names = status.actions if workload.deleted_at is None else OF_DELETED
@@ -127,12 +146,15 @@ def draw_parts(
     if tab in ("overview", "pods"):
         attempts = details.attempts(workload)
         context["attempt"] = attempts[0]
-        context |= _pods(workload, attempts[0], first_pod)
+        context |= _pods(workload, attempts[0], first_pod, of_all=tab == "overview")
         if tab == "overview":
+            context["tiles"] = tiles(context["figures"], is_over=workload.status in ENDED)
             context["links"] = tools.links_of(workload, attempts[0])
             context["is_running"] = workload.status in OPEN
             context |= _timeline(attempts[:MAX_STRIPS])
             context["earlier"] = len(attempts) - MAX_STRIPS
+    if tab == "report":
+        context |= report_context(workload, details.attempts(workload)[0])
     if tab == "events":
         context["days"] = list(_by_day(details.events(workload)))
     return {
@@ -140,17 +162,43 @@ def draw_parts(
     }
 
 
-def _pods(workload: Workload, attempt: Attempt, first: int) -> dict[str, Any]:
+def report_context(
+    workload: Workload, attempt: Attempt, *, is_file: bool = False
+) -> dict[str, Any]:
+    """What `workloads/parts/report.html` shows of an attempt."""
+    report = report_of(workload, attempt)
+    return {
+        "report": report,
+        "attempts": details.attempts(workload),
+        "downloads": {} if is_file else DOWNLOADS,
+        "measured": [metric for metric in METRICS if metric.name in report.names],
+        "unmeasured": "" if report.figures else _why_unmeasured(workload, attempt),
+    }
+
+
+def _why_unmeasured(workload: Workload, attempt: Attempt) -> str:
+    if why := workload.cluster.engine.unmeasured(facts_of(workload.cluster)):
+        return why
+    if attempt.started_at is None:
+        return "Figures come once its pods run."
+    return "Its pods ended before anything was measured, or their figures are gone."
+
+
+def _pods(workload: Workload, attempt: Attempt, first: int, *, of_all: bool) -> dict[str, Any]:
     pods = details.expected_replicas(workload, attempt)
     end = first + PODS_PER_PAGE
+    is_large = len(pods) >= GRID_FROM
+    figures = figures_of(workload, attempt, [p.name for p in (pods if of_all else pods[first:end])])
     return {
+        "figures": figures,
+        "measured": columns(figures),
         "replicas": pods[first:end],
         "pods_total": len(pods),
         "has_nodes": any(pod.node for pod in pods),
         "has_gpus": bool(workload.gpus),
         "has_restarts": any(pod.restarts for pod in pods),
-        "is_large": len(pods) >= GRID_FROM,
-        "grid": pod_grid(workload, pods) if len(pods) >= GRID_FROM else "",
+        "is_large": is_large,
+        "grid": pod_grid(workload, pods) if is_large else "",
         "first_pod": first + 1,
         "last_pod": min(end, len(pods)),
         "previous_first": max(first - PODS_PER_PAGE, 0) if first else None,
@@ -212,6 +260,25 @@ class _Page:
     first_pod: int
 
 
+def fresh_figures(user: User, query: str) -> dict[str, str] | None:
+    """The parts of a page that show figures; None where they do not move any more."""
+    feed = WorkloadFeed()
+    view = feed.open(user, {"query": query})
+    shown: _Page = view.data
+    parts = MEASURED.get(shown.tab)
+    workload = rows_of_pages().filter(pk__in=view.ids).first()
+    if parts is None or workload is None or workload.status in ENDED:
+        return None
+    return draw_parts(
+        workload, may_act=shown.may_act, tab=shown.tab, first_pod=shown.first_pod, only=parts
+    )
+
+
+def rows_of_pages() -> QuerySet[Workload]:
+    """Workloads with what their pages show of others."""
+    return Workload.objects.select_related("project__scope", "cluster", "owner", "template")
+
+
 class WorkloadFeed:
     """One workload's page; any change of it redraws its parts, and the page keeps what is equal."""
 
@@ -239,11 +306,7 @@ class WorkloadFeed:
 
     def delta(self, view: View, after: Heads) -> Delta:
         heads = heads_of(view.scopes)
-        workload = (
-            Workload.objects.select_related("project__scope", "cluster", "owner", "template")
-            .filter(pk__in=view.ids)
-            .first()
-        )
+        workload = rows_of_pages().filter(pk__in=view.ids).first()
         if workload is None:
             return Delta(to=heads, gone=list(view.ids))
         if workload.seq <= after.get(workload.project_id, 0):

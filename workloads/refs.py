@@ -113,8 +113,7 @@ def _names_pools(path: str) -> bool:
 
 
 def _node_pools(project: Project) -> dict[str, tuple[str, str]]:
-    rows = project.cluster.pools.values_list("name", "label_key", "label_value")
-    return {name: (key, value) for name, key, value in rows}
+    return {p.name: (p.label_key, p.label_value) for p in project.cluster.pools.all()}
 
 
 def _grace(attempt: Attempt) -> int:

@@ -3,7 +3,7 @@
 from django.urls import include, path, re_path
 from django.urls.converters import UUIDConverter
 
-from workloads.views import actions, bulk, clusters, details, home, listing, logs, tools
+from workloads.views import actions, bulk, clusters, details, home, listing, logs, report, tools
 
 _ACTIONS = "|".join(actions.VERBS)
 
@@ -31,6 +31,10 @@ urlpatterns = [
     ),
     path("workloads/<uuid:workload_id>", details.overview, name="workload-detail"),
     path("workloads/<uuid:workload_id>/changes", details.changes, name="workload-detail-changes"),
+    path("workloads/<uuid:workload_id>/figures", details.figures, name="workload-figures"),
+    path(
+        "workloads/<uuid:workload_id>/report/<slug:kind>", report.download, name="workload-report"
+    ),
     path("workloads/<uuid:workload_id>/log", logs.chunk, name="workload-log"),
     path("workloads/<uuid:workload_id>/log/download", logs.download, name="workload-log-download"),
     path("workloads/<uuid:workload_id>/<slug:tab>", details.tab, name="workload-tab"),

@@ -7,9 +7,12 @@ from typing import Any
 from django import forms
 from django.forms.utils import ErrorDict
 
+from assets import trials
 from assets.credentials import store
 from assets.credentials.types import LONGEST, MOST_PAIRS, TYPES, CredentialType, GenericSecret
 from assets.models import Credential, PersonalCredential
+from assets.trial_forms import Tested
+from gangline.drivers.trials.places import Failed, Place
 from gangline.forms.bound import field_view
 from gangline.forms.fields import FieldView, SectionView
 from gangline.forms.models import SecretTextarea, fields_of
@@ -24,7 +27,7 @@ MORE = "more-pairs"
 """The button that draws further pairs."""
 
 
-class ValuesForm(ResourceForm):
+class ValuesForm(Tested):
     """The values of the credential: fields of each type, ``password.user``."""
 
     offered: tuple[CredentialType, ...] = ()
@@ -67,7 +70,21 @@ class ValuesForm(ResourceForm):
     def values(self) -> dict[str, Any]:
         return super().values() | {"given": self.cleaned_data["given"]}
 
+    @property
+    def can_test(self) -> bool:
+        return any(one.pulls for one in self.offered)
+
+    def to_try(self, scope: Scope) -> Place:
+        given = self.cleaned_data.get("given")
+        if given is not None:
+            return trials.of_values(self.chosen, given)
+        named = [self[name] for name in self._fields(self.chosen) if self[name].errors]
+        said = f"{named[0].label}: {named[0].errors[0]}" if named else "Type the values first."
+        raise Failed("values", said=said)
+
     def pressed(self, button: str) -> bool:
+        if button == trials.TEST:
+            return self.chosen.pulls and super().pressed(button)
         of_pairs = next((one for one in self.offered if one.model is GenericSecret), None)
         if button != MORE or of_pairs is None:
             return False

@@ -11,10 +11,12 @@ from django.db.models import F, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html, format_html_join
 
+from assets import trials
 from assets.credentials import copies, store
 from assets.credentials.types import TYPES
 from assets.models import Credential, PersonalCredential
 from assets.scopes import scope_choices
+from assets.trial_views import panel_of
 from gangline.access.actor import Actor
 from gangline.accounts.models import User
 from gangline.lib.problems import Problem, Refused
@@ -44,7 +46,12 @@ class CredentialResource(Resource[M]):
     icon = "key"
     secret = frozenset({"values"})
     form_template = "assets/credential_form.html"
-    pages = MappingProxyType({"values": "assets.credentials.views.RotateView"})
+    pages = MappingProxyType(
+        {
+            "values": "assets.credentials.views.RotateView",
+            trials.TEST: "assets.trial_views.TestView",
+        }
+    )
     delete_text = "Its copies on clusters are removed too."
 
     @property
@@ -55,7 +62,8 @@ class CredentialResource(Resource[M]):
     @property
     def panels(self) -> tuple[Panel, ...]:  # type: ignore[override]
         context = copies.panel
-        return (Panel(title="On clusters", template="assets/copies.html", context=context),)
+        copied = Panel(title="On clusters", template="assets/copies.html", context=context)
+        return (panel_of(self), copied)
 
     def check(self, obj: Any, *, actor: Actor | None, before: Any) -> None:
         for name in ("scope_id", "kind", "owner_id") if before is not None else ():
@@ -219,5 +227,6 @@ class CredentialsOfType(Credentials):
         return f"{self.of_type.label.replace(' & ', ' and ')} credentials"
 
 
-register(Credentials())
-register(PersonalCredentials())
+for _resource in (Credentials(), PersonalCredentials()):
+    register(_resource)
+    trials.register(_resource)

@@ -151,6 +151,7 @@ const fill = (dialog, content) => {
   separate(content);
   if (title) dialog.setAttribute("aria-labelledby", title);
   dialog.append(document.adoptNode(content));
+  globalThis.htmx?.process(content);
   if (!dialog.open) dialog.showModal();
   document.dispatchEvent(new CustomEvent("gangline:dialog-open", { detail: { dialog } }));
 };

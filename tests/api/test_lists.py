@@ -115,7 +115,7 @@ def cursor_of(*values: object, place: object = 0) -> str:
         {"sortBy": "phase"},
         {"sortOrder": "up"},
         {"limit": "0"},
-        {"limit": "201"},
+        {"limit": "501"},
         {"limit": "1_0"},
         {"limit": "٣"},
         {"offset": "-1"},

@@ -5,7 +5,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from tests.beds.slurm.lab import Lab, find, make, running
+from tests.beds.slurm.lab import Lab, find, make
 
 pytestmark = pytest.mark.needs_slurm
 
@@ -31,10 +31,3 @@ def test_a_stopped_lab_leaves_no_process_and_starts_again_in_its_folder() -> Non
         finally:
             if (left := find(folder)) is not None:
                 left.stop()
-
-
-@pytest.mark.thorough
-def test_accounting_is_there_on_request() -> None:
-    with TemporaryDirectory(prefix="slurm-") as name, running(Path(name), accounting=True) as lab:
-        lab.run("srun", "--account=team-a", "true")
-        assert "team-a" in lab.run("sacctmgr", "-n", "show", "account")

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from importlib.util import LazyLoader, find_spec, module_from_spec
 from typing import TYPE_CHECKING, Any
 
+import httpx
 import pytest
 
 from tests.support.web_server import WebServer, web_server
@@ -286,6 +287,46 @@ def test_the_rest_is_read(site: WebServer, client: RunaiClient) -> None:
     log = client.audit.audit_logs.get_audit_logs(start=now - day, end=now + day).data
     newest = runai.models.GetAuditLogs200Response.from_dict(log).audit_logs[0]
     assert (newest.entity_type, newest.action, newest.result) == ("setting", "update", "Succeeded")
+
+
+def test_workloads_are_read_and_acted_on_in_batches(site: WebServer, client: RunaiClient) -> None:
+    """Also what kinds of them there are, and their figures."""
+    workloads, models = client.workloads, runai.models
+    made = httpx.post(
+        f"{site.url}/api/v1/workloads/distributed",
+        json=site.body("batched"),
+        headers={"Authorization": f"Bearer {site.token}"},
+    ).json()
+    pods = models.ListPods200Response.from_dict(workloads.pods.list_pods().data)
+    assert (pods.pods, workloads.pods.count_pods().data) == ([], {"count": 0})
+    kinds = workloads.workload_properties
+    (kind,) = models.ListWorkloadTypes200Response.from_dict(kinds.list_workload_types().data).types
+    levels = models.GetWorkloadPriorities200Response.from_dict(
+        kinds.get_workload_priorities(sort_by="value", sort_order="desc").data
+    ).priorities
+    (category,) = models.ListCategories200Response.from_dict(
+        kinds.list_categories().data
+    ).categories
+    assert kind.category_id == category.id
+    assert levels[0].name == "very-high"
+    told = models.TelemetryResponse.from_dict(
+        workloads.workloads.get_workloads_telemetry(
+            telemetry_type="WORKLOADS_COUNT", group_by=["Phase", "ProjectId"]
+        ).data
+    )
+    assert [(one.value, one.groups[0].value) for one in told.values] == [("1", "Creating")]
+    nodes = client.organizations.nodes.get_node_telemetry(telemetry_type="TOTAL_GPUS").data
+    assert models.TelemetryResponse.from_dict(nodes).values[0].value == "8"
+    quotas = client.organizations.projects.get_projects_telemetry(telemetry_type="GPU_QUOTA").data
+    assert models.TelemetryResponse.from_dict(quotas).values[0].value == "2"
+    ranks = client.authentication_and_authorization.org_unit.get_priorities().data
+    assert len(models.GetPriorities200Response.from_dict(ranks).priorities) == 7
+
+    batch = models.WorkloadBatch(ids=[made["workloadId"], site.cluster], action="delete")
+    answered = workloads.workloads_batch.batch_workloads(batch).data
+    assert answered["succeeded"] == [made["workloadId"]]
+    (failed,) = models.BatchResponse.from_dict(answered).failed
+    assert (failed.id, failed.code) == (site.cluster, 404)
 
 
 def test_single_resources_of_a_project_are_changed(site: WebServer, client: RunaiClient) -> None:

@@ -75,6 +75,7 @@ BESIDE: dict[str, dict[str, Any]] = {
     "compute.gpuPortionRequest": {GPU_TYPE: "portion", "compute.gpuDevicesRequest": 1},
     "compute.gpuMemoryRequest": {GPU_TYPE: "memory", "compute.gpuDevicesRequest": 1},
     "tty": {"stdin": True},
+    "slurm.gpuType": {"compute.gpuDevicesRequest": 1},
     "security.uidGidSource": {"security.runAsUid": 1},
     **{
         f"security.{name}": {"security.uidGidSource": "custom"}
@@ -122,6 +123,10 @@ CHOSEN: dict[str, tuple[Any, Any]] = {
         )
     },
     "networkInterface": ("eth0", "ib0"),
+    **{f"slurm.{name}": ("one", "two") for name in ("account", "qos", "reservation", "gpuType")},
+    "slurm.timeLimit": (60, 120),
+    "slurm.modules": ([{"name": "one"}], [{"name": "two"}]),
+    "slurm.options": ([{"name": "nice", "value": "1"}], [{"name": "nice", "value": "2"}]),
     "security.supplementalGroups": ("1", "2"),
     "security.capabilities": ([{"name": "KILL"}], [{"name": "CHOWN"}]),
     "imagePullSecrets": ([{"name": "one"}], [{"name": "two"}]),

@@ -1,15 +1,24 @@
-"""The same values under the same policies get the same verdict by form, by JSON and by YAML.
+"""The same values under the same policies get one verdict by form, JSON, YAML and command line.
 
 Random values of every field, random rules of every kind that a field takes.
 """
 
+import io
+import json
+import os
+import shlex
 from collections.abc import Iterable
+from contextlib import redirect_stderr, redirect_stdout
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 from uuid import uuid4
 
+import httpx
 import yaml
 from django.db import transaction
+from django.test import Client as Visitor
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -28,9 +37,12 @@ from gangline.spec.workload import SPEC
 from gangline.spec_forms.raw import RoleInputs, Row
 from gangline.spec_forms.said import typed_values
 from gangline.spec_forms.spec_form import RoleForm
+from gangline_cli.main import main
+from gangline_sdk import Client
 from tests.support.world import World
 from workloads.services import bodies, submission
 from workloads.wizard.desk import Desk
+from workloads.wizard.programs import command_line
 from workloads.wizard.state import DraftState
 from workloads.wizard.yaml_reading import PostedYaml
 
@@ -262,3 +274,79 @@ def test_a_row_that_is_added_stands_beside_the_default() -> None:
     rows = [Row("n", {"name": "c"}), Row("x", of="a", removed=True)]
     found = form.said(RoleInputs().with_rows("nodePools", rows)).values[POOLS]
     assert [item["name"] for item in found.value] == ["b", "c"]
+
+
+def by_command_line(world: World, body: dict[str, Any], folder: Path) -> list[tuple[str, ...]]:
+    """What the API says to the line that Review shows of ``body``, run as printed."""
+    words, file = printed_words(command_line(body, "vision", "this-machine"))
+    if file:
+        (folder / "body.yaml").write_text(file)
+        words[words.index("-")] = str(folder / "body.yaml")
+    environment = {
+        "GANGLINE_CONFIG_DIR": str(folder),
+        "GANGLINE_URL": "http://testserver",
+        "GANGLINE_TOKEN": world.token("researcher-vision"),
+    }
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        patch.dict(os.environ, environment),
+        patch.object(Client, "_client", _inside),
+        patch("gangline_cli.main.told", lambda error: [json.dumps(list(error.problems))]),
+        redirect_stdout(out),
+        redirect_stderr(err),
+    ):
+        code = main([*words, "--dry-run", "-o", "json"])
+    assert code in (0, 3), (words, err.getvalue())
+    told = json.loads(err.getvalue()) if code else []
+    return sorted({(f"{p['role']}.{p['path']}", p["rule"], p.get("source", "")) for p in told})
+
+
+def printed_words(text: str) -> tuple[list[str], str]:
+    """The words of a printed command without the program, and the file that it reads."""
+    first, _, file = text.partition("\n") if "<<'GANGLINE'" in text else (text, "", "")
+    line = first.replace(" <<'GANGLINE'", "").replace("\\\n", "")
+    return shlex.split(line)[1:], file.removesuffix("GANGLINE\n")
+
+
+def _inside(client: Client) -> httpx.Client:
+    """Requests to this very process: the same database, the same transaction."""
+    return httpx.Client(**client._options(), transport=httpx.MockTransport(_answered))
+
+
+def _answered(request: httpx.Request) -> httpx.Response:
+    answer = Visitor().generic(
+        request.method,
+        request.url.raw_path.decode(),
+        request.content,
+        content_type=request.headers.get("Content-Type", ""),
+        headers={"Authorization": request.headers["Authorization"]},
+    )
+    return httpx.Response(answer.status_code, content=answer.content)
+
+
+@settings(max_examples=25, suppress_health_check=list(HealthCheck))
+@given(given_values(), policies())
+def test_one_verdict_by_api_and_by_the_command_line_of_review(
+    world: World,
+    tmp_path: Path,
+    values: dict[str, Any],
+    documents: tuple[tuple[str, str], ...],
+) -> None:
+    canonical = {path: FIELDS[path].canonical(value) for path, value in values.items()}
+    body = world.body(
+        spec={**nest(canonical), "distributedFramework": "PyTorch"}, configuration=WORKERS_ONLY
+    )
+    actor = world.actor("researcher-vision")
+    world.token("researcher-vision")  # made before what is taken back
+    scopes = (world.installation.scope, world.department.scope, world.vision.scope)
+    with transaction.atomic():
+        for scope, (_, policy) in zip(scopes, documents, strict=False):
+            try:
+                save(actor=None, scope=scope, text=policy, version=None)
+            except InvalidPolicy:
+                assume(False)
+        asked = bodies.read(actor.user, body)
+        told = submission.preview(actor=actor, request=asked).problems
+        api = sorted({(p.field_id, p.rule, p.source) for p in told})
+        assert by_command_line(world, body, tmp_path) == api
+        transaction.set_rollback(True)

@@ -74,6 +74,7 @@ def test_sections_come_in_the_order_of_the_spec_and_workload_fields_first() -> N
     assert [s.title for s in sections] == [
         "Environment",
         "Compute",
+        "Slurm",
         "Volumes",
         "Data sources",
         "General settings",

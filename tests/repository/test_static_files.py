@@ -13,7 +13,11 @@ import pytest
 from gangline.lib.paths import RESOURCES
 
 STATIC = RESOURCES / "static"
-TEMPLATES = sorted((RESOURCES / "templates").rglob("*.html"))
+TEMPLATES = [
+    path
+    for end in ("html", "jinja")
+    for path in sorted((RESOURCES / "templates").rglob(f"*.{end}"))
+]
 SOURCES = sorted((STATIC / "css" / "src").rglob("*.css"))
 
 
@@ -150,7 +154,7 @@ def _words_in_use() -> set[str]:
         text = re.sub(r"{#.*?#}", "", path.read_text("utf-8"))
         for value in re.findall(r"class=\"((?:{%.*?%}|{{.*?}}|[^\"])*)\"", text):
             words.update(re.sub(r"{%.*?%}|{{.*?}}", " ", value).split())
-        for tag in re.findall(r"{%.*?%}", text):
+        for tag in re.findall(r"{%.*?%}|{{.*?}}", text):
             words.update(w for value in re.findall(r"\"([^\"]*)\"", tag) for w in value.split())
     for path in OWN_SCRIPTS:
         for text in re.findall(r"\"([^\"\n]*)\"|`([^`]*)`", path.read_text("utf-8")):
@@ -159,8 +163,9 @@ def _words_in_use() -> set[str]:
 
 
 WORDS_IN_USE = _words_in_use()
-# Made of a name and what is known only then: tones, colours of a log, pods in turn, columns.
-MADE = re.compile(r"tone-\w+|[fb]g\d+|[nw]\d|col-(?:s|m|l|free)|drop-\d")
+# Made of a name and what is known only then: tones, colours of a log, pods in turn, columns; and
+# what htmx puts on an element.
+MADE = re.compile(r"htmx-request|tone-\w+|[fb]g\d+|[nw]\d|col-(?:s|m|l|free)|drop-\d")
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=_name)

@@ -41,7 +41,9 @@ def test_the_search_finds_them(text: str) -> None:
 
 
 def _templates() -> Iterator[tuple[str, str]]:
-    for path in sorted((ROOT / "templates").rglob("*.html")):
+    for path in sorted(
+        p for end in ("html", "jinja") for p in (ROOT / "templates").rglob(f"*.{end}")
+    ):
         yield _name(path), re.sub(r"{#.*?#}|{% comment.*?endcomment %}", "", path.read_text())
 
 

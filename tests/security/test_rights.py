@@ -51,11 +51,22 @@ def codes(here: int, looking: int, elsewhere: int, **others: int) -> Codes:
 EVERYBODY = codes(200, 200, 200)
 SEEN = codes(200, 200, 404)
 BAD = codes(400, 400, 400)
+ABSENT = codes(404, 404, 404)
 ACTS = codes(202, 403, 404)
 _WORKLOAD = "<uuid:workload_id>"
 API: dict[str, dict[str, Codes]] = {
     "v1/workloads": {"GET": EVERYBODY},
     "v1/workloads/count": {"GET": EVERYBODY},
+    "v1/workloads/telemetry": {"GET": BAD},
+    "v1/workloads/batch": {"POST": BAD},
+    "v1/workloads/pods": {"GET": EVERYBODY},
+    "v1/workloads/pods/count": {"GET": EVERYBODY},
+    "v1/workload-categories": {"GET": EVERYBODY},
+    "v1/workload-categories/<uuid:category_id>": {"GET": ABSENT},
+    "v1/workload-types": {"GET": EVERYBODY},
+    "v1/workload-types/<uuid:type_id>": {"GET": ABSENT},
+    "v1/workload-priorities": {"GET": EVERYBODY},
+    "v1/org-unit/priorities": {"GET": EVERYBODY},
     "v1/workloads/distributed": {"POST": codes(202, 202, 404, viewer__vision=403, own__role=404)},
     f"v1/workloads/distributed/{_WORKLOAD}": {"GET": SEEN, "DELETE": ACTS},
     f"v1/workloads/distributed/{_WORKLOAD}/suspend": {"POST": ACTS},
@@ -152,6 +163,8 @@ def send(world: World, person: str, method: str, route: str, number: int) -> int
     where = (
         route.replace("<uuid:cluster_id>", str(world.cluster.pk))
         .replace("<int:project_id>", str(world.vision.pk))
+        .replace("<uuid:category_id>", str(world.cluster.pk))
+        .replace("<uuid:type_id>", str(world.cluster.pk))
     )  # fmt: skip
     if _WORKLOAD in where:
         made = owned(world, f"w-{number}", ended=route.endswith("rerun"))
@@ -259,6 +272,9 @@ ACTIONS: Mapping[str, tuple[str, Permission | None]] = {
     "template:all_count": ("GET", None),
     "template:any_template": ("GET", P.TEMPLATE_VIEW),
     "template:name_availability": ("GET", P.TEMPLATE_VIEW),
+    "node:telemetry": ("GET", None),
+    "department:telemetry": ("GET", None),
+    "project:telemetry": ("GET", None),
     "cluster:nodes": ("GET", P.CLUSTER_VIEW),
     "cluster:node_count": ("GET", P.CLUSTER_VIEW),
     "department:replace_resources": ("PUT", P.DEPARTMENT_EDIT),
@@ -277,6 +293,9 @@ The access key is the administrator's own, who alone may view those of others, t
 OF_OTHERS = {"template-run"}
 """It submits a workload, by the rights of that: tests/wizard."""
 QUERIES = {
+    "node:telemetry": "?telemetryType=TOTAL_GPUS",
+    "department:telemetry": "?telemetryType=GPU_QUOTA",
+    "project:telemetry": "?telemetryType=GPU_QUOTA",
     "data_volume:name_availability": "?dataName=new&clusterId={}",
     "storage_class:classes": "?clusterId={}",
     "template:name_availability": "?templateName=new&scopeType=cluster&scopeId={}",
@@ -380,8 +399,8 @@ def _cells_of(world: World, key: str) -> Iterator[Cell]:
                 body.pop("resources", None)  # A quota needs a permission of its own.
         for method, action in pattern.callback.actions.items():  # type: ignore[attr-defined]
             name, body = f"{key}:{action}", bodies.get(action)
-            url += QUERIES.get(name, "").format(world.cluster.pk)
-            yield Cell(name, method.upper(), url, _needs(resource, action), body)
+            at = url + QUERIES.get(name, "").format(world.cluster.pk)
+            yield Cell(name, method.upper(), at, _needs(resource, action), body)
 
 
 def cells_of(world: World, key: str) -> Iterator[Cell]:

@@ -25,6 +25,8 @@ class Repository:
     calls: int = 0
     login: tuple[str, str] | None = None
     """User and password that open it; None: it is public."""
+    logins: set[str | None] = field(default_factory=set)
+    """What calls were signed with so far."""
     gate: threading.Event = field(default_factory=threading.Event)
 
     def __post_init__(self) -> None:
@@ -73,6 +75,7 @@ def serving(folder: Path) -> Iterator[Repository]:
 
         def _answer(self, body: bytes) -> None:
             repository.calls += 1
+            repository.logins.add(self.headers.get("Authorization"))
             repository.gate.wait(60)
             if repository.login and self.headers.get("Authorization") != _basic(*repository.login):
                 self.send_response(401)

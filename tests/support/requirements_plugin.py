@@ -43,6 +43,7 @@ _OWN_SERVERS = ("tests/production/test_demo_trainings.py", "tests/production/tes
 """But these have their own."""
 _BY_FILE = (
     "tests/drivers/kubernetes/test_goldens_live.py",
+    "tests/drivers/slurm/test_slurm_accounting.py",
     "tests/e2e/",
     "tests/workloads/test_kubernetes_scheduling.py",
 )
@@ -54,6 +55,7 @@ _LONG = (
     "tests/resources/",
     "tests/examples/",
     "tests/drivers/test_local",
+    "tests/drivers/slurm/test_slurm_accounting.py",
     "tests/workloads/",
 )
 """First, in this order: whatever takes long must not begin when all else is over."""

@@ -18,7 +18,7 @@ def checkout(tmp_path: Path) -> Path:
     """A fresh checkout with what the installation reads."""
     folder = tmp_path / "checkout"
     ignore = shutil.ignore_patterns("__pycache__")
-    for name in ("requirements", "scripts", "platform", "workloads", "assets"):
+    for name in ("requirements", "scripts", "platform", "workloads", "assets", "cli"):
         shutil.copytree(ROOT / name, folder / name, ignore=ignore)
     for name in ("templates", "static", "examples"):
         (folder / name).mkdir()

@@ -15,6 +15,7 @@ from tests.support.mxnet_runtime import assert_learned, mxnet_python
 from tests.support.slurm_engine import SlurmEngine
 from tests.support.waiting import wait_for
 from workloads.models import Replica
+from workloads.selectors.figures import figures_of
 
 pytestmark = pytest.mark.needs_slurm
 RANK = ROOT / "tests/drivers/horovod_rank.py"
@@ -55,6 +56,10 @@ def test_pytorch_trains_and_its_ranks_agree(engine: SlurmEngine, has_own_master:
     texts = [engine.log(workload, name) for name in names]
     assert falls(texts[0])
     assert len({digest for text in texts for digest in digests(text)}) == 1
+    figures = figures_of(workload, current_attempt(workload))
+    for name in names:  # PyTorch alone takes that much
+        assert (figures.of(name).total("cpu") or 0) > 0.3, name
+        assert (figures.of(name).peak("memory") or 0) > 50e6, name
 
 
 def test_xgboost_trains_and_its_ranks_agree(engine: SlurmEngine) -> None:

@@ -217,13 +217,18 @@ def _urls(workload: Workload, attempt: Attempt) -> list[dict[str, Any]]:
     ]
 
 
+def pod_id(replica: Replica) -> str:
+    """What clients call one replica of one attempt by."""
+    return replica.pod_uid or f"{replica.attempt_id}.{replica.role}.{replica.index}"
+
+
 def pod(replica: Replica, attempt: Attempt, workload: Workload) -> dict[str, Any]:
     """One replica."""
     started = replica.started_at or attempt.created_at
     changed = replica.ended_at or started
     image = attempt.value(f"{replica.role}.image") or ""
     body: dict[str, Any] = {
-        "id": replica.pod_uid or f"{attempt.pk}.{replica.role}.{replica.index}",
+        "id": pod_id(replica),
         "name": f"{workload.name}-{replica.role}-{replica.index}",
         "role": replica.role,
         "index": replica.index,

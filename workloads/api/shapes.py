@@ -1,5 +1,6 @@
 """What the endpoints of workloads take and give, for the published description."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from drf_spectacular.types import OpenApiTypes
@@ -120,6 +121,11 @@ PREVIEW = component(
             doubts={"type": "array", "items": TEXT, "description": "What could not be asked."},
         )
         | {"description": "With dryRun=All: what the cluster itself said."},
+        native=_object(("kind", "title"), kind=TEXT, title=TEXT, text=TEXT, why=TEXT)
+        | {
+            "description": "What the cluster would get: manifest, batch script or plan. ``why``:"
+            " it cannot be written now."
+        },
     ),
 )  # fmt: skip
 DONE = component("Done", _object(("code", "message"), code=WHOLE, message=TEXT))
@@ -207,18 +213,30 @@ PAGE = [
 SEARCH = _query("search", TEXT | {"maxLength": MAX_SEARCH}, "Text in the visible columns.")
 DELETED = _query("deleted", OpenApiTypes.BOOL, "Deleted ones instead of those that are there.")
 SORT_ORDER = _query("sortOrder", OpenApiTypes.STR, "asc or desc.", enum=["asc", "desc"])
-FILTER_BY = _query(
-    "filterBy",
-    TEXT | {"pattern": filtering.PATTERN},
-    "Conditions joined by commas, such as status==Running,name=^digits. Operators: == != <= >= =@ "
-    f"!@ =^ =$. Fields: {', '.join(FIELDS)}, type.",
-)
-COUNT_PARAMETERS = [DELETED, FILTER_BY, SEARCH]
+
+
+def filtered(fields: Iterable[str]) -> list[OpenApiParameter]:
+    """What a list and its count are narrowed by: ``filterBy`` knows the ``fields``."""
+    says = (
+        "Conditions joined by commas, such as status==Running,name=^digits. Operators: == != <= >= "
+        f"=@ !@ =^ =$. Fields: {', '.join(fields)}."
+    )
+    return [DELETED, _query("filterBy", TEXT | {"pattern": filtering.PATTERN}, says), SEARCH]
+
+
+def sorted_by(fields: Iterable[str]) -> list[OpenApiParameter]:
+    return [_query("sortBy", OpenApiTypes.STR, "Field to sort by.", enum=list(fields)), SORT_ORDER]
+
+
+def one_of(name: str, words: Iterable[str], says: str) -> OpenApiParameter:
+    return _query(name, OpenApiTypes.STR, says, enum=list(words))
+
+
+COUNT_PARAMETERS = filtered([*FIELDS, "type"])
 LIST_PARAMETERS = [
     *PAGE,
     _query("cursor", OpenApiTypes.STR, "The cursor of the page before."),
-    _query("sortBy", OpenApiTypes.STR, "Field to sort by.", enum=list(SORTS)),
-    SORT_ORDER,
+    *sorted_by(SORTS),
     *COUNT_PARAMETERS,
 ]
 _LINE: dict[str, Schema] = {
@@ -253,6 +271,45 @@ LOG_PARAMETERS = [
     _query("before", OpenApiTypes.STR, "A place: the lines before it."),
     _query("start", OpenApiTypes.BOOL, "The first lines instead of the newest."),
 ]
+FILTERED_EXACTLY = _query("filterBy", TEXT, "Conditions such as name==low, joined by commas.")
+_CATEGORY = {"id": UUID, "name": TEXT, "description": TEXT}
+CATEGORY = component("WorkloadCategory", _object(tuple(_CATEGORY), **_CATEGORY))
+CATEGORIES = _page_of("WorkloadCategories", "categories", CATEGORY)
+_TYPE = {
+    "id": UUID, "name": TEXT, "group": TEXT, "categoryId": UUID, "categoryName": TEXT,
+    "priorityId": UUID, "priorityName": TEXT,
+}  # fmt: skip
+TYPE_OF = component("WorkloadType", _object(tuple(_TYPE), **_TYPE))
+TYPES = _page_of("WorkloadTypes", "types", TYPE_OF)
+_PRIORITY = {"id": UUID, "name": TEXT, "value": WHOLE, "source": TEXT}
+PRIORITIES = _page_of(
+    "WorkloadPriorities",
+    "priorities",
+    component("WorkloadPriority", _object(tuple(_PRIORITY), **_PRIORITY)),
+)
+BATCH = {
+    "application/json": component(
+        "WorkloadBatch",
+        _object(
+            ("ids", "action"),
+            ids={"type": "array", "items": UUID, "minItems": 1, "maxItems": 500},
+            action=TEXT | {"enum": ["delete", "suspend", "resume"]},
+        )
+        | {"additionalProperties": False},
+    )
+}
+BATCH_RESULT = component(
+    "WorkloadBatchResult",
+    _object(
+        ("id", "succeeded", "failed"),
+        id=UUID | {"description": "Of this answer."},
+        succeeded={"type": "array", "items": UUID},
+        failed={
+            "type": "array",
+            "items": _object(("id", "code", "message"), id=UUID, code=WHOLE, message=TEXT),
+        },
+    ),
+)
 DRY_RUN = _query(
     "dryRun",
     OpenApiTypes.STR,
@@ -264,4 +321,39 @@ IDEMPOTENCY_KEY = OpenApiParameter(
     TEXT | {"minLength": 1, "maxLength": MAX_KEY, "pattern": "^[!-~]+$"},
     OpenApiParameter.HEADER,
     description="Makes repeating harmless for a day: the same key and body give the same workload.",
+)
+
+DEFAULT_SAMPLES, MOST_SAMPLES = 20, 1000
+
+
+def metric_parameters(types: Sequence[str]) -> list[OpenApiParameter]:
+    """Those of the metrics of a workload or a pod."""
+    samples = between(0, MOST_SAMPLES) | {"default": DEFAULT_SAMPLES}
+    listed = f"Metrics, joined by commas: {', '.join(types)}."
+    return [
+        _query("metricType", TEXT, listed, required=True),
+        _query("start", TIME, "From when on.", required=True),
+        _query("end", TIME, "Until when.", required=True),
+        _query(
+            "numberOfSamples",
+            samples,
+            f"Slots of the same length, 0 to {MOST_SAMPLES}; 0: as finely as it was recorded."
+            " A slot in which nothing is known is left out.",
+        ),
+    ]
+
+
+_VALUE: dict[str, Schema] = {"value": TEXT, "timestamp": TIME}
+_MEASUREMENT = _object(
+    ("type", "values"),
+    type=TEXT,
+    labels={"type": "object", "additionalProperties": TEXT},
+    values={"type": "array", "items": _object(tuple(_VALUE), **_VALUE)},
+)
+METRICS = component(
+    "Metrics",
+    _object(
+        ("measurements",),
+        measurements={"type": "array", "items": component("Measurement", _MEASUREMENT)},
+    ),
 )

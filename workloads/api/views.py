@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
@@ -13,12 +13,14 @@ from gangline.access.actor import Actor, acting
 from gangline.accounts.models import User
 from gangline.api.paging import BadQuery, Page, answer, flag, known_only, page_of
 from gangline.api.parsing import StrictJSONParser, StrictYAMLParser
+from gangline.drivers.kind import Unconnectable
 from gangline.spec.problems import InvalidSpec
 from workloads.api import listing, presenting, shapes
-from workloads.models import Attempt, Replica, Workload
+from workloads.models import Attempt, Workload
 from workloads.selectors.details import visible_workload
 from workloads.services import bodies, lifecycle, submission
-from workloads.services.rehearsing import rehearse
+from workloads.services.asking import Preview
+from workloads.services.rehearsing import native_text, rehearse
 
 ALL = "All"
 """As Kubernetes calls a dry run that goes through everything but the write."""
@@ -85,13 +87,25 @@ class DistributedList(APIView):
         preview = submission.checked_preview(actor=actor, request=asked)
         if preview.problems:
             raise InvalidSpec(preview.problems)
-        body = presenting.previewed(preview, asked.name)
+        body = presenting.previewed(preview, asked.name) | _native(preview, asked)
         if not with_cluster:
             return Response(body)
         told = rehearse(preview, asked)
         if told.problems:
             raise InvalidSpec(list(told.problems))
         return Response(body | {"cluster": presenting.rehearsed(told)})
+
+
+def _native(preview: Preview, asked: submission.SubmissionRequest) -> dict[str, Any]:
+    """What the cluster would get, where it can be written down now."""
+    engine = preview.cluster.engine if preview.cluster else None
+    if engine is None or not engine.native_word:
+        return {}
+    try:
+        text = native_text(preview, asked, uuid4())
+    except Unconnectable as why:
+        return {"native": {"kind": engine.key, "title": engine.native_word, "why": str(why)}}
+    return {"native": {"kind": engine.key, "title": engine.native_word, "text": text}}
 
 
 class Distributed(APIView):
@@ -205,33 +219,6 @@ class WorkloadOne(APIView):
         project = workload.project
         places = {project.pk: (project.department.pk, project.department.name, project.namespace)}
         return Response(presenting.detailed(workload, _newest_attempt(workload), places))
-
-
-class WorkloadPods(APIView):
-    """Pods of one workload."""
-
-    @extend_schema(
-        operation_id="listWorkloadPods",
-        parameters=[*shapes.PAGE, shapes.SEARCH, shapes.DELETED],
-        responses={200: shapes.PODS, **shapes.errors(400, 404)},
-    )
-    def get(self, request: Request, workload_id: UUID) -> Response:
-        """Pods of the newest attempt; with ``deleted=true`` those of the earlier ones."""
-        known_only(request, frozenset({"offset", "limit", "search", "deleted"}))
-        page = page_of(request)
-        workload = visible_workload(user_of(request), workload_id)
-        rows = Replica.objects.filter(attempt__workload=workload).select_related("attempt")
-        if flag(request, "deleted"):
-            rows = rows.exclude(attempt__no=workload.attempt_no)
-        else:
-            rows = rows.filter(attempt__no=workload.attempt_no)
-        pods = [
-            presenting.pod(row, row.attempt, workload)
-            for row in rows.defer("attempt__rendered").order_by("attempt__no", "rank", "id")
-        ]
-        if search := request.query_params.get("search", ""):
-            pods = [p for p in pods if search in p["name"] or search in p["nodeName"]]
-        return Response(answer("pods", pods[page.offset : page.offset + page.limit + 1], page))
 
 
 class WorkloadEvents(APIView):

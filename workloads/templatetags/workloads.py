@@ -9,6 +9,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from gangline.drivers.kind import NativeObject
+from gangline.drivers.metrics.declared import BY_NAME
 from gangline.spec.catalogue import Kind, SpecField
 from gangline.spec.frameworks import FRAMEWORKS
 from gangline.spec.problems import Role
@@ -20,7 +21,11 @@ from gangline.web import components, formats
 from gangline.web.templatetags.gangline import copy
 from workloads.models import Attempt, Replica, Workload
 from workloads.pods import status_of
+from workloads.report import charts
+from workloads.report.summary import Line
+from workloads.report.words import figure
 from workloads.selectors.details import SpecValue, native_object, rank_of, spec_values
+from workloads.selectors.figures import Figures
 from workloads.selectors.origins import Origin
 
 register = template.Library()
@@ -35,6 +40,33 @@ _OVERVIEW = ("image", "command", "args", "compute.cpuCoreRequest", "compute.cpuM
 def replica_status(replica: Replica) -> SafeString:
     """Shape, word and reason of one pod."""
     return components.status(status_of(replica), replica.reason)
+
+
+@register.simple_tag
+def pod_figure(figures: Figures, replica: Replica, name: str) -> SafeString | str:
+    """A small line of what the pod used of one metric, and its newest figure."""
+    series = figures.of(replica.name)
+    if name not in series.names:
+        return NONE
+    label = f"{BY_NAME[name].label} of {replica.name}"
+    top = max((one.peak(name) or 0.0 for one in figures.by_pod.values()), default=None)
+    return format_html(
+        '<span class="figure">{}<span class="num">{}</span></span>',
+        charts.spark(name, series, top=top, label=label),
+        figure(name, series.last(name)),
+    )
+
+
+@register.simple_tag
+def use(line: Line, name: str) -> SafeString | str:
+    """Mean and peak of one metric of a pod or node, as cells of a table have them."""
+    found = line.uses.get(name)
+    if found is None:
+        return NONE
+    share = format_html(' <span class="quiet">{}</span>', found.share_words) if found.share else ""
+    return format_html(
+        '{}<span class="sub">{} at most{}</span>', found.mean_words, found.peak_words, share
+    )
 
 
 @register.simple_tag

@@ -19,13 +19,27 @@ from gangline.spec.problems import Role
 from gangline.spec.values import half_of
 from workloads.live import heads_of
 from workloads.models import Workload
-from workloads.parts import WorkloadFeed, draw_parts, first_pod, permissions
+from workloads.parts import (
+    MEASURED,
+    WorkloadFeed,
+    draw_parts,
+    first_pod,
+    fresh_figures,
+    permissions,
+)
 from workloads.selectors import details
 from workloads.selectors.ingredients import ingredients
 from workloads.selectors.origins import origins_in_words
-from workloads.views import log_page
+from workloads.views import log_page, report
 
-TABS = {"overview": "Overview", "pods": "Pods", "logs": "Logs", "events": "Events", "spec": "Spec"}
+TABS = {
+    "overview": "Overview",
+    "pods": "Pods",
+    "logs": "Logs",
+    "events": "Events",
+    "report": "Report",
+    "spec": "Spec",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +58,7 @@ def overview(request: HttpRequest, workload_id: UUID) -> HttpResponse:
 @login_required
 @require_GET
 def tab(request: HttpRequest, workload_id: UUID, tab: str) -> HttpResponse:
-    """One tab. All five exist for every workload; an empty one says why."""
+    """One tab. All exist for every workload; an empty one says why."""
     if tab not in TABS:
         raise Http404
     actor = actor_of(request, "form")
@@ -59,6 +73,7 @@ def tab(request: HttpRequest, workload_id: UUID, tab: str) -> HttpResponse:
             TabLink(label, _address(workload, name), name == tab) for name, label in TABS.items()
         ],
         "parts": draw_parts(workload, may_act=held, tab=tab, first_pod=first),
+        "figures_url": reverse("workload-figures", args=[workload.pk]) if tab in MEASURED else "",
         "live_query": f"{workload.pk}/{tab}/{first}",
         "live_after": {str(scope): head for scope, head in heads.items()},
     }
@@ -68,6 +83,8 @@ def tab(request: HttpRequest, workload_id: UUID, tab: str) -> HttpResponse:
         context |= _spec(workload, actor.user)
     if tab == "logs":
         context |= log_page.context(request, workload)
+    if tab == "report":
+        context |= report.context(request, workload, context["parts"]["report"])
     if tab == "overview":
         context["attempt"] = details.attempt_of(workload, workload.attempt_no)
         if Permission.WORKLOAD_LOGS in held:
@@ -92,6 +109,20 @@ def changes(request: HttpRequest, workload_id: UUID) -> HttpResponse:
         return HttpResponseNotModified()
     after = dict.fromkeys(view.scopes, 0)
     return JsonResponse(feed.delta(view, after).frame(after), headers={"ETag": tag})
+
+
+@login_required
+@require_GET
+def figures(request: HttpRequest, workload_id: UUID) -> HttpResponse:
+    """Figures of the page at ``query`` as they are now; 204 where they do not grow any more."""
+    query = request.GET.get("query", "")
+    if not query.startswith(f"{workload_id}/"):
+        raise Http404
+    try:
+        cells = fresh_figures(actor_of(request, "form").user, query)
+    except Refused:
+        raise Http404 from None
+    return HttpResponse(status=204) if cells is None else JsonResponse({"cells": cells})
 
 
 def _address(workload: Workload, name: str) -> str:

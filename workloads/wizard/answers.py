@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.html import format_html
 
-from gangline.forms.fields import FieldView
+from gangline.forms import drawing
 from gangline.spec.problems import Problem
 from gangline.spec_forms.gestures import Gesture
 from workloads.wizard import rehearsal
@@ -107,7 +107,7 @@ def opened(desk: Desk, step: Step, gesture: Gesture) -> HttpResponse:
 
 def autosaved(request: HttpRequest, desk: Desk, step: Step, *, checked: bool) -> JsonResponse:
     """What scripts show after an automatic save: the time, the summary, what controls come to."""
-    step_page = StepPage(desk, step, checked=checked)
+    step_page = StepPage(desk, step, checked=checked, has_rows=False)
     context = step_page.context()
     fields = [field for section in context["sections"] for field in section.fields]
     if step is Step.SETUP:
@@ -118,10 +118,14 @@ def autosaved(request: HttpRequest, desk: Desk, step: Step, *, checked: bool) ->
             "saved": context["saved_at"],
             "version": context["version"],
             "summary": render_to_string("wizard/summary.html", context, request),
-            "echoes": {f.path: _part("echo_text", f, f.has_echo) for f in fields if not f.wide},
-            "errors": {f.path: _part("told", f, f.is_told) for f in fields},
+            "echoes": {f.path: drawing.echo(f) if f.has_echo else "" for f in fields if not f.wide},
+            "errors": {f.path: drawing.told(f) if f.is_told else "" for f in fields},
             "problems": list_of_problems,
-            "chips": {f.path: _part("chip", f, f.has_chip) for f in fields if f.control != "rows"},
+            "chips": {
+                f.path: drawing.chips(f) if f.has_chip else ""
+                for f in fields
+                if f.control != "rows"
+            },
         }
     )
 
@@ -140,12 +144,6 @@ def yaml_autosaved(request: HttpRequest, yaml_page: YamlPage) -> JsonResponse:
             "chips": {},
         }
     )
-
-
-def _part(name: str, field: FieldView, is_there: bool) -> str:
-    if not is_there:
-        return ""
-    return render_to_string(f"forms/{name}.html", {"field": field}).strip()
 
 
 def changed_elsewhere(

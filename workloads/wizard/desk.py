@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from django.db.models import prefetch_related_objects
+
 from assets.layers import given_by, layered, ruled
 from gangline.access.actor import Actor
 from gangline.clusters.connections import driver_for
@@ -171,7 +173,9 @@ class Desk:
         cluster = self.choices.cluster
         if cluster is None or self._driver is None or "nodePools" in self._driver.unsupported:
             return []
-        return list(cluster.pools.order_by("name").values_list("name", flat=True))
+        # The verdict asks for them twice more.
+        prefetch_related_objects([cluster], "pools")
+        return sorted(pool.name for pool in cluster.pools.all())
 
     @cached_property
     def _launcher(self) -> str:

@@ -1,7 +1,8 @@
 """Drafts: one unsent form each, saved at every step, sent at most once (R25)."""
 
+import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -114,7 +115,8 @@ def save(
         raise AlreadySubmitted(draft.workload_id)
     stored = DraftState.from_json(draft.inputs)
     wanted = change(stored)
-    if wanted.cannot_be_stored:
+    inputs = wanted.to_json()
+    if _has_nul(inputs):
         raise CannotBeStored(wanted)
     mark = _mark(draft, step)
     version = int(mark.get("version", 0))
@@ -122,7 +124,7 @@ def save(
         return Saved(draft, stored)
     if version != page.seen and mark.get("tab") != page.tab and not page.wins:
         raise ChangedElsewhere(at=parse_datetime(mark["at"]) or now, mine=wanted)
-    draft.inputs = wanted.to_json()
+    draft.inputs = inputs
     # Pages of other tabs that show what was just saved are out of date.
     for name in {*draft.versions, WHOLE} if step == WHOLE else {step}:
         count = int(draft.versions.get(name, {}).get("version", 0)) + 1
@@ -185,6 +187,12 @@ def unfinished(*, owner: User, besides: uuid.UUID, most: int = 5) -> list[Draft]
         .exclude(pk=besides)
         .order_by("-updated_at")[:most]
     )
+
+
+def _has_nul(inputs: Mapping[str, Any]) -> bool:
+    """Whether a text holds NUL, which no browser sends and PostgreSQL does not take."""
+    escaped = json.dumps(inputs)
+    return "\\u0000" in escaped.replace(r"\\", "")  # a typed \\u0000 is harmless
 
 
 def _owned(draft: Draft | None, owner: User) -> Draft | None:

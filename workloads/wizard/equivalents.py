@@ -1,17 +1,19 @@
-"""The same workload said in other ways: YAML, curl, and what each engine would get."""
+"""The same workload said in other ways: YAML, curl, command line, Python, and natively."""
 
 import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from gangline.drivers.kind import ClusterKind, Unconnectable
 from gangline.drivers.registry import DRIVERS
 from gangline.spec.types import is_workload_name
 from workloads.services.rehearsing import native_text
 from workloads.wizard.desk import Desk
+from workloads.wizard.programs import command_line, python_lines
 
-YAML, CURL = "yaml", "curl"
+YAML, CURL, CLI, PYTHON = "yaml", "curl", "cli", "python"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,19 @@ def equivalents(desk: Desk, address: str) -> Iterator[Equivalent]:
     yield Equivalent(YAML, "YAML", desk.yaml, yaml)
     curl = "The token is left to your shell; sent twice, it is one workload."
     yield Equivalent(CURL, "curl", _curl(desk, address), curl, ending="sh")
+    if desk.choices.project is not None:
+        yield from _programs(desk, address)
     yield from (_native(desk, kind) for kind in DRIVERS.values() if kind.native_word)
+
+
+def _programs(desk: Desk, address: str) -> Iterator[Equivalent]:
+    project = desk.choices.project
+    assert project is not None  # noqa: S101  asked before
+    line = command_line(desk.body, project.name, project.cluster.name)
+    yield Equivalent(CLI, "Command line", line, "After gangline login.", ending="sh")
+    server = address.removesuffix(urlsplit(address).path)
+    help_text = "With what gangline login stored, or GANGLINE_TOKEN."
+    yield Equivalent(PYTHON, "Python", python_lines(desk.body, server), help_text, ending="py")
 
 
 def _native(desk: Desk, kind: ClusterKind) -> Equivalent:
@@ -73,5 +87,5 @@ def file_name(desk: Desk, equivalent: Equivalent) -> str:
     """Of a download: the workload's name, where it is one."""
     name = desk.choices.name
     stem = name if is_workload_name(name) else "workload"
-    middle = "" if equivalent.key in (YAML, CURL) else f".{equivalent.key}"
+    middle = "" if equivalent.key in (YAML, CURL, PYTHON) else f".{equivalent.key}"
     return f"{stem}{middle}.{equivalent.ending}"

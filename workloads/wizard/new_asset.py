@@ -58,6 +58,8 @@ def page(request: HttpRequest, desk: Desk, step: Step, key: str) -> HttpResponse
         raise _denied(resource, project)
     form = _form(request, desk, Role(role), kind, project)
     back = _back(desk, step, Role(role), kind)
+    if request.method == "POST" and form.pressed(request.POST.get("_go", "")):
+        return _page(request, resource, form, project, back, status=200)
     if request.method == "POST" and form.is_valid():
         made = _made(
             desk, resource, form, project, lambda one: _choose(desk, step, Role(role), kind, one)

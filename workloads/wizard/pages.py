@@ -57,6 +57,8 @@ class StepPage:
     focus: str = ""
     conflict_at: str = ""
     api_url: str = ""
+    has_rows: bool = True
+    """Whether lists are drawn row by row; after an automatic save, they stand there already."""
 
     @property
     def _version(self) -> int:
@@ -178,11 +180,11 @@ class StepPage:
     def _sections(self) -> tuple[SectionView, ...]:
         desk, told = self.desk, [*self.here, *self.objections]
         advice = desk.preview.advice if desk.preview else ()
-        if self.step is Step.WORKERS:
-            return desk.worker_form.sections(desk.state.worker, told, advice)
-        if self.step is Step.MASTER:
-            return desk.master_form.sections(desk.state.master, told, advice)
-        return ()
+        if self.step not in (Step.WORKERS, Step.MASTER):
+            return ()
+        role = Role.MASTER if self.step is Step.MASTER else Role.WORKER
+        form, inputs = desk.form(role), desk.state.inputs(role)
+        return form.sections(inputs, told, advice, with_items=self.has_rows)
 
     def _steps(self, sections: Sequence[SectionView]) -> list[StepLink]:
         visited = drafts.visited(self.desk.draft)

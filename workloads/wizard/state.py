@@ -1,6 +1,5 @@
 """A draft in the shape that the steps work with; the row holds the same as JSON."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -91,12 +90,6 @@ class DraftState:
             "copiedFrom": self.copied_from,
             "assets": dict(self.assets),
         }
-
-    @property
-    def cannot_be_stored(self) -> bool:
-        """Whether a text holds NUL, which no browser sends and PostgreSQL does not take."""
-        escaped = json.dumps(self.to_json())
-        return "\\u0000" in escaped.replace(r"\\", "")  # a typed \\u0000 is harmless
 
     def text(self, name: str) -> str:
         """Text of a field of Set-up; empty when nothing was typed."""

@@ -38,6 +38,13 @@ def actor_of(request: HttpRequest, channel: Channel) -> Actor:
     )
 
 
+COMMAND_LINE = "gangline-cli/"
+"""How the product's own command line begins its ``User-Agent``."""
+
+
 def acting(request: Any) -> Actor:
-    """Who calls the API: by token as ``api``, from a page as ``form``."""
-    return actor_of(request, "form" if request.auth is None else "api")
+    """Who calls the API: by token as ``api`` or ``cli``, from a page as ``form``."""
+    if request.auth is None:
+        return actor_of(request, "form")
+    is_cli = request.headers.get("User-Agent", "").startswith(COMMAND_LINE)
+    return actor_of(request, "cli" if is_cli else "api")

@@ -36,6 +36,14 @@ def answers(kind: type[Exception]) -> Callable[[Callable[[Any], Answer]], Callab
     return register
 
 
+def refusal(error: Exception) -> Answer | None:
+    """Code and body of a refusal of ours; None: it is another error."""
+    for kind in type(error).__mro__:
+        if kind in _translators:
+            return _translators[kind](error)
+    return None
+
+
 def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
     """DRF's handler. Unknown exceptions are logged and answered without a word of their text."""
     code, body, headers = _answer(error, context)
@@ -46,9 +54,8 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
 def _answer(
     error: Exception, context: dict[str, Any]
 ) -> tuple[int, dict[str, Any], dict[str, str]]:
-    for kind in type(error).__mro__:
-        if kind in _translators:
-            return *_translators[kind](error), {}
+    if (known := refusal(error)) is not None:
+        return *known, {}
     if isinstance(error, Http404 | exceptions.NotFound):
         return 404, error_body(404, NOT_FOUND), {}
     if isinstance(error, exceptions.APIException):

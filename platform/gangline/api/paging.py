@@ -8,7 +8,7 @@ from django.http import QueryDict
 from rest_framework.exceptions import ValidationError
 
 DEFAULT_LIMIT = 50
-MAX_LIMIT = 200
+MAX_LIMIT = 500
 MAX_OFFSET = 10_000
 
 

@@ -3,17 +3,19 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet, Sum
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from pydantic import ValidationError
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gangline.api.paging import BadQuery
+from gangline.api import filtering
+from gangline.api.paging import BadQuery, known_only
 from gangline.api.schema import errors
+from gangline.api.telemetry import TELEMETRY, Aggregate, Group, Telemetry, added_up
 from gangline.db.clock import db_now
 from gangline.drivers.checks import State
 from gangline.drivers.kind import Settings
@@ -258,6 +260,27 @@ class NodeSerializer(ResourceSerializer):
         }
 
 
+def _with_gpus(rows: QuerySet[Node]) -> QuerySet[Node]:
+    return rows.filter(gpus__gt=0)
+
+
+NODE_FIGURES = Telemetry[Aggregate](
+    figures={
+        "TOTAL_GPU_NODES": lambda rows: (_with_gpus(rows), Count("pk")),
+        "READY_GPU_NODES": lambda rows: (_with_gpus(rows).filter(status="Ready"), Count("pk")),
+        "TOTAL_GPUS": lambda rows: (rows, Sum("gpus")),
+        "READY_GPUS": lambda rows: (rows.filter(status="Ready"), Sum("gpus")),
+        "TOTAL_CPU_CORES": lambda rows: (rows, Sum("cpu")),
+        "TOTAL_CPU_MEMORY_BYTES": lambda rows: (rows, Sum("memory")),
+    },
+    groups={
+        "ClusterId": Group("cluster_id", "cluster__name"),
+        "Nodepool": Group("pool_id", "pool_name"),
+        "Node": Group("pk", "name"),
+    },
+)
+
+
 class NodeViewSet(ResourceViewSet):
     cluster: Cluster | None = None
     """Whose nodes these are; None: all that the caller sees."""
@@ -265,3 +288,29 @@ class NodeViewSet(ResourceViewSet):
     def base_rows(self) -> QuerySet[Any]:
         rows = super().base_rows()
         return rows if self.cluster is None else rows.filter(cluster=self.cluster)
+
+    extra_routes: ClassVar[tuple[ExtraRoute, ...]] = (
+        ExtraRoute("telemetry", {"get": "telemetry"}),
+    )
+
+    @extend_schema(
+        operation_id="nodeTelemetry",
+        parameters=[
+            *NODE_FIGURES.parameters,
+            OpenApiParameter("clusterId", OpenApiTypes.UUID),
+            OpenApiParameter("nodepoolName", OpenApiTypes.STR),
+        ],
+        responses={200: TELEMETRY, **errors(400)},
+    )
+    def telemetry(self, request: Request) -> Response:
+        """What the nodes are, as the last look found them."""
+        known_only(request, frozenset({"telemetryType", "groupBy", "clusterId", "nodepoolName"}))
+        rows, query = self.base_rows(), request.query_params
+        if cluster := query.get("clusterId"):
+            try:
+                rows = rows.filter(cluster_id=filtering.uuid(cluster))
+            except filtering.NotAValue as error:
+                raise BadQuery(f"clusterId must be {error}.") from error
+        if pool := query.get("nodepoolName"):
+            rows = rows.filter(pool_name=pool)
+        return Response(added_up(NODE_FIGURES, request, rows))

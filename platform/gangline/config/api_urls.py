@@ -10,6 +10,7 @@ urlpatterns = [
     path("v1/", include("workloads.api.urls")),
     path("v1/", include("assets.credentials.api_urls")),
     path("v1/", include("gangline.programs.api_urls")),
+    path("v1/", include("gangline.organization.api_urls")),
     path("v1/", include("gangline.people.api_urls")),
     path("v1/", include(AUDIT)),
     path("v1/", include(all_urls())),

@@ -1,4 +1,4 @@
-"""Where an API server may be: https addresses only, judged by what their names resolve to.
+"""Where Gangline connects to: addresses are judged by what their names resolve to.
 
 The judged address is the one that is dialled, so a name that changes its mind gains nothing.
 """
@@ -6,7 +6,7 @@ The judged address is the one that is dialled, so a name that changes its mind g
 import ipaddress
 import re
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -38,11 +38,15 @@ _METADATA = {
 }
 _LOOPBACK, _LINK_LOCAL = "this machine itself (loopback)", "a link-local address"
 _ADMISSIBLE = {_LOOPBACK, _LINK_LOCAL}
-ADMIT = "If an API server is really there, add its network to GANGLINE_CLUSTER_ADDRESSES."
+ADMIT = "If it is meant to, add its network to GANGLINE_CLUSTER_ADDRESSES."
 
 
 class AddressRefused(OSError):
     """Where Gangline does not connect, in a sentence."""
+
+
+class NameUnknown(AddressRefused):
+    """There is no address of that name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +126,7 @@ def resolve(host: str, port: int) -> list[str]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise AddressRefused(f"The name {host} is not known here.") from error
+        raise NameUnknown(f"The name {host} is not known here.") from error
     return list(dict.fromkeys(str(one[4][0]) for one in found))
 
 
@@ -146,11 +150,14 @@ def dial(found: Sequence[str], port: int, seconds: float, options: Any = None) -
     raise last
 
 
-def guard(pool: urllib3.PoolManager, reach: Reach) -> None:
-    """Let ``pool`` dial only what ``reach`` allows, at the moment of dialling."""
+def guard(pool: urllib3.PoolManager, reach: Reach, *, plain: bool = False) -> None:
+    """Let ``pool`` dial only what ``reach`` allows, at the moment of dialling.
 
-    class Connection(urllib3.connection.HTTPSConnection):
-        def _new_conn(self) -> socket.socket:
+    ``plain``: http as well; without it, what is not https cannot be dialled at all.
+    """
+
+    class Dialling:
+        def _new_conn(self: Any) -> socket.socket:
             port = self.port or HTTPS
             found = reach.vetted(self._dns_host.strip("[]"), port)
             seconds = self.timeout if isinstance(self.timeout, int | float) else LONGEST_DIAL
@@ -159,11 +166,27 @@ def guard(pool: urllib3.PoolManager, reach: Reach) -> None:
             except TimeoutError as error:
                 raise urllib3.exceptions.ConnectTimeoutError(self, "timed out") from error
 
-    class Pool(urllib3.HTTPSConnectionPool):
-        ConnectionCls: Any = Connection
+    class Secure(Dialling, urllib3.connection.HTTPSConnection):
+        pass
 
-    # No entry for http: what is not https cannot be dialled at all.
-    pool.pool_classes_by_scheme = {"https": Pool}
+    class Plain(Dialling, urllib3.connection.HTTPConnection):
+        pass
+
+    class SecurePool(urllib3.HTTPSConnectionPool):
+        ConnectionCls: Any = Secure
+
+    class PlainPool(urllib3.HTTPConnectionPool):
+        ConnectionCls: Any = Plain
+
+    pool.pool_classes_by_scheme = {"https": SecurePool} | ({"http": PlainPool} if plain else {})
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """What a guarded pool raised and what lies behind it, the nearest first."""
+    cause: object = error
+    while isinstance(cause, BaseException):
+        yield cause
+        cause = cause.__cause__ or cause.__context__ or getattr(cause, "reason", None)
 
 
 def _split(text: str) -> SplitResult:

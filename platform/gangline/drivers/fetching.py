@@ -23,6 +23,9 @@ if [ -n "${PASSWORD-}" ]; then
 fi
 if [ -n "$revision" ]; then
   git clone --no-checkout -- "$repository" "$folder"
+  if git -C "$folder" rev-parse -q --verify "refs/remotes/origin/$revision" > /dev/null; then
+    revision="refs/remotes/origin/$revision"
+  fi
   git -C "$folder" checkout --detach "$revision" --
 elif [ -n "$branch" ]; then
   git clone --depth 1 --branch "$branch" -- "$repository" "$folder"

@@ -267,6 +267,10 @@ class ClusterKind:
         """What its page lists beside the capacity."""
         return ()
 
+    def unmeasured(self, facts: Facts) -> str:
+        """Why the cluster does not tell what pods use, as a sentence; empty where it does."""
+        return ""
+
     def native_text(self, ref: AttemptRef) -> str:
         """What is made of an attempt on the engine, as YAML, without anything secret."""
         return yaml_text.write(ref.rendered)

@@ -7,7 +7,7 @@ inherit from the launcher, it therefore has what the program needs, and of its o
 from collections.abc import Mapping
 from typing import Any
 
-_TAKEN = ("runtime", "command", "arguments", "workingDirectory")
+_TAKEN = ("runtime", "command", "arguments", "workingDirectory", "data", "mounts")
 _JOINED = ("variables", "late")
 
 

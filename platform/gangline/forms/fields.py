@@ -235,10 +235,6 @@ class FieldView:
         return max(len(self.cards), len(self.options)) > MOST_SEEN
 
     @property
-    def template(self) -> str:
-        return f"forms/controls/{self.control}.html"
-
-    @property
     def wide(self) -> bool:
         """Whether the field takes a line of its own."""
         return self.control in (

@@ -6,6 +6,8 @@ A predicate without a full stop, to stand behind the name of the field: "must be
 
 from collections.abc import Mapping
 
+from .connection_words import CONNECTIONS
+
 _VALUES = {
     "type": "must be {accepted}",
     "type:kind": "must be {kind}",
@@ -167,11 +169,36 @@ _CLUSTER = {
     "cluster:no_class_there": "is not on cluster {cluster}",
     "cluster:no_partition": "is no partition: its label is {by}",
     "cluster:partition_gone": ("names the partition {partition}, which the cluster does not have"),
+    "cluster:accounts": "is no account of the login that submits",
+    "cluster:qos": "is no quality of service of the login that submits",
+    "cluster:reservations": "is no reservation of the cluster",
+    "cluster:gpuTypes": "is no type of GPU that the cluster has",
+    "cluster:time_limit": "must be at most {most}: no job of {partition} may run longer",
+    "cluster:partition_nodes": (
+        "needs {pods} nodes, one for each replica, and a job of {partition} may have {nodes}"
+    ),
     "cluster:feature": "is no feature of the cluster’s nodes",
     "cluster:nodes": ("needs {pods} nodes, one for each replica, and the cluster has {nodes}"),
     "cluster:cores": "must be at most {most}: no node of the cluster has more cores",
     "cluster:node_memory": "must be at most {most}: no node of the cluster has more memory",
     "cluster:slurm": "is refused by Slurm: {said}",
+    "cluster:no_folder": "cannot be read on the login node",
+    "cluster:no_git": "cannot be fetched: the cluster has no git",
+    "cluster:no_s3_tool": "cannot be fetched: the cluster has neither rclone nor aws",
+    "cluster:no_propagation": "cannot follow later mounts of a node",
+    "cluster:bind_path": "cannot be bound into a container: it holds “:” or “,”",
+    "cluster:no_claims": "is no claim: Slurm has none. Use a host path of its file system",
+    "cluster:not_kept": (
+        "must be on: Slurm keeps no volume beyond a job. Use a host path for what should stay"
+    ),
+    "cluster:no_classes": "must be empty: Slurm has no storage classes",
+    "cluster:no_block": "must be Filesystem: Slurm has no block devices",
+    "cluster:no_size_limit": "must be empty: Slurm holds no folder to a size",
+    "cluster:no_fresh_folder": "cannot be made in a container of pyxis: use the image’s own /tmp",
+    "cluster:launcher_image": (
+        "must be empty: the launcher starts programs of the nodes. Let the command name the "
+        "container, such as srun --mpi=pmix apptainer exec image.sif python train.py"
+    ),
     "required:mode": "or another mode must be chosen",
     "unknown:parameter": "is no parameter of the class",
     "cluster:queue": "cannot be used yet: {why}",
@@ -357,7 +384,6 @@ _POLICY = {
     "policy.empty_fixed": "can have no value: canEdit is false, and there is no default",
     "policy.to_fill": "has no default, so everyone must fill it in",
 }
-
 WORDS: Mapping[str, str] = {
     **_VALUES,
     **_FORM,
@@ -367,4 +393,5 @@ WORDS: Mapping[str, str] = {
     **_OBJECTS,
     **_PEOPLE,
     **_POLICY,
+    **CONNECTIONS,
 }

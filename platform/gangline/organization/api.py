@@ -5,22 +5,48 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
 
 from gangline.access.grants import holds, holds_below
 from gangline.access.permissions import Permission
-from gangline.api.schema import errors
+from gangline.api import filtering
+from gangline.api.paging import BadQuery, known_only
+from gangline.api.schema import component, errors
+from gangline.api.telemetry import TELEMETRY, Group, Telemetry, answer
 from gangline.clusters.connections import namespaces_of
 from gangline.lib.problems import Problem, Refused
 from gangline.resources import services
 from gangline.resources.api import ExtraRoute, ResourceViewSet, Rows
 
 from . import quotas, usage
-from .models import RESOURCES, Department, Quota
-from .serializers import WIRE, ResourcesField
+from .models import RESOURCES, Department, Project, Quota
+from .serializers import RANKS, WIRE, ResourcesField, scaled
 
+PRIORITIES = component(
+    "Priorities",
+    {
+        "type": "object",
+        "required": ["priorities"],
+        "properties": {
+            "priorities": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "required": ["name", "value", "isDefault"],
+                    "properties": {
+                        "name": {"type": "string"},
+                        "value": {"type": "integer"},
+                        "isDefault": {"type": "boolean"},
+                    },
+                },
+            }
+        },
+    },
+)
 _LIST = {"type": "array", "items": {"type": "object", "additionalProperties": True}}
 _OWN_PATHS = {
     "cluster": "clusterId",
@@ -39,11 +65,57 @@ _QUOTA_PATHS = {
 }
 
 
+UNIT_FIGURES = Telemetry[tuple[str, str]](
+    figures={
+        f"{word}_{what}": (figure, resource)
+        for what, figure in (("QUOTA", "promised"), ("ALLOCATION", "held"))
+        for word, resource in (("GPU", "gpus"), ("CPU", "cpus"), ("MEMORY", "memory"))
+    },
+    groups={
+        "ClusterId": Group("cluster", "cluster_name"),
+        "ParentId": Group("parent", "parent_name"),
+    },
+)
+
+
+def _promised(unit: Department | Project, resource: str) -> float:
+    """Its quota over all node pools; what has none promises nothing."""
+    return float(sum(one.amount(resource) or 0 for one in quotas.quotas_of(unit)))
+
+
+def _row(unit: Department | Project) -> dict[str, str]:
+    parent = unit.department if isinstance(unit, Project) else unit.cluster
+    return {
+        "cluster": str(unit.cluster.pk),
+        "cluster_name": unit.cluster.name,
+        "parent": str(parent.pk),
+        "parent_name": parent.name,
+    }
+
+
+class Priorities(APIView):
+    """In which order departments and projects get what is left over."""
+
+    @extend_schema(operation_id="listPriorities", responses={200: PRIORITIES, **errors()})
+    def get(self, request: Request) -> Response:
+        known_only(request, frozenset())
+        default = Quota._meta.get_field("rank").default
+        return Response(
+            {
+                "priorities": [
+                    {"name": name, "value": int(rank), "isDefault": rank == default}
+                    for name, rank in RANKS.items()
+                ]
+            }
+        )
+
+
 class UnitViewSet(ResourceViewSet):
     """Departments, and projects below."""
 
     extra_routes: ClassVar[tuple[ExtraRoute, ...]] = (
         ExtraRoute("{id}/resources", {"put": "replace_resources", "patch": "change_resources"}),
+        ExtraRoute("telemetry", {"get": "telemetry"}),
     )
 
     @extend_schema(
@@ -61,6 +133,42 @@ class UnitViewSet(ResourceViewSet):
     def change_resources(self, request: Request, pk: Any) -> Response:
         """Single values of the quota."""
         return self._resources(request, pk, is_whole=False)
+
+    @extend_schema(
+        parameters=[
+            *UNIT_FIGURES.parameters,
+            OpenApiParameter("clusterId", OpenApiTypes.UUID),
+            OpenApiParameter("departmentId", OpenApiTypes.STR),
+        ],
+        responses={200: TELEMETRY, **errors(400)},
+    )
+    def telemetry(self, request: Request) -> Response:
+        """What was promised to them, and what they hold now."""
+        known_only(request, frozenset({"telemetryType", "groupBy", "clusterId", "departmentId"}))
+        (figure, resource), groups = UNIT_FIGURES.asked(request)
+        query = request.query_params
+        rows = self.base_rows()
+        try:
+            if cluster := query.get("clusterId"):
+                rows = rows.filter(cluster_id=filtering.uuid(cluster))
+            if department := query.get("departmentId"):
+                path = "department" if self.resource.model is Project else "pk"
+                rows = rows.filter(**{path: filtering.whole(department)})
+        except filtering.NotAValue as error:
+            raise BadQuery(f"clusterId and departmentId must be ids, not {error}.") from error
+        units = list(rows)
+        held = usage.held_by_each(units) if figure == "held" else {}
+        sums: dict[tuple[str, ...], float] = {}
+        shown: dict[tuple[str, ...], dict[str, str]] = {}
+        for unit in units:
+            row = _row(unit)
+            key = tuple(row[one.column] for one in groups.values())
+            value = getattr(held[unit.pk], resource) if held else _promised(unit, resource)
+            sums[key] = sums.get(key, 0.0) + float(scaled(resource, value) or 0)
+            shown[key] = row
+        if not groups and not sums:
+            sums[()], shown[()] = 0.0, {}
+        return Response(answer(((sums[key], shown[key]) for key in sums), groups))
 
     def _resources(self, request: Request, pk: Any, *, is_whole: bool) -> Response:
         obj = self.object(pk)

@@ -5,6 +5,7 @@ from django.urls import path
 from . import oneself
 
 urlpatterns = [
+    path("me", oneself.Me.as_view()),
     path("me/password", oneself.OwnPassword.as_view()),
     path("authorization/permissions", oneself.Permissions.as_view()),
     path("authorization/permitted-scopes", oneself.PermittedScopes.as_view()),

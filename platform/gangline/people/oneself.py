@@ -19,7 +19,7 @@ from gangline.access.permissions import Permission
 from gangline.accounts import services as accounts
 from gangline.accounts.models import User
 from gangline.api.paging import known_only, page_of
-from gangline.api.schema import errors
+from gangline.api.schema import component, errors
 from gangline.audit import actions
 from gangline.audit.services import record
 from gangline.lib.problems import Problem, Refused
@@ -28,6 +28,37 @@ from gangline.resources.services import problems_of
 
 from .tables import described
 from .wire import ACTIONS, RESOURCE_TYPES, wire_ids, wire_permissions, wire_rule
+
+ME = component(
+    "Me",
+    {
+        "type": "object",
+        "required": ["id", "username", "email", "fullName", "kind"],
+        "properties": {
+            "id": {"type": "string", "format": "uuid"},
+            **{name: {"type": "string"} for name in ("username", "email", "fullName")},
+            "kind": {"type": "string", "enum": User.Kind.values},
+        },
+    },
+)
+
+
+class Me(APIView):
+    """The caller."""
+
+    @extend_schema(operation_id="getMe", responses={200: ME, **errors()})
+    def get(self, request: Request) -> Response:
+        """Who the token or the session belongs to."""
+        user = caller(request)
+        return Response(
+            {
+                "id": user.uid,
+                "username": user.username,
+                "email": user.email,
+                "fullName": user.get_full_name(),
+                "kind": user.kind,
+            }
+        )
 
 
 class Permissions(APIView):

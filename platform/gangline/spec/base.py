@@ -14,6 +14,7 @@ SECTIONS: Mapping[str, str] = MappingProxyType(
         "setup": "Set-up",
         "environment": "Environment",
         "compute": "Compute",
+        "slurm": "Slurm",
         "volumes": "Volumes",
         "data": "Data sources",
         "general": "General settings",

@@ -5,7 +5,7 @@ import typing
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from functools import cache
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -58,7 +58,7 @@ class Kind(StrEnum):
         return self in (Kind.INTEGER, Kind.NUMBER, Kind.QUANTITY, Kind.DURATION)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SpecField:
     """One field. ``path`` is its JSON path in a replica, such as ``compute.gpuDevicesRequest``.
 
@@ -143,6 +143,14 @@ class SpecField:
         return self.reads.show is not None and not self.reads.keeps_items
 
     @property
+    def pair(self) -> str:
+        """The attribute behind the sign where an item is written as ``KEY=VALUE``; empty: none."""
+        others = [one for one in self.items if one.path != self.item_key]
+        plain = [one.path for one in others if one.path == "value" or len(others) == 1]
+        is_text = [one.path for one in others if one.kind is Kind.STRING]
+        return next((path for path in plain if path in is_text), "")
+
+    @property
     def is_by_item(self) -> bool:
         """A list that is merged item by item; any other value is replaced as a whole."""
         return self.kind is Kind.ITEMIZED and not self._is_told_otherwise
@@ -157,7 +165,7 @@ class SpecField:
         """The attribute ``name`` of the items of a list, such as ``claimInfo.size``."""
         return next((item for item in self.items if item.path == name), None)
 
-    @property
+    @cached_property
     def alternatives(self) -> Mapping[str, str]:
         """Of which an item has exactly one, by JSON name, each with what people call it."""
         return {i.path.partition(".")[0]: i.alternative for i in self.items if i.alternative}

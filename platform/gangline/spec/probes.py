@@ -14,8 +14,9 @@ _PORT = "handler.httpGet.port"
 _WITH_PORT = When(_PORT)
 
 
-def _ui(label: str, help_text: str = "", unit: str = "") -> Ui:
-    return Ui(label, help=help_text, unit=unit, section="environment", advanced=True)
+def _ui(label: str, flag: str, help_text: str = "", unit: str = "") -> Ui:
+    own = f"readiness-{flag}"
+    return Ui(label, help=help_text, unit=unit, section="environment", advanced=True, flag=own)
 
 
 def _path_problem(text: str) -> str | None:
@@ -40,19 +41,23 @@ class HttpGet(SpecModel):
     """What is asked of the pod; any answer from 200 to 399 is a good one."""
 
     port: Annotated[
-        int | None, Field(ge=1, le=65535), _ui("Readiness port", "Asked by HTTP until it answers.")
+        int | None,
+        Field(ge=1, le=65535),
+        _ui("Readiness port", "port", "Asked by HTTP until it answers."),
     ] = None
     path: Annotated[
         HttpPath | None,
-        _ui("Readiness path"),
+        _ui("Readiness path", "path"),
         When("port"),
     ] = None
     host: Annotated[
         Host | None,
-        _ui("Readiness host", "Empty: the pod itself."),
+        _ui("Readiness host", "host", "Empty: the pod itself."),
         When("port"),
     ] = None
-    scheme: Annotated[Literal["HTTP", "HTTPS"] | None, _ui("Readiness scheme"), When("port")] = None
+    scheme: Annotated[
+        Literal["HTTP", "HTTPS"] | None, _ui("Readiness scheme", "scheme"), When("port")
+    ] = None
 
 
 class Handler(SpecModel):
@@ -62,19 +67,31 @@ class Handler(SpecModel):
 class Readiness(SpecModel):
     handler: Handler = Field(default_factory=Handler)
     initial_delay_seconds: Annotated[
-        int | None, Field(ge=0, le=3600), _ui("First check after", unit="seconds"), _WITH_PORT
+        int | None,
+        Field(ge=0, le=3600),
+        _ui("First check after", "delay", unit="seconds"),
+        _WITH_PORT,
     ] = None
     period_seconds: Annotated[
-        int | None, Field(ge=1, le=3600), _ui("Check every", unit="seconds"), _WITH_PORT
+        int | None, Field(ge=1, le=3600), _ui("Check every", "period", unit="seconds"), _WITH_PORT
     ] = None
     timeout_seconds: Annotated[
-        int | None, Field(ge=1, le=3600), _ui("Answer within", unit="seconds"), _WITH_PORT
+        int | None,
+        Field(ge=1, le=3600),
+        _ui("Answer within", "timeout", unit="seconds"),
+        _WITH_PORT,
     ] = None
     success_threshold: Annotated[
-        int | None, Field(ge=1, le=100), _ui("Ready after", unit="good checks"), _WITH_PORT
+        int | None,
+        Field(ge=1, le=100),
+        _ui("Ready after", "successes", unit="good checks"),
+        _WITH_PORT,
     ] = None
     failure_threshold: Annotated[
-        int | None, Field(ge=1, le=100), _ui("Not ready after", unit="bad checks"), _WITH_PORT
+        int | None,
+        Field(ge=1, le=100),
+        _ui("Not ready after", "failures", unit="bad checks"),
+        _WITH_PORT,
     ] = None
 
 

@@ -1,7 +1,7 @@
 """A value of a workload together with where it comes from, from the form to the stored attempt."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -47,7 +47,8 @@ class Source:
         return self.kind in (SourceKind.POLICY, SourceKind.FIXED)
 
     def to_json(self) -> dict[str, str]:
-        return {name: str(part) for name, part in asdict(self).items() if part}
+        told = (("kind", str(self.kind)), ("id", self.id), ("name", self.name))
+        return {name: part for name, part in told if part}
 
     @classmethod
     def from_json(cls, data: Mapping[str, str] | None) -> "Source":

@@ -47,6 +47,7 @@ from .shapes import (
     shown_tools,
     to_names,
 )
+from .slurm import Slurm
 from .tools import ExposedPort, ExposedUrl, RelatedUrl, read_tools
 from .types import (
     AbsolutePath,
@@ -402,6 +403,7 @@ class WorkerSpec(ReplicaSpec):
         Only(("PyTorch",)),
         WorkloadLevel(),
     ] = None
+    slurm: Slurm = Field(default_factory=Slurm)
     priority_class: Annotated[
         PriorityClassName | None,
         Ui(

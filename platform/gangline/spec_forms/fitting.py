@@ -55,6 +55,8 @@ def pair_text(note: FieldNote, asked: Asked, texts: Mapping[str, str]) -> str:
 
 
 def _attribute(one: SpecField, fit: Fit) -> SpecField:
+    if not any(one.path in said for said in (fit.defaults, fit.choices, fit.units)):
+        return one
     return replace(
         one,
         default=fit.defaults.get(one.path, one.default),

@@ -4,14 +4,14 @@ There is no list of fields here: what the spec declares is what the form has. Th
 and draws it; whether a value may stand is judged by the spec and the policy engine alone.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from django.http import QueryDict
 
 from gangline.drivers.facts import Choice, FieldNote
-from gangline.forms.fields import Card, Chip, FieldView, Offer, Option, SectionView
+from gangline.forms.fields import Card, Chip, FieldView, ItemView, Offer, Option, SectionView
 from gangline.policies.effective import SYSTEM, EffectivePolicy
 from gangline.policies.rules import FieldRule
 from gangline.spec.base import SECTIONS
@@ -61,6 +61,10 @@ class RoleForm:
     """It is of an asset: instructions are written here, for those who use it."""
     makers: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """By path of a list: the button that makes what its items name, and its words."""
+    _heard: dict[int, tuple[RoleInputs, Said]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """What was read already: a request asks several times for the same."""
 
     @cached_property
     def fields(self) -> tuple[SpecField, ...]:
@@ -91,15 +95,24 @@ class RoleForm:
 
     def said(self, inputs: RoleInputs) -> Said:
         """What ``inputs`` say of the fields that are in the form now."""
-        return said(self.role, self.fields, inputs, self.inherited, self.notes)
+        known = self._heard.get(id(inputs))
+        if known is None:
+            read = said(self.role, self.fields, inputs, self.inherited, self.notes)
+            known = self._heard[id(inputs)] = (inputs, read)
+        return known[1]
 
     def sections(
         self,
         inputs: RoleInputs,
         problems: Iterable[Problem] = (),
         advice: Iterable[Advice] = (),
+        *,
+        with_items: bool = True,
     ) -> tuple[SectionView, ...]:
-        """Everything to draw. ``problems`` and ``advice`` of other roles are left alone."""
+        """Everything to draw. ``problems`` and ``advice`` of other roles are left alone.
+
+        ``with_items``: with the rows of lists, which cost more than everything else.
+        """
         mine = [p for p in problems if p.role in (self.role, self._workload_role)]
         by_path: dict[str, list[Problem]] = {}
         known = {spec.path: spec for spec in self.fields}
@@ -107,7 +120,7 @@ class RoleForm:
             by_path.setdefault(field_path(problem.path, {**known, "": None}), []).append(problem)
         views: dict[str, list[FieldView]] = {s: [view] for s, view in self.galleries.items()}
         told = tuple(a for a in advice if a.role is self.role)
-        drawing = _Drawing(self, inputs, self.inherited, self.said(inputs), told)
+        drawing = _Drawing(self, inputs, self.inherited, self.said(inputs), told, with_items)
         for spec in _in_order(self.fields):
             hidden = spec.path in self.unsupported or self._is_closed(spec)
             if hidden and not self._is_told(spec, inputs, by_path):
@@ -171,6 +184,7 @@ class _Drawing:
     inherited: Inherited
     told: Said
     advice: tuple[Advice, ...]
+    with_items: bool
 
     def field(self, spec: SpecField, problems: list[Problem]) -> FieldView:
         rule = self.form.rule(spec.path)
@@ -195,21 +209,7 @@ class _Drawing:
     def _list(
         self, common: FieldView, spec: SpecField, rule: FieldRule, problems: list[Problem]
     ) -> FieldView:
-        items = item_views(
-            common.path,
-            spec,
-            rows=self.inputs.lists.get(spec.path, ()),
-            standing=self.inherited.items.get(spec.path, ()),
-            sent=self.told.sent.get(spec.path, ()),
-            problems=problems,
-            unsupported=[
-                n for n in spec.alternatives if f"{spec.path}.{n}" in self.form.unsupported
-            ],
-            choices=self._choices(spec, rule),
-            note=self.form.notes.get(spec.path, NO_NOTE),
-            advice=self.advice,
-            is_author=self.form.is_author,
-        )
+        items = self._items(common, spec, rule, problems) if self.with_items else ()
         add, add_label = self.form.makers.get(spec.path, ("", ""))
         return replace(
             common,
@@ -223,6 +223,25 @@ class _Drawing:
             is_ordered=spec.is_array and rule.fixed is None,
             can_reset=spec.is_array and bool(self.inputs.lists.get(spec.path)),
             fixed_by=rule.fixed.source if rule.fixed else "",
+        )
+
+    def _items(
+        self, common: FieldView, spec: SpecField, rule: FieldRule, problems: list[Problem]
+    ) -> Iterator[ItemView]:
+        return item_views(
+            common.path,
+            spec,
+            rows=self.inputs.lists.get(spec.path, ()),
+            standing=self.inherited.items.get(spec.path, ()),
+            sent=self.told.sent.get(spec.path, ()),
+            problems=problems,
+            unsupported=[
+                n for n in spec.alternatives if f"{spec.path}.{n}" in self.form.unsupported
+            ],
+            choices=self._choices(spec, rule),
+            note=self.form.notes.get(spec.path, NO_NOTE),
+            advice=self.advice,
+            is_author=self.form.is_author,
         )
 
     def _choices(self, spec: SpecField, rule: FieldRule) -> Mapping[str, Sequence[Choice]]:

@@ -6,6 +6,7 @@ const said = document.querySelector("[data-live-said]");
 const after = JSON.parse(document.getElementById("live-after")?.textContent ?? "{}");
 let seq = 0;
 let status = main.dataset.status ?? "";
+const RUNS = new Set(["Initializing", "Running", "Degraded", "Stopping"]);
 
 new Live({
   feed: "workload",
@@ -31,3 +32,27 @@ new Live({
     if (frame.gone?.length) location.assign("/workloads");
   },
 });
+
+/** Figures grow without a change of the workload: while it runs, they are asked for. */
+const FIGURES_MS = 5000;
+const figures = main.dataset.figures;
+let isAsking = false;
+
+const askFigures = async () => {
+  if (isAsking || document.hidden || document.querySelector('[data-live][data-state="paused"]')) return;
+  isAsking = true;
+  try {
+    const answer = await fetch(`${figures}?query=${encodeURIComponent(main.dataset.query ?? "")}`, { signal: AbortSignal.timeout(FIGURES_MS * 4) });
+    if (answer.status !== 200) return;
+    const { cells } = /** @type {{cells: Object<string, string>}} */ (await answer.json());
+    for (const [name, html] of Object.entries(cells)) {
+      for (const place of document.querySelectorAll(`[data-part="${name}"]`)) patch(place, html);
+    }
+  } catch {
+    // The live connection says that the server is away.
+  } finally {
+    isAsking = false;
+  }
+};
+
+if (figures) setInterval(() => { if (RUNS.has(status)) askFigures(); }, FIGURES_MS);

@@ -109,7 +109,9 @@ class Lab:
             if not device.is_symlink():
                 device.symlink_to("/dev/null")
         etc = self.config.parent
-        self.config.write_text("\n".join(self._settings()) + "\n")
+        said = {line.partition("=")[0] for line in self.extra} - {"NodeName", "PartitionName"}
+        usual = (line for line in self._settings() if line.partition("=")[0] not in said)
+        self.config.write_text("\n".join([*usual, *self.extra]) + "\n")
         gres = (
             f"NodeName=n[1-{self.nodes}] Name=gpu File={self.folder}/devices/gpu[0-{self.gpus - 1}]"
         )
@@ -183,7 +185,6 @@ class Lab:
         yield f"PartitionName=pool-a Nodes=n[1-{half}] MaxTime=1-0 State=UP"
         if self.nodes > half:
             yield f"PartitionName=pool-b Nodes=n[{half + 1}-{self.nodes}] MaxTime=1-0 State=UP"
-        yield from self.extra
 
     def _munge(self) -> None:
         here = self.folder / "munge"
@@ -325,7 +326,12 @@ class Lab:
     # To find it again
 
     def remember(self) -> None:
-        words = {"port": self.port, "nodes": self.nodes, "accounting": self.accounting}
+        words = {
+            "port": self.port,
+            "nodes": self.nodes,
+            "accounting": self.accounting,
+            "extra": list(self.extra),
+        }
         (self.folder / "lab.json").write_text(json.dumps(words))
 
 
@@ -337,18 +343,23 @@ def find(folder: Path) -> Lab | None:
         return None
 
 
-def make(folder: Path, *, nodes: int = 4, accounting: bool = False) -> Lab:
+def make(
+    folder: Path, *, nodes: int = 4, accounting: bool = False, extra: Sequence[str] = ()
+) -> Lab:
     """A lab in ``folder``, on ports that are free now; started by `Lab.start`."""
     folder.mkdir(parents=True, exist_ok=True)
-    lab = Lab(folder, free_ports(nodes + 2), nodes, accounting=accounting)
+    lab = Lab(folder, free_ports(nodes + 2), nodes, accounting=accounting, extra=extra)
     lab.remember()
     return lab
 
 
 @contextlib.contextmanager
-def running(folder: Path, *, nodes: int = 4, accounting: bool = False) -> Iterator[Lab]:
-    """A lab for as long as it is used; its folder goes with it."""
-    lab = make(folder, nodes=nodes, accounting=accounting)
+def running(
+    folder: Path, *, nodes: int = 4, accounting: bool = False, extra: Sequence[str] = ()
+) -> Iterator[Lab]:
+    """A lab for as long as it is used; its folder goes with it. ``extra``: lines of slurm.conf,
+    which go before those of the same name."""
+    lab = make(folder, nodes=nodes, accounting=accounting, extra=extra)
     try:
         lab.start()
         yield lab

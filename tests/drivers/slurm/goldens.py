@@ -9,6 +9,7 @@ from typing import Any
 
 from gangline.drivers.base import Submission
 from gangline.drivers.slurm import rendering, script
+from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER
 from gangline.spec.launching import LAUNCHER_CHOICES
 from gangline.spec.typed import typed
@@ -32,9 +33,45 @@ FULL: Mapping[str, Any] = {
     "nodePools": [{"name": "default"}, {"name": "fast"}, {"name": "slow"}],
     "nodeType": "a100",
     "terminationGracePeriodSeconds": 120,
+    "slurm.account": "team-b",
+    "slurm.qos": "normal",
+    "slurm.timeLimit": 5400,
+    "slurm.reservation": "spring",
+    "slurm.gpuType": "a100",
+    "slurm.modules": [{"name": "cuda/12.4"}],
+    "slurm.options": [
+        {"name": "licenses", "value": "matlab:1"},
+        {"name": "mail-user", "value": "ada@example.org"},
+        {"name": "exclusive"},
+    ],
     "environmentVariables": [
         {"name": "KEY", "secret": {"name": "hub", "key": "token"}},
         {"name": "PLACE", "value": "$(HOME)/x $$(HOME) $(no name)"},
+    ],
+}
+CONTAINED: Mapping[str, Any] = {
+    "image": "registry.example:5000/vision/train:1.4",
+    "workingDir": "/code/src",
+    "storage.git": [
+        {
+            "name": "code",
+            "path": "/code",
+            "repository": "https://git.example/team/code",
+            "branch": "main",
+            "secretRef": {"name": "password-git"},
+        }
+    ],
+    "storage.s3": [{"name": "sets", "path": "/sets", "bucket": "datasets"}],
+    "storage.hostPath": [{"name": "shared", "path": "/shared/it's here", "mountPath": "/shared"}],
+    "storage.nfs": [
+        {"name": "lab", "server": "nfs.example", "path": "/exports/sets", "mountPath": "/lab"}
+    ],
+    "storage.secretVolume": [
+        {"name": "keys", "secret": "genericsecret-keys", "mountPath": "/keys"}
+    ],
+    "storage.emptyDirVolume": [{"name": "cache", "path": "/cache"}],
+    "storage.pvc": [
+        {"name": "work", "path": "/work", "ephemeral": True, "claimInfo": {"size": "10G"}}
     ],
 }
 OWN_MASTER: Mapping[str, Any] = {
@@ -55,8 +92,7 @@ def submission(
     worker = {**WORKER, **more}
     if framework == "MPI" and "launcher" not in more:
         worker["command"] = "mpirun python train.py"
-    once = ("terminationGracePeriodSeconds", "launcher")
-    kept = {p: v for p, v in worker.items() if p not in once}
+    kept = {p: v for p, v in worker.items() if p in catalogue(ReplicaSpec)}
     has_master = configuration == WORKERS_AND_MASTER
     return Submission(
         name="digits",
@@ -88,6 +124,7 @@ def all_of_them() -> Iterator[tuple[str, str]]:
         yield f"mpi-{launcher}.sh", text(made)
     defaults = rendering.Defaults("team-a", "high", "spring", "1-12:00:00", ("python/3.11", "cuda"))
     yield "defaults.sh", text(own, defaults)
+    yield "container.sh", text(submission("PyTorch", WORKERS_AND_MASTER, **CONTAINED))
     yield "full.sh", text(submission("PyTorch", WORKERS_AND_MASTER, **FULL))
 
 

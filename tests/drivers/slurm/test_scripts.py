@@ -34,9 +34,14 @@ def test_a_script_is_good_bash(name: str) -> None:
 
 
 def test_only_roles_that_ask_for_different_things_make_a_heterogeneous_job() -> None:
-    """A master with its own set-up, and the small scheduler of MXNet."""
+    """A master with its own set-up, the small scheduler of MXNet, and roles in containers."""
     found = sorted(name for name, text in ALL.items() if "hetjob" in text)
-    assert found == ["defaults.sh", "mxnet-workersAndMaster.sh", "pytorch-ownMaster.sh"]
+    assert found == [
+        "container.sh",
+        "defaults.sh",
+        "mxnet-workersAndMaster.sh",
+        "pytorch-ownMaster.sh",
+    ]
 
 
 @pytest.mark.parametrize("value", HOSTILE)
@@ -76,6 +81,13 @@ def test_no_directive_comes_from_what_people_type(value: str) -> None:
 def test_what_cannot_be_written_is_refused(change: dict[str, Any]) -> None:
     native = rendering.render(goldens.submission("PyTorch", WORKERS_ONLY))
     native["parts"][0] |= change
+    with pytest.raises(CannotWrite):
+        script.script(native)
+
+
+@pytest.mark.parametrize("further", [["array", "1-9"], ["begin", "now\n#SBATCH -p x"], ["x", ""]])
+def test_no_further_option_gets_into_a_script_but_those_of_the_list(further: list[str]) -> None:
+    native = rendering.render(goldens.submission("PyTorch", WORKERS_ONLY)) | {"further": [further]}
     with pytest.raises(CannotWrite):
         script.script(native)
 
@@ -124,7 +136,7 @@ def test_no_typed_line_ends_the_text_of_a_replica_early() -> None:
 
 def _replica(text: str, mark: str) -> str:
     """What a script writes down for each of its replicas."""
-    begun = text.split(f"<<'{mark}' && mv -f replica.sh.new replica.sh || exit 73\n")[1]
+    begun = text.split(f"<<'{mark}' && mv -f replica.sh.$$.new replica.sh || exit 73\n")[1]
     return begun.split(f"\n{mark}\n")[0]
 
 

@@ -5,7 +5,7 @@ import json
 from gangline.drivers.base import MEMORY_LIMIT, AttemptRef, Observation, ObservedState, ReplicaState
 from gangline.drivers.slurm import shell
 from gangline.drivers.slurm.looks import Job, Run
-from gangline.drivers.slurm.observing import Attempt, observe
+from gangline.drivers.slurm.observing import LOST_AFTER, Attempt, observe
 
 REF = AttemptRef("install-a", "w-1", 1, "gang")
 KILLED, STOPPED, BY_ITSELF = 128 + 9, 128 + 15, 1
@@ -63,3 +63,17 @@ def test_where_no_command_failed_a_log_is_named_that_tells_more() -> None:
         seen = over("FAILED", 0, None, job=code)
         assert codes_of(seen) == ["", ""]
         assert "worker-0" in seen.reason
+
+
+def test_a_job_that_nobody_knows_is_lost_ten_minutes_after_it_was_missed() -> None:
+    """By the clock of the login node alone: that of a node may be hours off."""
+    for of_the_node in (5e8, 1e9, 2e9):
+        files = {
+            "submitted": '{"job": 7, "time": 999999000}',
+            "start.json": json.dumps({"job": 7, "start": of_the_node}),
+            "missed": '{"time": 1000000000}',
+        }
+        words = []
+        for now in (1e9 + 1, 1e9 + LOST_AFTER - 1, 1e9 + LOST_AFTER + 1):
+            words.append(observe(Attempt(REF, None, (), Run(files), now)).state)
+        assert words == [ObservedState.UNKNOWN, ObservedState.UNKNOWN, ObservedState.FAILED]

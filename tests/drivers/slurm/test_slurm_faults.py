@@ -1,88 +1,27 @@
 """What goes wrong around a job on a real Slurm: nothing doubled, nothing lost, all said."""
 
-import json
-import secrets
 import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
 from gangline.drivers.base import (
-    AttemptRef,
     NotYet,
-    Observation,
     ObservedState,
     Refused,
     ReplicaState,
-    Submission,
     Unknown,
 )
 from gangline.drivers.slurm import looks, states
-from gangline.drivers.slurm.commands import Answer, LocalCommands, NoAnswer, Programs
-from gangline.drivers.slurm.driver import Options, SlurmDriver
-from gangline.spec.typed import typed
-from gangline.spec.workload import WorkerSpec
-from tests.beds.slurm.lab import Lab, running
+from gangline.drivers.slurm.commands import Answer, NoAnswer
+from tests.beds.slurm.lab import Lab
+from tests.drivers.slurm.cases import Case
 from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.needs_slurm
 HOSTILE = "a\n#SBATCH --nodes=99\n'\"$(id)`id`${HOME}\\ GANGLINE\nGANGLINE\n; exit 9"
-
-
-class Case:
-    """A driver on a lab, and the attempts that a test made with it."""
-
-    def __init__(self, lab: Lab, folder: Path) -> None:
-        self.lab, self.install = lab, f"install-{secrets.token_hex(4)}"
-        self.runs = lab.folder / "runs" / self.install
-        programs = Programs(LocalCommands(), config=str(lab.config))
-        self.driver = SlurmDriver(programs, Options(folder, str(self.runs)))
-        self.made: list[AttemptRef] = []
-
-    def ref(self, command: str = "sleep 1000", workers: int = 1, **values: object) -> AttemptRef:
-        worker = {"command": command, "compute.cpuMemoryRequest": "100M", **values}
-        submission = Submission(
-            "gang", "vision", "PyTorch", "workersOnly", workers, typed(WorkerSpec, worker), None
-        )
-        rendered = json.loads(json.dumps(self.driver.render(submission)))
-        name = f"{secrets.token_hex(4)}-0000-4000-8000-{secrets.token_hex(6)}"
-        ref = AttemptRef(
-            self.install, name, 1, "gang", submission=submission, rendered=rendered, grace_seconds=1
-        )
-        self.made.append(ref)
-        return ref
-
-    def started(self, command: str = "sleep 1000", **values: object) -> AttemptRef:
-        ref = self.ref(command, **values)  # type: ignore[arg-type]
-        assert isinstance(self.driver.create(ref), NotYet)
-        assert isinstance(self.driver.commit(ref), NotYet)
-        return ref
-
-    def until(self, ref: AttemptRef, *states: ObservedState) -> Observation:
-        def look() -> Observation | None:
-            seen = self.driver.observe(ref)
-            return seen if seen.state in states else None
-
-        found = wait_for(look, seconds=40, every=0.2, what=f"{states}")
-        assert found is not None
-        return found
-
-    def folder(self, ref: AttemptRef) -> Path:
-        return self.runs / self.install / ref.workload / "1"
-
-    def log(self, ref: AttemptRef) -> str:
-        """What stands in the file from which errors of the first replica are fetched."""
-        return (self.folder(ref) / "logs" / "worker-0.err").read_text()
-
-    def number(self, ref: AttemptRef) -> str:
-        return self.driver.observe(ref).ext_uid.partition("@")[0]
-
-    def close(self) -> None:
-        for ref in self.made:
-            self.driver.delete(replace(ref, grace_seconds=0))
 
 
 @pytest.fixture
@@ -90,13 +29,6 @@ def case(slurm_lab: Lab, tmp_path: Path) -> Iterator[Case]:
     made = Case(slurm_lab, tmp_path)
     yield made
     made.close()
-
-
-@pytest.fixture
-def own_lab() -> Iterator[Lab]:
-    """A lab for one test, which stops parts of it."""
-    with TemporaryDirectory(prefix="slurm-") as name, running(Path(name), nodes=3) as lab:
-        yield lab
 
 
 def test_what_people_type_reaches_a_job_as_it_is(case: Case) -> None:
@@ -254,33 +186,3 @@ def test_a_run_folder_that_goes_away_ends_in_words(case: Case) -> None:
     assert case.driver.observe(ref).state is ObservedState.STARTING
     case.lab.run("scancel", number)
     assert case.until(ref, ObservedState.FAILED).reason == "The job was cancelled on the cluster."
-
-
-def test_a_controller_that_is_away_is_doubt_and_its_return_is_noticed(
-    own_lab: Lab, tmp_path: Path
-) -> None:
-    case = Case(own_lab, tmp_path)
-    ref = case.started()
-    case.until(ref, ObservedState.RUNNING)
-    own_lab.stop_controller()
-    seen = case.driver.observe(ref)
-    assert seen.state is ObservedState.UNKNOWN
-    assert seen.is_cut_off
-    assert "does not answer" in seen.reason
-    assert isinstance(case.driver.create(case.ref()), Unknown)
-    assert isinstance(case.driver.owned_objects(case.install), Unknown)
-    assert not case.driver.probe().reachable
-    own_lab.start_controller()
-    assert case.until(ref, ObservedState.RUNNING).ext_uid
-    case.driver.suspend(ref)
-    case.until(ref, ObservedState.SUSPENDED)
-
-
-def test_a_node_that_is_lost_is_no_fault_of_the_job(own_lab: Lab, tmp_path: Path) -> None:
-    case = Case(own_lab, tmp_path)
-    ref = case.started()
-    seen = case.until(ref, ObservedState.RUNNING)
-    own_lab.run("scontrol", "update", f"nodename={seen.replicas[0].node}", "state=down", "reason=x")
-    seen = case.until(ref, ObservedState.FAILED)
-    assert seen.is_moved
-    assert seen.reason == "A node of the job failed."

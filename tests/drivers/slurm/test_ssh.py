@@ -1,5 +1,6 @@
 """A login node by SSH: a real sshd, one connection, a pinned host key."""
 
+import asyncio
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -12,10 +13,11 @@ from gangline.drivers import addresses
 from gangline.drivers.addresses import Reach
 from gangline.drivers.slurm import intake
 from gangline.drivers.slurm.access import SSH, Access
-from gangline.drivers.slurm.commands import LoginRefused, NoAnswer, Programs
+from gangline.drivers.slurm.commands import LoginRefused, NoAnswer, Programs, here, whole
 from gangline.drivers.slurm.intake import SlurmCredential
 from gangline.drivers.slurm.ssh import SshCommands
 from tests.support.ssh_server import SshServer
+from tests.support.waiting import wait_for
 
 pytestmark = pytest.mark.needs_sshd
 REACH = Reach(addresses.networks("127.0.0.0/8"))
@@ -75,10 +77,62 @@ def test_a_key_that_is_not_let_in_is_refused(ssh_server: SshServer) -> None:
         SshCommands(changed(ssh_server.access, key=key), REACH).run("true")
 
 
+def test_a_key_that_is_no_longer_let_in_is_said(
+    commands: SshCommands, ssh_server: SshServer
+) -> None:
+    """It was taken out of authorized_keys, or has expired, while the connection was open."""
+    assert commands.run("echo in").out == "in\n"
+    lines = (ssh_server.folder / "authorized_keys").read_text()
+    expired = f'expiry-time="20200101" {lines}'
+    (ssh_server.folder / "authorized_keys").write_text(expired)
+    ssh_server.start_again()
+    with pytest.raises(LoginRefused, match="does not accept the key"):
+        wait_for(lambda: _tried(commands), what="the refusal")
+
+
+def _tried(commands: SshCommands) -> str:
+    """Empty while the old connection has not been found broken."""
+    try:
+        return commands.run("echo in").out
+    except LoginRefused:
+        raise
+    except NoAnswer:
+        return ""
+
+
 def test_a_program_that_takes_too_long_is_no_answer(commands: SshCommands) -> None:
     with pytest.raises(NoAnswer):
         commands.run("sleep 20", seconds=0.5)
     assert commands.run("echo on").out == "on\n"
+
+
+def test_of_a_program_that_is_lost_on_the_way_nothing_runs(
+    ssh_server: SshServer, tmp_path: Path
+) -> None:
+    """A shell runs what it reads line by line: half of `scancel 1234` would end another's job."""
+    done = tmp_path / "done"
+    text = here("line\n" * 4, str(tmp_path / "job.sh"))
+    program = whole(f"echo 1 >> {done}\n{text}echo 12 >> {done}")
+    # Within and after each line, and before the last word is whole.
+    cuts = [3, *(n for n in (30, 50, 90, 130)), *range(len(program) - 8, len(program) - 2, 2)]
+
+    async def cut_off() -> None:
+        access = ssh_server.access
+        host_key = asyncssh.import_public_key(access.host_key)
+        async with asyncssh.connect(
+            access.host, access.port, username=access.user, config=None,
+            client_keys=[asyncssh.import_private_key(access.key)], known_hosts=([host_key], [], []),
+        ) as connection:  # fmt: skip
+            for cut in cuts:
+                process = await connection.create_process("/bin/sh -s", encoding=None)
+                process.stdin.write(program[:cut])
+                process.stdin.write_eof()
+                await process.wait()
+
+    asyncio.run(cut_off())
+    assert [path for path in (done, tmp_path / "job.sh") if path.exists()] == []
+    subprocess.run(["/bin/sh", "-s"], input=program, check=True)
+    assert done.read_text() == "1\n12\n", "the control"
 
 
 def test_nothing_is_dialled_where_gangline_may_not_go(ssh_server: SshServer) -> None:

@@ -77,7 +77,10 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "gangline.web.navigation.context",
             ],
-            "builtins": ["gangline.web.templatetags.gangline"],
+            "builtins": [
+                "gangline.web.templatetags.gangline",
+                "gangline.forms.templatetags.fields",
+            ],
         },
     }
 ]

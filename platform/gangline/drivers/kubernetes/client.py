@@ -19,7 +19,7 @@ from urllib.parse import urlencode
 
 import urllib3
 
-from gangline.drivers.addresses import AddressRefused, Reach, guard
+from gangline.drivers.addresses import AddressRefused, Reach, causes, guard
 
 from . import wires
 from .access import Access, tls_context
@@ -504,7 +504,7 @@ _WORDS: tuple[tuple[type[BaseException], str], ...] = (
 
 def _in_words(error: BaseException, access: Access) -> str:
     """A category, never the text of an unknown server."""
-    for cause in _causes(error):
+    for cause in causes(error):
         if isinstance(cause, AddressRefused):
             return str(cause)
         words = next((words for kind, words in _WORDS if isinstance(cause, kind)), "")
@@ -512,11 +512,3 @@ def _in_words(error: BaseException, access: Access) -> str:
             why = getattr(cause, "verify_message", "")
             return words.format(server=access.server, why=why)
     return f"The connection to {access.server} broke."
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and what lies behind it, the nearest first."""
-    cause: object = error
-    while isinstance(cause, BaseException):
-        yield cause
-        cause = cause.__cause__ or cause.__context__ or getattr(cause, "reason", None)

@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gangline.drivers.mapping import Table, To, paths
+from gangline.spec.catalogue import catalogue
 from gangline.spec.environment import PullSecret
 from gangline.spec.placement import ExtendedResource, NodePoolName, Toleration
 from gangline.spec.security import Capability, group_ids
 from gangline.spec.types import split_command
-from gangline.spec.workload import Annotation, Label
+from gangline.spec.workload import Annotation, Label, WorkerSpec
 
 from . import environment, placement, quantities
 
@@ -202,4 +203,8 @@ _NO_GPU_LIMIT = "No scheduler that Gangline knows holds programs to a part of a 
 UNSUPPORTED: Mapping[str, str] = {
     "compute.gpuPortionLimit": _NO_GPU_LIMIT,
     "compute.gpuMemoryLimit": _NO_GPU_LIMIT,
+    **dict.fromkeys(
+        (path for path in catalogue(WorkerSpec) if path.startswith("slurm.")),
+        "Kubernetes has no Slurm.",
+    ),
 }

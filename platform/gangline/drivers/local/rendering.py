@@ -13,7 +13,7 @@ from gangline.spec.environment import EnvironmentVariable
 from gangline.spec.problems import Role
 from gangline.spec.tools import ExposedUrl
 from gangline.spec.types import quantity_bytes, split_command
-from gangline.spec.workload import Annotation, Label, ReplicaSpec
+from gangline.spec.workload import Annotation, Label, ReplicaSpec, WorkerSpec
 
 FORM = "gangline.dev/local/v1"
 SCHEME = "local://"
@@ -121,6 +121,10 @@ UNSUPPORTED: Mapping[str, str] = {
     **dict.fromkeys(
         (path for path in catalogue(ReplicaSpec) if path.startswith("probes.")),
         "A process of this machine is ready as soon as it runs.",
+    ),
+    **dict.fromkeys(
+        (path for path in catalogue(WorkerSpec) if path.startswith("slurm.")),
+        "This machine runs no Slurm.",
     ),
     "imagePullSecrets": "A runtime of this machine is there already: nothing is pulled.",
     "imagePullPolicy": "A runtime of this machine is there already: nothing is pulled.",

@@ -1,6 +1,6 @@
 """What a Slurm cluster refuses, by value and in words, before anything is submitted."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from gangline.drivers.base import Submission
@@ -16,18 +16,23 @@ from gangline.spec.launching import (
     runs,
 )
 from gangline.spec.problems import Problem, Role
+from gangline.spec.slurm import TOKEN
 from gangline.spec.types import quantity_bytes
 from gangline.spec.words import one_of
 from gangline.spec.workload import ReplicaSpec
 
+from . import containers, data_checks, times
 from .guidance import no_launcher
-from .rendering import PARTITION, TOKEN
+from .rendering import NO_DEFAULTS, PARTITION, Defaults
 
 
-def problems(submission: Submission, facts: Facts) -> Iterator[Problem]:
+def problems(
+    submission: Submission, facts: Facts, defaults: Defaults = NO_DEFAULTS
+) -> Iterator[Problem]:
     framework = FRAMEWORKS.get(submission.framework)
     if framework is None or configuration_problem(framework.name, submission.configuration):
         return  # the spec itself refuses these
+    yield from _of_the_job(submission, facts, defaults)
     launcher = framework.launches
     yield from choice_problems(submission.worker, submission.master)
     yield from _launcher(submission.worker.launcher, facts)
@@ -39,6 +44,8 @@ def problems(submission: Submission, facts: Facts) -> Iterator[Problem]:
             launcher=submission.worker.launcher,
         ):
             yield from _command(role, spec, framework, submission.worker.launcher)
+        yield from containers.problems(role, spec, framework)
+        yield from data_checks.problems(role, spec, facts)
         yield from _pools(role, spec, submission, facts)
         yield from _feature(role, spec, facts)
         if not (launcher and role is Role.MASTER):
@@ -92,6 +99,59 @@ def _pools(
             role, path, code, value=pool.name, key=pool.name, accepted=accepted,
             partition=name, by=f"{key}={name}",
         )  # fmt: skip
+
+
+def _of_the_job(submission: Submission, facts: Facts, defaults: Defaults) -> Iterator[Problem]:
+    asked = submission.worker.slurm
+    named = (
+        ("slurm.account", asked.account, "accounts"),
+        ("slurm.qos", asked.qos, "qos"),
+        ("slurm.reservation", asked.reservation, "reservations"),
+        ("slurm.gpuType", asked.gpu_type, "gpuTypes"),
+    )
+    for path, value, kind in named:
+        known = facts.detail.get(kind)
+        if value and known and value not in known:
+            accepted = ", ".join(known)
+            yield Problem.of(Role.WORKER, path, f"cluster:{kind}", value=value, accepted=accepted)
+    yield from _limits(submission, facts, asked.time_limit or times.seconds(defaults.time))
+
+
+def _limits(submission: Submission, facts: Facts, length: int | None) -> Iterator[Problem]:
+    """A job that none of its partitions can ever take."""
+    known: Mapping[str, Any] = facts.detail.get("limits") or {}
+    asked = _partitions(submission, facts)
+    if not asked or any(name not in known for name in asked):
+        return
+    names = ", ".join(asked)
+    longest = _most(known[name]["time"] for name in asked)
+    if length and longest is not None and length > longest:
+        most = times.in_words(longest)
+        yield Problem.of(
+            Role.WORKER, "slurm.timeLimit", "cluster:time_limit", value=length,
+            most=most, partition=names, accepted=f"up to {most}",
+        )  # fmt: skip
+    largest = _most(known[name]["nodes"] for name in asked)
+    nodes = sum(part.pods for part in submission.parts if not part.role.launches)
+    if largest is not None and nodes > largest:
+        yield Problem.of(
+            Role.WORKER, "numWorkers", "cluster:partition_nodes", value=submission.num_workers,
+            pods=nodes, nodes=largest, partition=names, accepted=f"at most {largest} replicas",
+        )  # fmt: skip
+
+
+def _partitions(submission: Submission, facts: Facts) -> list[str]:
+    """Those that the workers' job may run in; empty: not known."""
+    pools = (submission.node_pools.get(one.name) for one in submission.worker.node_pools or ())
+    named = [known[1] for known in pools if known and known[1]]
+    default = str(facts.detail.get("defaultPartition") or "")
+    return named or ([default] if default else [])
+
+
+def _most(limits: Iterable[int | None]) -> int | None:
+    """The largest; None, which is no limit, is larger than any."""
+    found = list(limits)
+    return None if None in found else max(one for one in found if one is not None)
 
 
 def _feature(role: Role, spec: ReplicaSpec, facts: Facts) -> Iterator[Problem]:

@@ -61,7 +61,7 @@ class LocalCommands:
         except OSError as problem:
             raise NoAnswer(f"No program can be started here: {problem.strerror}.") from problem
         try:
-            out, err = process.communicate(program.encode(), timeout=seconds)
+            out, err = process.communicate(whole(program), timeout=seconds)
         except subprocess.TimeoutExpired as late:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -90,6 +90,11 @@ class Programs:
         return self.commands.run(f"{self._start}\n{program}\n", seconds)
 
 
+def whole(program: str) -> bytes:
+    """What a shell is given to read: it runs all of it, or, where the rest is lost, nothing."""
+    return f"{{\n{program}\n}}\n".encode()
+
+
 def quoted(word: object) -> str:
     """One word of a shell, whatever is in it."""
     return shlex.quote(str(word))
@@ -101,7 +106,8 @@ def here(text: str, into: str) -> str:
     while f"\n{mark}\n" in f"\n{text}\n":
         mark += "_"
     end = "" if text.endswith("\n") else "\n"
-    return f"cat > {into}.new <<'{mark}' && mv -f {into}.new {into} || exit 73\n{text}{end}{mark}\n"
+    draft = f"{into}.$$.new"  # of two that write it at once each has its own
+    return f"cat > {draft} <<'{mark}' && mv -f {draft} {into} || exit 73\n{text}{end}{mark}\n"
 
 
 def plain(text: str) -> str:

@@ -32,6 +32,7 @@ from gangline.drivers.logs.store import LogStore
 from gangline.spec.problems import Advice, Problem, Role
 
 from . import (
+    accounts,
     check,
     effects,
     guidance,
@@ -45,6 +46,7 @@ from . import (
 )
 from .commands import NoAnswer, Programs
 from .looks import Key, Seen
+from .sampling import Sampled
 from .watching import Watch
 
 
@@ -57,6 +59,8 @@ class Options:
     """Where runs lie on the cluster's file system; ``~/`` begins the account's home."""
     log_cap: int = 2**30
     defaults: rendering.Defaults = rendering.NO_DEFAULTS
+    containers: str = ""
+    """What runs images there, as its check found it."""
     every: float | None = None
     """Seconds between two looks of the watch; None: by what goes on."""
 
@@ -71,19 +75,23 @@ class SlurmDriver:
 
     def __init__(self, programs: Programs, options: Options) -> None:
         self.programs, self.options = programs, options
+        if not options.containers:
+            self.unsupported = {**mapping.UNSUPPORTED, "image": mapping.NO_IMAGE}
         self.store = LogStore(options.data_dir, Limits(cap=options.log_cap))
         self._effects = effects.Effects(programs, options.folder, self._look)
         self._collector = logs.Collector(programs, options.folder, self.store)
+        self._sampled = Sampled(self.store)
         self._watched: Watch | None = None
 
     def probe(self) -> Health:
-        return probing.probe(self.programs, self.options.folder)
+        modules = self.options.defaults.modules
+        return probing.probe(self.programs, self.options.folder, modules=modules)
 
     def capacity(self) -> Capacity | None:
         return self.probe().capacity
 
     def check(self, submission: Submission, facts: Facts) -> list[Problem]:
-        return list(check.problems(submission, facts))
+        return list(check.problems(submission, facts, self.options.defaults))
 
     def advise(self, submission: Submission, facts: Facts) -> list[Advice]:
         return []
@@ -103,6 +111,7 @@ class SlurmDriver:
             has_own_master=has_own_master,
             launcher=launcher,
             facts=facts,
+            defaults=self.options.defaults,
         )
 
     def render(self, submission: Submission) -> dict[str, Any]:
@@ -116,6 +125,8 @@ class SlurmDriver:
             here = self._look(ref)
             if here.is_stubborn:
                 self._effects.cancel(here)
+            if here.is_again and here.stop is None:
+                self._effects.requeued(here)
             return observing.observe(here)
         except NoAnswer as why:
             return Observation(
@@ -161,8 +172,8 @@ class SlurmDriver:
     ) -> Iterator[Sequence[Observation]]:
         self._watched = Watch(
             install,
-            lambda keys: looks.look(self.programs, self.options.folder, install, keys),
-            self._collector.collect,
+            lambda refs: self._watched_over(install, refs),
+            self._collect,
             tell,
             all_told,
             self.options.every,
@@ -184,6 +195,25 @@ class SlurmDriver:
         return result
 
     def _look(self, ref: AttemptRef) -> observing.Attempt:
-        key: Key = ref.workload, ref.attempt
-        seen: Seen = looks.look(self.programs, self.options.folder, ref.install, [key])
-        return observing.attempt(ref, seen)
+        return observing.attempt(ref, self._seen(ref.install, [ref]))
+
+    def _watched_over(self, install: str, refs: Sequence[AttemptRef]) -> Seen:
+        """A look of the watch, which brings what replicas use as well."""
+        seen = self._seen(install, refs, self._sampled.since)
+        self._sampled.take(seen)
+        return seen
+
+    def _collect(self, attempts: Sequence[observing.Attempt]) -> None:
+        self._collector.collect(attempts)
+        self._sampled.forget(accounts.key_of(here.ref) for here in attempts if not here.is_live)
+
+    def _seen(
+        self,
+        install: str,
+        refs: Sequence[AttemptRef],
+        since: Callable[[Key], float] | None = None,
+    ) -> Seen:
+        programs, base = self.programs, self.options.folder
+        keys = [accounts.key_of(ref) for ref in refs]
+        seen = looks.look(programs, base, install, keys, since)
+        return accounts.asked(programs, base, install, refs, seen)

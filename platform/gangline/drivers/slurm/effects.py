@@ -5,7 +5,7 @@ comment, and only the one that was recorded is ever released (R §8.3).
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from gangline.drivers.base import (
@@ -17,12 +17,13 @@ from gangline.drivers.base import (
     Result,
     Unknown,
 )
+from gangline.spec.frameworks import role_of
+from gangline.spec.problems import Problem
 
-from . import looks, rendering, script
+from . import data, looks, rendering, script, sealed
 from .commands import Answer, NoAnswer, Programs, here, plain, quoted
 from .observing import Attempt
 
-LONGEST_NAME = 51
 _BUSY = "temporarily unable to accept job"
 _DOUBT = ("Unable to contact", "timed out", "Transport endpoint", "Zero Bytes were transmitted")
 """What sbatch says when the controller may have taken the job all the same, or was not reached."""
@@ -43,13 +44,14 @@ class Effects:
             return Refused("The attempt has no rendered form.")
         try:
             text = script.script(native)
-            secrets = _secrets(native, ref.secrets)
+            secrets = list(sealed.files(native, ref.secrets))
         except script.CannotWrite as problem:
             return Refused(str(problem))
-        return self._submitted(self.programs.run(self._creation(ref, native, text, secrets)))
+        answer = self.programs.run(self._creation(ref, native, text, secrets))
+        return self._submitted(answer, native)
 
     def _creation(
-        self, ref: AttemptRef, native: Mapping[str, Any], text: str, secrets: Mapping[str, str]
+        self, ref: AttemptRef, native: Mapping[str, Any], text: str, secrets: Sequence[str]
     ) -> str:
         mark = looks.comment(ref)
         plan = {
@@ -58,7 +60,7 @@ class Effects:
         }
         options = [
             "--parsable", "--hold", "--no-requeue", "--export=NIL", "--open-mode=append",
-            f"--job-name={_job_name(ref)}", f"--comment={mark}",
+            f"--job-name={looks.job_name(ref)}", f"--comment={mark}",
         ]  # fmt: skip
         lines = [
             self._enter(ref),
@@ -67,10 +69,11 @@ class Effects:
             " || { printf 'away %s\\n' \"$jobs\" | head -n 1; exit 0; }",
             f"if printf '%s\\n' \"$jobs\" | grep -qxF {quoted(f'|{mark}')};"
             " then echo there; exit 0; fi",
+            *are_there(native),
             "mkdir -p logs state secrets || { echo nofolder; exit 0; }",
             here(json.dumps(plan), "plan.json"),
             here(text, "job.sh"),
-            *(here(lines, f"secrets/{role}") for role, lines in secrets.items()),
+            *secrets,
             f'job=$(sbatch {" ".join(map(quoted, options))} --output="$(pwd)/job.log"'
             " < job.sh 2> sbatch.err)"
             " || { printf 'refused %s\\n' \"$(tr '\\n' ' ' < sbatch.err)\"; exit 0; }",
@@ -78,7 +81,7 @@ class Effects:
         ]
         return "\n".join(lines)
 
-    def _submitted(self, answer: Answer) -> Result:
+    def _submitted(self, answer: Answer, native: Mapping[str, Any]) -> Result:
         word, _, rest = answer.out.strip().rpartition("\n")[2].partition(" ")
         said = plain(rest)
         match word:
@@ -88,6 +91,8 @@ class Effects:
                 return Refused("The attempt was deleted before it started.")
             case "away":
                 return Unknown(f"Slurm does not answer: {said}.")
+            case "missing":
+                return missing(rest, native)
             case "refused" if _BUSY in said:
                 return Busy(PAUSE, "Slurm takes no jobs just now")
             case "refused" if any(words in said for words in _DOUBT):
@@ -145,6 +150,14 @@ class Effects:
         if now.job is not None:
             self.programs.run(f"scancel --quiet {now.job.number}")
 
+    def requeued(self, now: Attempt) -> None:
+        """Others had Slurm begin the job again: its try is over, and no second one follows."""
+        if now.job is not None:
+            number = now.job.number
+            self.programs.run(
+                f"{self._enter(now.ref)}\necho {number} > requeued\nscancel --quiet {number}"
+            )
+
     def _enter(self, ref: AttemptRef) -> str:
         place = looks.folder(self.base, ref.install, (ref.workload, ref.attempt))
         return f"mkdir -p {place} && cd {place} || {{ echo nofolder; exit 0; }}"
@@ -174,25 +187,16 @@ def _end(now: Attempt, grace: int) -> str:
     return "\n".join(lines)
 
 
-def _job_name(ref: AttemptRef) -> str:
-    """What people find it by in `squeue`."""
-    name = "".join(c for c in ref.name if c.isascii() and (c.isalnum() or c in "-."))
-    return f"{name[:LONGEST_NAME]}.{ref.workload[:8]}.{ref.attempt}"
+def are_there(native: Mapping[str, Any]) -> Iterator[str]:
+    """Lines that say ``missing``, and the number, of the first host path that is not there."""
+    for number, (_, _, path) in enumerate(data.host_paths(native)):
+        yield f"[ -r {quoted(path)} ] || {{ echo missing {number}; exit 0; }}"
 
 
-def _secrets(native: Mapping[str, Any], secrets: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """A text for each role: it lies in a file that only the account can read, until the end."""
-    made: dict[str, str] = {}
-    for part in native["parts"]:
-        lines = []
-        for name, credential, key in part.get("late", ()):
-            if credential not in secrets:
-                says = f"The credential {credential}, for the variable {name}, is not there."
-                raise script.CannotWrite(says)
-            if key not in secrets[credential]:
-                says = f"The credential {credential} has no {key}, for the variable {name}."
-                raise script.CannotWrite(says)
-            lines.append(f"export {script.variable(name)}={quoted(secrets[credential][key])}\n")
-        if lines:
-            made[part["role"]] = "".join(lines)
-    return made
+def missing(number: str, native: Mapping[str, Any]) -> Refused:
+    role, index, path = list(data.host_paths(native))[int(number)]
+    half = role_of(native["framework"], role).half
+    at = f"storage.hostPath.{index}.path"
+    accepted = "a folder that the login node can read"
+    problem = Problem.of(half, at, "cluster:no_folder", value=path, accepted=accepted)
+    return Refused(f"The login node cannot read {path}.", (problem,))

@@ -7,7 +7,11 @@ from gangline.drivers.facts import Choice, Facts, FieldNote
 from gangline.spec.launching import LAUNCH_EXAMPLE, LAUNCHER_CHOICES, SRUN, leading_half
 from gangline.spec.problems import Role
 
-from .rendering import launches
+from . import times
+from .rendering import NO_DEFAULTS, Defaults, launches
+
+PMIX = "pmix"
+"""What `srun --mpi` calls the way by which ranks of Open MPI learn of each other."""
 
 
 def field_notes(
@@ -17,6 +21,7 @@ def field_notes(
     has_own_master: bool,
     launcher: str = "",
     facts: Facts = NO_FACTS,
+    defaults: Defaults = NO_DEFAULTS,
 ) -> Mapping[str, FieldNote]:
     """Notes by field path. What a master leaves open follows the workers."""
     features = [Choice(str(name)) for name in facts.detail.get("features") or ()]
@@ -39,6 +44,7 @@ def field_notes(
             help="A feature of the nodes, as sinfo shows it.", choices={"": features}
         ),
         "compute.cpuCoreRequest": FieldNote(help="Whole cores: a part of one is rounded up."),
+        **_of_the_job(facts, defaults),
     }
 
 
@@ -53,5 +59,42 @@ def no_launcher(launcher: str, facts: Facts) -> str:
     return ""
 
 
-PMIX = "pmix"
-"""What `srun --mpi` calls the way by which ranks of Open MPI learn of each other."""
+def _of_the_job(facts: Facts, defaults: Defaults) -> dict[str, FieldNote]:
+    """What the check found to choose from, and what the cluster has where nothing is chosen."""
+    found = {
+        "slurm.account": ("accounts", defaults.account),
+        "slurm.qos": ("qos", defaults.qos),
+        "slurm.reservation": ("reservations", defaults.reservation),
+        "slurm.gpuType": ("gpuTypes", ""),
+    }
+    notes = {}
+    for path, (name, standing) in found.items():
+        values = [str(value) for value in facts.detail.get(name) or ()]
+        if standing:
+            values = list(dict.fromkeys((standing, *values)))
+        empty = f"As the cluster has it: {standing}" if standing else ""
+        choices = [Choice("", empty)] if empty and values else []
+        notes[path] = FieldNote(
+            placeholder=standing, choices={"": [*choices, *map(Choice, values)]} if values else {}
+        )
+    modules = [Choice(str(name)) for name in facts.detail.get("modules") or ()]
+    loaded = ", ".join(defaults.modules)
+    notes["slurm.modules"] = FieldNote(
+        help=f"Loaded in this order, before the command. Empty: {loaded}." if loaded else "",
+        choices={"name": modules} if modules else {},
+    )
+    notes["slurm.timeLimit"] = FieldNote(help=_limits(facts, defaults))
+    return notes
+
+
+def _limits(facts: Facts, defaults: Defaults) -> str:
+    """What each partition allows; empty where none is known to limit the time."""
+    known = facts.detail.get("limits") or {}
+    said = [
+        f"{name} {times.in_words(one['time'])}" for name, one in known.items() if one.get("time")
+    ]
+    if not said and not defaults.time:
+        return ""
+    standing = defaults.time or "as the partition has it"
+    most = f" At most: {', '.join(said)}." if said else ""
+    return f"Slurm ends the job after it.{most} Empty: {standing}."

@@ -11,16 +11,15 @@ from pydantic_core import PydanticCustomError
 from gangline.drivers.addresses import Reach, is_host
 from gangline.drivers.kind import Admission, Settings, Way
 from gangline.lib.problems import Problem
+from gangline.spec.slurm import TOKEN, module_problem
 
 from . import ssh
 from .access import LOCAL, SSH, Access
 from .commands import NoAnswer
-from .rendering import TOKEN
 
 FOLDER = "~/gangline"
 _USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.@-]{0,63}")
 _LIMIT = re.compile(r"(?:[0-9]{1,4}-)?[0-9]{1,4}(?::[0-9]{2}){0,2}")
-_MODULE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+/-]{0,99}")
 _PATH = re.compile(r"(?:~/|/)[A-Za-z0-9._/-]{1,200}")
 _ON_THE_CLUSTER: JsonDict = {"mono": True, "section": "On the cluster"}
 _EVERY_JOB: JsonDict = {"mono": True, "section": "Every job"}
@@ -55,7 +54,7 @@ def _time(limit: str) -> str:
 
 
 def _modules(text: str) -> str:
-    if not all(map(_MODULE.fullmatch, text.split())):
+    if any(map(module_problem, text.split())):
         raise PydanticCustomError("modules", "Give names of modules with spaces between them")
     return text
 

@@ -54,7 +54,13 @@ class Slurm(ClusterKind):
         facts: Facts,
         host_id: str,
     ) -> SlurmDriver:
-        options = Options(site.data_dir, connection.folder, site.log_cap, _defaults(connection))
+        options = Options(
+            site.data_dir,
+            connection.folder,
+            site.log_cap,
+            _defaults(connection),
+            str(facts.detail.get("containers", "")),
+        )
         return SlurmDriver(_programs(connection, access, site), options)
 
     def check(
@@ -68,7 +74,10 @@ class Slurm(ClusterKind):
     ) -> Health:
         programs = _programs(connection, access, site)
         try:
-            return probing.probe(programs, connection.folder, tell, public=access.public)
+            modules = connection.modules.split()
+            return probing.probe(
+                programs, connection.folder, tell, public=access.public, modules=modules
+            )
         finally:
             programs.commands.close()
 
@@ -106,6 +115,8 @@ class Slurm(ClusterKind):
             ("Default partition", str(detail.get("defaultPartition", ""))),
             ("Features", ", ".join(detail.get("features", ()))),
             ("Accounts", ", ".join(detail.get("accounts", ()))),
+            ("Containers", str(detail.get("containers", ""))),
+            ("Programs", ", ".join(detail.get("programs", ()))),
             ("Runs as", str(detail.get("login", ""))),
             ("Folder for runs", str(detail.get("folder") or connection.folder)),
         )

@@ -7,12 +7,15 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gangline.drivers.mapping import OURS, Table, To, paths
+from gangline.drivers.mapping import Table, To, paths
 from gangline.spec.catalogue import catalogue
 from gangline.spec.environment import EnvironmentVariable
 from gangline.spec.placement import NodePoolName
+from gangline.spec.slurm import Module, SbatchOption
 from gangline.spec.types import quantity_bytes, split_command
 from gangline.spec.workload import Annotation, Label, ReplicaSpec
+
+from . import data, times
 
 
 def _pairs(items: Sequence[Label | Annotation]) -> list[list[str]]:
@@ -23,8 +26,12 @@ def _variables(items: Sequence[EnvironmentVariable]) -> list[list[str]]:
     return [[item.name, item.value or ""] for item in items if item.secret is None]
 
 
-def _names(items: Sequence[NodePoolName]) -> list[str]:
+def _names(items: Sequence[NodePoolName | Module]) -> list[str]:
     return [item.name for item in items]
+
+
+def _options(items: Sequence[SbatchOption]) -> list[list[str]]:
+    return [[item.name, item.value or ""] for item in items]
 
 
 def _megabytes(quantity: str) -> int:
@@ -45,6 +52,8 @@ ROLE: Table = {
     "compute.cpuCoreRequest": To("asks|cpus", math.ceil),
     "compute.cpuMemoryRequest": To("asks|megabytes", _megabytes),
     "compute.gpuDevicesRequest": To("asks|gpus"),
+    "image": To("image"),
+    **{f"storage.{kind}": To(f"data|{kind}", data.items) for kind in data.KINDS},
     "nodePools": To("asks|partitions", _names),
     "nodeType": To("asks|feature"),
 }
@@ -53,20 +62,31 @@ GANG: Table = {
     "terminationGracePeriodSeconds": To("grace"),
     "networkInterface": To("interface"),
     "launcher": To("launcher"),
+    "slurm.account": To("options|account"),
+    "slurm.qos": To("options|qos"),
+    "slurm.timeLimit": To("options|time", times.written),
+    "slurm.reservation": To("options|reservation"),
+    "slurm.modules": To("modules", _names),
+    "slurm.options": To("further", _options),
 }
-SHAPE = frozenset({"distributedFramework", "numWorkers", "numServers"})
+SHAPE = frozenset({"distributedFramework", "numWorkers", "numServers", "slurm.gpuType"})
 MAPPED = paths(ROLE, GANG) | SHAPE
 
-_NO_IMAGE = "Programs of this cluster run on its nodes as they are, without a container."
-_NO_CONTAINER = "Jobs of Slurm run as the account that submits them, and in no container."
+NO_IMAGE = (
+    "Programs of this cluster run on its nodes as they are: its check found no pyxis, apptainer"
+    " or singularity."
+)
+"""Why a cluster without any of them takes no image."""
+_NO_CONTAINER = "Jobs of Slurm run as the account that submits them, whatever their container."
 _WHOLE = "Slurm gives out whole GPUs."
 _OWN_LIMIT = "Slurm holds a job to what it asks for."
 _PARTITIONS = "Slurm has partitions and features in place of labels and taints."
-_STORAGE = "Nodes of Slurm mount nothing for a job: use a path of the cluster’s file system."
 UNSUPPORTED: Mapping[str, str] = {
-    "image": _NO_IMAGE,
-    "imagePullPolicy": _NO_IMAGE,
-    "imagePullSecrets": _NO_IMAGE,
+    "imagePullPolicy": "An image is fetched once, and kept beside the runs.",
+    "imagePullSecrets": (
+        "The account that submits signs in to registries by its own files on the cluster."
+    ),
+    "storage.configMapVolume": "Slurm has no ConfigMaps.",
     "environmentVariables.configMap": "Slurm has no ConfigMaps.",
     "environmentVariables.podFieldRef": "Processes of Slurm run in no pod.",
     "stdin": "Processes of a job read no input.",
@@ -95,10 +115,6 @@ UNSUPPORTED: Mapping[str, str] = {
     "slotsPerWorker": "Each worker is one task of the job.",
     "sshAuthMountPath": "Slurm starts the ranks: no SSH is used.",
     "mpiLauncherCreationPolicy": "The launcher starts when the job has its nodes.",
-    **dict.fromkeys(
-        (p for p in catalogue(ReplicaSpec) if p.startswith("storage.") and p not in OURS),
-        _STORAGE,
-    ),
     **dict.fromkeys(
         (path for path in catalogue(ReplicaSpec) if path.startswith("security.")), _NO_CONTAINER
     ),

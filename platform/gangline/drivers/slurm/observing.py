@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gangline.drivers.base import (
+    IMAGE_PULL,
     MEMORY_LIMIT,
     AttemptRef,
     Observation,
@@ -19,8 +20,16 @@ from .looks import Job, Run, Seen
 
 LOST_AFTER = 600.0
 """Seconds after which a job that Slurm no longer knows, and that left no record, counts as over."""
+_BEFORE: Mapping[int, str] = {
+    shell.NO_MODULE: "A module could not be loaded",
+    shell.NOT_FETCHED: "What is fetched before the command starts could not be fetched",
+    shell.NO_RUNTIME: "No program that runs images was found on the node",
+    shell.NO_IMAGE: "The image could not be fetched",
+}
 _KILL = 9
 _CANCELS = (15, _KILL)
+NO_RECORD = "The job failed and left no record: its run folder may be full, or gone."
+REQUEUED = "The job was requeued on the cluster, which ended its try."
 STUBBORN = 20.0
 """Seconds beyond the grace period after which the whole job is cancelled."""
 
@@ -35,6 +44,8 @@ class Attempt:
     spare: tuple[Job, ...]
     run: Run
     now: float
+    is_in_doubt: bool = False
+    """Slurm shows no job, and accounting does not answer."""
 
     @property
     def is_live(self) -> bool:
@@ -49,6 +60,13 @@ class Attempt:
         return self.run.record("stop")
 
     @property
+    def is_again(self) -> bool:
+        """It ran, and waits to run once more: others had it requeued."""
+        began = self.run.record("start.json")
+        is_waiting = self.job is not None and self.job.state in states.WAITS
+        return is_waiting and began is not None and began.get("job") == self.job.number  # type: ignore[union-attr]
+
+    @property
     def is_stubborn(self) -> bool:
         """It should be gone for long."""
         asked = self.stop
@@ -59,11 +77,11 @@ class Attempt:
 
 def attempt(ref: AttemptRef, seen: Seen) -> Attempt:
     key = ref.workload, ref.attempt
-    jobs = seen.jobs.get(key, ())
+    jobs = seen.jobs.get(key) or seen.accounted.get(key, ())
     run = seen.runs.get(key) or Run()
     job = _chosen(ref, jobs, run)
     spare = tuple(one for one in jobs if one is not job and not one.is_over)
-    return Attempt(ref, job, spare, run, seen.now)
+    return Attempt(ref, job, spare, run, seen.now, key in seen.in_doubt)
 
 
 def _chosen(ref: AttemptRef, jobs: Sequence[Job], run: Run) -> Job | None:
@@ -84,6 +102,12 @@ def observe(here: Attempt) -> Observation:
     if here.is_deleted and not here.is_live:
         return plain
     ended = run.record("exit.json")
+    if here.stop is None and (here.is_again or ("requeued" in run.files and not here.is_live)):
+        over = _over(here, plain, ended)
+        uid = job.uid if job is not None else here.ref.ext_uid
+        return replace(
+            over, state=ObservedState.FAILED, reason=REQUEUED, ext_uid=uid, is_moved=True
+        )
     if job is not None and job.state in states.ENDS and ended is not None and ended["cancelled"]:
         # Why the cluster ended it shows once all of it has gone.
         return replace(plain, state=ObservedState.TERMINATING, ext_uid=job.uid)
@@ -102,14 +126,16 @@ def observe(here: Attempt) -> Observation:
 
 def _without_job(here: Attempt, plain: Observation) -> Observation:
     """Slurm shows none, and none has told of its end."""
-    submitted = here.run.record("submitted")
-    if submitted is None:
+    if here.is_in_doubt:
+        reason = "Slurm no longer shows the job, and its accounting does not answer."
+        return replace(plain, state=ObservedState.UNKNOWN, reason=reason)
+    if here.run.record("submitted") is None:
         return plain
     if here.stop is not None:
         return _over(here, plain, None)
-    began = here.run.record("start.json") or submitted
-    since = float(began.get("start") or began.get("time") or 0.0)
-    if here.now - since < LOST_AFTER:
+    # By one clock, that of the login node: those of the nodes may be any other.
+    missed = here.run.record("missed")
+    if missed is None or here.now - float(missed.get("time") or 0.0) < LOST_AFTER:
         reason = "Slurm does not show the job, and it has left no record yet."
         return replace(plain, state=ObservedState.UNKNOWN, reason=reason)
     reason = "Slurm no longer knows the job, and it left no record of its end."
@@ -189,18 +215,21 @@ def _over(here: Attempt, plain: Observation, ended: Mapping[str, Any] | None) ->
     if is_good:
         done = tuple(_succeeded(r) for r in seen)
         return replace(plain, state=ObservedState.SUCCEEDED, replicas=done)
-    reason = "Slurm could not start every process of the job"
-    if code == shell.NO_MODULE:
-        reason = "A module that the cluster loads for every job could not be loaded"
+    reason = _BEFORE.get(code or 0, "Slurm could not start every process of the job")
     # There the job's script puts what Slurm said.
     told = f"; the log of {seen[0].name} says why" if seen and ended is not None else ""
     reason = f"{reason}{told}."
+    if ended is None and job is not None:
+        reason = states.accounted(job.accounted_code) or NO_RECORD
     if job is not None and job.reason == states.LAUNCH_FAILURE:
         reason = "Slurm could not start the job: its run folder may be missing on the node."
     others = tuple(
         _stopped(r, "Stopped because others did not start." if r.started_at else "Never started.")
         for r in seen
     )
+    if code == shell.NO_IMAGE:
+        image = here.run.files.get("image", "")
+        plain = replace(plain, reason_code=IMAGE_PULL, reason_params={"image": image})
     return replace(plain, state=ObservedState.FAILED, reason=reason, replicas=others)
 
 

@@ -5,7 +5,7 @@ known, the rest is skipped.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,18 +13,27 @@ from gangline.drivers.checks import REACHABILITY, State, Step, Tell, tell_nobody
 from gangline.drivers.facts import Capacity, Facts, FrameworkOffer, Health, NodeFact
 from gangline.lib.sizes import bytes_in_words
 from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.slurm import module_problem
 
-from . import looks
+from . import containers, looks, surroundings, times
 from .commands import Answer, LoginRefused, NoAnswer, Programs
 from .rendering import PARTITION
 
 COMMANDS, CONTROLLER, FOLDER = "Commands", "Controller", "Folder for runs"
-PARTITIONS, ACCOUNTING = "Partitions", "Accounting"
-NAMES = (REACHABILITY, COMMANDS, CONTROLLER, FOLDER, PARTITIONS, ACCOUNTING)
+SHARED, PARTITIONS, ACCOUNTING = "Shared file system", "Partitions", "Accounting"
+MODULES, CONTAINERS, PROGRAMS, LIBRARIES = "Modules", "Containers", "Programs", "Frameworks"
+NAMES = (
+    REACHABILITY, COMMANDS, CONTROLLER, FOLDER, SHARED, PARTITIONS, ACCOUNTING, MODULES, CONTAINERS,
+    PROGRAMS, LIBRARIES,
+)  # fmt: skip
 REQUIRED = frozenset({REACHABILITY, COMMANDS, CONTROLLER, FOLDER})
 NEEDED = ("sbatch", "squeue", "scontrol", "scancel", "sinfo", "srun", "bash", "base64", "stat")
 LET_IN = "To let Gangline in, add this line to ~/.ssh/authorized_keys of the account there:"
+ASSOCIATION = "account,partition,qos,grptres,maxjobs"
 NODES = "%N|%R|%T|%c|%m|%G|%f"
+MOST_MODULES = 500
+AVAILABLE = "timeout 15 bash -lc 'command -v module > /dev/null && module -t avail 2>&1'"
+_RESERVATION = re.compile(r"^ReservationName=(\S+)", re.MULTILINE)
 _GPUS = re.compile(r"(?:^|,)gpu(?::([^:,()]+))??:(\d+)")
 _READY = frozenset({"idle", "mixed", "allocated", "completing", "planned"})
 _CORDONED = frozenset({"drained", "draining", "maint", "reserved", "inval"})
@@ -49,12 +58,20 @@ class _Stop(Exception):
     """The check ends here; the step that says why was told."""
 
 
-def probe(programs: Programs, base: str, tell: Tell = tell_nobody, *, public: str = "") -> Health:
+def probe(
+    programs: Programs,
+    base: str,
+    tell: Tell = tell_nobody,
+    *,
+    public: str = "",
+    modules: Sequence[str] = (),
+) -> Health:
     """Look at everything; ``tell`` is called with each step as soon as it is known.
 
-    ``public``: the line that lets Gangline in, where a login node does not.
+    ``public``: the line that lets Gangline in, where a login node does not. ``modules``: those that
+    every job loads.
     """
-    check = _Check(programs, base, tell)
+    check = _Check(programs, base, tell, modules)
     try:
         check.all()
     except _Stop:
@@ -71,8 +88,8 @@ def probe(programs: Programs, base: str, tell: Tell = tell_nobody, *, public: st
 class _Check:
     """One check on its way."""
 
-    def __init__(self, programs: Programs, base: str, tell: Tell) -> None:
-        self.programs, self.base, self._tell = programs, base, tell
+    def __init__(self, programs: Programs, base: str, tell: Tell, modules: Sequence[str]) -> None:
+        self.programs, self.base, self._tell, self.modules = programs, base, tell, modules
         self.step = REACHABILITY
         self.failure = ""
         self.version = ""
@@ -87,6 +104,9 @@ class _Check:
         self._folder()
         self._partitions()
         self._accounting()
+        self._modules()
+        self._containers()
+        self._surroundings()
 
     def health(self) -> Health:
         if self.failure:
@@ -129,14 +149,18 @@ class _Check:
     def _controller(self) -> None:
         answer = self._run(CONTROLLER, "scontrol show config && squeue -h --me -o %i > /dev/null")
         if answer.code:
-            self.fail(CONTROLLER, f"Slurm does not answer: {answer.words[:300]}.")
+            said = answer.words[:300]
+            fix = surroundings.controller_fix(said)
+            self.fail(CONTROLLER, f"Slurm does not answer: {said}.", fix)
             raise _Stop
         config = _pairs(answer.out)
         self.version = config.get("SLURM_VERSION", "")
         self.detail["name"] = config.get("ClusterName", "")
         self.detail["mpi"] = self._mpi()
         self.detail["accounting"] = config.get("AccountingStorageType", "")
-        self.tell(State.OK, f"Slurm {self.version}, cluster {self.detail['name'] or 'unnamed'}.")
+        by = config.get("AuthType", "").removeprefix("auth/") or "nothing"
+        name = self.detail["name"] or "unnamed"
+        self.tell(State.OK, f"Slurm {self.version}, cluster {name}, signed in by {by}.")
 
     def _mpi(self) -> list[str] | None:
         """What srun tells the ranks of MPI by, a name on each line; None: it does not say."""
@@ -147,8 +171,8 @@ class _Check:
     def _folder(self) -> None:
         place = looks.folder(self.base, ".")
         program = (
-            f"mkdir -p {place} && cd {place} && : > .check && rm -f .check && pwd -P"
-            " && df -Pk . | tail -n 1"
+            f"mkdir -p {place} && cd {place} && head -c 8192 /dev/zero > .check"
+            " && rm -f .check && pwd -P && df -PTk . | tail -n 1 || { rm -f .check; exit 1; }"
         )
         answer = self._run(FOLDER, program)
         if answer.code:
@@ -157,26 +181,35 @@ class _Check:
             raise _Stop
         path, _, disk = answer.out.strip().partition("\n")
         words = disk.split()
-        free = int(words[3]) * 1024 if len(words) > 3 and words[3].isdigit() else 0
         self.detail["folder"] = path
-        says = f"{path}, {bytes_in_words(free)} free. Compute nodes must see it at the same path."
-        self.tell(State.OK, says)
+        self.tell(State.OK, f"{path} can be written to.")
+        self.step = SHARED
+        kind = words[1] if len(words) > 4 else ""
+        free = bytes_in_words(int(words[4]) * 1024) if len(words) > 4 else "unknown"
+        self.tell(*surroundings.file_system(kind, free))
 
     def _partitions(self) -> None:
-        answer = self._run(PARTITIONS, f"sinfo -h -N -o '{NODES}' && echo && sinfo -h -o '%R|%P'")
+        program = (
+            f"sinfo -h -N -o '{NODES}' && echo && sinfo -h -o '%R|%P|%l|%s'"
+            " && echo && scontrol -o show reservation"
+        )
+        answer = self._run(PARTITIONS, program)
         if answer.code:
             self.fail(PARTITIONS, f"sinfo says: {answer.words[:300]}.")
             return
-        rows, _, kinds = answer.out.partition("\n\n")
+        rows, kinds, reserved = f"{answer.out}\n\n\n\n".split("\n\n", 2)
         nodes = read_nodes(rows.splitlines())
         self.nodes = [fact(name, node, nodes) for name, node in sorted(nodes.items())]
         usable = [node for node in nodes.values() if _status(node.state) == "Ready"]
         names = sorted({p for node in nodes.values() for p in node.partitions})
-        default = next((k.partition("|")[0] for k in kinds.split() if k.endswith("*")), "")
+        kept = read_partitions(kinds.splitlines())
+        default = next((name for name, one in kept.items() if one["isDefault"]), "")
         gpus = sum(node.gpus for node in usable)
         self.detail |= {
             "partitions": names,
             "defaultPartition": default,
+            "limits": {name: {k: one[k] for k in ("time", "nodes")} for name, one in kept.items()},
+            "reservations": _RESERVATION.findall(reserved),
             "features": sorted({f for node in nodes.values() for f in node.features}),
             "nodes": len(nodes),
             "gpuTypes": sorted({n.gpu_type for n in nodes.values() if n.gpu_type}),
@@ -192,29 +225,68 @@ class _Check:
             )
             return
         listed = ", ".join(f"{p} (default)" if p == default else p for p in names)
+        kinds = self.detail["gpuTypes"]
+        types = f" ({', '.join(kinds)})" if kinds else ""
         self.tell(
             State.OK,
-            f"{listed}. {len(usable)} of {len(nodes)} nodes take jobs, with {gpus} GPUs.",
+            f"{listed}. {len(usable)} of {len(nodes)} nodes take jobs, with {gpus} GPUs{types}."
+            f"{_limits(kept)}",
         )
 
     def _accounting(self) -> None:
         self.step = ACCOUNTING
         if "none" in str(self.detail["accounting"]) or not self.detail["accounting"]:
             says = "There is none: how a job ended is known from its own records alone."
-            self.tell(State.WARNING, says)
+            fix = "With slurmdbd it is known too where a run folder was lost."
+            self.tell(State.WARNING, says, fix)
             return
-        program = 'sacctmgr -n -P show assoc user="$(id -un)" format=account,partition,qos'
+        program = f'sacctmgr -n -P show assoc user="$(id -un)" format={ASSOCIATION}'
         answer = self._run(ACCOUNTING, program)
         if answer.code:
-            self.fail(ACCOUNTING, f"sacctmgr says: {answer.words[:300]}.")
+            fix = "See with sacctmgr ping whether slurmdbd runs; jobs are followed without it."
+            self.fail(ACCOUNTING, f"sacctmgr says: {answer.words[:300]}.", fix)
             return
-        rows = [line.split("|") for line in answer.out.splitlines() if line.count("|") == 2]
+        rows = [line.split("|") for line in answer.out.splitlines() if line.count("|") == 4]
         self.detail["accounts"] = sorted({row[0] for row in rows if row[0]})
         self.detail["qos"] = sorted({q for row in rows for q in row[2].split(",") if q})
         if not self.detail["accounts"]:
-            self.tell(State.WARNING, "The account that submits has no association.")
+            fix = "An administrator of the cluster adds it: sacctmgr add user NAME account=ACCOUNT."
+            self.tell(State.WARNING, "The account that submits has no association.", fix)
             return
-        self.tell(State.OK, f"Accounts: {', '.join(self.detail['accounts'])}.")
+        says = f"Accounts: {', '.join(self.detail['accounts'])}."
+        if self.detail["qos"]:
+            says += f" Quality of service: {', '.join(self.detail['qos'])}."
+        held = [f"{row[0]} {row[3]}".strip() for row in rows if row[3]]
+        held += [f"{row[0]} {row[4]} jobs at a time" for row in rows if row[4]]
+        if held:
+            says += f" Limits: {', '.join(dict.fromkeys(held))}."
+        self.tell(State.OK, says)
+
+    def _modules(self) -> None:
+        """What `module load` takes on the login node; few sites have others on the nodes."""
+        answer = self._run(MODULES, AVAILABLE)
+        names = (line.strip().removesuffix("(default)") for line in answer.out.splitlines())
+        found = sorted({n for n in names if not n.endswith((":", "/")) and not module_problem(n)})
+        self.detail["modules"] = found[:MOST_MODULES]
+        says = f"{len(found)} modules." if found else "There is no module to load."
+        self.tell(State.OK if found else State.SKIPPED, says)
+
+    def _containers(self) -> None:
+        answer = self._run(CONTAINERS, surroundings.loaded(self.modules, containers.FIND))
+        self.detail["containers"] = answer.out.strip()
+        self.tell(*surroundings.container(self.detail["containers"]))
+
+    def _surroundings(self) -> None:
+        answer = self._run(PROGRAMS, surroundings.loaded(self.modules, surroundings.LOOK))
+        lines = [line.split() for line in answer.out.splitlines()]
+        programs = [words[1] for words in lines if words[:1] == ["program"]]
+        self.detail["programs"] = programs
+        self.tell(State.OK, f"{', '.join(programs) or 'None'} beside Slurm’s.")
+        self.step = LIBRARIES
+        libraries = next((words[1:] for words in lines if words[:1] == ["libraries"]), [])
+        mpi = next((" ".join(words[1:]) for words in lines if words[:1] == ["mpi"]), "")
+        self.detail["libraries"] = libraries
+        self.tell(*surroundings.frameworks(libraries, programs, mpi))
 
     def _capacity(self) -> Capacity | None:
         if self.nodes is None:
@@ -226,6 +298,14 @@ class _Check:
             memory=sum(node.memory for node in usable),
             gpu_count=sum(node.gpus for node in usable),
         )
+
+
+def _limits(partitions: Mapping[str, Mapping[str, Any]]) -> str:
+    """How long jobs of each partition may run, where that is limited."""
+    held = [
+        f"{name} {times.in_words(one['time'])}" for name, one in partitions.items() if one["time"]
+    ]
+    return f" Longest: {', '.join(held)}." if held else ""
 
 
 def read_nodes(rows: Iterable[str]) -> dict[str, _Node]:
@@ -248,6 +328,20 @@ def read_nodes(rows: Iterable[str]) -> dict[str, _Node]:
                 features=tuple(f for f in features.split(",") if f and f != "(null)"),
             )
         node.partitions.append(partition)
+    return found
+
+
+def read_partitions(rows: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Time limit in seconds and most nodes of a job by partition; None: unlimited."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        name, marked, limit, sizes = (*row.split("|"), "", "", "")[:4]
+        most = sizes.rpartition("-")[2]
+        found[name] = {
+            "isDefault": marked.endswith("*"),
+            "time": times.seconds(limit),
+            "nodes": int(most) if most.isdigit() else None,
+        }
     return found
 
 

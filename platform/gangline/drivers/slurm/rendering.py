@@ -1,6 +1,5 @@
 """From a submission to the form that is frozen with an attempt. JSON data only, no side effect."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -16,8 +15,6 @@ from . import mapping
 FORM = "gangline.dev/slurm/v1"
 PARTITION = "partition"
 """Key of the node pools of such a cluster: the value is the name of a partition."""
-TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
-"""What may stand in an ``#SBATCH`` line without quotes: names of partitions and features."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +74,8 @@ def _part(submission: Submission, part: Part) -> dict[str, Any]:
     asks = made.setdefault("asks", {})
     if not part.role.has_gpus:
         asks.pop("gpus", None)
+    if asks.get("gpus") and (kind := submission.worker.slurm.gpu_type):
+        asks["gpuType"] = kind
     if names := asks.pop("partitions", None):
         known = submission.node_pools
         asks["partitions"] = [known[name][1] for name in names if known.get(name, ("", ""))[1]]
@@ -93,7 +92,10 @@ def components(native: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]
     """
     found: list[tuple[int, Mapping[str, Any]]] = []
     for part in started(native):
-        pods, asks = int(part["pods"]), part.get("asks") or {}
+        pods, asks = int(part["pods"]), dict(part.get("asks") or {})
+        if part.get("image"):
+            # Slurm starts the containers of pyxis, those of one role in one component.
+            asks["containerOf"] = part["role"]
         if found and found[-1][1] == asks:
             found[-1] = (found[-1][0] + pods, asks)
         else:

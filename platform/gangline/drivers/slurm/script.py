@@ -11,8 +11,9 @@ from typing import Any
 
 from gangline.drivers.base import GPU_COUNT
 from gangline.spec.frameworks import interfaces
+from gangline.spec.slurm import OPTION_VALUE, OPTIONS, TOKEN
 
-from . import launches, rendering, shell
+from . import containers, data, launches, rendering, shell
 from .commands import here, quoted
 
 REPLICA = "replica.sh"
@@ -20,8 +21,10 @@ DEFAULT_GRACE = 30
 NOTHING: Mapping[str, Any] = {}
 _REFERENCE = re.compile(r"(\$?)\$\(([^()]*)\)")
 _OPTIONS = frozenset({"account", "qos", "reservation", "time"})
-_VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,62}")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+_MOUNTED = data.FETCH[: data.FETCH.index("clone() {")]
 
 
 class CannotWrite(Exception):
@@ -44,6 +47,8 @@ def _lines(native: Mapping[str, Any]) -> Iterator[str]:
         yield from directives(tasks, asks)
         for name, value in native.get("options", {}).items():
             yield f"#SBATCH --{_option(name)}={_value(value)}"
+        for name, value in native.get("further", ()):
+            yield f"#SBATCH --{_further(name)}{f'={_value(value)}' if value else ''}"
     yield ""
     for name, value in sorted(variables(native).items()):
         yield f"export {name}={quoted(value)}"
@@ -52,15 +57,30 @@ def _lines(native: Mapping[str, Any]) -> Iterator[str]:
         yield shell.HOSTFILE
     if modules := native.get("modules"):
         yield f"{shell.LOAD}load {' '.join(map(quoted, modules))}"
+    yield from _prepared(native)
     replica = shell.REPLICA.replace("\nCOMMAND=()\n", f"\n{_functions(native)}\nCOMMAND=()\n")
     yield here(replica, REPLICA).rstrip("\n")
     if rendering.launches(native["framework"]):
         yield "LAUNCHER=1"
         yield f"SLURM_PROCID=0 bash {REPLICA} & P=$!"
     else:
-        yield f"srun --kill-on-bad-exit=1 {_step(asked)} & P=$!"
+        yield f"srun --kill-on-bad-exit=1 {_step(native)} & P=$!"
     yield 'await "$P"'
     yield "finish $?"
+
+
+def _prepared(native: Mapping[str, Any]) -> Iterator[str]:
+    """What is fetched before the ranks start, and what their containers are."""
+    running = rendering.running(native)
+    fetched = [line for part in running for line in data.fetches(part)]
+    if any(part.get("data") for part in running):
+        yield data.FETCH.rstrip("\n")
+    yield from fetched
+    images = [line for part in running for line in containers.prepared(part)]
+    if images:
+        yield containers.PULL.rstrip("\n")
+    yield from images
+    yield from filter(None, map(containers.step_options, running))
 
 
 def directives(tasks: int, asks: Mapping[str, Any]) -> list[str]:
@@ -69,7 +89,8 @@ def directives(tasks: int, asks: Mapping[str, Any]) -> list[str]:
     if megabytes := asks.get("megabytes"):
         options.append(f"mem={int(megabytes)}M")
     if gpus := asks.get("gpus"):
-        options.append(f"gres=gpu:{int(gpus)}")
+        kind = f":{_token(asks['gpuType'])}" if asks.get("gpuType") else ""
+        options.append(f"gres=gpu{kind}:{int(gpus)}")
     if partitions := asks.get("partitions"):
         options.append(f"partition={','.join(map(_token, partitions))}")
     if feature := asks.get("feature"):
@@ -77,14 +98,20 @@ def directives(tasks: int, asks: Mapping[str, Any]) -> list[str]:
     return [f"#SBATCH --{option}" for option in options]
 
 
-def _step(asked: list[tuple[int, Mapping[str, Any]]]) -> str:
+def _step(native: Mapping[str, Any]) -> str:
     """What each component of the step takes, and what it runs."""
+    asked = rendering.components(native)
     is_one = len(asked) == 1
     return " : ".join(
         f"{'' if is_one else f'--het-group={number} '}--nodes={tasks} --ntasks={tasks}"
-        f" --cpus-per-task={_cpus(asks)} bash {REPLICA}"
+        f" --cpus-per-task={_cpus(asks)} {_container(asks)}bash {REPLICA}"
         for number, (tasks, asks) in enumerate(asked)
     )
+
+
+def _container(asks: Mapping[str, Any]) -> str:
+    role = asks.get("containerOf")
+    return f'"${{PYXIS_{role}[@]}}" ' if role else ""
 
 
 def variables(native: Mapping[str, Any]) -> dict[str, str]:
@@ -107,16 +134,18 @@ def variables(native: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _functions(native: Mapping[str, Any]) -> str:
-    return "\n".join(function(part, native) for part in rendering.running(native))
+    parts = rendering.running(native)
+    texts = ["IMAGE="] if any(part.get("data") or part.get("image") for part in parts) else []
+    if any(part.get("data") for part in parts):
+        texts.append(_MOUNTED + data.PLACE.rstrip("\n"))
+    if any(part.get("image") for part in parts):
+        texts.append(containers.INSIDE.rstrip("\n"))
+    return "\n".join([*texts, *(function(part, native) for part in parts)])
 
 
 def function(part: Mapping[str, Any], native: Mapping[str, Any] = NOTHING) -> str:
     """What tells the replicas of one role from others: variables, folder and command."""
-    words = [*part.get("command", ()), *part.get("arguments", ())]
-    if not words:
-        raise CannotWrite(f"The {part['role']} has no command.")
-    if native.get("launcher"):
-        words = launches.words(native, words)
+    words = _words(part, native)
     lines = [f"{part['role']}() {{"]
     said: dict[str, str] = {GPU_COUNT: str((part.get("asks") or {}).get("gpus") or 0)}
     if category := part.get("category"):
@@ -125,13 +154,29 @@ def function(part: Mapping[str, Any], native: Mapping[str, Any] = NOTHING) -> st
         if pairs := part.get(kind):
             said[f"GANGLINE_{kind.upper()}"] = json.dumps(dict(pairs))
     lines += [f"  export {name}={quoted(value)}" for name, value in said.items()]
+    if part.get("image"):
+        lines += [f"  IMAGE=$GANGLINE_IMAGE_{part['role']}"]
     if part.get("home"):
         lines += ['  mkdir -p home && export HOME="$PWD/home"']
     lines += [f"  export {variable(name)}={expanding(v)}" for name, v in part.get("variables", ())]
-    if folder := part.get("workingDirectory"):
+    for one in data.places(part):
+        word = "fresh" if one.is_fresh else "place"
+        mode = "" if one.is_fresh else f" {one.mode}"
+        lines += [f"  {word} {one.variable} {one.source} {quoted(one.target)}{mode} || return"]
+    folder, image = part.get("workingDirectory"), part.get("image")
+    if folder and not image:
         lines += [f"  cd {quoted(folder)} || return 66"]
+    if image:
+        lines += [f'  inside "$IMAGE" {quoted(folder or "")}']
     lines += [f"  COMMAND=({' '.join(expanding(word) for word in words)})", "}"]
     return "\n".join(lines)
+
+
+def _words(part: Mapping[str, Any], native: Mapping[str, Any]) -> list[str]:
+    words = [*part.get("command", ()), *part.get("arguments", ())]
+    if not words:
+        raise CannotWrite(f"The {part['role']} has no command.")
+    return launches.words(native, words) if native.get("launcher") else words
 
 
 def expanding(text: str) -> str:
@@ -162,7 +207,7 @@ def _cpus(asks: Mapping[str, Any]) -> int:
 
 
 def _token(word: str) -> str:
-    if not rendering.TOKEN.fullmatch(word):
+    if not TOKEN.fullmatch(word):
         raise CannotWrite(f"“{word}” is no name of a partition or a feature.")
     return word
 
@@ -173,8 +218,14 @@ def _option(name: str) -> str:
     return name
 
 
+def _further(name: str) -> str:
+    if name not in OPTIONS:
+        raise CannotWrite(f"“{name}” is no option that people may give to a job.")
+    return name
+
+
 def _value(value: str) -> str:
-    if not _VALUE.fullmatch(value):
+    if not OPTION_VALUE.fullmatch(value):
         raise CannotWrite(f"“{value}” is no value of an option of Slurm.")
     return value
 

@@ -16,7 +16,7 @@ import asyncssh
 from gangline.drivers.addresses import AddressRefused, Reach
 
 from .access import Access
-from .commands import CALL_SECONDS, SHELL, Answer, LoginRefused, NoAnswer
+from .commands import CALL_SECONDS, SHELL, Answer, LoginRefused, NoAnswer, whole
 
 T = TypeVar("T")
 SESSIONS = 6
@@ -80,7 +80,7 @@ class SshCommands:
             try:
                 done = await connection.run(
                     " ".join(SHELL),
-                    input=f"echo '{BEGIN}'\n{program}".encode(),
+                    input=whole(f"echo '{BEGIN}'\n{program}"),
                     encoding=None,
                     timeout=seconds,
                 )

@@ -88,8 +88,24 @@ def exited(code: int) -> tuple[str, int | None, int | None]:
     return f"Exited with code {code}{_CODES.get(code, '')}.", code, None
 
 
+def accounted(code: str) -> str:
+    """The same of a job, from accounting, which keeps codes modulo 128: 137 and 9 are both 9."""
+    number, _, by = code.partition(":")
+    if by.isdigit() and int(by):
+        return f"Ended by signal {by}{_SIGNALS.get(int(by), '')}."
+    if not number.isdigit() or not int(number):
+        return ""
+    if int(number) in _SIGNALS:
+        return (
+            f"Exited with code {number}, or ended by signal {number}"
+            f"{_SIGNALS[int(number)]}: Slurm’s accounting does not tell which."
+        )
+    return exited(int(number))[0]
+
+
 _SIGNALS = {6: " (SIGABRT)", 9: " (SIGKILL)", 11: " (SIGSEGV)", 15: " (SIGTERM)"}
 _CODES = {
+    67: " (data could not be read on the node)",
     66: " (the working directory cannot be entered on the node)",
     126: " (the command cannot be started)",
     127: " (the command was not found on the node)",

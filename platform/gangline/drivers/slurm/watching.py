@@ -54,7 +54,7 @@ class Watch:
     def __init__(
         self,
         install: str,
-        look: Callable[[Sequence[Key]], Seen],
+        look: Callable[[Sequence[AttemptRef]], Seen],
         collect: Callable[[Sequence[observing.Attempt]], None],
         tell: TellTrouble = ignore_trouble,
         all_told: Callable[[], None] = ignore_all_told,
@@ -103,15 +103,18 @@ class Watch:
     def _turn(self) -> list[Observation]:
         began = time.monotonic()
         due = [key for key, known in self._known.items() if self._is_due(known, began)]
-        seen = self._look(due[:AT_ONCE])
+        seen = self._look(self._refs(due[:AT_ONCE]))
         # What a look shows as new is read at once, with its records.
         fresh = [key for key in self._changed(seen) if key not in seen.runs]
         news = self._judged(due[:AT_ONCE], seen, began)
         for at in range(0, len(fresh), AT_ONCE):
             began = time.monotonic()
             some = fresh[at : at + AT_ONCE]
-            news += self._judged(some, self._look(some), began)
+            news += self._judged(some, self._look(self._refs(some)), began)
         return news
+
+    def _refs(self, keys: Sequence[Key]) -> list[AttemptRef]:
+        return [self._known[key].ref for key in keys]
 
     def _changed(self, seen: Seen) -> list[Key]:
         """Attempts whose job is new, another, gone, or in another state."""

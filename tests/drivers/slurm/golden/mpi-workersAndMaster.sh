@@ -17,6 +17,8 @@ umask 077
 RUN=$SLURM_SUBMIT_DIR
 cd "$RUN" && [ -f plan.json ] || { echo "The run folder is not there on this node." >&2; exit 74; }
 [ ! -e stop ] && [ ! -e deleted ] || exit 75
+# A try that others began anew: its first one counts, and what follows it is an attempt of its own.
+[ "${SLURM_RESTART_COUNT:-0}" = 0 ] || { echo "$SLURM_JOB_ID" > requeued; exit 76; }
 export SLURM_EXPORT_ENV=ALL
 # The steps below say themselves how much of the allocation they take.
 unset SLURM_MEM_PER_CPU SLURM_MEM_PER_NODE SLURM_MEM_PER_GPU
@@ -25,7 +27,7 @@ pause() { read -r -t "$1" -u 9; }; exec 9<> <(:)
 finish() {
   local code=$1
   trap - EXIT
-  rm -rf secrets
+  rm -rf secrets data
   # Where no command failed, what Slurm itself said is all that tells why.
   [ "$code" = 0 ] || grep -qs '"code":[1-9]' state/*.exit \
     || cat job.log >> "logs/${GANGLINE_PARTS%%:*}-0.err"
@@ -84,7 +86,7 @@ export GANGLINE_HOSTFILE=$RUN/hostfile GANGLINE_MEETING=$MASTER_ADDR GANGLINE_PO
 GANGLINE_HOSTS=$(printf ',%s:1' "${HOSTS[@]}")
 export GANGLINE_HOSTS=${GANGLINE_HOSTS:1}
 
-cat > replica.sh.new <<'GANGLINE' && mv -f replica.sh.new replica.sh || exit 73
+cat > replica.sh.$$.new <<'GANGLINE' && mv -f replica.sh.$$.new replica.sh || exit 73
 #!/bin/bash
 # One replica: its variables, its log, its records.
 set -u
@@ -161,6 +163,80 @@ stop() {
 asked=0
 trap stop TERM
 trap : INT USR1 USR2
+# A line for each look: seconds since 1970 and of processor time, bytes of memory,
+# bytes read and written, per cent and bytes of the GPUs, bytes that the node received and sent; a
+# dash where it is unknown.
+mkdir -p "$RUN/metrics"
+metrics=$RUN/metrics/$name ticks=$(getconf CLK_TCK) page=$(getconf PAGESIZE)
+noted() {
+  local now=${EPOCHREALTIME:-$(date +%s.%N)}
+  printf '%s\n' "${now/,/.} $*" >> "$metrics.tsv"
+}
+network() {
+  local line in=0 out=0
+  while read -r line; do
+    [ "${line%%:*}" != lo ] || continue
+    set -- ${line#*:}
+    in=$((in + $1)) out=$((out + $9))
+  done < <(tail -n +3 /proc/net/dev)
+  echo "$in $out"
+}
+gpus() {
+  local share=0 memory=0 count=0 one used
+  if [ -n "${CUDA_VISIBLE_DEVICES:-}" ] && command -v nvidia-smi > /dev/null; then
+    while IFS=', ' read -r one used; do
+      case $one$used in *[!0-9]* | '') continue ;; esac
+      share=$((share + one)) memory=$((memory + used)) count=$((count + 1))
+    done < <(nvidia-smi --id="$CUDA_VISIBLE_DEVICES" --query-gpu=utilization.gpu,memory.used \
+      --format=csv,noheader,nounits)
+  fi
+  if [ $count = 0 ]; then echo '- -'; else echo "$((share / count)) $((memory * 1048576))"; fi
+}
+measured() {
+  local todo=("$1") pid text file kids key value spent=0 pages=0 read=0 written=0
+  while [ ${#todo[@]} -gt 0 ]; do
+    pid=${todo[0]} todo=("${todo[@]:1}")
+    read -r text < "/proc/$pid/stat" || continue
+    set -- ${text##*) }
+    spent=$((spent + ${12} + ${13} + ${14} + ${15})) pages=$((pages + ${22}))
+    while read -r key value; do
+      case $key in
+      read_bytes:) read=$((read + value)) ;;
+      write_bytes:) written=$((written + value)) ;;
+      esac
+    done < "/proc/$pid/io"
+    for file in /proc/$pid/task/*/children; do
+      kids=; read -r kids < "$file"
+      todo+=($kids)
+    done
+  done
+  spent=$((spent * 1000 / ticks))
+  noted "$((spent / 1000)).$(printf %03d $((spent % 1000)))" \
+    "$((pages * page)) $read $written $(gpus) $(network)"
+}
+sampling() {
+  trap '' TERM
+  local every=1 count=0
+  noted "0 - 0 0 - - $(network)"
+  while pause $every; kill -0 "$child"; do
+    measured "$child"
+    count=$((count + 1))
+    # Often at first, and for a long run ever less, until once a minute.
+    [ $count != 20 ] || every=5
+    [ $((count % 360)) != 0 ] || every=$((every < 30 ? every * 2 : 60))
+  done
+} < /dev/null > /dev/null 2>&1
+# What has ended is told by the shell itself, which waited for it.
+measured_at_end() {
+  local user system all=0 one minutes
+  { read -r user; read -r user system; } < "$metrics.times"
+  rm -f "$metrics.times"
+  for one in $user $system; do
+    minutes=${one%%m*} one=${one#*m} one=${one%s}
+    all=$((all + minutes * 60000 + 10#${one%[.,]*} * 1000 + 10#${one#*[.,]}))
+  done
+  noted "$((all / 1000)).$(printf %03d $((all % 1000))) - - - - - $(network)"
+} 2> /dev/null
 write "$state.start" "{\"node\":\"${SLURMD_NODENAME:-}\",\"pid\":$$,\"start\":$(date +%s.%N)}"
 master() {
   export RUNAI_NUM_OF_GPUS=0
@@ -171,13 +247,22 @@ COMMAND=()
 set -m
 # In a shell of its own: people's variables may be called as those here.
 ( [ -r "$RUN/secrets/$role" ] && . "$RUN/secrets/$role"
-  $role && exec "${COMMAND[@]}" ) < /dev/null >> "$log.out" 2>> "$log.err" 9>&- & child=$!
+  $role && exec "${CONTAINER[@]+"${CONTAINER[@]}"}" "${COMMAND[@]}"
+) < /dev/null >> "$log.out" 2>> "$log.err" 9>&- & child=$!
 set +m
+sampling & sampler=$!
+disown
 [ $asked = 0 ] || { kill -TERM -- "-$child"; stop; }
 wait "$child"; code=$?
 while kill -0 "$child" 2> /dev/null; do wait "$child"; code=$?; done
+if [ -e "$state.fresh" ]; then
+  while read -r folder; do rm -rf "$folder"; done < "$state.fresh"
+  rm -f "$state.fresh"
+fi
 # A request that comes only now would start a timer for which Slurm waits.
 trap '' TERM
+kill -KILL "$sampler" 2> /dev/null
+times > "$metrics.times" && measured_at_end
 [ -z "$timer" ] || kill -KILL "$timer" 2> /dev/null
 write "$state.exit" "{\"code\":$code,\"node\":\"${SLURMD_NODENAME:-}\",\"end\":$(date +%s.%N)}"
 exit $code

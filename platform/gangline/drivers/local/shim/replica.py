@@ -13,6 +13,7 @@ from gangline.drivers.logs.segments import Limits
 from . import command, ending, files, tree, words
 from .gang import Gang
 from .memory import Memory
+from .sampler import Sampler
 
 KILL_PAUSE = 0.02
 KILL_PATIENCE = 10.0
@@ -77,6 +78,7 @@ class _Life:
         self.memory = Memory(self.replica, self.plan)
         segment, *_, cap = self.plan["log"]  # plans of 0.2 have a third figure between
         self.log = LogWriter(self.replica["log"], Limits(segment, cap))
+        self.sampler = Sampler(self.replica, os.path.dirname(self.replica["log"]))
         if self.replica["scratch"]:
             os.makedirs(self.replica["scratch"], mode=0o700, exist_ok=True)
         started = self._fetched() or command.start(self.replica)
@@ -90,10 +92,12 @@ class _Life:
             self.record(state="Failed", reason=started.reason, code=started.code)
             return 0
         self.pid = started.pid
+        self.sampler.begin()
         self.pipes = {started.stdout: b"stdout", started.stderr: b"stderr"}
         self._tell_started(self.name, tree.Process(started.pid, tree.start_time(started.pid) or 0))
         status = self._watch()
         self._end_leftovers()
+        self.sampler.end()
         self._drain()
         files.once_there_is_room(self.log.tell_lost)
         self.log.close()
@@ -192,6 +196,9 @@ class _Life:
             self.own_stop = words.NO_LONGER_NEEDED
         for rank, process in self.gang.new_ranks(self.memory.processes):
             self._tell_started(rank, process)
+            self.sampler.add_rank(rank, process)
+        if self.sampler.is_due(time.time()):
+            self.sampler.sample(self.memory.processes)
         if self.told_at is None:
             self.gang.look_after_others(self.began)
         return min(pause, RING_EVERY, self.gang.pause)

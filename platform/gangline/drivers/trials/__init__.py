@@ -1,0 +1,1 @@
+"""Trying out repositories, buckets and registries, in a program that dials only what was judged."""

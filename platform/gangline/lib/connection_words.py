@@ -1,0 +1,57 @@
+"""What tests of connections found, as predicates of `wording`."""
+
+from collections.abc import Mapping
+
+CONNECTIONS: Mapping[str, str] = {
+    "connection:repository": "The repository answers",
+    "connection:branch": "The repository answers and has {value}",
+    "connection:revision": "The repository answers and has {value}",
+    "connection:commit": (
+        "The repository answers. Whether it has the commit {value} shows only when it is fetched"
+    ),
+    "connection:empty": "The repository answers, but it is empty",
+    "connection:bucket": "The bucket {value} can be read",
+    "connection:bucket_empty": "The bucket {value} can be read, but it is empty",
+    "connection:registry": "{server} accepts the login",
+    "connection:no_login": "{server} answers but asks for no login, so this one was not checked",
+    "connection:refused": "{server} does not accept the credential",
+    "connection:refused.remedy": "Check that it is right and may read this.",
+    "connection:login": "{server} asks for a credential",
+    "connection:login.remedy": "Choose one that may read this.",
+    "connection:key_needed": "{server} is reached by SSH, which needs an SSH key",
+    "connection:key_needed.remedy": "Choose a credential with one, or give an https address.",
+    "connection:key_unread": "The private key cannot be used: it is none, or it has a passphrase",
+    "connection:key_unread.remedy": "Give one without: nobody is there to type it.",
+    "connection:no_repository": (
+        "{server} answers, but not with this repository: it is not there, or not for this login"
+    ),
+    "connection:no_branch": "The repository answers but has no branch or tag {value}",
+    "connection:no_revision": "The repository answers but has no branch, tag or commit {value}",
+    "connection:no_bucket": "{server} answers but has no bucket {value}",
+    "connection:no_git": "{server} does not answer as a Git server does",
+    "connection:no_s3": "{server} does not answer as an S3 service does",
+    "connection:no_registry": "{server} does not answer as a registry does",
+    "connection:moved": "{server} sends on to another server, which is not followed",
+    "connection:moved.remedy": "Give that address instead.",
+    "connection:status": "{server} answered {status}",
+    "connection:certificate": "The certificate of {server} cannot be trusted: {why}",
+    "connection:tls": "{server} does not speak TLS as expected",
+    "connection:name": "The name {server} is not known here",
+    "connection:name.remedy": "Check the address.",
+    "connection:address": "{server} is at an address to which Gangline does not connect",
+    "connection:closed": "{server} refuses connections: nothing listens there",
+    "connection:late": "{server} did not answer in time",
+    "connection:late_all": "There was no answer within {seconds} s",
+    "connection:lost": "The connection to {server} broke",
+    "connection:large": "{server} answered with more than Gangline reads",
+    "connection:broke": "The test itself broke; the log says where",
+    "connection:busy": "Another test of yours has not ended or has just ended",
+    "connection:busy.remedy": "Try again in a few seconds.",
+    "connection:values": "{said}",
+    "connection:scope": "Choose a scope first: it decides which credentials can be used",
+    "connection:unheld": "Gangline does not hold the credential {value} in this scope",
+    "connection:unheld.remedy": "Choose one from the list; a Secret of a cluster cannot be tested.",
+    "connection:no_right": "You may not use credentials in {scope}, so nothing was tested",
+    "connection:no_key": "The credential {value} has no key {key}",
+    "connection:sealed": "{said}",
+}

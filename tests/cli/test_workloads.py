@@ -1,0 +1,129 @@
+"""What a person does with workloads at a terminal."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.conftest import PROJECT, SMALL, Line
+from tests.support.installation import Embedded
+
+
+def test_signing_in_is_stored_for_its_owner_alone(site: Embedded, tmp_path: Path) -> None:
+    line = Line(tmp_path / "new", site.url)
+    assert line("whoami").code == 4
+    done = line.program("login", "token", site.url, "--password-stdin", given=site.token)
+    assert done.code == 0
+    kept = line.folder / "credentials.json"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert site.token in kept.read_text()
+    assert json.loads(line.ok("whoami", "-o", "json"))["username"] == "researcher"
+    assert site.token not in line("config", "show").out
+    line.ok("logout")
+    assert site.token not in kept.read_text()
+    assert line("list").code == 4
+
+
+def test_an_access_key_gets_tokens_by_itself(site: Embedded, tmp_path: Path) -> None:
+    made = site.request("POST", "access-keys", {"name": "laptop"}).body
+    line = Line(tmp_path, site.url)
+    secret = made["clientSecret"]
+    done = line.program(
+        "login", "application", site.url, "--client-id", made["clientId"], "--password-stdin",
+        given=secret,
+    )  # fmt: skip
+    assert done.code == 0, done
+    kept = json.loads((tmp_path / "credentials.json").read_text())
+    kept[site.url] |= {"token": "gone", "ends": 1.0}
+    (tmp_path / "credentials.json").write_text(json.dumps(kept))
+    assert json.loads(line.ok("whoami", "-o", "json"))["username"] == "researcher"
+    assert json.loads((tmp_path / "credentials.json").read_text())[site.url]["token"] != "gone"
+    wrong = line.program(
+        "login", "application", site.url, "--client-id", made["clientId"], "--password-stdin",
+        given="no",
+    )  # fmt: skip
+    assert (wrong.code, "Traceback" in wrong.err) == (4, False)
+
+
+def test_from_submission_to_deletion(site: Embedded, gangline: Line) -> None:
+    out = gangline.ok(
+        "submit-dist", "pytorch", "walk", "--workers=1", *SMALL, "-e", "WORD=grüße", "--wait",
+        "--command", "--", "sh", "-c", "echo $WORD; sleep 600",
+    )  # fmt: skip
+    assert "walk" in out
+    row = json.loads(gangline.ok("list", "--json"))[0]
+    assert (row["name"], row["status"], row["source"]) == ("walk", "Running", "CLI")
+    assert "walk" in gangline.ok("list", "jobs")
+    assert yaml.safe_load(gangline.ok("describe", "job", "walk", "-o", "yaml"))["pods"][0]["name"]
+    assert gangline.ok("logs", "walk", "--pod", "walk-worker-0") == "grüße\n"
+    assert "grüße" in gangline.ok("logs", "walk", "--tail", "5", "--timestamps", "--since", "1h")
+    gangline.ok("suspend", "walk")
+    site.until(row["id"], "Stopped")
+    assert gangline("logs", "walk", "--follow").code == 0
+    gangline.ok("resume", "walk")
+    site.until(row["id"], "Running")
+    gangline.ok("delete", "job", "walk")
+    assert gangline("describe", "walk", "-p", PROJECT).code in (0, 5)
+
+
+def test_a_file_is_submitted_where_the_flag_says(gangline: Line, tmp_path: Path) -> None:
+    for name, text in (
+        ("block", "name: block\nspec:\n  image: local://system\n  command: sleep 60\n"),
+        ("flow", '{"name": "flow", "spec": {"image": "local://system", "command": "sleep 60"}}'),
+        ("marked", "---\nname: marked\nspec: {image: local://system, command: sleep 60}\n"),
+    ):
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(text)
+        told = yaml.safe_load(gangline.ok("submit", "-f", str(path), "--dry-run", "-o", "yaml"))
+        assert (told["name"], told["spec"]["command"]) == (name, "sleep 60")
+        plan = gangline.ok("submit", "-f", str(path), "--dry-run")
+        assert yaml.safe_load(plan) is not None
+        assert "sleep" in plan
+    (tmp_path / "odd.yaml").write_text("name: odd\nspec: {imag: a, numWorkers: 0}\n")
+    odd = gangline("submit", "-f", str(tmp_path / "odd.yaml"))
+    assert odd.code == 3
+    assert "worker.imag:" in odd.err
+    assert gangline("submit", "-f", str(tmp_path / "none.yaml")).code == 2
+
+
+def test_names_are_made(gangline: Line) -> None:
+    words = ("--workers=1", *SMALL, "--command", "--", "sleep", "60")
+    for expected in ("dist", "dist-1"):
+        assert expected in gangline.ok("submit-dist", "mpi", *words).split()
+    made = gangline.ok("pytorch", "submit", "-o", "json", *words)
+    assert json.loads(made)["requestedName"] == "pytorch"
+    made = gangline.ok("distributed", "submit", "--name-prefix", "digits", "-o", "json", *words)
+    assert json.loads(made)["name"].startswith("digits-")
+    taken = gangline("training", "pytorch", "submit", "dist", *words)
+    assert taken.code == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "named"),
+    [
+        (("submit-dist", "pytorch", "a", "--wrokers=2"), 2, "--workers"),
+        (("submit-dist", "pytorch", "a", "--tty=maybe"), 2, "--tty"),
+        (("submit-dist", "pytorch", "a", "--workers=two", *SMALL), 3, "--workers"),
+        (("submit-dist", "pytorch", "a", "-g", "-1", *SMALL), 3, "--gpu"),
+        (("submit-dist", "pytorch", "a", "-e", "1A=b", *SMALL), 3, "--env"),
+        (("submit-dist", "pytorch", "A a", *SMALL, "--command", "--", "x"), 3, "NAME"),
+        (("submit-dist", "pytorch", "a", "--master-cpu=x", *SMALL), 3, "--master-cpu-core"),
+        (("submit-dist", "pytorch", "a", "--command", *SMALL), 2, "--command"),
+        (("distributed", "submit", "a", "--framework", "Caffe"), 2, "--framework"),
+        (("submit-dist", "pytorch", "a", "-p", "no-such", *SMALL), 5, "no-such"),
+        (("describe", "nobody"), 5, "nobody"),
+        (("list", "--filter", "colour==red"), 3, "filterBy"),
+        (("list", "unicorns"), 2, "unicorns"),
+        (("lsit",), 2, "list"),
+        (("delete",), 2, "--all"),
+        (("logs", "a", "--since", "soon"), 5, "'a'"),
+    ],
+)
+def test_an_error_names_the_flag(
+    gangline: Line, words: tuple[str, ...], code: int, named: str
+) -> None:
+    done = gangline(*words)
+    assert (done.code, named in done.err) == (code, True), done
+    assert "Traceback" not in done.err
