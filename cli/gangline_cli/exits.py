@@ -60,7 +60,7 @@ def _line(problem: Mapping[str, Any], flags: Mapping[str, str]) -> str:
     text = f"{where}: {problem.get('message', '')}"
     if "value" in problem and problem["value"] is not None:
         text += f", not {_shown(problem['value'])}"
-    text = text.rstrip(".") + "."
+    text = text if text.endswith("?") else f"{text.rstrip('.')}."
     if accepted := problem.get("accepted"):
         text += f" Accepted: {str(accepted).rstrip('.')}."
     if source := problem.get("source"):

@@ -66,7 +66,8 @@ def _rows(effective: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _inside(role: str, path: str, part: Any, *, is_default: bool) -> Iterator[dict[str, Any]]:
     if path in flags.fields():
-        yield _row(role, path, part, is_default=is_default)
+        inner = part.get("instances") if isinstance(part, Mapping) and not is_default else None
+        yield _row(role, path, inner or part, is_default=is_default)
     elif isinstance(part, Mapping):
         for name, inner in part.items():
             below = f"{path}.{name}" if path else str(name)

@@ -17,7 +17,6 @@ from .session import output as output_option
 
 Json = dict[str, Any]
 MOST_COLUMNS = 6
-_IRREGULAR = {"policies": "policy"}
 
 
 def kind_of(word: str) -> Json:
@@ -171,7 +170,7 @@ def _update(one: Json) -> click.Command:
             raise Usage("--set: say what is to change.")
         if not given["path"] and "put" in one["verbs"]:
             # A replacement: what is not said stays as it is.
-            body = _merged({k: v for k, v in row.items() if k in _writable(one)}, body)
+            body = _merged(_kept(row), body)
         session.client.update_row(one["key"], id_of(one, row), body)
         click.echo(f"{one['label']} {given['name']} was changed.")
 
@@ -179,8 +178,13 @@ def _update(one: Json) -> click.Command:
     return click.command("update", help=_about_body(f"Change one {one['label'].lower()}."))(made)
 
 
-def _writable(one: Json) -> set[str]:
-    return {"name", "description", "meta", "spec"}
+def _kept(row: Mapping[str, Any]) -> Json:
+    """What a replacement repeats of the row: not what the server alone writes."""
+    kept = {key: row[key] for key in ("name", "description", "spec") if key in row}
+    if isinstance(row.get("meta"), Mapping):
+        places = ("name", "description", "scope", "clusterId", "departmentId", "projectId")
+        kept["meta"] = {key: row["meta"][key] for key in places if row["meta"].get(key)}
+    return kept
 
 
 def _delete(one: Json) -> click.Command:

@@ -59,7 +59,7 @@ class Socket:
         while True:
             event = await self.communicator.receive_output(deadline - time.monotonic())
             assert event["type"] == SEND, event
-            frame: dict[str, Any] = json.loads(event["text"])
+            frame: dict[str, Any] = json.loads(event.get("text") or '{"type": "binary"}')
             if frame["type"] in kinds:
                 return frame
 
@@ -86,7 +86,9 @@ class Socket:
 
 
 @asynccontextmanager
-async def page_of(user: User | None, *, origin: str | None = "") -> AsyncIterator[Socket]:
+async def page_of(
+    user: User | None, *, origin: str | None = "", path: str = "/live", cookie: bytes = b""
+) -> AsyncIterator[Socket]:
     """The socket of a page of `user`; an empty origin means our own."""
     from gangline.config.asgi import application
 
@@ -94,10 +96,10 @@ async def page_of(user: User | None, *, origin: str | None = "") -> AsyncIterato
     if origin is not None:
         headers.append((b"origin", (origin or env().origins[0]).encode()))
     if user is not None:
-        headers.append((b"cookie", await in_database(cookie_of, user)))
+        headers.append((b"cookie", cookie or await in_database(cookie_of, user)))
     scope = {
         "type": "websocket",
-        "path": "/live",
+        "path": path,
         "query_string": b"",
         "headers": headers,
         "subprotocols": [],

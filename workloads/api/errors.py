@@ -10,6 +10,7 @@ from workloads.services.asking import (
 )
 from workloads.services.intents import AlreadyEnded, BeingDeleted, NotEnded
 from workloads.services.submission import TooManyWaiting
+from workloads.terminals.tickets import BadCommand, NotNow, TooMany
 
 
 @answers(NameTaken)
@@ -43,3 +44,18 @@ def _queue_full(error: TooManyWaiting) -> Answer:
 @answers(BeingDeleted)
 def _wrong_state(error: Exception) -> Answer:
     return 409, error_body(409, str(error))
+
+
+@answers(TooMany)
+def _too_many(error: TooMany) -> Answer:
+    return 429, error_body(429, str(error))
+
+
+@answers(NotNow)
+def _not_now(error: NotNow) -> Answer:
+    return 409, error_body(409, str(error))
+
+
+@answers(BadCommand)
+def _bad_command(error: BadCommand) -> Answer:
+    return 400, error_body(400, str(error))

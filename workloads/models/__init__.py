@@ -4,6 +4,7 @@ from .attempt import Attempt, CreateState, Outcome, Replica, Rest
 from .bulk import BulkAction, BulkItem, ItemState
 from .draft import Draft
 from .event import Event, IdempotencyKey, ScopeSeq
+from .terminal import Terminal
 from .tool_address import ToolAddress
 from .tool_pass import ToolPass
 from .workload import (
@@ -32,6 +33,7 @@ __all__ = [
     "Replica",
     "Rest",
     "ScopeSeq",
+    "Terminal",
     "ToolAddress",
     "ToolPass",
     "Workload",

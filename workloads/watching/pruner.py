@@ -21,6 +21,7 @@ from gangline.settings.catalogue import AUDIT_DAYS, DELETED_DAYS
 from gangline.settings.values import value_of
 from workloads.models import Draft, IdempotencyKey, Workload
 from workloads.services import tool_access
+from workloads.terminals import tickets
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +61,7 @@ def prune(stop: threading.Event | None = None) -> bool:
     Draft.objects.filter(updated_at__lte=now - timedelta(days=DRAFT_DAYS)).delete()
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
     tool_access.forget(before=now)
+    tickets.forget()
     forget_failures(before=now - timedelta(days=1))
     forget_entries(before=now - timedelta(days=value_of(AUDIT_DAYS)))
     oldest = now - timedelta(days=value_of(DELETED_DAYS))

@@ -10,6 +10,8 @@ WORKLOAD_RESUME = "workload.resume"
 WORKLOAD_RERUN = "workload.rerun"
 WORKLOAD_DELETE = "workload.delete"
 WORKLOAD_LOG_DOWNLOAD = "workload.log_download"
+TERMINAL_OPEN = "workload.terminal_open"
+TERMINAL_CLOSE = "workload.terminal_close"
 POLICY_SAVE = "policy.save"
 POLICY_DELETE = "policy.delete"
 CLUSTER_CREDENTIAL = "cluster.credential"
@@ -40,6 +42,8 @@ ACTIONS = frozenset(
 _KINDS = {"sign_in_link": "sign-in link", "token": "API token", "orphan": "unmanaged object"}
 _WORDS = {
     WORKLOAD_LOG_DOWNLOAD: "Download log",
+    TERMINAL_OPEN: "Open terminal",
+    TERMINAL_CLOSE: "Close terminal",
     WORKLOAD_RERUN: "Run workload again",
     CLUSTER_CREDENTIAL: "Replace cluster credential",
     "user.delete": "Deactivate user",

@@ -28,6 +28,13 @@ class ExactOrigin(OriginValidator):
             return False
 
 
+class OwnOriginOrNone(ExactOrigin):
+    """Programs send none; a page of others does, and is refused."""
+
+    def valid_origin(self, parsed_origin: Any) -> bool:
+        return parsed_origin is None or super().valid_origin(parsed_origin)
+
+
 def _is_address(origin: str) -> bool:
     try:
         urlsplit(origin)

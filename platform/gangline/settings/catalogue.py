@@ -212,6 +212,29 @@ IMAGE_PULL_MINUTES = declare(
         most=1440,
     )
 )
+TERMINAL_IDLE_MINUTES = declare(
+    Declared(
+        key="workloads.terminal-idle-minutes",
+        label="Idle terminals",
+        help="A terminal in a pod is closed when nothing was typed or shown for this long.",
+        category="Workloads",
+        default=30,
+        unit="minutes",
+        least=1,
+        most=1440,
+    )
+)
+TERMINALS_EACH = declare(
+    Declared(
+        key="workloads.terminals-each",
+        label="Terminals of one person",
+        help="So many may be open at the same time. 0: nobody opens any.",
+        category="Workloads",
+        default=16,
+        least=0,
+        most=200,
+    )
+)
 LIMIT_TO_DEPARTMENT = declare(
     Declared(
         key="quota.limit-to-department",

@@ -146,9 +146,9 @@ class SpecField:
     def pair(self) -> str:
         """The attribute behind the sign where an item is written as ``KEY=VALUE``; empty: none."""
         others = [one for one in self.items if one.path != self.item_key]
-        plain = [one.path for one in others if one.path == "value" or len(others) == 1]
-        is_text = [one.path for one in others if one.kind is Kind.STRING]
-        return next((path for path in plain if path in is_text), "")
+        texts = [one for one in others if one.kind is Kind.STRING]
+        plain = [o.path for o in texts if len(others) == 1 or (o.alternative and o.path == "value")]
+        return next(iter(plain), "")
 
     @property
     def is_by_item(self) -> bool:

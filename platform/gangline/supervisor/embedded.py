@@ -14,6 +14,7 @@ from gangline.config import urls
 from gangline.live import hub
 from gangline.supervisor.background import Background, leave_at_once
 from gangline.supervisor.signals import handled_by_server
+from workloads.terminals import open as terminals
 
 STOP_SECONDS = 0.7
 """For the threads, after the web server has ended: with its 2 s that is less than 3 (R10)."""
@@ -88,6 +89,7 @@ class WebServer(uvicorn.Server):
             await self._gate.start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await terminals.close_all()
         await hub.stop()
         if self._gate is not None:
             await self._gate.stop()

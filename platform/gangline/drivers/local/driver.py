@@ -37,6 +37,7 @@ from gangline.drivers.claims import CLAIM
 from gangline.drivers.facts import Capacity, Facts, FieldNote, Health
 from gangline.drivers.logs import store
 from gangline.drivers.logs.segments import Limits
+from gangline.drivers.shells import REPLICA_ENDED, Shell, ShellRequest
 from gangline.lib.paths import OWN_CODE
 from gangline.lib.problems import Problem as Refusal
 from gangline.spec.problems import Advice, Problem, Role
@@ -52,6 +53,7 @@ from . import (
     rendering,
     sandbox,
     scripts,
+    shells,
     watching,
 )
 from .run_folder import BadName, RunFolder, all_runs, make_private, replica_name
@@ -287,6 +289,25 @@ class LocalDriver:
         # Whether it has ended is asked first: what it wrote until then is read below.
         ended = not observing.may_write(folder, name, self.boot_id())
         return store.read(folder.logs / name, offset, limit, ended=ended)
+
+    def open_shell(
+        self, ref: AttemptRef, replica: str, request: ShellRequest
+    ) -> Shell | Refused | Unknown | Busy:
+        try:
+            folder, name = self._folder(ref), replica_name(replica)
+            plan = folder.plan()
+        except (BadName, files.UnusablePlan):
+            return Refused(REPLICA_ENDED)
+        if plan is not None and name in [rank["name"] for rank in plan["ranks"]]:
+            # Ranks run within the sandbox of the launcher that starts them.
+            name = str(plan["replicas"][0]["name"])
+
+        def has_ended() -> bool:
+            if folder.exit(name) is not None or folder.started(name) is None:
+                return True
+            return not observing.is_live(folder.claim(name), self.boot_id())
+
+        return shells.visit(folder, name, request, has_ended)
 
     def _create(self, ref: AttemptRef) -> Result:
         folder = self._folder(ref)

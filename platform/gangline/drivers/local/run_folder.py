@@ -55,7 +55,7 @@ class RunFolder:
 
     def prepare(self) -> None:
         make_private(self.data_dir)
-        for name in ("claims", "started", "exits"):
+        for name in ("claims", "started", "exits", "doors"):
             (self.ctl / name).mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def plan(self) -> dict[str, Any] | None:

@@ -14,6 +14,7 @@ from . import command, ending, files, tree, words
 from .gang import Gang
 from .memory import Memory
 from .sampler import Sampler
+from .visiting import Door
 
 KILL_PAUSE = 0.02
 KILL_PATIENCE = 10.0
@@ -95,7 +96,9 @@ class _Life:
         self.sampler.begin()
         self.pipes = {started.stdout: b"stdout", started.stderr: b"stderr"}
         self._tell_started(self.name, tree.Process(started.pid, tree.start_time(started.pid) or 0))
+        self.door = Door(self.ctl, self.name)
         status = self._watch()
+        self.door.close()
         self._end_leftovers()
         self.sampler.end()
         self._drain()
@@ -159,8 +162,9 @@ class _Life:
 
     def _watch(self) -> int:
         """Until the command itself has ended. Returns its wait status."""
-        for fd in self.pipes:
-            self.poll.register(fd, select.POLLIN)
+        for fd in (*self.pipes, self.door.fd):
+            if fd >= 0:
+                self.poll.register(fd, select.POLLIN)
         next_tick = time.monotonic()
         while True:
             ready = {fd for fd, _ in self.poll.poll(self._patience(next_tick) * 1000)}
@@ -170,6 +174,8 @@ class _Life:
                 self.bell.clear()
             for fd in ready & self.pipes.keys():
                 self._read(fd)
+            if self.door.fd in ready:
+                self.door.answer(self.replica, self.pid)
             status = self._reap()
             if status is not None:
                 return status
@@ -220,7 +226,8 @@ class _Life:
             # A sandbox passes no signal on, and ends at once itself: ask the command inside. Its
             # children hear of it from the command, which may need them to save its work.
             depth = 3 if self.replica["sandbox"] else 1
-            self.termed = {p for p in tree.descendants(os.getpid()) if p.depth == depth}
+            below, visits = tree.descendants(os.getpid()), self.door.inside()
+            self.termed = {p for p in below if p.depth == depth and p.pid not in visits}
             for process in self.termed:
                 tree.send(process, signal.SIGTERM)
 
@@ -243,6 +250,7 @@ class _Life:
                 return found
             if pid == self.pid:
                 found = status
+            self.door.ended(pid)
 
     def _end_leftovers(self) -> None:
         """Nothing of a replica outlives its command."""
