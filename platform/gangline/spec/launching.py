@@ -48,7 +48,7 @@ def launched(
             # Its cache of checks is in a home folder that may be read-only.
             first = [own, "--disable-cache", "-np", str(ranks), "-hostfile", hostfile]
             return [*first, *over, *program]
-    raise ValueError(f"{launcher} starts no ranks by itself")
+    raise ValueError(f"no words are known by which {launcher} starts ranks")
 
 
 def interpreter(program: Sequence[str]) -> str:
