@@ -7,7 +7,7 @@ from bench import report
 
 NAMES = (
     *("list", "resources", "form", "submit", "gang", "live", "start", "policy", "log"),
-    *("kubernetes-submit", "kubernetes-watch"),
+    *("kubernetes-submit", "kubernetes-watch", "slurm"),
 )
 
 

@@ -31,6 +31,7 @@ from workloads.selectors.figures import figures_of
 from workloads.selectors.listing import ListRow
 from workloads.statuses import ENDED, OF_DELETED, STATUSES
 from workloads.tables import ROW_ACTIONS, duration_cell, pods_cell, status_cell
+from workloads.terminals import tickets
 from workloads.wording import Reason
 
 HEAD = ("title", "actions", "facts")
@@ -38,6 +39,7 @@ TABS: Mapping[str, tuple[str, ...]] = {
     "overview": (*HEAD, "note", "timeline", "usage", "tools", "pods"),
     "pods": (*HEAD, "podtable"),
     "logs": HEAD,
+    "terminal": HEAD,
     "events": (*HEAD, "events"),
     "report": (*HEAD, "report"),
     "spec": HEAD,
@@ -131,6 +133,7 @@ def draw_parts(
     context: dict[str, Any] = {
         "workload": workload,
         "may_read": may_read,
+        "may_enter": Permission.WORKLOAD_EXEC in may_act and workload.status in tickets.OPEN,
         "allowed": [action.name for action in allowed],
         "status_html": status_cell(row),
         "pods_html": pods_cell(row),

@@ -11,7 +11,7 @@ from tests.support.product import Product, open_followed
 from tests.support.waiting import wait_for
 
 Windows = Callable[..., Page]
-TABS = ("Overview", "Pods", "Logs", "Events", "Spec")
+TABS = ("Overview", "Pods", "Logs", "Terminal", "Events", "Spec")
 REACH = 6
 SCRIPT_SECONDS = 0.3
 REMEMBER = """() => {

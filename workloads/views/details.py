@@ -11,7 +11,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from gangline.access.actor import actor_of
+from gangline.access.grants import who_can
 from gangline.access.permissions import Permission
+from gangline.access.refusals import NotAllowed
 from gangline.accounts.models import User
 from gangline.live.feeds import Refused
 from gangline.spec.frameworks import framework_of
@@ -30,12 +32,14 @@ from workloads.parts import (
 from workloads.selectors import details
 from workloads.selectors.ingredients import ingredients
 from workloads.selectors.origins import origins_in_words
+from workloads.terminals import tickets
 from workloads.views import log_page, report
 
 TABS = {
     "overview": "Overview",
     "pods": "Pods",
     "logs": "Logs",
+    "terminal": "Terminal",
     "events": "Events",
     "report": "Report",
     "spec": "Spec",
@@ -85,6 +89,8 @@ def tab(request: HttpRequest, workload_id: UUID, tab: str) -> HttpResponse:
         context |= log_page.context(request, workload)
     if tab == "report":
         context |= report.context(request, workload, context["parts"]["report"])
+    if tab == "terminal":
+        context |= _terminals(workload, actor.user)
     if tab == "overview":
         context["attempt"] = details.attempt_of(workload, workload.attempt_no)
         if Permission.WORKLOAD_LOGS in held:
@@ -123,6 +129,19 @@ def figures(request: HttpRequest, workload_id: UUID) -> HttpResponse:
     except Refused:
         raise Http404 from None
     return HttpResponse(status=204) if cells is None else JsonResponse({"cells": cells})
+
+
+def _terminals(workload: Workload, user: User) -> dict[str, Any]:
+    """The pods that can be entered, or why none can."""
+    scope = workload.project.scope
+    if not tickets.may_enter(user, workload):
+        people = [one.username for one in who_can(Permission.WORKLOAD_EXEC, scope)]
+        return {"refusal": NotAllowed(Permission.WORKLOAD_EXEC, scope, people).sentence}
+    if refusal := tickets.cannot_enter(workload):
+        return {"refusal": refusal}
+    pods = details.expected_replicas(workload, details.attempts(workload)[0])
+    running = [pod.name for pod in pods if pod.state == "Running"]
+    return {"running": running, "refusal": "" if running else "No pod is running yet."}
 
 
 def _address(workload: Workload, name: str) -> str:
