@@ -82,7 +82,14 @@ _VALUES = {
     "script:syntax": "cannot be read by bash: {said}",
     "script:places": "must have a value for {names}",
     "script:no_place": "is no place in the script",
-    "launcher": ("starts no {framework} ranks: put mpirun in front, as in “mpirun {command}”"),
+    "launcher": (
+        "starts no {framework} ranks: choose a launcher, or put mpirun in front, as in"
+        " “mpirun {command}”"
+    ),
+    "launcher:twice": "must not begin with {first}: {launcher}, the chosen launcher, starts it",
+    "launcher:own": "must be left out: {launcher} starts the command of the workers",
+    "launcher:slots": "must be 1: over Gloo each worker is one rank",
+    "launcher:unfit": "cannot be chosen: {why}",
 }
 _FORM = {
     "framework": "is for {frameworks} only",

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from gangline.drivers.base import Part, Submission
+from gangline.drivers.leading import led
 from gangline.drivers.mapping import apply
 from gangline.spec import batch
 from gangline.spec.frameworks import framework_of, places, role_of
+from gangline.spec.problems import Role
 
 from . import mapping
 
@@ -50,13 +52,21 @@ def render(submission: Submission, defaults: Defaults = NO_DEFAULTS) -> dict[str
         "identifiers": dict(submission.identifiers),
         "options": defaults.options,
         "modules": list(defaults.modules),
-        "parts": [_part(submission, part) for part in submission.parts],
+        "parts": _parts(submission),
     }
     if framework_of(submission.framework).runs_script:
         job = submission.worker.slurm
         fills = {one.name: one.value or "" for one in job.values or ()}
         made["script"] = batch.filled(job.script or "", fills)
     return apply(mapping.GANG, submission.worker, made)
+
+
+def _parts(submission: Submission) -> list[dict[str, Any]]:
+    made = [(part.role, _part(submission, part)) for part in submission.parts]
+    if not submission.worker.launcher:
+        return [part for _, part in made]
+    workers = next(part for role, part in made if role.half is Role.WORKER)
+    return [led(part, workers) if role.launches else part for role, part in made]
 
 
 def launches(framework: str) -> bool:

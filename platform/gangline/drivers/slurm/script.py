@@ -6,7 +6,7 @@ numbers and names that were looked at. Nothing secret is in it: Slurm shows scri
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gangline.drivers.base import GPU_COUNT
@@ -14,11 +14,12 @@ from gangline.spec import batch
 from gangline.spec.frameworks import interfaces
 from gangline.spec.slurm import OPTION_VALUE, OPTIONS, TOKEN
 
-from . import containers, data, rendering, shell
+from . import containers, data, launches, rendering, shell
 from .commands import here, quoted
 
 REPLICA, OWN = "replica.sh", "script"
 DEFAULT_GRACE = 30
+NOTHING: Mapping[str, Any] = {}
 _REFERENCE = re.compile(r"(\$?)\$\(([^()]*)\)")
 _OPTIONS = frozenset({"account", "qos", "reservation", "time"})
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -53,6 +54,8 @@ def _lines(native: Mapping[str, Any]) -> Iterator[str]:
     for name, value in sorted(variables(native).items()):
         yield f"export {name}={quoted(value)}"
     yield shell.JOB
+    if rendering.launches(native["framework"]):
+        yield shell.HOSTFILE
     if modules := native.get("modules"):
         yield f"{shell.LOAD}load {' '.join(map(quoted, modules))}"
     yield from _prepared(native)
@@ -161,27 +164,13 @@ def _functions(native: Mapping[str, Any]) -> str:
         texts.append(_MOUNTED + data.PLACE.rstrip("\n"))
     if any(part.get("image") for part in parts):
         texts.append(containers.INSIDE.rstrip("\n"))
+    return "\n".join([*texts, *(function(part, native) for part in parts)])
+
+
+def function(part: Mapping[str, Any], native: Mapping[str, Any] = NOTHING) -> str:
+    """What tells the replicas of one role from others: variables, folder and command."""
     own = native.get("script")
-    runs = words_of(own) if own else None
-    return "\n".join([*texts, *(function(part, runs) for part in parts)])
-
-
-def words_of(own: str) -> list[str]:
-    """What runs a person's own script: the program that its first line names."""
-    words = batch.interpreter(own)
-    if not words:
-        raise CannotWrite("The script does not begin with the program that runs it.")
-    return words
-
-
-def function(part: Mapping[str, Any], interpreter: Sequence[str] | None = None) -> str:
-    """What tells the replicas of one role from others: variables, folder and command.
-
-    ``interpreter``: the words of the first line of a person's own script, which is the command.
-    """
-    words = [*part.get("command", ()), *part.get("arguments", ())]
-    if not words and not interpreter:
-        raise CannotWrite(f"The {part['role']} has no command.")
+    words = _of_script(own) if own else [*map(expanding, _words(part, native))]
     lines = [f"{part['role']}() {{"]
     said: dict[str, str] = {GPU_COUNT: str((part.get("asks") or {}).get("gpus") or 0)}
     said |= _told(part)
@@ -200,9 +189,23 @@ def function(part: Mapping[str, Any], interpreter: Sequence[str] | None = None) 
         lines += [f"  cd {quoted(folder)} || return 66"]
     if image:
         lines += [f'  inside "$IMAGE" {quoted(folder or "")}']
-    own = [*map(quoted, interpreter), f'"$RUN/{OWN}"'] if interpreter else []
-    lines += [f"  COMMAND=({' '.join(own or map(expanding, words))})", "}"]
+    lines += [f"  COMMAND=({' '.join(words)})", "}"]
     return "\n".join(lines)
+
+
+def _words(part: Mapping[str, Any], native: Mapping[str, Any]) -> list[str]:
+    words = [*part.get("command", ()), *part.get("arguments", ())]
+    if not words:
+        raise CannotWrite(f"The {part['role']} has no command.")
+    return launches.words(native, words) if native.get("launcher") else words
+
+
+def _of_script(own: str) -> list[str]:
+    """Quoted words that run a person's own script, by the program that its first line names."""
+    words = batch.interpreter(own)
+    if not words:
+        raise CannotWrite("The script does not begin with the program that runs it.")
+    return [*map(quoted, words), f'"$RUN/{OWN}"']
 
 
 def _told(part: Mapping[str, Any]) -> dict[str, str]:
