@@ -17,6 +17,10 @@ run: ## Install what is missing and serve the product on http://127.0.0.1:8000 (
 	$(INSTALL) server examples
 	exec $(BIN)/gangline-manage run
 
+.PHONY: tensorflow
+tensorflow: ## Install the runtime of TensorFlow's example, local://tensorflow (1.5 GB).
+	$(INSTALL) server tensorflow
+
 .PHONY: stack
 stack: ## Start production mode on this machine: PostgreSQL, Redis, two web processes, worker, watcher.
 	$(INSTALL) server examples

@@ -8,7 +8,7 @@ from bench import report
 NAMES = (
     *("list", "resources", "form", "submit", "gang", "live", "start", "policy", "log"),
     "terminal",
-    *("kubernetes-submit", "kubernetes-watch"),
+    *("kubernetes-submit", "kubernetes-watch", "slurm"),
 )
 
 

@@ -1,10 +1,13 @@
 """The screens of assets: lists, pages and forms. Some of each kind are made through the API."""
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Page, expect
 
 from scripts.camera import Camera
+from tests.support import repositories
 from tests.support.installation import Installation
 from tests.support.product import ADMINISTRATOR, RESEARCHER, Product
 
@@ -29,6 +32,8 @@ PAGES = {
     "template": ("templates", "digits-pytorch-ddp"),
 }
 REPOSITORY = "https://git.example/vision/digits"
+PAUSE = 2.2
+"""Seconds that a person waits between two tests of connections."""
 _SECRET = "not-a-real-secret"  # noqa: S105
 
 
@@ -50,8 +55,50 @@ def take(product: Product, camera: Camera) -> None:
         page.get_by_role("link", name=link, exact=True).first.click()
         page.wait_for_load_state()
         camera.take(page, name)
+    _tests(page, camera)
     _credentials(page, camera)
     _own_credentials(product, camera)
+
+
+def _tests(page: Page, camera: Camera) -> None:
+    """How tests of connections ended: well on a page, and not well in forms."""
+    with tempfile.TemporaryDirectory() as folder, repositories.serving(Path(folder) / "x") as code:
+        code.commit("one")
+        _typed_repository(page, code.url)
+        _tested(page)
+        camera.take(page, "data-source-git-tested")
+        code.login = ("dana", _SECRET)
+        page.wait_for_timeout(PAUSE * 1000)
+        _tested(page)
+        camera.take(page, "data-source-git-test-failed")
+        code.hold()
+        page.wait_for_timeout(PAUSE * 1000)
+        page.get_by_role("button", name="Test connection").click()
+        expect(page.get_by_text("Testing…").first).to_be_visible()
+        camera.take(page, "data-source-git-testing")
+        code.gate.set()
+        expect(page.locator("[data-code]")).to_be_visible()
+    page.goto("/credentials/new")
+    for name, text in (("url", "registry.lab.example"), ("user", "ci"), ("password", _SECRET)):
+        page.locator(f'[name="dockerRegistry.{name}"]').fill(text)
+    page.locator('[name="scope"]').select_option(index=1)
+    page.wait_for_timeout(PAUSE * 1000)
+    _tested(page)
+    camera.take(page, "credential-test-failed")
+
+
+def _typed_repository(page: Page, url: str) -> None:
+    page.goto("/data-sources/git/new")
+    page.locator('[name="name"]').fill("lab-code")
+    page.locator('[name="scope"]').select_option(index=1)
+    page.get_by_label("Repository").fill(url)
+    page.get_by_label("Branch").fill("main")
+
+
+def _tested(page: Page) -> None:
+    with page.expect_response(lambda answer: answer.request.method == "POST"):
+        page.get_by_role("button", name="Test connection").click()
+    expect(page.locator("[data-code]")).to_be_visible()
 
 
 def furnish(site: Installation) -> None:

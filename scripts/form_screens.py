@@ -17,8 +17,9 @@ FROM_TEMPLATE = (
 EQUIVALENTS = ("yaml", "curl", "local")
 FROM_SCRATCH = (
     "policy-imposed", "form-galleries", "form-new-environment", "form-new-compute",
-    "form-new-data-source", "form-new-git", "form-new-credential", "form-workers-filled",
-    "form-locked", "form-data-sources", "form-tool-access", "form-yaml", "form-yaml-errors",
+    "form-new-data-source", "form-new-git", "form-new-git-tested", "form-new-credential",
+    "form-workers-filled", "form-locked", "form-data-sources", "form-tool-access", "form-yaml",
+    "form-yaml-errors",
     *(f"form-review-{key}" for key in EQUIVALENTS),
 )  # fmt: skip
 POLICY = """\
@@ -142,6 +143,11 @@ def _dialogs(page: Page, camera: Camera) -> None:
             page.get_by_role("dialog").get_by_role("link", name="Git").click()
             expect(page.get_by_role("dialog").get_by_label("Repository")).to_be_visible()
             camera.take(page, "form-new-git")
+            dialog = page.get_by_role("dialog")
+            dialog.get_by_label("Repository").fill("https://git.example/vision/digits")
+            dialog.get_by_role("button", name="Test connection").click()
+            expect(dialog.locator("[data-code]")).to_be_visible()
+            camera.take(page, "form-new-git-tested")
         page.keyboard.press("Escape")
 
 

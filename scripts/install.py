@@ -1,8 +1,8 @@
-"""Install Gangline's locked dependencies into `.venv`, and the runtime of the examples.
+"""Install Gangline's locked dependencies into `.venv`, and the runtimes of the examples.
 
-Usage: `scripts/install.sh [server] [dev] [examples]`, which finds the Python for it (default:
-server). Only the standard library is used, and a call that has nothing to do ends within 0.2 s: a
-stamp in each environment holds the hash of what was installed.
+Usage: `scripts/install.sh [server] [dev] [examples] [tensorflow]`, which finds the Python for it
+(default: server). Only the standard library is used, and a call that has nothing to do ends within
+0.2 s: a stamp in each environment holds the hash of what was installed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ LOCKS = {
     "server": ("build.txt", "server.txt", "cli.txt"),
     "dev": ("dev.txt",),
     "examples": ("examples.txt",),
+    "tensorflow": ("tensorflow.txt",),
 }
+RUNTIMES = {"examples", "tensorflow"}
 # What decides how the project itself is installed; its code is used where it lies.
 PROJECT = (
     "pyproject.toml",
@@ -50,10 +52,10 @@ def main(arguments: list[str]) -> None:
     # An environment that the tests were installed in keeps them when only the server is asked for.
     dev = ["dev"] if "dev" in arguments or _stamp(PRODUCT).startswith("server dev ") else []
     wanted = [(PRODUCT, ["server", *dev])]
-    if "examples" in arguments:
+    for runtime in RUNTIMES & set(arguments):
         data = ROOT / Path(os.environ.get("GANGLINE_DATA_DIR") or "var").expanduser()
         data.mkdir(mode=0o700, parents=True, exist_ok=True)
-        wanted.append((data / "runtimes" / "examples", ["examples"]))
+        wanted.append((data / "runtimes" / runtime, [runtime]))
     if all(_is_current(*one) for one in wanted):
         return
     lock = os.open(ROOT / "requirements", os.O_RDONLY)

@@ -15,3 +15,4 @@ compile "$@" --constraints requirements/server.txt cli/pyproject.toml \
 compile "$@" --group dev --constraints requirements/server.txt --constraints requirements/cli.txt \
     --constraints requirements/build.txt --output-file requirements/dev.txt
 compile "$@" --group examples --output-file requirements/examples.txt
+compile "$@" --group tensorflow --output-file requirements/tensorflow.txt

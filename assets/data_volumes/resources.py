@@ -2,13 +2,16 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db.models import F, QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
+from django.utils.safestring import SafeString
 
+from assets import sync
 from assets.data_volumes import sharing
 from assets.models import Asset, DataVolume, PvcSource
 from assets.scopes import scope_choices
@@ -19,13 +22,47 @@ from gangline.accounts.models import User
 from gangline.db.locks import locked
 from gangline.resources.registry import Uses, get, register, register_usage
 from gangline.resources.resource import Nav, Resource, Wire
-from gangline.resources.tables import column, name_column, table, time_column
+from gangline.resources.tables import ResourceTable, column, name_column, table, time_column
 from gangline.scopes.models import Scope, ScopeKind
 from gangline.tables import filters
 from gangline.tables.filters import Kind
+from gangline.web import components
 
 NAME = re.compile(r"[a-z][-a-z0-9]{0,62}")
 LONGEST_DESCRIPTION = 127
+
+
+class _Volumes(ResourceTable):
+    """Rows with the state of their claims, read for a page at once."""
+
+    def fetch(self, *args: Any, **kwargs: Any) -> list[Any]:
+        rows = super().fetch(*args, **kwargs)
+        states = sharing.states_of(rows)
+        for row in rows:
+            row.claim_state = states[str(row.pk)]
+        return rows
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """A state as it is drawn."""
+
+    word: str
+    tone: str
+    shape: str
+
+
+_LOOKS = {
+    "ok": _Look("Ready", "good", "running"),
+    "creating": _Look("Creating", "info", "initializing"),
+    "deleting": _Look("Deleting", "neutral", "stopping"),
+    "failed": _Look("Not ready", "bad", "failed"),
+}
+
+
+def _state(row: Any) -> SafeString:
+    state: sync.State = row.claim_state
+    return components.status(_LOOKS[state.state], state.problem)
 
 
 class DataVolumes(Resource[DataVolume]):
@@ -43,12 +80,20 @@ class DataVolumes(Resource[DataVolume]):
     table = table(
         "data_volumes",
         name_column("data_volume", "Data volume"),
+        column(
+            "state",
+            "State",
+            cell=_state,
+            text=lambda row: _LOOKS[row.claim_state.state].word,
+            width="m",
+        ),
         column("project", "Project", "scope.name", sort="scope_name", width="m"),
         column("origin", "PVC data source", "origin.name", sort="origin_name", width="m"),
         column("used", "Workloads", "used_count", sort="used_count", right=True, width="m"),
         column("creator", "Created by", "created_by", width="m", is_default=False),
         time_column("created", "Created", "created_at", sort="created_at"),
         noun=("data volume", "data volumes"),
+        of=_Volumes,
         search=("name", "description"),
         filters=(
             filters.choice("scope", "Project", "scope_id"),

@@ -599,6 +599,7 @@ Slurm = TypedDict(
         "timeLimit": NotRequired[int | None],
         "reservation": NotRequired[str | None],
         "gpuType": NotRequired[str | None],
+        "packReplicas": NotRequired[bool | None],
         "modules": NotRequired[list[str] | None],
         "options": NotRequired[list["SbatchOption"] | None],
     },

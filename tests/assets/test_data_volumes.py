@@ -13,6 +13,7 @@ from assets.data_volumes import sharing
 from assets.models import Asset, DataVolume
 from gangline.clusters.models import Cluster, ClusterObject, ObjectState
 from gangline.drivers.local import mounts
+from gangline.lib.problems import Problem
 from gangline.organization.models import Project
 from gangline.resources.registry import get
 from gangline.resources.services import InUse, delete
@@ -152,6 +153,18 @@ def test_on_kubernetes_its_own_project_mounts_the_claim_and_no_other(world: Worl
     made = DataVolume.objects.get()
     assert sharing.why_not(made, home) == ""
     assert home.claims_namespace in sharing.why_not(made, other)
+
+
+@pytest.mark.parametrize(("state", "word"), [("ok", "Ready"), ("failed", "Not ready")])
+def test_the_list_tells_how_each_claim_is(world: World, there: str, state: str, word: str) -> None:
+    volume(world, "sets")
+    problem = Problem("missing:claim", "claimName", {"value": CLAIM})
+    ClusterObject.objects.update(state=state, problem=problem.as_stored())
+    volumes = get("data_volume")
+    (row,) = volumes.table.fetch(volumes.rows(world.people["administrator"]))
+    cell = next(one.cell(row) for one in volumes.table.columns if one.name == "state")
+    assert word in cell
+    assert (problem.told in cell) is (state == "failed")
 
 
 def test_the_form_offers_what_is_shared_as_a_card(world: World, there: str) -> None:

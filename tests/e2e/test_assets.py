@@ -1,6 +1,7 @@
-"""AC-A01: assets are made, changed and deleted by keyboard alone."""
+"""AC-A01, AC-A05: assets are made, tested, changed and deleted by keyboard alone."""
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -8,6 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 from assets.models import Asset, Credential, Template
 from tests.e2e.test_form import reach
 from tests.resources.data_volume_sample import origin
+from tests.support import repositories
 from tests.support.screens import violations
 from tests.support.world import IMAGE, World
 
@@ -61,6 +63,53 @@ def test_aca01_by_keyboard(
     assert not Asset.objects.filter(name="renamed").exists()
     assert not Credential.objects.exists()
     assert not Template.objects.exists()
+
+
+def test_aca05_a_test_says_why_it_failed_and_keeps_nobody_from_creating(
+    open_page: Opener, world: World, tmp_path: Path, loopback_admitted: None
+) -> None:
+    with repositories.serving(tmp_path / "served") as repository:
+        repository.commit("one")
+        repository.login = ("ada", "s3cr3t")
+        page = open_page()
+        page.goto("/workloads/new")
+        page.locator('[name="workload.name"]').fill("digits")
+        page.get_by_role("button", name="Continue to workers").click()
+        page.get_by_role("button", name="New data source").click()
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_role("link", name="Git").click()
+        expect(dialog.get_by_label("Repository")).to_be_visible()
+        reach(page, dialog.get_by_label("Name"))
+        page.keyboard.type("code")
+        reach(page, dialog.get_by_label("Repository"))
+        page.keyboard.type(repository.url)
+        reach(page, dialog.get_by_label("Container path"))
+        page.keyboard.type("/code")
+        repository.hold()
+        button = dialog.get_by_role("button", name="Test connection")
+        pressed(page, button)
+        expect(dialog.get_by_text("Testing…")).to_be_visible()
+        repository.gate.set()
+        expect(dialog.locator("[data-code=login]")).to_be_visible()
+        expect(button).to_be_focused()
+        expect(dialog.get_by_label("Repository")).to_have_value(repository.url)
+        assert violations(page) == []
+        pressed(page, dialog.get_by_role("button", name="Create Git data source"))
+        expect(dialog).to_have_count(0)
+    assert Asset.objects.get().name == "code"
+
+
+def test_a_password_stays_typed_while_it_is_tested(open_page: Opener, world: World) -> None:
+    page = open_page("administrator")
+    page.goto("/credentials/new")
+    page.locator('[name="dockerRegistry.url"]').fill("registry.invalid")
+    page.locator('[name="dockerRegistry.user"]').fill("ada")
+    page.locator('[name="dockerRegistry.password"]').fill("s3cr3t")
+    page.locator('[name="scope"]').select_option(str(world.vision.scope.pk))
+    page.get_by_role("button", name="Test connection").click()
+    expect(page.locator("[data-code=name]")).to_be_visible()
+    expect(page.locator('[name="dockerRegistry.password"]')).to_have_value("s3cr3t")
+    assert page.url.endswith("/credentials/new")
 
 
 def sent(page: Page, word: str) -> None:

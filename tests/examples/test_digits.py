@@ -122,6 +122,19 @@ def test_mpi_ends_the_gang_when_a_rank_fails(tmp_path: Path) -> None:
     assert "--batch 5000 is too large for 2 ranks." in training.output
 
 
+@pytest.mark.thorough
+def test_jax_processes_end_with_the_same_parameters(tmp_path: Path) -> None:
+    """Takes some 6 s: two processes import JAX, which compiles the step."""
+    training = train(
+        framework="JAX",
+        num_workers=1,
+        command=[examples_python(), EXAMPLES / "digits_jax.py"],
+        folder=tmp_path,
+    )
+    assert_learned(training, ranks=2, epochs=15, loss=0.1)
+    assert training.accuracy >= 0.95
+
+
 def run_without_sklearn(program: Path) -> str:
     """Return Python code that runs ``program`` as if scikit-learn were not installed."""
     return (

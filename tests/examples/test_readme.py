@@ -4,7 +4,7 @@ import pytest
 
 from gangline.lib.paths import RESOURCES
 from gangline.spec.catalogue import catalogue
-from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS, WORKERS_AND_MASTER
+from gangline.spec.frameworks import CONFIGURATIONS, FRAMEWORKS
 from gangline.spec.words import with_unit
 from gangline.spec.workload import SPEC
 from gangline.supervisor import demo
@@ -29,10 +29,10 @@ def column(name: str) -> dict[str, str]:
 def test_the_table_says_what_the_template_holds(
     template: str, framework: str, values: dict[str, object]
 ) -> None:
-    told = column(framework)
+    told = column(FRAMEWORKS[framework].label)
     fields = {spec.label: spec for spec in catalogue(SPEC.worker).values()}
     assert told.pop("Framework") == FRAMEWORKS[framework].label
-    assert told.pop("Configuration") == CONFIGURATIONS[WORKERS_AND_MASTER]
+    assert told.pop("Configuration") == CONFIGURATIONS[demo.configuration_of(framework)]
     assert told.keys() <= fields.keys(), "labels are those of the form"
     for label in ("Image", "Command", "Memory request"):
         spec = fields[label]

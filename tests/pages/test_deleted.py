@@ -105,3 +105,19 @@ def test_after_its_time_all_of_it_is_gone(world: World, deleted: Workload) -> No
     client = client_of(world, "researcher-vision")
     assert client.get(reverse("workload-detail", args=[deleted.pk])).status_code == 404
     assert not (Path(settings.GANGLINE.data_dir) / "logs" / str(deleted.pk)).exists()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/v1/workloads/{}",
+        "/api/v1/workloads/{}/events",
+        "/api/v1/workloads/{}/history",
+        "/api/v1/workloads/{}/pods",
+        "/api/v1/workloads/distributed/{}",
+    ],
+)
+def test_the_api_tells_of_it_as_its_page_does(world: World, deleted: Workload, path: str) -> None:
+    answer = client_of(world, "researcher-vision").get(path.format(deleted.pk))
+    assert answer.status_code == 200, answer.content
+    assert client_of(world, "stranger").get(path.format(deleted.pk)).status_code == 404

@@ -12,6 +12,7 @@ TEMPLATES = {
     "digits-xgboost": ("XGBoost", 3, 0.94),
     "digits-pytorch-ddp": ("PyTorch", 3, 0.95),
     "digits-mpi-sgd": ("MPI", 2, 0.94),
+    "digits-jax": ("JAX", 2, 0.95),
 }
 
 
@@ -34,6 +35,7 @@ def site(tmp_path_factory: pytest.TempPathFactory, examples_runtime: Path) -> It
         # Their programs are run in `tests/examples`.
         pytest.param("digits-pytorch-ddp", marks=[pytest.mark.needs_torch, pytest.mark.thorough]),
         pytest.param("digits-mpi-sgd", marks=[pytest.mark.needs_mpi, pytest.mark.thorough]),
+        pytest.param("digits-jax", marks=pytest.mark.thorough),
     ],
 )
 def test_a_template_of_the_demo_trains(site: Embedded, name: str) -> None:

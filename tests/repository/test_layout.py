@@ -96,7 +96,7 @@ def test_nothing_is_left_for_later_in_the_code() -> None:
     assert named(left) == []
 
 
-@pytest.mark.parametrize("name", ["build", "cli", "dev", "examples", "server"])
+@pytest.mark.parametrize("name", ["build", "cli", "dev", "examples", "server", "tensorflow"])
 def test_lock_files_pin_with_hashes_and_name_no_index(name: str) -> None:
     lines = (ROOT / "requirements" / f"{name}.txt").read_text().splitlines()
     assert not [line for line in lines if "://" in line or line.startswith("-")]

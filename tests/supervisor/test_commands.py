@@ -71,13 +71,13 @@ def test_the_demo_may_be_loaded_twice_removed_and_loaded_again() -> None:
             demo.ADMINISTRATOR,
             demo.RESEARCHER,
         }
-        assert Template.objects.count() == 3
+        assert Template.objects.count() == len(demo._TEMPLATES)
     _run("demo", "remove")
     assert not User.objects.filter(is_active=True).exists()
     assert not Template.objects.exists()
     _run("demo", "load")
     assert User.objects.filter(is_active=True).count() == 2
-    assert Template.objects.count() == 3
+    assert Template.objects.count() == len(demo._TEMPLATES)
 
 
 def test_production_has_no_demo(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,7 +88,7 @@ def gang(
     hostfile.write_text(hostfile_text(num_workers=num_workers))
     workers = 0 if FRAMEWORKS[framework].launches else num_workers
     slots = [("master", 0), *(("worker", index) for index in range(workers))]
-    port = free_port()
+    ports = [free_port() for _ in slots]
     started: list[subprocess.Popen[bytes]] = []
     try:
         for rank, (role, index) in enumerate(slots):
@@ -101,7 +101,8 @@ def gang(
                 index=index,
                 num_workers=num_workers,
                 master_addr="127.0.0.1",
-                master_port=port,
+                master_port=ports[0],
+                ports=ports,
                 cpus=0.5,
                 hostfile=str(hostfile),
                 is_root=os.geteuid() == 0,

@@ -41,6 +41,13 @@ def test_what_is_not_preemptible_is_warned_of_at_its_field(
         assert page.has(id=f"f-worker-{name}-a") is (name == path)
 
 
+def test_what_is_larger_than_the_whole_quota_is_not_told_to_wait(beyond: Filler) -> None:
+    beyond.post("workers", NON_PREEMPTIBLE)
+    page = beyond.get("review").page
+    assert "Cannot start" in page.one(data_testid="verdict").text
+    assert page.one(data_testid="summary-quota").text.endswith("of 1 GPUs, over quota.")
+
+
 def test_it_is_created_and_waits(beyond: Filler) -> None:
     beyond.post("workers", NON_PREEMPTIBLE)
     assert beyond.post("review", go="create").status == 303

@@ -89,6 +89,37 @@ def test_a_launcher_starts_the_ranks(engine: SlurmEngine, launcher: str) -> None
     assert len(set(digests(text))) == 1
 
 
+@pytest.mark.needs_mpi
+def test_a_master_that_asks_for_more_leads_every_framework(engine: SlurmEngine) -> None:
+    """All at once on the four nodes, where they wait for each other as Slurm sees fit."""
+    python, own = examples_python(), {"cpuCoreRequest": 2, "cpuMemoryRequest": "900M"}
+    boosting = f"{python} {EXAMPLES / 'digits_xgboost.py'} --rounds 4"
+    ranks = f"mpirun {python} {EXAMPLES / 'digits_mpi_sgd.py'} --epochs 3"
+    commands = {"XGBoost": boosting, "MPI": ranks, "TF": "printenv TF_CONFIG"}
+    made = {
+        framework: engine.submit(
+            f"own-{framework.lower()}",
+            configuration=WORKERS_AND_MASTER,
+            distributedFramework=framework,
+            master={"compute": own, "command": command},
+            **({} if framework == "MPI" else {"command": command}),
+        )
+        for framework, command in commands.items()
+    }
+    for workload in made.values():
+        engine.until(workload, "Completed")
+    names = ("master-0", "worker-0", "worker-1")
+    texts = [engine.log(made["XGBoost"], name) for name in names]
+    assert len({digest for text in texts for digest in digests(text)}) == 1
+    led = engine.log(made["MPI"], "master-0")
+    assert falls(led)
+    assert len(digests(led)) == 2
+    assert len(set(digests(led))) == 1
+    places = [json.loads(engine.log(made["TF"], name)) for name in names]
+    assert [place["task"]["type"] for place in places] == ["chief", "worker", "worker"]
+    assert len({json.dumps(place["cluster"]) for place in places}) == 1
+
+
 CONTRACTS = {
     "TF": ("TF_CONFIG", WORKERS_AND_MASTER, ["master-0", "worker-0", "worker-1"]),
     "JAX": ("PROCESS_ID", WORKERS_ONLY, ["worker-0", "worker-1"]),

@@ -57,7 +57,7 @@ class WorkloadPods(APIView):
         """Pods of the newest attempt; with ``deleted=true`` those of the earlier ones."""
         known_only(request, frozenset({"offset", "limit", "search", "deleted"}))
         page = page_of(request)
-        workload = visible_workload(user_of(request), workload_id)
+        workload = visible_workload(user_of(request), workload_id, even_deleted=True)
         rows = Replica.objects.filter(attempt__workload=workload)
         rows = rows.exclude(_NEWEST) if flag(request, "deleted") else rows.filter(_NEWEST)
         rows = _searched(rows, request).order_by("attempt__no", "rank", "id")

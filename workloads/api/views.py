@@ -118,7 +118,7 @@ class Distributed(APIView):
     def get(self, request: Request, workload_id: UUID) -> Response:
         """The workload as submitted, with the values that its newest attempt runs."""
         known_only(request, frozenset())
-        workload = visible_workload(user_of(request), workload_id)
+        workload = visible_workload(user_of(request), workload_id, even_deleted=True)
         return Response(presenting.distributed(workload, _newest_attempt(workload)))
 
     @extend_schema(
@@ -215,7 +215,7 @@ class WorkloadOne(APIView):
     def get(self, request: Request, workload_id: UUID) -> Response:
         """The row of the list with resources, image and command."""
         known_only(request, frozenset())
-        workload = visible_workload(user_of(request), workload_id)
+        workload = visible_workload(user_of(request), workload_id, even_deleted=True)
         project = workload.project
         places = {project.pk: (project.department.pk, project.department.name, project.namespace)}
         return Response(presenting.detailed(workload, _newest_attempt(workload), places))
@@ -258,7 +258,7 @@ def _events(
     order = request.query_params.get("sortOrder", "desc")
     if order not in ("asc", "desc"):
         raise BadQuery("sortOrder must be asc or desc.")
-    workload = visible_workload(user_of(request), workload_id)
+    workload = visible_workload(user_of(request), workload_id, even_deleted=True)
     sign = "-" if order == "desc" else ""
     rows = workload.events.order_by(f"{sign}at", f"{sign}id")
     found = [present(r, workload) for r in rows[page.offset : page.offset + page.limit + 1]]

@@ -149,10 +149,12 @@ def judge(
         verdict = forecast(standing, place.project, totals, need, is_preemptible=gives_way)
         if place.project is not None and need is not None and standing is not None:
             waits = not gives_way and hands_out_slots(standing.cluster)
-            quota, over = usage.sentence(place.project, totals, standing, waits=waits)
+            never = verdict.kind == "cannot"
+            told = usage.sentence(place.project, totals, standing, waits=waits, never=never)
+            quota, over = told
             verdict = replace(verdict, quota=quota, over_quota=over)
             if over and waits:
-                advice = [*advice, _beyond_quota(worker)]
+                advice = [*advice, _beyond_quota(worker, never=never)]
     return Preview(
         resolution=resolution,
         problems=_once(problems),
@@ -240,10 +242,12 @@ def find_template(user: User, template_id: str | UUID | None, project: Project) 
     return Template.objects.filter(pk=key, scope_id__in=line).first()
 
 
-def _beyond_quota(worker: Mapping[str, Any]) -> Advice:
+def _beyond_quota(worker: Mapping[str, Any], *, never: bool) -> Advice:
     """At the field that makes it one that takes nothing above the quota (V28)."""
     path = "preemptibility" if worker.get("preemptibility") else "priorityClass"
     why = "A workload that is not preemptible stays pending unless the project has free quota."
+    if never:
+        why = "A workload that is not preemptible starts within the quota, and this is larger."
     return Advice(Role.WORKER, path, why)
 
 

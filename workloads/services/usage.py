@@ -71,11 +71,17 @@ def running(path: str) -> Coalesce:
 
 
 def sentence(
-    project: Project, totals: Totals, standing: admission.Standing, *, waits: bool = False
+    project: Project,
+    totals: Totals,
+    standing: admission.Standing,
+    *,
+    waits: bool = False,
+    never: bool = False,
 ) -> tuple[str, bool]:
     """``Project vision: 1 + 2 = 3 of 2 GPUs`` and what follows from it; whether that is over.
 
-    ``waits``: it is one that starts within quota alone.
+    ``waits``: it is one that starts within quota alone. ``never``: it cannot start at all, so that
+    nothing follows.
     """
     if admission.hands_out_slots(standing.cluster):
         needs = [
@@ -110,6 +116,8 @@ def sentence(
     both = plain_number(round((getattr(held, shown) + asked[shown]) / scale, 2))
     text = f"Project {project.name}: {used} + {this} = {both} of {quota} {unit}, "
     text += "over quota" if over else "in quota"
+    if never:
+        return f"{text}.", bool(over)
     enforcement = queues.enforcement(project.cluster, project.own_queue)
     if not enforcement.is_enforced:
         return f"{text}. {enforcement.sentence}", bool(over)

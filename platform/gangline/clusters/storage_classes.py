@@ -113,7 +113,7 @@ class StorageClasses(Resource[StorageClass]):
         name_column("storage_class", "Storage class"),
         column("cluster", "Cluster", "cluster.name", sort="cluster__name", width="m"),
         column("provisioner", "Provisioner", "provisioner", width="l"),
-        column("default", "Default", cell=lambda row: "Yes" if row.is_default else "",
+        column("default", "Default", cell=lambda row: "Yes" if row.is_default else "No",
                text=lambda row: row.is_default, width="s"),
         column("access", "Access modes", cell=_access, text=_access),
         column("sizes", "Size", cell=_sizes, text=_sizes, width="l"),

@@ -37,12 +37,18 @@ def by_key(page: QuerySet[Any]) -> QuerySet[Any]:
     return whole.filter(pk__in=page.values("pk"))
 
 
-def table(name: str, *columns: Column[Any], noun: tuple[str, str], **more: Any) -> ResourceTable:
+def table(
+    name: str,
+    *columns: Column[Any],
+    noun: tuple[str, str],
+    of: type[ResourceTable] = ResourceTable,
+    **more: Any,
+) -> ResourceTable:
     """A table that begins sorted by its first sortable column. Sort columns must not be NULL."""
     more.setdefault("default_sort", next(one.name for one in columns if one.sort))
     more.setdefault("ties", ("pk",))
     more.setdefault("search", ("name",))
-    return ResourceTable(name=name, columns=columns, fields=(), noun=noun, **more)
+    return of(name=name, columns=columns, fields=(), noun=noun, **more)
 
 
 def name_column(resource: str, label: str, *, sort: str = "name", **more: Any) -> Column[Any]:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from .base import ItemKey, Reads, SpecModel, Ui, WorkloadLevel, refused
+from .base import Default, ItemKey, Reads, SpecModel, Ui, WorkloadLevel, refused
 from .shapes import from_names, names_schema, to_names
 from .types import Duration, Format
 
@@ -129,6 +129,17 @@ class Slurm(SpecModel):
     gpu_type: Annotated[
         Token | None,
         _ui("GPU type", "As Slurm calls it, such as a100. Empty: any.", "gpu-type", "a100"),
+        WorkloadLevel(),
+    ] = None
+    pack_replicas: Annotated[
+        bool | None,
+        _ui(
+            "Several replicas on a node",
+            "Slurm may put replicas beside each other where cores, memory and GPUs suffice. Off:"
+            " each has a node of its own.",
+            "pack",
+        ),
+        Default(False),
         WorkloadLevel(),
     ] = None
     modules: Annotated[

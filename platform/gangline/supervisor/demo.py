@@ -16,7 +16,7 @@ from gangline.policies import services as policies
 from gangline.policies.models import Policy
 from gangline.resources.services import make
 from gangline.scopes.selectors import tenant_scope
-from gangline.spec.frameworks import WORKERS_AND_MASTER
+from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER, WORKERS_ONLY
 from gangline.supervisor import installation
 
 ADMINISTRATOR, RESEARCHER = "administrator", "researcher"
@@ -54,6 +54,18 @@ _MPI = _COMPUTE | {
     "worker.args": "--epochs 20",
     "worker.compute.cpuMemoryRequest": "256M",
 }
+_JAX = _COMPUTE | {
+    "worker.image": "local://examples",
+    "worker.command": "python examples/digits_jax.py",
+    "worker.args": "--epochs 15",
+    "worker.compute.cpuMemoryRequest": "1G",
+}
+_TENSORFLOW = _COMPUTE | {
+    "worker.image": "local://tensorflow",
+    "worker.command": "python examples/digits_tensorflow.py",
+    "worker.args": "--epochs 15",
+    "worker.compute.cpuMemoryRequest": "1G",
+}
 _TEMPLATES: tuple[tuple[str, str, str, Mapping[str, Any]], ...] = (
     ("digits-xgboost", "XGBoost", "Digits, distributed XGBoost: 2 workers and a master.", _XGBOOST),
     (
@@ -63,6 +75,13 @@ _TEMPLATES: tuple[tuple[str, str, str, Mapping[str, Any]], ...] = (
         _PYTORCH,
     ),
     ("digits-mpi-sgd", "MPI", "Digits, softmax regression by MPI all-reduce: 2 workers.", _MPI),
+    ("digits-jax", "JAX", "Digits, data-parallel JAX: 2 workers.", _JAX),
+    (
+        "digits-tensorflow",
+        "TF",
+        "Digits, TensorFlow’s multi-worker strategy in a loop of its own: 2 workers and a chief.",
+        _TENSORFLOW,
+    ),
 )
 
 
@@ -89,10 +108,16 @@ def load() -> None:
                 name=name,
                 description=description,
                 framework=framework,
-                configuration=WORKERS_AND_MASTER,
+                configuration=configuration_of(framework),
                 master="same",
                 values=values,
             )
+
+
+def configuration_of(framework: str) -> str:
+    """With a master where the framework has one."""
+    known = FRAMEWORKS[framework].configurations
+    return WORKERS_AND_MASTER if WORKERS_AND_MASTER in known else WORKERS_ONLY
 
 
 @transaction.atomic

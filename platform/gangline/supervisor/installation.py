@@ -34,8 +34,13 @@ _COMPUTE = (
     ("one-gpu", "A whole GPU.", _SMALL | {"compute.gpuDevicesRequest": 1}),
 )
 _ENVIRONMENTS = (
-    ("examples", "XGBoost, MPI and what the examples need.", {"image": "local://examples"}),
+    ("examples", "XGBoost, JAX, MPI and what the examples need.", {"image": "local://examples"}),
     ("system-python", "Debian’s Python, with PyTorch if installed.", {"image": "local://system"}),
+    (
+        "tensorflow",
+        "Needs the runtime of this name, which `make tensorflow` installs.",
+        {"image": "local://tensorflow"},
+    ),
 )
 
 

@@ -141,6 +141,12 @@ class TablePage(Generic[Row]):
         return counts.in_words(self.total)
 
     @property
+    def range_in_words(self) -> str:
+        """``1–50``; of a single row its place alone."""
+        first = self.found.first
+        return f"{first}" if first == self.last else f"{first}–{self.last}"
+
+    @property
     def last(self) -> int:
         return self.found.last
 

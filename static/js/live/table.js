@@ -49,7 +49,7 @@ const tellShown = () => {
   if (!shown || !range || !total || !counted) return;
   const here = [...rows.values()].filter((row) => !row.matches("[data-gone], [data-left]")).length;
   const first = Number(shown.dataset.first);
-  range.textContent = `${Math.min(first, first + here - 1)}–${first + here - 1}`;
+  range.textContent = here === 1 ? `${first}` : `${Math.min(first, first + here - 1)}–${first + here - 1}`;
   total.textContent = counted;
 };
 

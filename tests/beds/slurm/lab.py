@@ -45,6 +45,8 @@ class Lab:
     accounting: bool = False
     extra: Sequence[str] = field(default_factory=tuple)
     """Lines for slurm.conf."""
+    user: str = ""
+    """Whose all of it is, where root starts it; empty: who starts it."""
 
     @property
     def config(self) -> Path:
@@ -58,11 +60,25 @@ class Lab:
     def environment(self) -> dict[str, str]:
         return {**os.environ, "SLURM_CONF": str(self.config)}
 
+    @property
+    def owner(self) -> str:
+        """Name of who runs all of it."""
+        return self.user or pwd.getpwuid(os.getuid()).pw_name
+
+    @property
+    def as_user(self) -> list[str]:
+        """What stands before a command that runs as the user."""
+        if not self.user:
+            return []
+        found = pwd.getpwnam(self.user)
+        ids = [f"--reuid={found.pw_uid}", f"--regid={found.pw_gid}"]
+        return ["setpriv", *ids, "--clear-groups", "--"]
+
     def run(self, *argv: str, check: bool = True) -> str:
         """What a command of Slurm prints."""
         done = subprocess.run(
-            argv, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, timeout=60, check=False,
+            [*self.as_user, *argv], env=self.environment, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, timeout=60, check=False,
         )  # fmt: skip
         if check and done.returncode:
             raise LabFailed(f"{' '.join(argv)}: {done.stdout.strip()}")
@@ -73,6 +89,11 @@ class Lab:
     def start(self) -> None:
         """Start what does not run; it is ready when this returns. Raises LabFailed."""
         self._write()
+        self._key()
+        if self.user:
+            found = pwd.getpwnam(self.user)
+            for path in (self.folder, *self.folder.rglob("*")):
+                os.chown(path, found.pw_uid, found.pw_gid, follow_symlinks=False)
         self._munge()
         if self.accounting:
             self._database()
@@ -81,7 +102,7 @@ class Lab:
             self.start_node(name)
         self._until(self._are_idle, "the nodes are not idle")
         if self.accounting:
-            user = _user()
+            user = self.owner
             self.run("sacctmgr", "-i", "add", "account", "team-a", "cluster=lab")
             self.run("sacctmgr", "-i", "add", "user", user, "account=team-a", "cluster=lab")
 
@@ -127,7 +148,7 @@ class Lab:
                     link.symlink_to(f"../{shared}")
 
     def _settings(self) -> Iterator[str]:
-        here, host, user = self.folder, socket.gethostname().split(".")[0], _user()
+        here, host, user = self.folder, socket.gethostname().split(".")[0], self.owner
         munge = here / "munge" / "munge.socket"
         yield from (
             "ClusterName=lab",
@@ -186,14 +207,17 @@ class Lab:
         if self.nodes > half:
             yield f"PartitionName=pool-b Nodes=n[{half + 1}-{self.nodes}] MaxTime=1-0 State=UP"
 
-    def _munge(self) -> None:
-        here = self.folder / "munge"
-        key = here / "munge.key"
+    def _key(self) -> None:
+        key = self.folder / "munge" / "munge.key"
         if not key.exists():
             key.touch(0o400)
             key.chmod(0o600)
             key.write_bytes(secrets.token_bytes(1024))
             key.chmod(0o400)
+
+    def _munge(self) -> None:
+        here = self.folder / "munge"
+        key = here / "munge.key"
         if self._pid("munged"):
             return
         self._daemon(
@@ -204,7 +228,7 @@ class Lab:
         self._until((here / "munge.socket").exists, "munged made no socket")
 
     def _database(self) -> None:
-        here, user, base = self.folder / "database", _user(), self.folder
+        here, user, base = self.folder / "database", self.owner, self.folder
         socket_, data = here / "mysql.sock", here / "data"
         if not (data / "mysql").is_dir():
             self.run(
@@ -247,7 +271,7 @@ class Lab:
     def _daemon(self, *argv: str, **more: str) -> None:
         """Run a program that puts itself into the background."""
         done = subprocess.run(
-            argv, env={**self.environment, **more}, stdin=subprocess.DEVNULL,
+            [*self.as_user, *argv], env={**self.environment, **more}, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=30, check=False,
             cwd=self.folder, start_new_session=True,
         )  # fmt: skip
@@ -272,7 +296,7 @@ class Lab:
         """End every process of it, jobs first."""
         if self._pid("slurmctld"):
             with contextlib.suppress(LabFailed, subprocess.TimeoutExpired):
-                self.run("scancel", "--quiet", "--user", _user(), check=False)
+                self.run("scancel", "--quiet", "--user", self.owner, check=False)
         running = self.pids()
         for program in _ORDER:
             self._end([name for name in running if name.split(".")[0] == program])
@@ -331,6 +355,7 @@ class Lab:
             "nodes": self.nodes,
             "accounting": self.accounting,
             "extra": list(self.extra),
+            "user": self.user,
         }
         (self.folder / "lab.json").write_text(json.dumps(words))
 
@@ -344,22 +369,32 @@ def find(folder: Path) -> Lab | None:
 
 
 def make(
-    folder: Path, *, nodes: int = 4, accounting: bool = False, extra: Sequence[str] = ()
+    folder: Path,
+    *,
+    nodes: int = 4,
+    accounting: bool = False,
+    extra: Sequence[str] = (),
+    user: str = "",
 ) -> Lab:
     """A lab in ``folder``, on ports that are free now; started by `Lab.start`."""
     folder.mkdir(parents=True, exist_ok=True)
-    lab = Lab(folder, free_ports(nodes + 2), nodes, accounting=accounting, extra=extra)
+    lab = Lab(folder, free_ports(nodes + 2), nodes, accounting=accounting, extra=extra, user=user)
     lab.remember()
     return lab
 
 
 @contextlib.contextmanager
 def running(
-    folder: Path, *, nodes: int = 4, accounting: bool = False, extra: Sequence[str] = ()
+    folder: Path,
+    *,
+    nodes: int = 4,
+    accounting: bool = False,
+    extra: Sequence[str] = (),
+    user: str = "",
 ) -> Iterator[Lab]:
     """A lab for as long as it is used; its folder goes with it. ``extra``: lines of slurm.conf,
     which go before those of the same name."""
-    lab = make(folder, nodes=nodes, accounting=accounting, extra=extra)
+    lab = make(folder, nodes=nodes, accounting=accounting, extra=extra, user=user)
     try:
         lab.start()
         yield lab
@@ -396,7 +431,3 @@ def _send(pid: int, number: signal.Signals) -> None:
     if pid:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, number)
-
-
-def _user() -> str:
-    return pwd.getpwuid(os.getuid()).pw_name

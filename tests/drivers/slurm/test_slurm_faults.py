@@ -1,6 +1,8 @@
 """What goes wrong around a job on a real Slurm: nothing doubled, nothing lost, all said."""
 
+import os
 import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -8,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from gangline.drivers.base import (
+    Done,
     NotYet,
     ObservedState,
     Refused,
     ReplicaState,
     Unknown,
 )
-from gangline.drivers.slurm import looks, states
+from gangline.drivers.slurm import looks, rendering, states
 from gangline.drivers.slurm.commands import Answer, NoAnswer
 from tests.beds.slurm.lab import Lab
 from tests.drivers.slurm.cases import Case
@@ -178,6 +181,19 @@ def test_a_module_that_is_not_there_says_so(case: Case) -> None:
     assert "module" in case.log(ref), "what the shell of the job said, where people read"
 
 
+def test_nothing_is_left_of_what_was_deleted_long_ago(case: Case) -> None:
+    """The mark stays while a call could be on its way that must find it."""
+    old, new = case.ref(), case.ref()
+    for ref in (old, new):
+        assert case.driver.delete(ref) == Done()
+    assert isinstance(case.driver.create(old), Refused)
+    mark = case.folder(old) / "deleted"
+    os.utime(mark, (time.time() - 3600,) * 2)
+    assert case.driver.delete(new) == Done()
+    assert not case.folder(old).parent.exists()
+    assert (case.folder(new) / "deleted").exists()
+
+
 def test_a_run_folder_that_goes_away_ends_in_words(case: Case) -> None:
     ref = case.started()
     case.until(ref, ObservedState.RUNNING)
@@ -186,3 +202,27 @@ def test_a_run_folder_that_goes_away_ends_in_words(case: Case) -> None:
     assert case.driver.observe(ref).state is ObservedState.STARTING
     case.lab.run("scancel", number)
     assert case.until(ref, ObservedState.FAILED).reason == "The job was cancelled on the cluster."
+
+
+@pytest.mark.parametrize("configuration", ["workersOnly", "workersAndMaster"])
+def test_replicas_that_share_a_node_have_their_own_gpus(case: Case, configuration: str) -> None:
+    """Four of them on two nodes, in the order of their ranks; their GPUs are counted from 0."""
+    show = "echo $SLURMD_NODENAME $CUDA_VISIBLE_DEVICES; echo $GANGLINE_RANK_ADDRS | wc -w"
+    asks = {"compute.gpuDevicesRequest": 1, "nodePools": []}
+    ref = case.ref(f"/bin/sh -c '{show}'", workers=4, **asks)
+    for part in ref.rendered["parts"]:
+        part["asks"] |= {"shares": True, "partitions": ["pool-a"]}
+    if configuration == "workersAndMaster":
+        master = {**ref.rendered["parts"][0], "role": "master", "pods": 1}
+        ref.rendered["parts"][0]["pods"] = 3
+        ref.rendered["parts"].insert(0, master)
+    case.driver.create(ref)
+    case.driver.commit(ref)
+    assert case.over(ref).reason == "", case.log(ref)
+    names = [f"{role}-{index}" for role, index, _ in rendering.replicas(ref.rendered)]
+    told = [case.printed(ref, name).split() for name in names]
+    nodes = [node for node, _, _ in told]
+    assert nodes == sorted(nodes)
+    assert len(set(nodes)) == 2
+    assert {(node, gpu) for node, gpu, _ in told} == {(n, g) for n in set(nodes) for g in "01"}
+    assert [count for _, _, count in told] == ["4"] * 4

@@ -23,8 +23,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from gangline.drivers.base import Done, NotYet, ObservedState, Result, Unknown
-from gangline.drivers.slurm import observing
+from gangline.drivers.base import MEMORY_LIMIT, Done, NotYet, ObservedState, Result, Unknown
+from gangline.drivers.slurm import observing, states
 from gangline.drivers.slurm.driver import SlurmDriver
 from tests.beds.slurm.lab import Lab, running
 from tests.drivers.slurm.cases import Case
@@ -35,6 +35,9 @@ LIVE = ("PENDING", "RUNNING", "CONFIGURING", "COMPLETING")
 EXTRA = (
     # Commands give up on a controller that is away after a second.
     "MessageTimeout=1",
+    "JobAcctGatherType=jobacct_gather/linux",
+    "JobAcctGatherFrequency=task=1",
+    "JobAcctGatherParams=OverMemoryKill",
     "PreemptType=preempt/partition_prio",
     "PreemptMode=REQUEUE",
     "PartitionName=low Nodes=ALL MaxTime=1-0 State=UP PriorityTier=0",
@@ -193,6 +196,14 @@ def test_a_job_that_gives_way_to_others_is_no_fault_of_its_own(case: Case) -> No
     case.lab.run("sbatch", "-p", "main", "-N3", "-c2", "--wrap", "sleep 1000")
     seen = case.until(ref, ObservedState.FAILED)
     assert (seen.is_moved, seen.reason) == (True, "The job gave way to one of a higher priority.")
+
+
+def test_a_job_that_takes_more_memory_than_it_asked_for_says_so(case: Case) -> None:
+    """Where Slurm itself watches over it, without cgroups."""
+    program = "held = bytearray(400 << 20); import time; time.sleep(60)"
+    seen = case.over(case.started(f"/usr/bin/python3 -c '{program}'"))
+    assert seen.reason == states.ENDED[states.OUT_OF_MEMORY]
+    assert [(r.name, r.reason_code) for r in seen.replicas] == [("worker-0", MEMORY_LIMIT)]
 
 
 def test_a_full_disk_leaves_no_half_of_a_job(case: Case, tmp_path: Path) -> None:

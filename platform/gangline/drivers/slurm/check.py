@@ -105,7 +105,7 @@ def _limits(submission: Submission, facts: Facts, length: int | None) -> Iterato
         )  # fmt: skip
     largest = _most(known[name]["nodes"] for name in asked)
     nodes = sum(part.pods for part in submission.parts if not part.role.launches)
-    if largest is not None and nodes > largest:
+    if largest is not None and nodes > largest and not submission.worker.slurm.pack_replicas:
         yield Problem.of(
             Role.WORKER, "numWorkers", "cluster:partition_nodes", value=submission.num_workers,
             pods=nodes, nodes=largest, partition=names, accepted=f"at most {largest} replicas",
@@ -141,7 +141,8 @@ def _size(role: Role, spec: ReplicaSpec, submission: Submission, facts: Facts) -
     largest: Mapping[str, Any] = detail.get("largest") or {}
     nodes = detail.get("nodes")
     pods = sum(part.pods for part in submission.parts if not part.role.launches)
-    if nodes is not None and pods > nodes and role is Role.WORKER:
+    shares = submission.worker.slurm.pack_replicas
+    if nodes is not None and pods > nodes and role is Role.WORKER and not shares:
         most = max(1, nodes - pods + submission.num_workers)
         yield Problem.of(
             role, "numWorkers", "cluster:nodes", value=submission.num_workers,

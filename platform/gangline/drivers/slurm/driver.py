@@ -170,6 +170,7 @@ class SlurmDriver:
             tell,
             all_told,
             self.options.every,
+            self.store.being_read,
         )
         return self._watched.batches()
 
@@ -179,7 +180,10 @@ class SlurmDriver:
     def read_log(self, ref: AttemptRef, replica: str, offset: int, limit: int) -> LogChunk:
         if not logs.REPLICA.fullmatch(replica):
             return LogChunk(b"", 0, end=True)
-        return self.store.read(ref.workload, ref.attempt, replica, offset, limit)
+        chunk = self.store.read(ref.workload, ref.attempt, replica, offset, limit)
+        if not chunk.end:
+            self.store.mark_read(ref.workload, ref.attempt)
+        return chunk
 
     def _done(self, act: Callable[[AttemptRef], Result], ref: AttemptRef) -> Result:
         result = effects.answered(act, ref)

@@ -28,6 +28,14 @@ _BUSY = "temporarily unable to accept job"
 _DOUBT = ("Unable to contact", "timed out", "Transport endpoint", "Zero Bytes were transmitted")
 """What sbatch says when the controller may have taken the job all the same, or was not reached."""
 PAUSE = 30.0
+FORGET_AFTER = 10
+"""Minutes after which no call can be on its way any more that the mark would stop."""
+_FORGET = (
+    f"find ../.. -mindepth 3 -maxdepth 3 -name deleted -mmin +{FORGET_AFTER} -print"
+    ' | while read -r mark; do run=${mark%/deleted}; rm -f "$mark";'
+    ' rmdir "$run" "${run%/*}"; done > /dev/null 2>&1'
+)
+"""Removes what is left of attempts that were deleted long ago."""
 
 Look = Callable[[AttemptRef], Attempt]
 
@@ -139,9 +147,9 @@ class Effects:
         if now.is_live or now.spare:
             self.programs.run(f"{mark}{_end(now, ref.grace_seconds)}")
             return NotYet()
-        emptied = "find . -mindepth 1 ! -name deleted -delete && echo gone"
+        emptied = f"find . -mindepth 1 ! -name deleted -delete && echo gone\n{_FORGET}"
         answer = self.programs.run(mark + emptied)
-        if answer.out.strip().endswith("gone"):
+        if "gone" in answer.out.split():
             return Done()
         return Unknown(f"The run folder could not be removed: {answer.words}.")
 

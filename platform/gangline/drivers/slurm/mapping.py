@@ -68,7 +68,9 @@ GANG: Table = {
     "slurm.modules": To("modules", _names),
     "slurm.options": To("further", _options),
 }
-SHAPE = frozenset({"distributedFramework", "numWorkers", "numServers", "slurm.gpuType"})
+SHAPE = frozenset(
+    {"distributedFramework", "numWorkers", "numServers", "slurm.gpuType", "slurm.packReplicas"}
+)
 MAPPED = paths(ROLE, GANG) | SHAPE
 
 NO_IMAGE = (

@@ -175,7 +175,7 @@ def _living(here: Attempt, job: Job, plain: Observation) -> Observation:
 
 def _over(here: Attempt, plain: Observation, ended: Mapping[str, Any] | None) -> Observation:
     """How it ended: stopped, by the cluster's doing, by a replica's failure, or well."""
-    job, word = here.job, here.job.state if here.job is not None else ""
+    job, word = here.job, _word(here, ended)
     at = _at(ended.get("end")) if ended is not None else None
     at = at or (job.ended if job is not None else None)
     seen = _replicas(here, word, is_over=True)
@@ -231,6 +231,13 @@ def _over(here: Attempt, plain: Observation, ended: Mapping[str, Any] | None) ->
         image = here.run.files.get("image", "")
         plain = replace(plain, reason_code=IMAGE_PULL, reason_params={"image": image})
     return replace(plain, state=ObservedState.FAILED, reason=reason, replicas=others)
+
+
+def _word(here: Attempt, ended: Mapping[str, Any] | None) -> str:
+    """Slurm's for how it ended, and the same where only its log says that memory ran out."""
+    if ended is not None and ended.get("memory"):
+        return states.OUT_OF_MEMORY
+    return here.job.state if here.job is not None else ""
 
 
 def _failed(

@@ -66,6 +66,8 @@ def _part(submission: Submission, part: Part) -> dict[str, Any]:
         asks.pop("gpus", None)
     if asks.get("gpus") and (kind := submission.worker.slurm.gpu_type):
         asks["gpuType"] = kind
+    if submission.worker.slurm.pack_replicas:
+        asks["shares"] = True
     if names := asks.pop("partitions", None):
         known = submission.node_pools
         asks["partitions"] = [known[name][1] for name in names if known.get(name, ("", ""))[1]]

@@ -82,12 +82,15 @@ def _prepared(native: Mapping[str, Any]) -> Iterator[str]:
 
 def directives(tasks: int, asks: Mapping[str, Any]) -> list[str]:
     """What one component asks Slurm for."""
-    options = [f"nodes={tasks}", "ntasks-per-node=1", f"cpus-per-task={_cpus(asks)}"]
+    shares, cpus = asks.get("shares"), _cpus(asks)
+    options = [f"ntasks={tasks}"] if shares else [f"nodes={tasks}", "ntasks-per-node=1"]
+    options.append(f"cpus-per-task={cpus}")
     if megabytes := asks.get("megabytes"):
-        options.append(f"mem={int(megabytes)}M")
-    if gpus := asks.get("gpus"):
-        kind = f":{_token(asks['gpuType'])}" if asks.get("gpuType") else ""
-        options.append(f"gres=gpu{kind}:{int(gpus)}")
+        # Of a node that is shared, each task takes what its cores bring along.
+        is_of_a_core = f"mem-per-cpu={-(-int(megabytes) // cpus)}M"
+        options.append(is_of_a_core if shares else f"mem={int(megabytes)}M")
+    if gpus := _gpus(asks):
+        options.append(f"gpus-per-task={gpus}" if shares else f"gres=gpu:{gpus}")
     if partitions := asks.get("partitions"):
         options.append(f"partition={','.join(map(_token, partitions))}")
     if feature := asks.get("feature"):
@@ -95,15 +98,31 @@ def directives(tasks: int, asks: Mapping[str, Any]) -> list[str]:
     return [f"#SBATCH --{option}" for option in options]
 
 
+def _gpus(asks: Mapping[str, Any]) -> str:
+    """``a100:2``; empty for none."""
+    if not (count := asks.get("gpus")):
+        return ""
+    kind = f"{_token(asks['gpuType'])}:" if asks.get("gpuType") else ""
+    return f"{kind}{int(count)}"
+
+
 def _step(native: Mapping[str, Any]) -> str:
     """What each component of the step takes, and what it runs."""
     asked = rendering.components(native)
     is_one = len(asked) == 1
     return " : ".join(
-        f"{'' if is_one else f'--het-group={number} '}--nodes={tasks} --ntasks={tasks}"
+        f"{'' if is_one else f'--het-group={number} '}{_tasks(tasks, asks)}"
         f" --cpus-per-task={_cpus(asks)} {_container(asks)}bash {REPLICA}"
         for number, (tasks, asks) in enumerate(asked)
     )
+
+
+def _tasks(count: int, asks: Mapping[str, Any]) -> str:
+    if not asks.get("shares"):
+        return f"--nodes={count} --ntasks={count}"
+    gpus = f" --gpus-per-task={found}" if (found := _gpus(asks)) else ""
+    # One node after the other, as the script counts them.
+    return f"--ntasks={count} --distribution=block{gpus}"
 
 
 def _container(asks: Mapping[str, Any]) -> str:

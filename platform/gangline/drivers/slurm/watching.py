@@ -4,7 +4,7 @@ those about which something is new.
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
@@ -22,7 +22,7 @@ from .commands import NoAnswer
 from .looks import Job, Key, Seen
 
 BUSY_EVERY, IDLE_EVERY = 2.0, 10.0
-"""Seconds between two looks: while something starts or ends, or did lately, and else."""
+"""Seconds between two looks: while something starts or ends, did lately or is read, and else."""
 YOUNG = 30.0
 LOOK_EVERY, REPEAT_EVERY = 30.0, 60.0
 """Seconds after which the records of one that runs are read again, and after which it is told
@@ -59,9 +59,12 @@ class Watch:
         tell: TellTrouble = ignore_trouble,
         all_told: Callable[[], None] = ignore_all_told,
         every: float | None = None,
+        being_read: Callable[[], Collection[Key]] = tuple,
     ) -> None:
         self.install, self._look, self._collect = install, look, collect
         self.tell, self.all_told, self._every = tell, all_told, every
+        self._being_read = being_read
+        self._read: Collection[Key] = ()
         self.heard_at = time.monotonic()
         self._known: dict[Key, _Known] = {}
         self._trouble = ""
@@ -102,6 +105,7 @@ class Watch:
 
     def _turn(self) -> list[Observation]:
         began = time.monotonic()
+        self._read = self._being_read()
         due = [key for key, known in self._known.items() if self._is_due(known, began)]
         seen = self._look(self._refs(due[:AT_ONCE]))
         # What a look shows as new is read at once, with its records.
@@ -138,7 +142,8 @@ class Watch:
             return False
         if known.seen is None or known.seen.state not in _SETTLED:
             return True
-        return now - known.looked_at >= LOOK_EVERY
+        is_read = (known.ref.workload, known.ref.attempt) in self._read
+        return is_read or now - known.looked_at >= LOOK_EVERY
 
     def _judged(self, keys: Sequence[Key], seen: Seen, began: float) -> list[Observation]:
         news, heres = [], []
@@ -175,8 +180,11 @@ class Watch:
             return self._every
         now = time.monotonic()
         moving = any(
-            known.seen is None or known.seen.state not in _SETTLED or now - known.news_at < YOUNG
-            for known in self._known.values()
+            known.seen is None
+            or known.seen.state not in _SETTLED
+            or now - known.news_at < YOUNG
+            or key in self._read
+            for key, known in self._known.items()
             if not known.is_finished
         )
         return BUSY_EVERY if moving else IDLE_EVERY

@@ -36,11 +36,13 @@ finish() {
   # Where no command failed, what Slurm itself said is all that tells why.
   [ "$code" = 0 ] || grep -qs '"code":[1-9]' state/*.exit \
     || cat job.log >> "logs/${GANGLINE_PARTS%%:*}-0.err"
-  write exit.json \
-    "{\"code\":$code,\"job\":$SLURM_JOB_ID,\"cancelled\":$CANCELLED,\"end\":$(date +%s.%N)}"
+  # What keeps jobs to their memory without cgroups tells so in words alone.
+  ! grep -qsiE 'exceeded.* memory limit' job.log || MEMORY=1
+  write exit.json "{\"memory\":$MEMORY,\"code\":$code,\"job\":$SLURM_JOB_ID,\
+\"cancelled\":$CANCELLED,\"end\":$(date +%s.%N)}"
   exit "$code"
 }
-CANCELLED=0 STOPPING=0 LAUNCHER=0
+CANCELLED=0 STOPPING=0 LAUNCHER=0 MEMORY=0
 trap 'finish $?' EXIT
 trap 'CANCELLED=1' TERM
 # A stop: the request first, by force once the grace period is over.
@@ -63,15 +65,28 @@ await() {
   return $code
 }
 
-# Node and address of every rank, one on each node, one component after the other.
+# Node and address of every rank, one component after the other; of tasks there may be several on
+# a node: 2(x3),1.
 HOSTS=()
+hosts() {
+  local node counts=() each times
+  for each in ${2//,/ }; do
+    times=1
+    [[ $each != *x* ]] || { times=${each#*x}; times=${times%)}; }
+    for ((; times > 0; times--)); do counts+=("${each%%(*}"); done
+  done
+  for node in $(scontrol show hostnames "$1"); do
+    for ((each = ${counts[0]:-1}; each > 0; each--)); do HOSTS+=("$node"); done
+    counts=("${counts[@]:1}")
+  done
+}
 if [ "${SLURM_HET_SIZE:-1}" -gt 1 ]; then
   for ((i = 0; i < SLURM_HET_SIZE; i++)); do
-    list=SLURM_JOB_NODELIST_HET_GROUP_$i
-    mapfile -t -O ${#HOSTS[@]} HOSTS < <(scontrol show hostnames "${!list}")
+    list=SLURM_JOB_NODELIST_HET_GROUP_$i tasks=SLURM_TASKS_PER_NODE_HET_GROUP_$i
+    hosts "${!list}" "${!tasks:-1}"
   done
 else
-  mapfile -t HOSTS < <(scontrol show hostnames "$SLURM_JOB_NODELIST")
+  hosts "$SLURM_JOB_NODELIST" "${SLURM_TASKS_PER_NODE:-1}"
 fi
 declare -A ADDRESS
 while read -r node address; do ADDRESS[$node]=$address; done < <(
