@@ -10,6 +10,8 @@ from django.forms.utils import ErrorDict
 from django.http import QueryDict
 
 from assets import claims, trials
+from assets.credentials.choosing import Offered
+from assets.credentials.references import naming
 from assets.kinds import SOURCE_KINDS, kind_of
 from assets.models import (
     Asset,
@@ -132,8 +134,9 @@ class AssetForm(PartOfSpec):
             only=frozenset(self.kind.fields),
             is_author=True,
         )
+        offered = {} if self.given_part else Offered(None, self._where).choices({})
         self.read_part(
-            replace(part, notes={**part.notes, **self.notes()}),
+            replace(part, notes={**offered, **part.notes, **self.notes()}),
             self.initial.get("values") or self.instance.values,
         )
 
@@ -148,6 +151,21 @@ class AssetForm(PartOfSpec):
             return self.instance.scope  # type: ignore[no-any-return]
         chosen = str(self.data.get("scope") or self.initial.get("scope") or "")
         return Scope.objects.filter(pk=int(chosen)).first() if chosen.isdecimal() else None
+
+    @property
+    def _where(self) -> Scope | None:
+        """The place, and until one is chosen the first, which the page shows as chosen."""
+        return self.place or self.fields["scope"].queryset.first()  # type: ignore[attr-defined]
+
+    @property
+    def draws_anew(self) -> bool:
+        """Whether fields follow from others, for which the page is drawn again."""
+        return not self.is_edit and self._names_credentials
+
+    @property
+    def _names_credentials(self) -> bool:
+        """Whether the credentials to choose from depend on the place."""
+        return self.given_part is None and any(path in self.kind.fields for path in naming())
 
     def judged(self, values: Mapping[str, Any]) -> Iterable[Problem]:
         return self.kind.problems(values)
@@ -173,6 +191,8 @@ class AssetForm(PartOfSpec):
         ]
 
     def _marked(self, view: FieldView) -> FieldView:
+        if view.path == "scope" and self.draws_anew:
+            return replace(view, applies=True)
         is_required = view.path.partition(".")[2] in self.kind.required
         return replace(view, required=True) if is_required else view
 
@@ -235,7 +255,10 @@ class DataSourceForm(AssetForm):
         return dom_id(self._name(self._attribute(problem)))
 
     def views(self) -> list[SectionView]:
-        found = ResourceForm.views(self)
+        found = [
+            replace(section, fields=[self._marked(view) for view in section.fields])
+            for section in ResourceForm.views(self)
+        ]
         if self.is_edit:
             # Workloads hold on to it: only what it is called can change.
             fields = [self._fixed(field) for field in self._fields(self._row()) if field.text]

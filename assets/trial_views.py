@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from assets import trials
@@ -21,6 +21,8 @@ class TestView(DetailView):
     def post(self, request: HttpRequest, pk: Any) -> HttpResponse:
         obj = self.object(pk)
         self.need("edit", obj)
+        if not trials.can_be_tested(obj):
+            raise Http404
         outcome = trials.stored(self.actor, self.resource, obj)
         setattr(request, OUTCOME, outcome)
         return super().get(request, pk)

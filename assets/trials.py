@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from django.db import close_old_connections
-
 from assets.credentials import store
 from assets.credentials.types import CredentialType
 from assets.kinds import kind_of_asset
@@ -59,8 +57,6 @@ def tested(actor: Actor, subject: Subject, place: Callable[[], Place]) -> Outcom
         return Failed("busy").outcome
     try:
         wanted = place()
-        # No connection to the database is held while a server is waited for.
-        close_old_connections()
         reach = Reach(tuple(site().networks), site().own)
         outcome = running.outcome_of(wanted, reach)
     except Failed as failed:

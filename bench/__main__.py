@@ -6,7 +6,7 @@ import sys
 from bench import report
 
 NAMES = (
-    *("list", "resources", "form", "submit", "gang", "live", "start", "policy", "log"),
+    *("list", "resources", "form", "submit", "gang", "live", "start", "policy", "log", "cli"),
     "terminal",
     *("kubernetes-submit", "kubernetes-watch", "slurm"),
 )

@@ -16,11 +16,14 @@ from typing import Any
 
 import yaml
 
+from scripts.command_reference import page
+
 ROOT = Path(__file__).resolve().parent.parent
 OPENAPI = ROOT / "docs" / "reference" / "openapi.yaml"
 SPEC = ROOT / "cli" / "gangline_cli" / "spec.json"
 RESOURCES = ROOT / "cli" / "gangline_sdk" / "resources.json"
 MODELS = ROOT / "cli" / "gangline_sdk" / "models.py"
+REFERENCE = ROOT / "docs" / "reference" / "command-line.md"
 ROOTS = (
     "Workload", "WorkloadDetailed", "DistributedWorkload", "DistributedCreationRequest",
     "DistributedPreview", "Pod", "Event", "HistoryRecord", "Log", "DistributedPolicy", "Error",
@@ -38,13 +41,17 @@ def main(arguments: list[str]) -> int:
     """Write the files, or with ``--check`` name those that are out of date."""
     made = {SPEC: _json(spec()), RESOURCES: _json(resources()), MODELS: models()}
     stale = [path for path, text in made.items() if not _is(path, text)]
+    if not stale and not _is(REFERENCE, page()):
+        # It is made of the others, so it is looked at when they are right.
+        made[REFERENCE] = page()
+        stale = [REFERENCE]
     if "--check" in arguments:
         for path in stale:
             print(f"{path.relative_to(ROOT)} is out of date: run make openapi.")
         return 1 if stale else 0
     for path in stale:
         path.write_text(made[path])
-    return 0
+    return main(arguments) if stale and REFERENCE not in stale else 0
 
 
 def _is(path: Path, text: str) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -144,9 +145,11 @@ def _run(
         spread = ("-n", str(session.processes), f"--dist={session.spread}")
         options = ("-m", marks, *spread, *OPTIONS)
         command = [sys.executable, "-m", "pytest", *options, *given]
+        before = _processor_time()
         done = subprocess.run(command, cwd=ROOT, env=environment, check=False)
         told = json.loads(results.read_text()) if results.exists() else {}
-    print(f"Took {time.monotonic() - began:.0f} s.", flush=True)
+    used = _processor_time() - before
+    print(f"Took {time.monotonic() - began:.0f} s, and {used:.0f} s of processors.", flush=True)
     code = done.returncode
     # With tests narrowed by hand, or parts missing, a session may rightly have nothing to run.
     if code == NO_TEST and (given or missing):
@@ -154,6 +157,12 @@ def _run(
     elif code == NO_TEST:
         print(f"No test ran in this session: {session.title}.")
     return code, told
+
+
+def _processor_time() -> float:
+    """Seconds that ended children took: not those of servers which a session leaves to others."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _say_totals(totals: Counter[str], missing: list[str]) -> None:

@@ -21,6 +21,7 @@ from scripts import (
     form_screens,
     kubernetes_screens,
     organization_screens,
+    slurm_screens,
     system_packages,
 )
 from scripts.camera import TARGET, Camera
@@ -58,6 +59,7 @@ def main(names: list[str]) -> int:
             organization_screens.take,
             kubernetes_screens.take,
             cluster_screens.take,
+            slurm_screens.take,
         ):
             screens(product, camera)
             product.close_windows()

@@ -63,6 +63,13 @@ CAUSES: tuple[Cause, ...] = (
         r"can't allocate memory", r"numpy\S*MemoryError", r"\boom-kill(?:er)?\b",
     ),
     _cause(
+        "data.git", "could not fetch a Git repository",
+        "Test connection on the page of the data source tells more, if one fetches it.",
+        r"^fatal: (?:repository '.*' not found|Authentication failed for|unable to access ')",
+        r"^fatal: (?:could not read Username for|Could not read from remote repository)",
+        r"^fatal: Remote branch .* not found in upstream",
+    ),
+    _cause(
         "file.missing", "did not find a file or command",
         "Check the path, and that the volume or data source that holds it is mounted there.",
         r"^(?:\w+\.)*FileNotFoundError: ",
@@ -98,7 +105,10 @@ CAUSES: tuple[Cause, ...] = (
 
 BY_CODE = {cause.code: cause for cause in CAUSES}
 BY_CODE[IMAGE_PULL] = Cause(
-    IMAGE_PULL, "", "Check the name and tag of the image, and the credential of its registry."
+    IMAGE_PULL,
+    "",
+    "Check the name and tag of the image, and the credential of its registry: Test connection on "
+    "its page signs in there.",
 )
 _ERROR = re.compile(
     r"^(?:[\w.]+\.)?\w*(?:Error|Exception|Interrupt|Exit)\b|\b(?:FATAL|fatal error)\b"

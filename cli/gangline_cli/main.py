@@ -25,6 +25,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "list": ("workloads:list_", "List workloads, or projects, clusters and other things."),
     "describe": ("workloads:describe", "Show one workload with its pods and events."),
     "logs": ("logs:logs", "Print the merged log of a workload, or follow it."),
+    "bash": ("entering:bash", "Open a shell in a running pod."),
+    "exec": ("entering:exec_", "Run a command in a running pod."),
     "suspend": ("workloads:suspend", "Stop workloads and keep their records."),
     "resume": ("workloads:resume", "Start stopped workloads again."),
     "delete": ("workloads:delete", "Delete workloads."),

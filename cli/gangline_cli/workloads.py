@@ -247,12 +247,15 @@ delete = _acts("delete", "is being deleted", "Delete workloads with their logs."
 
 def commands(framework: str = "") -> dict[str, click.Command]:
     """What the groups of workloads share beside ``submit``."""
+    from .entering import bash, exec_
     from .logs import logs
 
     return {
         "list": _only(list_, framework) if framework else list_,
         "describe": describe,
         "logs": logs,
+        "bash": bash,
+        "exec": exec_,
         "suspend": suspend,
         "resume": resume,
         "delete": delete,

@@ -80,6 +80,11 @@ class _Base:
         except OSError as error:
             raise Unreachable(f"{self._ca_file} cannot be read as certificates: {error}.") from None
 
+    def tls(self) -> ssl.SSLContext | None:
+        """What a WebSocket of the server has to trust; None: what this machine trusts."""
+        found = self._verify()
+        return found if isinstance(found, ssl.SSLContext) else None
+
     def _request(self, call: Call[Any]) -> dict[str, Any]:
         sent: dict[str, Any] = {"params": dict(call.query), "headers": dict(call.headers)}
         if call.text is not None:

@@ -10,8 +10,11 @@ from assets.credentials import copies
 from assets.models import Asset, Credential
 from gangline.clusters import objects
 from gangline.clusters.models import ClusterObject, ObjectState
+from gangline.forms.fields import FieldView
 from gangline.lib.problems import Problem
+from gangline.organization.models import Project
 from gangline.policies.services import save
+from gangline.resources.registry import get
 from gangline.resources.services import make
 from tests.support.forms import Page
 from tests.support.world import World
@@ -58,6 +61,25 @@ def test_a_credential_is_named_by_its_id(world: World, send: Any) -> None:
     assert send("POST", "/s3", sets).json()["spec"]["accessKeySecret"] == keys.object_name
     files = body(world, mountPath="/keys", credentialAssetId=str(one.pk))
     assert send("POST", "/secrets", files).json()["spec"]["secret"] == one.object_name
+
+
+def test_its_page_offers_the_credentials_of_the_place_as_the_dialog_does(world: World) -> None:
+    given = {"user": "me", "password": "s3cr3t"}
+    one = make("credential", scope=world.vision.scope, name="own", kind="password", given=given)
+    resource = get("git")
+
+    def control(project: Project) -> FieldView:
+        form = resource.form_class(
+            None, resource=resource, actor=world.actor("administrator"),
+            initial={"scope": project.scope_id},
+        )  # fmt: skip
+        fields: list[FieldView] = [field for part in form.views() for field in part.fields]
+        assert next(field.applies for field in fields if field.path == "scope")
+        return next(field for field in fields if field.path.endswith("secretRef.name"))
+
+    here, elsewhere = control(world.vision), control(world.nlp)
+    assert one.object_name in [option.value for option in here.options]
+    assert one.object_name not in [option.value for option in elsewhere.options]
 
 
 def test_a_credential_of_elsewhere_is_refused_by_its_field(world: World, send: Any) -> None:

@@ -28,7 +28,6 @@ GIT = "worker.storage.git~"
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trials, "close_old_connections", lambda: None)
     monkeypatch.setattr(trials, "PAUSE", 0.0)
 
 

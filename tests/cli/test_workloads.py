@@ -127,3 +127,20 @@ def test_an_error_names_the_flag(
     done = gangline(*words)
     assert (done.code, named in done.err) == (code, True), done
     assert "Traceback" not in done.err
+
+
+def test_a_command_in_a_pod(gangline: Line) -> None:
+    words = ("--command", "--", "sh", "-c", "sleep 600")
+    gangline.ok("submit-dist", "pytorch", "entered", "--workers=1", *SMALL, "--wait", *words)
+    done = gangline.program("exec", "entered", "--", "sh", "-c", "echo $RANK; echo no >&2; exit 3")
+    assert (done.code, done.out, done.err) == (3, "0\n", "no\n")
+    worker = gangline.program(
+        "exec", "entered", "--pod", "worker-0", "--", "sh", "-c", "echo $RANK"
+    )
+    assert (worker.code, worker.out) == (0, "1\n")
+    piped = gangline.program("exec", "entered", "-i", "--", "tr", "a-z", "A-Z", given="grüße\n")
+    assert (piped.code, piped.out) == (0, "GRüßE\n")
+    shell = gangline.program("bash", "entered", given="echo in $((40 + 2))\nexit 4\n")
+    assert (shell.code, shell.out) == (4, "in 42\n")
+    assert gangline.program("exec", "entered").code == 2
+    assert gangline.program("exec", "entered", "--pod", "worker-7", "--", "true").code == 5

@@ -170,6 +170,17 @@ ROWS = {
         secret="clientSecret",
         renew="regenerate_access_key_secret",
     ),
+    "user application": Row(
+        api=f"{IAM}.user_applications",
+        new=lambda site: runai.models.UserAppCreationRequest(name="by-client-3"),
+        read="UserApp",
+        make="create_user_application",
+        listed="get_user_applications",
+        one="get_user_application_by_id",
+        remove="delete_user_application_by_id",
+        secret="secret",
+        renew="regenerate_user_application_secret",
+    ),
     "user": Row(
         api=f"{IAM}.users",
         new=lambda site: runai.models.UserCreationRequest1(email="by-client@example.com"),
@@ -276,6 +287,14 @@ def test_the_rest_is_read(site: WebServer, client: RunaiClient) -> None:
         assert (node.name, node.cluster_uuid) == ("n-1", site.cluster)
         assert node.gpu_info.gpu_count == 8
     assert nodes.count_tenant_nodes().data == nodes.count_nodes(site.cluster).data == {"count": 1}
+
+    classes = client.workload_assets.storage_classes
+    for found in (
+        classes.get_storage_classes(site.cluster).data,
+        classes.get_storage_classes_v2(site.cluster).data,
+    ):
+        assert runai.models.StorageClassesV2.from_dict(found).items == []
+    assert classes.v1_get_storage_classes(site.cluster).data == {"storageClasses": []}
 
     tenant, key = client.organizations.tenant, "workloads.topology"
     assert tenant.get_tenant_settings_by_key(key).data is False

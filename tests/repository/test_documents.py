@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("docs", "examples", "static/vendor")
 SEARCHED = (
-    "assets", "bench", "deploy", "docs", "examples", "platform", "requirements", "scripts",
+    "assets", "bench", "cli", "deploy", "docs", "examples", "platform", "requirements", "scripts",
     "static", "templates", "tests", "workloads",
 )  # fmt: skip
 DATA = ("var/", "ctl/", "bench/results.json")

@@ -74,6 +74,9 @@ API: dict[str, dict[str, Codes]] = {
     f"v1/workloads/distributed/{_WORKLOAD}/rerun": {"POST": ACTS},
     f"v1/workloads/{_WORKLOAD}": {"GET": SEEN},
     f"v1/workloads/{_WORKLOAD}/pods": {"GET": SEEN},
+    f"v1/workloads/{_WORKLOAD}/metrics": {"GET": BAD},
+    f"v1/workloads/{_WORKLOAD}/pods/<str:pod_id>/metrics": {"GET": BAD},
+    f"v1/workloads/{_WORKLOAD}/pods/<slug:pod>/exec": {"POST": BAD},
     f"v1/workloads/{_WORKLOAD}/events": {"GET": SEEN},
     f"v1/workloads/{_WORKLOAD}/history": {"GET": SEEN},
     f"v1/workloads/{_WORKLOAD}/logs": {
@@ -81,11 +84,13 @@ API: dict[str, dict[str, Codes]] = {
     },
     "v1/audit/log": {"GET": BAD},
     "v1/audit/log/file": {"GET": BAD},
+    "v1/me": {"GET": EVERYBODY},
     "v1/me/password": {"POST": BAD},
     "v1/authorization/permissions": {"GET": EVERYBODY},
     "v1/authorization/permitted-scopes": {"POST": BAD},
     "v1/authorization/me/access-rules": {"GET": EVERYBODY},
     "v1/authorization/me/access-rules/count": {"GET": EVERYBODY},
+    "v2/storage-classes": {"GET": BAD},
     "v2/policy": {"GET": EVERYBODY},
     "v2/policy/distributed": dict.fromkeys(("GET", "PUT", "PATCH", "DELETE"), BAD),
 }
@@ -94,6 +99,7 @@ OF_KEYS = {
     for path, ends in {
         "apps": ("", "/<uuid:pk>", "/<uuid:pk>/secret"),
         "administration/access-keys": ("", "/<uuid:pk>"),
+        "user-applications": ("", "/<uuid:pk>", "/<uuid:pk>/secret"),
     }.items()
     for end in ends
 }
@@ -163,6 +169,7 @@ def send(world: World, person: str, method: str, route: str, number: int) -> int
     where = (
         route.replace("<uuid:cluster_id>", str(world.cluster.pk))
         .replace("<int:project_id>", str(world.vision.pk))
+        .replace("<slug:pod>", "worker-0")
         .replace("<uuid:category_id>", str(world.cluster.pk))
         .replace("<uuid:type_id>", str(world.cluster.pk))
     )  # fmt: skip
@@ -259,6 +266,8 @@ ACTIONS: Mapping[str, tuple[str, Permission | None]] = {
     "service_account-secret": ("POST", P.SERVICE_ACCOUNT_EDIT),
     "access_key-secret": ("POST", P.ACCESS_KEY_VIEW),
     "credential-values": ("GET", P.CREDENTIAL_EDIT),
+    "git-test": ("POST", P.DATA_SOURCE_EDIT),
+    "s3-test": ("POST", P.DATA_SOURCE_EDIT),
     "personal_credential-values": ("GET", None),
     "storage_class:classes": ("GET", None),
     "storage_class:create": ("POST", P.CLUSTER_EDIT),
@@ -281,6 +290,8 @@ ACTIONS: Mapping[str, tuple[str, Permission | None]] = {
     "department:change_resources": ("PATCH", P.DEPARTMENT_EDIT),
     "project:replace_resources": ("PUT", P.PROJECT_EDIT),
     "project:change_resources": ("PATCH", P.PROJECT_EDIT),
+    "access_rule:batch": ("POST", None),
+    "access_rule:batch_create": ("POST", None),
     "user:password": ("POST", P.USER_EDIT),
     "user:logout": ("POST", P.USER_EDIT),
     "service_account:renew": ("POST", P.SERVICE_ACCOUNT_EDIT),
@@ -290,8 +301,9 @@ ACTIONS: Mapping[str, tuple[str, Permission | None]] = {
 
 The access key is the administrator's own, who alone may view those of others, too.
 """
-OF_OTHERS = {"template-run"}
-"""It submits a workload, by the rights of that: tests/wizard."""
+OF_OTHERS = {"template-run", "credential-test", "personal_credential-test"}
+"""The first submits a workload, by the rights of that: tests/wizard. Of credentials only those of
+registries are tested: tests/assets/test_trials.py."""
 QUERIES = {
     "node:telemetry": "?telemetryType=TOTAL_GPUS",
     "department:telemetry": "?telemetryType=GPU_QUOTA",
@@ -305,7 +317,7 @@ OTHER_PAGES = {
     "": {"home", "settings", "environment", "tokens", "account", "theme", "login", "logout",
          "enter", "styleguide", "access-check"},
     "workload-": {"list", "export", "changes", "bulk", "bulk-result", "bulk-retry", "new", "act",
-                  "detail", "detail-changes", "log", "log-download", "tab"},
+                  "detail", "detail-changes", "log", "log-download", "tab", "report", "figures"},
     "draft-": {"step", "discard", "start", "yaml", "as"},
     "tool-": {"open", "auth"},
     "policy-": {"list", "edit", "delete"},
@@ -389,6 +401,8 @@ def _cells_of(world: World, key: str) -> Iterator[Cell]:
         url = "/api/v1/" + re.sub(r"<\w+:pk>", one, str(pattern.pattern))
         bodies: dict[str, Any] = {
             "create": sample.body(world, name_of("by-api")) if sample.body else None,
+            "batch": {"ids": ["0"], "action": "validate_delete"},
+            "batch_create": {"payload": {"roleId": 0, "subjects": [{}], "scopes": [{}]}},
             "update": {**sample.body_edit},
             "partial_update": {**sample.body_edit},
             "replace_resources": [],

@@ -71,6 +71,7 @@ def python(code: str) -> str:
         ("file.missing", "cat /data/none.csv", "No such file or directory"),
         ("file.missing", "sh -c no-such-command", "not found"),
         ("file.missing", "no-such-command --flag", "was not found in the runtime"),
+        ("data.git", "git clone http://127.0.0.1:1/code", "unable to access"),
         (
             "port.used",
             python(

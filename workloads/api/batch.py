@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID, uuid4
 
-from django.db import DatabaseError
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from gangline.access.actor import acting
-from gangline.api.errors import refusal
+from gangline.api.each import on_each
 from gangline.api.paging import known_only
 from gangline.lib.problems import Problem, Refused, unknown_fields
 from workloads.api import shapes
@@ -35,19 +34,9 @@ class Batch(APIView):
         known_only(request, frozenset())
         verb, ids = _asked(request.data)
         actor = acting(request)
-        succeeded, failed = [], []
-        for workload_id in ids:
-            try:
-                VERBS[verb](actor=actor, workload_id=workload_id)
-            except DatabaseError:
-                raise
-            except Exception as error:
-                if (told := refusal(error)) is None:
-                    raise
-                code, body = told
-                failed.append({"id": workload_id, "code": code, "message": body["message"]})
-            else:
-                succeeded.append(workload_id)
+        done, refused = on_each(ids, lambda one: VERBS[verb](actor=actor, workload_id=one))
+        failed = [{"id": one, "code": code, "message": says} for one, code, says in refused]
+        succeeded = [one for one, _ in done]
         return Response({"id": uuid4(), "succeeded": succeeded, "failed": failed})
 
 

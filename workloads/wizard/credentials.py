@@ -1,21 +1,17 @@
 """Credentials in the form: which can be chosen where, and a new one that comes back chosen."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
-from assets.credentials import store
+from assets.credentials.choosing import Offered
 from assets.credentials.references import naming
 from assets.credentials.types import TYPES, serves
-from assets.models import Credential
 from gangline.access.grants import can
 from gangline.access.permissions import Permission
 from gangline.accounts.models import User
-from gangline.drivers.facts import Choice, FieldNote
-from gangline.organization.models import Project
+from gangline.drivers.facts import FieldNote
 from gangline.resources.registry import get
-from gangline.spec.base import NamesCredential
 from gangline.spec.problems import Role
 from gangline.spec_forms.raw import CHOICE, RoleInputs, Row, new_row_id
 from workloads.services.credentials import PULL, VARIABLES
@@ -27,19 +23,11 @@ _METHOD, _SSH = "secretRef.authenticationMethod", "ssh-key"
 
 
 @dataclass(frozen=True)
-class Choosable:
-    """What ``user`` may name in ``project``, whose cluster may take Secrets of others too."""
+class Choosable(Offered):
+    """What ``user`` may name in a project, whose cluster may take Secrets of others too."""
 
     user: User
-    project: Project | None
-    takes_others: bool
-
-    @cached_property
-    def known(self) -> Sequence[Credential]:
-        if self.project is None:
-            return ()
-        rows = store.usable(self.project.scope, self.user).select_related("scope")
-        return list(rows.order_by("name"))
+    takes_others: bool = False
 
     @property
     def unsupported(self) -> Mapping[str, str]:
@@ -53,45 +41,17 @@ class Choosable:
 
     def notes(self, notes: Mapping[str, FieldNote], image: str) -> dict[str, FieldNote]:
         """``notes`` of the cluster with what can be named, and what pods get by themselves."""
-        found = dict(notes)
-        for path, (field, attributes) in naming().items():
-            note = found.get(path, FieldNote())
-            choices = dict(note.choices)
-            for attribute in attributes:
-                of = attribute.credential or NamesCredential()
-                fit = list(self._fit(of))
-                if not fit:
-                    continue
-                choices[attribute.path] = [Choice(name, word) for name, word, _ in fit]
-                key = f"{attribute.path.rpartition('.')[0]}.key"
-                if field.attribute(key) is not None:
-                    choices[key] = [
-                        Choice(one, of=name) for name, _, named in fit for one in named.keys
-                    ]
-            found[path] = replace(note, choices=choices)
+        found = self.choices(notes)
         if self.takes_others and (told := self._attached(image)):
             found[PULL] = replace(found.get(PULL, FieldNote()), help=told)
         return found
 
     def makers(self, role: Role, verb: str) -> dict[str, tuple[str, str]]:
         """Buttons that make a credential, where the person may."""
-        scope = self.project.scope if self.project else None
-        if scope is None or not can(self.user, Permission.CREDENTIAL_CREATE, scope):
+        if self.scope is None or not can(self.user, Permission.CREDENTIAL_CREATE, self.scope):
             return {}
         label = get(CREDENTIAL).create_label
         return {path: (f"{verb}:{role}.{CREDENTIAL}.{path}", label) for path in MADE_FOR}
-
-    def _fit(self, of: NamesCredential) -> Iterator[tuple[str, str, Credential]]:
-        """Name, words and credential of each that may stand there."""
-        for one in self.known:
-            is_personal = one.owner_id is not None
-            is_either = isinstance(of.is_personal, str)
-            if not is_either and is_personal != bool(of.is_personal):
-                continue
-            if (of.kinds and one.kind not in of.kinds) or not (of.kinds or one.keys):
-                continue
-            whose = "yours" if is_personal and is_either else one.type.label
-            yield (one.name if is_personal else one.object_name), f"{one.name} ({whose})", one
 
     def _attached(self, image: str) -> str:
         """Which logins pods get without being asked for."""

@@ -219,7 +219,8 @@ class Desk:
     def credentials(self) -> Choosable:
         cluster = self.choices.cluster
         takes_others = cluster is not None and cluster.engine.keeps_secrets
-        return Choosable(self.actor.user, self.choices.project, takes_others)
+        project = self.choices.project
+        return Choosable(self.actor.user, project.scope if project else None, takes_others)
 
     def _image(self, role: Role) -> str:
         """The image as it is typed."""

@@ -1,8 +1,6 @@
 """Addresses of the settings below ``/v1/``, and of the audit log below ``/api/v1/``."""
 
-from django.urls import path, re_path
-
-from gangline.api.views import nothing_here
+from django.urls import path
 
 from . import api
 
@@ -10,8 +8,7 @@ AUDIT = [
     path("audit/log", api.AuditLogView.as_view()),
     path("audit/log/file", api.AuditLogFileView.as_view()),
 ]
-urlpatterns = [
+SETTINGS = [
     path("k8s/setting", api.SettingsView.as_view()),
     path("k8s/setting/<str:key>", api.SettingView.as_view()),
-    re_path(r"^.*\Z", nothing_here),
 ]

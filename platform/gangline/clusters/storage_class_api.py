@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
+from uuid import UUID
 
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
@@ -15,6 +16,7 @@ from gangline.api.schema import errors
 from gangline.lib.problems import Problem, Refused, under, unknown_fields
 from gangline.resources import services
 from gangline.resources.api import ExtraRoute, ResourceViewSet
+from gangline.resources.registry import get
 from gangline.spec.catalogue import catalogue
 from gangline.spec.problems import Role
 from gangline.spec.storage_classes import Parameters
@@ -209,6 +211,30 @@ class StorageClassViewSet(ResourceViewSet):
         if reading.problems:
             raise Refused(reading.problems)
         return values, {}
+
+
+class ClassesOfClusters(StorageClassViewSet):
+    """The classes of a cluster at the addresses of other versions of the API."""
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        self.resource = get("storage_class")  # type: ignore[misc]
+        super().initial(request, *args, **kwargs)
+
+    @extend_schema(
+        operation_id="listStorageClassesV2", responses={200: OpenApiTypes.OBJECT, **errors(400)}
+    )
+    def classes_v2(self, request: Request) -> Response:
+        """The same as of version 1."""
+        return self.classes(request)
+
+    @extend_schema(
+        operation_id="listStorageClassNames", responses={200: OpenApiTypes.OBJECT, **errors(400)}
+    )
+    def names(self, request: Request, cluster_id: UUID) -> Response:
+        """Names alone."""
+        known_only(request, frozenset({"includeNone"}))
+        rows = self.base_rows().filter(cluster=cluster_id).order_by("name")
+        return Response({"storageClasses": [row.name for row in rows]})
 
 
 class _Reading:

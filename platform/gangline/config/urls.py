@@ -28,5 +28,5 @@ urlpatterns = [
     path("account/tokens", views.tokens_page, name="tokens"),
     path("account/tokens/new", views.token_create, name="token-create"),
     path("account/tokens/<slug:kid>/revoke", views.token_revoke, name="token-revoke"),
-    on_demand("v1/", "gangline.administration.api_urls"),
+    on_demand("v1/", "gangline.config.old_api_urls"),
 ]

@@ -1,7 +1,8 @@
 """The API of users, roles, access rules and oneself, where it differs from that of a resource."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
+from uuid import uuid4
 
 from django.contrib.auth.hashers import make_password
 from django.db import transaction
@@ -17,13 +18,15 @@ from gangline.access.grants import (
 )
 from gangline.access.models import AccessRule, CustomRole, Group
 from gangline.access.permissions import Permission
+from gangline.access.refusals import NotVisible
 from gangline.access.roles import ROLES
 from gangline.accounts import services as accounts
 from gangline.accounts.models import User
 from gangline.api import filtering
+from gangline.api.each import on_each
 from gangline.api.paging import BadQuery, flag, known_only, page_of, sorting
-from gangline.api.schema import errors
-from gangline.lib.problems import Problem, Refused
+from gangline.api.schema import component, errors
+from gangline.lib.problems import Problem, Refused, unknown_fields
 from gangline.lib.texts import whole
 from gangline.resources import services as resources
 from gangline.resources.api import LIST, MOST_ROWS, ExtraRoute, ResourceViewSet
@@ -124,7 +127,119 @@ class RoleViewSet(ResourceViewSet):
         return values, parts
 
 
+MOST_AT_ONCE = 500
+_LIST = {"type": "array", "items": {"type": "object", "additionalProperties": True}}
+_DELETION = component(
+    "AccessRulesBatch",
+    {
+        "type": "object",
+        "required": ["ids", "action"],
+        "properties": {
+            "ids": {"type": "array", "items": {"type": "string"}, "maxItems": MOST_AT_ONCE},
+            "action": {"type": "string", "enum": ["delete", "validate_delete"]},
+        },
+        "additionalProperties": False,
+    },
+)
+_CREATION = component(
+    "AccessRulesBatchCreate",
+    {
+        "type": "object",
+        "required": ["payload"],
+        "properties": {
+            "payload": {
+                "type": "object",
+                "required": ["roleId", "subjects", "scopes"],
+                "properties": {
+                    "roleId": {"type": "integer"},
+                    "clusterId": {"type": "string"},
+                    "subjects": _LIST,
+                    "scopes": _LIST,
+                },
+            }
+        },
+        "additionalProperties": False,
+    },
+)
+_BATCH_RESULT = component(
+    "AccessRulesBatchResult",
+    {"type": "object", "properties": {"succeeded": {"type": "array"}, "failed": _LIST}},
+)
+
+
 class AccessRuleViewSet(ResourceViewSet):
+    extra_routes: ClassVar[tuple[ExtraRoute, ...]] = (
+        ExtraRoute("batch", {"post": "batch"}),
+        ExtraRoute("batch-create", {"post": "batch_create"}),
+    )
+
+    @extend_schema(
+        operation_id="batchAccessRules",
+        request={"application/json": _DELETION},
+        responses={200: _BATCH_RESULT, **errors(400)},
+    )
+    def batch(self, request: Request) -> Response:
+        """Take many back; ``validate_delete`` says what would be refused, and takes none."""
+        action, ids = _asked(request.data, ("action", "ids"))
+        if action not in ("delete", "validate_delete"):
+            accepted = {"accepted": "delete, validate_delete"}
+            raise Refused([Problem("unknown:one_of", "action", accepted)])
+        keys = list(dict.fromkeys(map(str, _listed(ids, "ids"))))
+
+        def take_back(key: str) -> None:
+            pk = whole(key)
+            with transaction.atomic():
+                rule = self.base_rows().filter(pk=pk).first() if pk is not None else None
+                if rule is None:
+                    raise NotVisible
+                resources.delete(self.resource, actor=self.actor, obj=rule, version=None)
+                transaction.set_rollback(action != "delete")
+
+        done, refused = on_each(keys, take_back)
+        return Response(
+            {
+                "id": uuid4(),
+                "succeeded": [key for key, _ in done],
+                "failed": [{"id": k, "code": code, "message": says} for k, code, says in refused],
+            }
+        )
+
+    @extend_schema(
+        operation_id="batchCreateAccessRules",
+        request={"application/json": _CREATION},
+        responses={200: _BATCH_RESULT, **errors(400)},
+    )
+    def batch_create(self, request: Request) -> Response:
+        """Give a role to every subject in every scope."""
+        (payload,) = _asked(request.data, ("payload",))
+        role, subjects, scopes, cluster = _asked(
+            payload, ("roleId", "subjects", "scopes", "clusterId"), "payload"
+        )
+        wanted = [
+            {"roleId": role, "clusterId": cluster, **subject, **scope}
+            for subject in _listed(subjects, "payload.subjects", dict)
+            for scope in _listed(scopes, "payload.scopes", dict)
+        ]
+        if len(wanted) > MOST_AT_ONCE:
+            accepted = {"accepted": f"at most {MOST_AT_ONCE} rules at once"}
+            raise Refused([Problem("type", "payload", accepted)])
+
+        def give(body: dict[str, Any]) -> dict[str, Any]:
+            values, parts = self.read(body)
+            with transaction.atomic():
+                saved = resources.create(
+                    self.resource, actor=self.actor, values=values, parts=parts
+                )
+                return self.present(saved.obj, saved)
+
+        done, refused = on_each(wanted, give)
+        return Response(
+            {
+                "succeeded": [rule for _, rule in done],
+                "failed": [{"payload": b, "code": c, "message": says} for b, c, says in refused],
+            }
+        )
+
     extra_parameters = frozenset(
         {"subjectType", "subjectIdFilter", "subjectIds", "lastUpdated", "includeDeleted",
          "clusterId", "scopeType", "scopeId", "roleId"}
@@ -220,6 +335,24 @@ class AccessRuleViewSet(ResourceViewSet):
         if problems or role is None:
             raise Refused(problems)
         return values | {"role": role.key, "scope": scope}
+
+
+def _asked(body: Any, names: tuple[str, ...], at: str = "") -> tuple[Any, ...]:
+    """The values of an object by their names, and None for what it has not; raises Refused."""
+    if not isinstance(body, Mapping):
+        raise Refused([Problem("type", at, {"accepted": "an object"})])
+    if unknown := unknown_fields(body, names, at):
+        raise Refused(unknown)
+    return tuple(body.get(name) for name in names)
+
+
+def _listed(given: Any, path: str, kind: type | None = None) -> list[Any]:
+    """A list of some things, all of one kind; raises Refused."""
+    if not isinstance(given, list) or not 1 <= len(given) <= MOST_AT_ONCE:
+        raise Refused([Problem("type", path, {"accepted": f"a list of 1 to {MOST_AT_ONCE}"})])
+    if kind is not None and not all(isinstance(one, kind) for one in given):
+        raise Refused([Problem("type", path, {"accepted": "a list of objects"})])
+    return given
 
 
 def _whole(text: str, name: str) -> int:

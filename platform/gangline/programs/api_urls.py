@@ -2,6 +2,10 @@
 
 from gangline.resources.api_urls import urlpatterns_of
 
-from .resources import AccessKeysOfAll, Applications
+from .resources import AccessKeysOfAll, Applications, OwnApplications
 
-urlpatterns = [*urlpatterns_of(Applications()), *urlpatterns_of(AccessKeysOfAll())]
+urlpatterns = [
+    pattern
+    for resource in (Applications(), OwnApplications(), AccessKeysOfAll())
+    for pattern in urlpatterns_of(resource)
+]

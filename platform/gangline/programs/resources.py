@@ -196,6 +196,19 @@ class Applications(ServiceAccounts):
     )
 
 
+class OwnApplications(AccessKeys):
+    """One's own access keys at the address that they had before."""
+
+    key = "user_application"
+    labels = "User applications"
+    wire = replace(
+        ACCESS_KEYS,
+        path="user-applications",
+        envelope="",
+        viewset="gangline.programs.viewsets.OwnApplicationViewSet",
+    )
+
+
 class AccessKeysOfAll(AccessKeys):
     """The keys of everybody, for who may see those."""
 

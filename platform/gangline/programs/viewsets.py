@@ -61,6 +61,19 @@ class AccessKeyViewSet(ServiceAccountViewSet):
         return super().base_rows().filter(user=self.user)
 
 
+class OwnApplicationViewSet(AccessKeyViewSet):
+    """The same keys by the name that they had before."""
+
+    secret_name = "secret"  # noqa: S105  the name of a field
+
+    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
+        self.resource = get("access_key")  # type: ignore[misc]
+        super().initial(request, *args, **kwargs)
+
+    def list(self, request: Request, **kwargs: Any) -> Response:
+        return Response(super().list(request).data["accessKeys"])
+
+
 class AccessKeysOfAllViewSet(ResourceViewSet):
     """The keys of everybody whose keys the caller may see."""
 

@@ -1,0 +1,146 @@
+"""``bash`` and ``exec``: a command in a running pod, with this terminal or between pipes."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gangline_sdk import calls
+from gangline_sdk.errors import GanglineError, NotAllowed, NotFound, Unreachable
+
+from . import flags
+from .session import AGENT, Session, Usage, connected
+
+if TYPE_CHECKING:
+    from websockets.sync.client import ClientConnection
+
+STDIN, STDERR = 0, 2
+"""The first byte of a frame that holds bytes."""
+CHUNK = 1 << 14
+_POD = click.option("--pod", metavar="POD", help="Such as worker-1; the leader unless said.")
+_TTY = click.option("-t", "--tty", is_flag=True, help="With a terminal.")
+
+
+@click.command()
+@click.argument("name")
+@_POD
+@connected
+def bash(session: Session, /, name: str, pod: str | None) -> int:
+    """Open a shell in a running pod: that of the master or launcher unless --pod says another."""
+    return _enter(session, name, pod, [], tty=sys.stdin.isatty(), reads=True)
+
+
+def _exec(session: Session, /, name: str, pod: str | None, stdin: bool, tty: bool) -> int:
+    """Run a command in a running pod: exec NAME -- COMMAND. Its exit code is that of this one."""
+    words = click.get_current_context().meta[flags.WORDS_AFTER]
+    if not words:
+        raise Usage("Write the command after --, such as: gangline exec digits -- nvidia-smi")
+    if tty and not sys.stdin.isatty():
+        raise Usage("--tty: there is no terminal here; leave it out.")
+    return _enter(session, name, pod, list(words), tty=tty, reads=stdin or tty)
+
+
+_made: Any = connected(_exec)
+for _one in (
+    _TTY,
+    click.option("-i", "--stdin", is_flag=True, help="Pass on what is typed or piped."),
+    _POD,
+    click.argument("name"),
+):
+    _made = _one(_made)
+exec_ = click.command("exec", cls=flags.SubmitCommand, help=_exec.__doc__)(_made)
+
+
+def _enter(
+    session: Session, name: str, pod: str | None, command: list[str], *, tty: bool, reads: bool
+) -> int:
+    row = session.workload(name)
+    place = pod or _leader(session, row)
+    path = f"v1/workloads/{row['id']}/pods/{place}/exec"
+    call: calls.Call[Any] = calls.Call("POST", path, body={"command": command, "tty": tty})
+    ticket = session.client.send(call)
+    from websockets.exceptions import WebSocketException
+    from websockets.sync.client import connect
+
+    secure = session.client.tls() if ticket["url"].startswith("wss:") else None
+    try:
+        with connect(ticket["url"], ssl=secure, max_size=None, user_agent_header=AGENT) as socket:
+            return _talk(socket, ticket["ticket"], tty=tty, reads=reads)
+    except (OSError, WebSocketException) as error:
+        raise Unreachable(f"The connection to the pod was lost: {error}.") from None
+
+
+def _leader(session: Session, row: dict[str, Any]) -> str:
+    pods = list(session.client.pods(row["id"]))
+    if not pods:
+        raise NotFound(f"{row['name']} has no pods: it is {row['status']}.")
+    found = next((one for one in pods if one["role"] == "master"), pods[0])
+    return f"{found['role']}-{found['index']}"
+
+
+def _talk(socket: "ClientConnection", ticket: str, *, tty: bool, reads: bool) -> int:
+    """Until the command has ended; its exit code."""
+    columns, rows = shutil.get_terminal_size()
+    opening = {"type": "open", "ticket": ticket, "columns": columns, "rows": rows}
+    socket.send(json.dumps(opening))
+    with _raw(socket) if tty else contextlib.nullcontext():
+        for frame in socket:
+            if isinstance(frame, bytes):
+                to = sys.stderr if frame[:1] == bytes([STDERR]) else sys.stdout
+                to.buffer.write(frame[1:])
+                to.buffer.flush()
+                continue
+            message = json.loads(frame)
+            if message["type"] == "opened":
+                _pass_on(socket, reads=reads)
+            elif message["type"] == "refused":
+                raise NotAllowed(message["message"])
+            elif message["type"] == "exit":
+                code = message.get("code")
+                if code is None:
+                    raise GanglineError(message.get("reason") or "The command was ended.")
+                return int(code)
+    raise Unreachable("The connection to the pod was lost.")
+
+
+def _pass_on(socket: "ClientConnection", *, reads: bool) -> None:
+    """What is typed goes to the command, from a thread of its own; its end too."""
+
+    def read() -> None:
+        from websockets.exceptions import WebSocketException
+
+        with contextlib.suppress(OSError, WebSocketException):
+            while reads and (piece := os.read(sys.stdin.fileno(), CHUNK)):
+                socket.send(bytes([STDIN]) + piece)
+            socket.send(json.dumps({"type": "eof"}))
+
+    threading.Thread(target=read, daemon=True).start()
+
+
+@contextlib.contextmanager
+def _raw(socket: "ClientConnection") -> Iterator[None]:
+    """Every key goes to the pod, Ctrl-C too, and a new size of the window with them."""
+    import termios
+    import tty
+
+    kept = termios.tcgetattr(sys.stdin.fileno())
+
+    def resized(*_: object) -> None:
+        columns, rows = shutil.get_terminal_size()
+        with contextlib.suppress(OSError):
+            socket.send(json.dumps({"type": "resize", "columns": columns, "rows": rows}))
+
+    before = signal.signal(signal.SIGWINCH, resized)
+    tty.setraw(sys.stdin.fileno())
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin.fileno(), termios.TCSADRAIN, kept)
+        signal.signal(signal.SIGWINCH, before)
