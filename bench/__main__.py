@@ -6,7 +6,19 @@ import sys
 from bench import report
 
 NAMES = (
-    *("list", "resources", "form", "submit", "gang", "live", "start", "policy", "log", "cli"),
+    *(
+        "list",
+        "resources",
+        "form",
+        "submit",
+        "gang",
+        "live",
+        "start",
+        "policy",
+        "log",
+        "metrics",
+        "cli",
+    ),
     "terminal",
     *("kubernetes-submit", "kubernetes-watch", "slurm"),
 )

@@ -37,6 +37,16 @@ TRAINS = (
     "[print(f'epoch {n:3d}  loss {0.93 ** n:.4f}  rank {os.environ.get(\\\"RANK\\\")}') "
     'or time.sleep(0.5) for n in itertools.count()]"'
 )
+WORKS = (
+    'python3 -uc "import os, time; rank = int(os.environ[\\"RANK\\"]); held = []\n'
+    "began = time.time()\n"
+    "while time.time() - began < 50:\n"
+    "    held += [b'x' * (2 << 20)] * (len(held) < 40)\n"
+    "    busy = time.process_time() + 0.1 + 0.05 * rank\n"
+    "    while time.process_time() < busy: pass\n"
+    '    time.sleep(0.2 if time.time() - began < 30 else 0.5)"'
+)
+"""Uses CPU and memory for a while, each rank more than the one before."""
 BREAKS = (
     "python3 -uc \"print('reading shard 3 of 8'); "
     "raise SystemExit('shard-3.npz: truncated, 1 048 576 bytes expected')\""
@@ -123,6 +133,8 @@ def _workloads(product: Product, camera: Camera) -> None:
     until = product.site.until
     small = {"cpuCoreRequest": 0.05, "cpuMemoryRequest": "32M"}
     until(completed, "Completed", seconds=90)
+    asks = {"cpuCoreRequest": 0.5, "cpuMemoryRequest": "256M"}
+    measured = product.start("three-that-work", WORKS, workers=3, compute=asks)
     failed = product.start("shard-check", BREAKS, workers=3, compute=small)
     stopped = product.start("stopped-by-hand", TRAINS, compute=small)
     until(failed, "Failed")
@@ -181,6 +193,11 @@ def _workloads(product: Product, camera: Camera) -> None:
         page.goto(f"/workloads/{completed}/{tab}")
         page.wait_for_load_state("networkidle")
         camera.take(page, f"details-{tab}")
+    until(measured, "Completed", seconds=120)
+    for tab in ("overview", "pods", "report"):
+        page.goto(f"/workloads/{measured}{'' if tab == 'overview' else f'/{tab}'}")
+        page.wait_for_load_state("networkidle")
+        camera.take(page, "details-report" if tab == "report" else f"details-figures-{tab}")
     page.goto(f"/workloads/{wide}/pods")
     camera.take(page, "details-pods-large")
     page.goto(f"/workloads/{holder}/terminal?pod=worker-0&pod=worker-1")

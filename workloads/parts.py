@@ -24,6 +24,7 @@ from gangline.web import formats
 from workloads.live import heads_of
 from workloads.models import Attempt, Event, Workload
 from workloads.pods import pod_grid
+from workloads.report.ends import memory_at_the_end
 from workloads.report.summary import report_of
 from workloads.report.tiles import columns, tiles
 from workloads.selectors import details, tools
@@ -46,7 +47,7 @@ TABS: Mapping[str, tuple[str, ...]] = {
 }
 """Parts of each page that move."""
 
-MEASURED = {"overview": ("usage", "pods"), "pods": ("podtable",), "report": ("report",)}
+MEASURED = {"overview": ("usage",), "pods": ("podtable",), "report": ("report",)}
 """Those that show figures, which grow without a change of the workload."""
 OPEN = ("Running", "Degraded")
 """Statuses in which a tool may answer."""
@@ -152,6 +153,8 @@ def draw_parts(
         context |= _pods(workload, attempts[0], first_pod, of_all=tab == "overview")
         if tab == "overview":
             context["tiles"] = tiles(context["figures"], is_over=workload.status in ENDED)
+            if workload.status == "Failed":
+                context["memory"] = memory_at_the_end(workload, attempts[0])
             context["links"] = tools.links_of(workload, attempts[0])
             context["is_running"] = workload.status in OPEN
             context |= _timeline(attempts[:MAX_STRIPS])
@@ -172,6 +175,7 @@ def report_context(
     report = report_of(workload, attempt)
     return {
         "report": report,
+        "note": report.note,
         "attempts": details.attempts(workload),
         "downloads": {} if is_file else DOWNLOADS,
         "measured": [metric for metric in METRICS if metric.name in report.names],
@@ -194,7 +198,7 @@ def _pods(workload: Workload, attempt: Attempt, first: int, *, of_all: bool) -> 
     figures = figures_of(workload, attempt, [p.name for p in (pods if of_all else pods[first:end])])
     return {
         "figures": figures,
-        "measured": columns(figures),
+        "measured": () if of_all else columns(figures),
         "replicas": pods[first:end],
         "pods_total": len(pods),
         "has_nodes": any(pod.node for pod in pods),

@@ -117,6 +117,7 @@ def test_names_are_made(gangline: Line) -> None:
         (("list", "--filter", "colour==red"), 3, "filterBy"),
         (("list", "unicorns"), 2, "unicorns"),
         (("lsit",), 2, "list"),
+        (("port-forward", "a", "--port", "80:80"), 2, "--exposed-url"),
         (("delete",), 2, "--all"),
         (("logs", "a", "--since", "soon"), 5, "'a'"),
     ],

@@ -11,7 +11,7 @@ from tests.support.product import Product, open_followed
 from tests.support.waiting import wait_for
 
 Windows = Callable[..., Page]
-TABS = ("Overview", "Pods", "Logs", "Terminal", "Events", "Spec")
+TABS = ("Overview", "Pods", "Logs", "Terminal", "Events", "Report", "Spec")
 REACH = 6
 SCRIPT_SECONDS = 0.3
 REMEMBER = """() => {
@@ -139,6 +139,9 @@ def test_only_what_changes_is_touched(
     wait_for(lambda: "status" in page.evaluate("[...window.faded]"), seconds=5, what="the fade")
     faded = set(page.evaluate("[...window.faded]")) - {None}
     assert faded <= {"status", "pods", "worker-0", "worker-1", "master-0"}
+    # Figures come without any news of the workload.
+    expect(page.locator('[data-pod="worker-0"] .spark').first).to_be_visible(timeout=20_000)
+    assert page.evaluate("window.rows.every((row) => document.contains(row))")
 
 
 def test_the_page_of_a_deleted_workload_stays_and_says_so(

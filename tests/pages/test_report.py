@@ -8,6 +8,7 @@ from io import StringIO
 import pytest
 from django.test import Client
 
+from gangline.drivers.base import MEMORY_LIMIT
 from tests.support.engine import new_workload
 from tests.support.figures import record
 from tests.support.queries import query_budget
@@ -75,7 +76,7 @@ def test_the_report_says_what_was_used_by_whom_and_of_how_much(
     assert "CPU used 51 % of the cores asked for" in text
     assert "Last to start worker-1 3 s after the first" in text
     assert re.search(r"node-1 1 1\.5 cores", text)
-    assert re.search(r"worker-0 node-0 0\.5 cores 0\.5 cores at most 25 %", text)
+    assert re.search(r"worker-0 node-0 0\.5 cores, 25 % of asked peak 0\.5 cores", text)
     assert "No pod used more than 10 % of the memory it asked for." in text
     charts = re.findall(r'<svg viewBox="[^"]*" preserveAspectRatio="none" role="img"', page)
     assert len(charts) == 2
@@ -128,10 +129,22 @@ def test_figures_are_fresh_while_it_runs_and_silent_after(world: World) -> None:
     assert "spark" not in ask("pods")["podtable"]
     record(workload, "worker-0", begins=BEGAN.timestamp(), seconds=3)
     assert "spark" in ask("pods")["podtable"]
-    assert set(ask("overview")) == {"usage", "pods"}
+    assert set(ask("overview")) == {"usage"}
     Workload.objects.filter(pk=workload.pk).update(status="Completed")
     assert client.get(address, {"query": f"{workload.pk}/pods/0"}).status_code == 204
     assert client.get(address, {"query": "other/pods/0"}).status_code == 404
+
+
+def test_a_pod_that_was_killed_for_its_memory_is_held_against_what_it_asked_for(
+    world: World, measured: Workload
+) -> None:
+    Workload.objects.filter(pk=measured.pk).update(status="Failed", phase="Failed")
+    Attempt.objects.filter(workload=measured).update(
+        outcome="Failed", cause_code=MEMORY_LIMIT, cause_replica="worker-1"
+    )
+    Replica.objects.filter(attempt__workload=measured, index=1).update(peak_memory=980_000_000)
+    sentence = "worker-1 had used 980 MB, 98 % of the 1 GB that it asked for."
+    assert sentence in client_of(world).get(f"/workloads/{measured.pk}").content.decode()
 
 
 def test_without_figures_the_report_says_why_and_offers_no_files(world: World) -> None:

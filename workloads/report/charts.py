@@ -83,23 +83,26 @@ class Chart:
         return next((line for line in self.lines if line.kind == "chart-asked"), None)
 
 
-MOST_LINES = 32
-"""Pods that are drawn each; of more, only the mean."""
+MOST_LINES, FEW = 32, 60
+"""Pods that are drawn each; of more, only the mean, of so many points."""
 ROWS = 12
 
 
+def drawable(pods: Sequence[tuple[str, Series]]) -> list[tuple[str, Series]]:
+    """The same in no more buckets than a chart shows: done once for all metrics."""
+    most = MOST if len(pods) <= MOST_LINES else FEW
+    return [(pod, series.at_most(most)) for pod, series in pods]
+
+
 def chart(name: str, pods: Sequence[tuple[str, Series]], asked: float | None) -> Chart | None:
-    """None where nothing is known of the metric."""
+    """Of what `drawable` gave; None where nothing is known of the metric."""
     metric = BY_NAME[name]
     known = [(pod, series) for pod, series in pods if name in series.names]
     if not known:
         return None
     begins = min(series.begins for _, series in known)
     ends = max(series.ends for _, series in known)
-    points = [
-        (pod, series.at_most(MOST).points(name), series.at_most(MOST).width)
-        for pod, series in known
-    ]
+    points = [(pod, series.points(name), series.width) for pod, series in known]
     top = max(point.mean for _, several, _ in points for point in several)
     # What was asked stands as a line where it is near; far above it would press the rest flat.
     shown_asked = asked if asked is not None and asked <= top * 3 else None

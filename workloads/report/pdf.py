@@ -30,6 +30,8 @@ from .summary import Line, Report
 FONT, BOLD = "Vera", "Vera-Bold"
 """Come with ReportLab, and have the letters of Europe's west."""
 MARGIN = 16 * mm
+INSET = 6
+"""Points that a frame keeps free on each side."""
 SCALE_WIDTH = 22 * mm
 CHART_HEIGHT = 32 * mm
 MOST_PODS = 200
@@ -56,7 +58,9 @@ def made(report: Report) -> bytes:
         title=title,
         author="Gangline",
     )
-    document.build(list(_story(report, document.width)), onFirstPage=_foot, onLaterPages=_foot)
+    document.build(
+        list(_story(report, document.width - 2 * INSET)), onFirstPage=_foot, onLaterPages=_foot
+    )
     return out.getvalue()
 
 
@@ -76,10 +80,13 @@ def _story(report: Report, width: float) -> list[Any]:
         Spacer(1, 6),
     ]
     story += [_text(hint, after=3) for hint in report.hints]
-    if report.unknown:
-        story.append(_text(f"Not measured here: {report.unknown}.", colour="ink-2", after=6))
+    said = [("Not used", report.unused), ("Not measured here", report.unknown)]
+    notes = " ".join(f"{word}: {names}." for word, names in said if names)
+    story.append(_text(f"{notes} {report.note}".strip(), colour="ink-2", after=6))
     for chart in report.charts:
-        story.append(KeepTogether([_heading(chart.label), _drawing(chart, width), Spacer(1, 8)]))
+        key = _text(_key(chart), colour="ink-3", size=7)
+        parts = [_heading(chart.label), _drawing(chart, width), key, Spacer(1, 6)]
+        story.append(KeepTogether(parts))
     if report.nodes:
         story += [_heading("Nodes"), _lines(report, report.nodes, width, first="Node")]
     shown = report.pods[:MOST_PODS]
@@ -87,6 +94,14 @@ def _story(report: Report, width: float) -> list[Any]:
     if left := len(report.pods) - len(shown):
         story.append(_text(f"{left} more pods are in the CSV.", colour="ink-2"))
     return story
+
+
+def _key(chart: Chart) -> str:
+    """What the lines are."""
+    words = ["Thin: each pod. Thick: the mean of the pods."] if chart.has_pods else []
+    if chart.asked:
+        words.append(f"Dashed: asked for, {chart.asked.title}{' a pod' if chart.has_pods else ''}.")
+    return " ".join(words)
 
 
 def _facts(report: Report, width: float) -> Table:
@@ -98,7 +113,7 @@ def _facts(report: Report, width: float) -> Table:
     rows = [cells[at : at + 4] for at in range(0, len(cells), 4)] or [[[]]]
     rows[-1] += [[] for _ in range(4 - len(rows[-1]))]
     style = [("VALIGN", (0, 0), (-1, -1), "TOP"), ("LEFTPADDING", (0, 0), (-1, -1), 0)]
-    return Table(rows, colWidths=[width / 4] * 4, style=TableStyle(style))
+    return Table(rows, colWidths=[width / 4] * 4, style=TableStyle(style), hAlign="LEFT")
 
 
 def _lines(report: Report, lines: Sequence[Line], width: float, *, first: str) -> Table:
@@ -112,8 +127,7 @@ def _lines(report: Report, lines: Sequence[Line], width: float, *, first: str) -
             if use is None:
                 row.append(_text(formats.NOTHING, size=7.5))
                 continue
-            share = f", {use.share_words}" if use.share is not None else ""
-            row.append(_text(f"{use.mean_words}\n{use.peak_words} at most{share}", size=7))
+            row.append(_text(f"{use.first}\n{use.second}", size=7))
         rows.append([*row, _text(line.ran, size=7.5)])
     wide = width * 0.18
     rest = (width - wide) / (len(head) - 1)
@@ -125,7 +139,7 @@ def _lines(report: Report, lines: Sequence[Line], width: float, *, first: str) -
         ("BOTTOMPADDING", (0, 0), (-1, -1), 3),
     ]
     widths = [wide, *([rest] * (len(head) - 1))]
-    return Table(rows, colWidths=widths, repeatRows=1, style=TableStyle(style))
+    return Table(rows, colWidths=widths, repeatRows=1, style=TableStyle(style), hAlign="LEFT")
 
 
 def _drawing(chart: Chart, width: float) -> Drawing:

@@ -7,12 +7,12 @@ from functools import cached_property
 
 from django.utils import timezone
 
-from gangline.drivers.metrics.declared import METRICS
+from gangline.drivers.metrics.declared import BY_NAME, METRICS
 from gangline.drivers.metrics.reading import Series, together
 from gangline.web import formats
 from workloads.models import Attempt, Replica, Workload
 from workloads.selectors import details
-from workloads.selectors.figures import Figures, figures_of
+from workloads.selectors.figures import Figures, figures_of, shown
 
 from . import charts
 from .words import core_time, figure, percent
@@ -43,6 +43,20 @@ class Use:
     @property
     def share_words(self) -> str:
         return "" if self.share is None else percent(self.share)
+
+    @property
+    def first(self) -> str:
+        """The mean, as tables have it."""
+        return self.mean_words + (self._of_asked if self.name != "memory" else "")
+
+    @property
+    def second(self) -> str:
+        """The peak below it."""
+        return f"peak {self.peak_words}" + (self._of_asked if self.name == "memory" else "")
+
+    @property
+    def _of_asked(self) -> str:
+        return "" if self.share is None else f", {self.share_words} of asked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +103,19 @@ class Report:
 
     @property
     def names(self) -> tuple[str, ...]:
-        return self.figures.names
+        """The metrics that are shown: a disk or network that was not used is named once."""
+        return shown(self.figures)
+
+    @property
+    def unused(self) -> str:
+        """What was measured and is nothing, in words."""
+        idle = [BY_NAME[name].label for name in self.figures.names if name not in self.names]
+        return ", ".join(idle)
+
+    @property
+    def note(self) -> str:
+        """What has to be known of figures of this kind of cluster."""
+        return self.workload.cluster.engine.figures_note if self.figures else ""
 
     @property
     def is_over(self) -> bool:
@@ -101,7 +127,7 @@ class Report:
         missing = [
             metric.label
             for metric in METRICS
-            if metric.name not in self.names
+            if metric.name not in self.figures.names
             and (self.workload.gpus or not metric.name.startswith("gpu"))
         ]
         return ", ".join(missing)
@@ -196,7 +222,7 @@ class Report:
 
     @cached_property
     def charts(self) -> Sequence[charts.Chart]:
-        pods = [(line.name, line.series) for line in self.pods if line.series]
+        pods = charts.drawable([(line.name, line.series) for line in self.pods if line.series])
         asked = {name: self._asked_alike(name) for name in self.names}
         drawn = (charts.chart(name, pods, asked[name]) for name in self.names)
         return [one for one in drawn if one is not None]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.utils.safestring import SafeString
 
 from gangline.drivers.metrics.declared import BY_NAME, METRICS, Metric
-from workloads.selectors.figures import Figures
+from workloads.selectors.figures import Figures, shown
 
 from . import charts
 from .words import figure
@@ -28,12 +28,12 @@ class Tile:
 def tiles(figures: Figures, *, is_over: bool) -> list[Tile]:
     """One for each metric of which anything is known."""
     found = []
-    for name in figures.names:
+    for name in shown(figures):
         metric, series = BY_NAME[name], figures.whole
-        shown = series.mean(name) if is_over else series.last(name)
+        value = series.mean(name) if is_over else series.last(name)
         asked = figures.asked_together.get(name)
         of = f"of {figure(name, asked)} asked for" if asked else ""
-        now = figure(name, shown)
+        now = figure(name, value)
         found.append(
             Tile(
                 metric.label,

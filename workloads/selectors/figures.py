@@ -9,6 +9,7 @@ from django.conf import settings
 
 from gangline.clusters.connections import acts_here
 from gangline.drivers.logs.store import LogStore
+from gangline.drivers.metrics.declared import BY_NAME, RATE
 from gangline.drivers.metrics.reading import NOTHING, Series, read, together
 from gangline.spec.frameworks import framework_of
 from gangline.spec.types import quantity_bytes
@@ -60,12 +61,18 @@ class Figures:
 def figures_of(workload: Workload, attempt: Attempt, pods: Iterable[str] | None = None) -> Figures:
     """Of the named pods, or of all. Empty for another machine: its files lie there."""
     if not acts_here(workload.cluster):
-        return Figures({}, {})
+        return Figures({}, asked(workload, attempt))
     if pods is None:
         pods = [replica.name for replica in details.expected_replicas(workload, attempt)]
     place = LogStore(Path(settings.GANGLINE.data_dir)).attempt_folder(str(workload.pk), attempt.no)
     found = {name: read(place / name) for name in pods} if place.is_dir() else {}
     return Figures({name: one for name, one in found.items() if one}, asked(workload, attempt))
+
+
+def shown(figures: Figures) -> tuple[str, ...]:
+    """The metrics that are worth a chart: not a disk or network that nobody used."""
+    whole = figures.whole
+    return tuple(n for n in figures.names if BY_NAME[n].unit != RATE or whole.peak(n))
 
 
 def asked(workload: Workload, attempt: Attempt) -> dict[str, dict[str, float]]:

@@ -44,16 +44,18 @@ def replica_status(replica: Replica) -> SafeString:
 
 @register.simple_tag
 def pod_figure(figures: Figures, replica: Replica, name: str) -> SafeString | str:
-    """A small line of what the pod used of one metric, and its newest figure."""
+    """A small line of what the pod used of one metric, and its newest figure; of one that has
+    ended, the mean."""
     series = figures.of(replica.name)
     if name not in series.names:
         return NONE
     label = f"{BY_NAME[name].label} of {replica.name}"
     top = max((one.peak(name) or 0.0 for one in figures.by_pod.values()), default=None)
     return format_html(
-        '<span class="figure">{}<span class="num">{}</span></span>',
+        '<span class="figure">{}<span class="num" title="{}">{}</span></span>',
         charts.spark(name, series, top=top, label=label),
-        figure(name, series.last(name)),
+        "On average" if replica.ended_at else "Now",
+        figure(name, series.mean(name) if replica.ended_at else series.last(name)),
     )
 
 
@@ -63,10 +65,15 @@ def use(line: Line, name: str) -> SafeString | str:
     found = line.uses.get(name)
     if found is None:
         return NONE
-    share = format_html(' <span class="quiet">{}</span>', found.share_words) if found.share else ""
-    return format_html(
-        '{}<span class="sub">{} at most{}</span>', found.mean_words, found.peak_words, share
-    )
+    return format_html('{} <span class="use-peak">{}</span>', found.first, found.second)
+
+
+@register.simple_tag
+def peak_memory(figures: Figures, replica: Replica) -> str:
+    """Of a pod: as its supervisor tells at the end, and before that as far as it was measured."""
+    measured = figures.of(replica.name).peak("memory")
+    found = replica.peak_memory or (round(measured) if measured else None)
+    return formats.size(found)
 
 
 @register.simple_tag

@@ -172,6 +172,8 @@ class ClusterKind:
     """Credentials are copied to it as Secrets, beside others that people made there."""
     shares_claims: ClassVar[bool] = False
     """What one project's claim holds can be mounted in others."""
+    figures_note: ClassVar[str] = ""
+    """A sentence on what it tells of the use of pods, for who reads the figures."""
     native_word: ClassVar[str] = ""
     """What people call the engine's own form of a workload; empty: it is not shown."""
     native_ending: ClassVar[str] = "yaml"

@@ -35,16 +35,19 @@ new Live({
 
 /** Figures grow without a change of the workload: while it runs, they are asked for. */
 const FIGURES_MS = 5000;
+let askAfter = 0;
 const figures = main.dataset.figures;
 let isAsking = false;
 
 const askFigures = async () => {
-  if (isAsking || document.hidden || document.querySelector('[data-live][data-state="paused"]')) return;
+  if (isAsking || Date.now() < askAfter || document.hidden || document.querySelector('[data-live][data-state="paused"]')) return;
   isAsking = true;
   try {
     const answer = await fetch(`${figures}?query=${encodeURIComponent(main.dataset.query ?? "")}`, { signal: AbortSignal.timeout(FIGURES_MS * 4) });
     if (answer.status !== 200) return;
-    const { cells } = /** @type {{cells: Object<string, string>}} */ (await answer.json());
+    const { cells, pause } = /** @type {{cells: Object<string, string>, pause: number}} */ (await answer.json());
+    // As long as the server wants; a little less, for the clock ticks in whole pauses.
+    askAfter = Date.now() + pause - FIGURES_MS / 2;
     for (const [name, html] of Object.entries(cells)) {
       for (const place of document.querySelectorAll(`[data-part="${name}"]`)) patch(place, html);
     }

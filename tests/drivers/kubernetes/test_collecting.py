@@ -123,7 +123,7 @@ def test_of_too_many_pods_those_are_followed_whose_logs_somebody_reads(
         say(place, 0, 50, f"gang-{name}")
         path = PODS.path(place.namespace, f"gang-{name}", "log")
         wait_for(lambda p=path: "line 49" in place.bed.text(p), seconds=20)  # type: ignore[misc]
-    listening = Collecting(place.client, LogStore(tmp_path))
+    listening = Collecting(place.client, LogStore(tmp_path), place.install)
     listening.collector = Collector(place.client, LogStore(tmp_path), followers=4)
     try:
         for raw in place.bed.client.list(PODS, place.namespace).body["items"]:

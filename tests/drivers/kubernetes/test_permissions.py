@@ -14,7 +14,7 @@ from gangline.drivers.kubernetes.schedulers.base import SchedulerAdapter
 from scripts.build_roles import FOLDER
 from tests.drivers.kubernetes.harness import shipped
 
-ALL = frozenset((*ADAPTERS, JOBSET))
+ALL = frozenset((*ADAPTERS, JOBSET, permissions.METRICS))
 
 
 def allowing(*roles: dict[str, Any]) -> permissions.Ask:

@@ -193,7 +193,7 @@ def test_a_job_that_gives_way_to_others_is_no_fault_of_its_own(case: Case) -> No
     case.driver.create(ref)
     case.driver.commit(ref)
     case.until(ref, ObservedState.RUNNING)
-    case.lab.run("sbatch", "-p", "main", "-N3", "-c2", "--wrap", "sleep 1000")
+    case.lab.run("sbatch", "-p", "main", "-N3", "-c2", "-o", "/dev/null", "--wrap", "sleep 1000")
     seen = case.until(ref, ObservedState.FAILED)
     assert (seen.is_moved, seen.reason) == (True, "The job gave way to one of a higher priority.")
 

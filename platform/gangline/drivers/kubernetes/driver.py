@@ -213,7 +213,7 @@ class KubernetesDriver:
     ) -> Generator[Sequence[Observation], None, None]:
         listener: Listener = Listener()
         if self._logs is not None:
-            listener = Collecting(self.client, self._logs)
+            listener = Collecting(self.client, self._logs, install)
         # Every kind that Gangline knows: an operator may be installed while this goes on.
         kinds = list(KINDS.values())
         look = partial(self._observed, shares=True)

@@ -33,6 +33,7 @@ from .exposing import Entrance
 from .identities import identity_of
 from .intake import KubernetesConnection, KubernetesCredential
 from .kubeconfig import MAKE_ACCOUNT
+from .offers import NO_METRICS
 from .permissions import role_manifests
 from .placement import NODE_TYPE
 from .quantities import GPU
@@ -231,6 +232,9 @@ class Kubernetes(ClusterKind):
     def tools(self, rendered: Mapping[str, Any], uid: str, site: Site) -> Mapping[str, str]:
         found: Mapping[str, str] = rendered.get("tools") or {}
         return found
+
+    def unmeasured(self, facts: Facts) -> str:
+        return NO_METRICS if facts.detail.get(probing.METRICS) is False else ""
 
     def native(self, rendered: Mapping[str, Any], name: str) -> NativeObject | None:
         kind = str((rendered.get("job") or {}).get("kind") or "")

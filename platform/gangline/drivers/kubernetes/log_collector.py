@@ -22,6 +22,7 @@ from gangline.drivers.logs.store import LogStore
 from . import archive, paging
 from .archive import Archive
 from .client import Client, Cutter, Unreachable
+from .measuring import Measuring
 from .pods import Pod, moment
 from .resources import PODS
 from .store import Key, Listener
@@ -408,17 +409,20 @@ def _lines(
 class Collecting(Listener):
     """Follows the pods that the watch sees, and marks the logs of attempts that are over."""
 
-    def __init__(self, client: Client, store: LogStore) -> None:
+    def __init__(self, client: Client, store: LogStore, install: str) -> None:
         self.store = store
         self.collector = Collector(client, store)
+        self.measuring = Measuring(client, store, install)
         self._closing: set[Key] = set()
         self._open: set[Key] = set()
 
     def tell(self, pod: Pod) -> None:
         self.collector.tell(pod)
+        self.measuring.tell(pod)
 
     def gone(self, uid: str) -> None:
         self.collector.gone(uid)
+        self.measuring.gone(uid)
 
     def judged(self, key: Key, state: ObservedState) -> None:
         if state.is_over:
@@ -442,3 +446,4 @@ class Collecting(Listener):
 
     def stop(self) -> None:
         self.collector.stop()
+        self.measuring.stop()

@@ -38,6 +38,8 @@ SHOWN = 12
 
 Objects = Sequence[Mapping[str, Any]]
 
+NO_METRICS = "The cluster has no metrics server, so nobody measures what pods use."
+
 
 @dataclass(frozen=True, slots=True)
 class Served:
@@ -61,6 +63,18 @@ def extras(served: Served) -> tuple[str, ...]:
     """Operators beside Kubeflow's that are there."""
     found = [kind for kind in KINDS.values() if kind.is_extra and _offer(kind, served).available]
     return tuple(kind.operator for kind in found)
+
+
+def metrics(*, is_served: bool) -> Step:
+    """The step about the metrics server."""
+    if is_served:
+        return Step(StepName.METRICS, State.OK, "A metrics server tells what pods use.")
+    return Step(
+        StepName.METRICS,
+        State.WARNING,
+        NO_METRICS,
+        "Install metrics-server, the add-on of Kubernetes that “kubectl top” needs.",
+    )
 
 
 def operators(offers: Sequence[FrameworkOffer]) -> Step:

@@ -10,13 +10,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from .kinds import JOBSET, KINDS
-from .resources import Resource
+from .resources import POD_METRICS, Resource
 from .schedulers import kai, kueue, native, volcano
 from .schedulers.kai import Kai
 from .schedulers.kueue import Kueue
 from .schedulers.native import Native
 from .schedulers.volcano import Volcano
 
+METRICS = "metrics-server"
+"""As an operator: what rules about figures need."""
 ROLE, PROJECT_ROLE = "gangline", "gangline-project"
 RBAC = "rbac.authorization.k8s.io"
 FOLLOW = ("list", "watch")
@@ -84,6 +86,14 @@ CLUSTER: tuple[Rule, ...] = (
         is_wide=True,
     ),
     Rule("", ("pods",), FOLLOW, "One watch per kind for all projects", is_wide=True),
+    Rule(
+        POD_METRICS.group,
+        (POD_METRICS.plural,),
+        ("list",),
+        "metrics-server: what pods use",
+        needs=METRICS,
+        is_wide=True,
+    ),
     _of(volcano.QUEUES, ("list",), Volcano.name, "Volcano: queues and their limits"),
     _of(kueue.LOCAL_QUEUES, ("list",), Kueue.name, "Kueue: the queues of projects"),
     _of(kai.QUEUES, ("list",), Kai.name, "KAI: queues"),
@@ -106,6 +116,13 @@ PROJECT: tuple[Rule, ...] = (
     ),
     Rule("", ("pods",), (*FOLLOW, "create"), "Pods of workloads; create only to try a template"),
     Rule("", ("pods/log",), ("get",), "Logs"),
+    Rule(
+        POD_METRICS.group,
+        (POD_METRICS.plural,),
+        ("list",),
+        "metrics-server: what pods use",
+        needs=METRICS,
+    ),
     Rule("", ("events",), ("list",), "What the cluster says about a workload"),
     Rule(
         "",

@@ -35,6 +35,7 @@ from .resources import (
     INGRESS_CLASSES,
     NAMESPACES,
     NODES,
+    POD_METRICS,
     PRIORITY_CLASSES,
     SELF_REVIEWS,
     STORAGE_CLASSES,
@@ -45,6 +46,8 @@ from .steps import REQUIRED, StepName
 log = logging.getLogger(__name__)
 
 BUDGET = 25.0
+METRICS = "metrics"
+"""In the facts: whether the cluster has a metrics server."""
 ONE_ANSWER = 8.0
 PAGE, MOST_BYTES = 500, 32 << 20
 AT_ONCE = 6
@@ -142,6 +145,7 @@ class _Look:
         self._guarded(StepName.SCHEDULER, lambda: self._scheduler(served))
         self._guarded(StepName.STORAGE, self._storage)
         self._guarded(StepName.NODES, self._nodes)
+        self._guarded(StepName.METRICS, lambda: self._metrics(served))
         self.is_complete = not self.is_half
 
     def health(self) -> Health:
@@ -203,6 +207,8 @@ class _Look:
 
     def _permissions(self, served: offers.Served) -> None:
         present = frozenset((*schedulers.found(served.all), *offers.extras(served)))
+        if POD_METRICS.api_version in served.all:
+            present |= {permissions.METRICS}
         verdict = permissions.judge(self._allowed, self._project_role(), present)
         self.are_rights_known = True
         self.tell(_of_rights(verdict))
@@ -251,6 +257,12 @@ class _Look:
         self.detail["nodes"] = {**about, "labels": placing.labels_of(nodes)}
         self.detail["suggestions"] = placing.suggestions(nodes, self.node_type)
         self.tell(step)
+
+    def _metrics(self, served: offers.Served) -> None:
+        """Whether the cluster tells what pods use; everything else goes on without."""
+        is_served = POD_METRICS.api_version in served.all
+        self.detail[METRICS] = is_served
+        self.tell(offers.metrics(is_served=is_served))
 
     def _guarded(self, name: StepName, step: Callable[[], None]) -> None:
         """One step that may fail without ending the check."""

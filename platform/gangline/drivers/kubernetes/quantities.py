@@ -19,6 +19,7 @@ _QUANTITY = re.compile(
     r"([0-9]{1,100}(?:\.[0-9]{0,100})?(?:[eE][-+]?[0-9]{1,2})?)(m|k|[MGTPE]|[KMGTPE]i)?"
 )
 _MILLI = Decimal(1) / 1000
+_SMALL = {"n": 1e-9, "u": 1e-6}
 _WORDS = {"cpu": "CPU core", "pods": "pod"}
 _BYTES = {"memory": "memory", "ephemeral-storage": "disk"}
 
@@ -30,6 +31,15 @@ def amount(quantity: Any) -> Decimal:
         return Decimal(0)
     unit = match[2] or ""
     return min(Decimal(match[1]) * (_MILLI if unit == "m" else QUANTITY_UNITS[unit]), MOST)
+
+
+def precise(quantity: Any) -> float:
+    """The same with the small units in which metrics servers write: ``156340n``, ``12u``."""
+    text = str(quantity)
+    for unit, size in _SMALL.items():
+        if text.endswith(unit):
+            return float(amount(text[:-1])) * size
+    return float(amount(text))
 
 
 def total(parts: Iterable[tuple[int, Mapping[str, Any]]]) -> dict[str, str]:

@@ -18,6 +18,7 @@ class StepName(StrEnum):
     SCHEDULER = "Scheduler"
     STORAGE = "Storage classes"
     NODES = "Nodes and GPUs"
+    METRICS = "Metrics"
 
 
 REQUIRED = frozenset(

@@ -21,11 +21,11 @@ HEAD = struct.Struct("<4sI")
 MARK = b"GLM1"
 RECORD = struct.Struct(f"<II{2 * len(NAMES)}f")
 MOST = 240
-FINEST = 1
-"""Seconds of a bucket at first."""
-
 Row = tuple[float, ...]
 """As `RECORD` has it."""
+_EMPTY: Row = (0, 0, *(nan,) * (2 * len(NAMES)))
+FINEST = 1
+"""Seconds of a bucket at first."""
 
 
 def decoded(data: bytes) -> tuple[int, list[Row]]:
@@ -66,41 +66,45 @@ def _merged(number: int, one: Row, other: Row) -> Row:
 
 
 class Recorder:
-    """Of one replica, opened at its end by the only one who writes it."""
+    """Of one replica, opened at its end by the only one who writes it.
+
+    It remembers the newest bucket alone: thousands of pods of a cluster have one each.
+    """
 
     def __init__(
         self, folder: "str | os.PathLike[str]", *, finest: int = FINEST, most: int = MOST
     ) -> None:
-        self._path, self._most = f"{os.fspath(folder)}/{FILE}", most
-        self._rows: list[Row] = []
+        self._path, self._most, self._file = f"{os.fspath(folder)}/{FILE}", most, -1
+        self.width, self._count, self._row = finest, 0, _EMPTY
         try:
             with open(self._path, "rb") as file:
-                self.width, self._rows = decoded(file.read())
+                head = file.read(HEAD.size)
+                count = (os.fstat(file.fileno()).st_size - HEAD.size) // RECORD.size
+                if len(head) == HEAD.size and count > 0:
+                    file.seek(HEAD.size + (count - 1) * RECORD.size)
+                    width, rows = decoded(head + file.read(RECORD.size))
+                    if rows:
+                        self.width, self._count, self._row = width, count, rows[0]
         except OSError:
             pass  # there is none yet; what else is wrong shows when it is written
-        if not self._rows:
-            self.width = finest
         self._known = [0] * len(NAMES)
         """How many samples of the newest bucket told of each metric."""
-        self._file = -1
 
     @property
     def newest(self) -> float:
         """From when on samples are new, in seconds since 1970; 0.0: nothing was recorded."""
-        return (self._rows[-1][0] + 1) * self.width if self._rows else 0.0
+        return (self._row[0] + 1) * self.width if self._count else 0.0
 
     def add(self, at: float, values: Mapping[str, float]) -> None:
         """One sample, taken ``at`` seconds since 1970. Raises OSError; the next one may do."""
-        number = int(at // self.width)
-        if not self._rows or number > self._rows[-1][0]:
-            if len(self._rows) >= self._most:
-                self._coarsen()
-                number = int(at // self.width)
-            if not self._rows or number > self._rows[-1][0]:
-                self._rows.append((number, 0, *(nan,) * (2 * len(NAMES))))
-                self._known = [0] * len(NAMES)
+        if self._is_new(at) and self._count >= self._most:
+            self._coarsen()
+        if self._is_new(at):
+            self._row = (int(at // self.width), *_EMPTY[1:])
+            self._count += 1
+            self._known = [0] * len(NAMES)
         # A clock that was set back adds to the newest.
-        self._rows[-1] = self._with(values)
+        self._row = self._with(values)
         self._write()
 
     def close(self) -> None:
@@ -108,8 +112,11 @@ class Recorder:
             os.close(self._file)
             self._file = -1
 
+    def _is_new(self, at: float) -> bool:
+        return not self._count or at // self.width > self._row[0]
+
     def _with(self, values: Mapping[str, float]) -> Row:
-        row = list(self._rows[-1])
+        row = list(self._row)
         row[1] += 1
         for place, name in enumerate(NAMES):
             value = values.get(name)
@@ -125,15 +132,18 @@ class Recorder:
 
     def _coarsen(self) -> None:
         """Buckets of twice the width, until half of them are free."""
-        while len(self._rows) > self._most // 2:
-            self._rows, self.width = coarser(self._rows), self.width * 2
-        self._known = [0] * len(NAMES)
         self.close()
+        with open(self._path, "rb") as file:
+            width, rows = decoded(file.read())
+        while len(rows) > self._most // 2:
+            rows, width = coarser(rows), width * 2
         draft = f"{self._path}.new"
         with open(draft, "wb") as file:
-            file.write(HEAD.pack(MARK, self.width))
-            file.writelines(_packed(row) for row in self._rows)
+            file.write(HEAD.pack(MARK, width))
+            file.writelines(_packed(row) for row in rows)
         os.rename(draft, self._path)
+        self.width, self._count, self._row = width, len(rows), rows[-1]
+        self._known = [0] * len(NAMES)
 
     def _write(self) -> None:
         """The newest record in its place."""
@@ -142,8 +152,8 @@ class Recorder:
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
             self._file = os.open(self._path, flags, 0o600)
             os.pwrite(self._file, HEAD.pack(MARK, self.width), 0)
-        place = HEAD.size + (len(self._rows) - 1) * RECORD.size
-        os.pwrite(self._file, _packed(self._rows[-1]), place)
+        place = HEAD.size + (self._count - 1) * RECORD.size
+        os.pwrite(self._file, _packed(self._row), place)
 
 
 def _packed(row: Row) -> bytes:

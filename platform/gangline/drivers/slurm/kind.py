@@ -36,6 +36,7 @@ class Slurm(ClusterKind):
     address_word = "Login node"
     unsupported = mapping.UNSUPPORTED
     takes_secrets = True
+    figures_note = "Network figures are those of the whole node, whatever else runs on it."
     native_word = "Batch script"
     native_ending = "sh"
     check_names = probing.NAMES

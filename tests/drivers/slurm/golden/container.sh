@@ -288,7 +288,8 @@ trap : INT USR1 USR2
 # bytes read and written, per cent and bytes of the GPUs, bytes that the node received and sent; a
 # dash where it is unknown.
 mkdir -p "$RUN/metrics"
-metrics=$RUN/metrics/$name ticks=$(getconf CLK_TCK) page=$(getconf PAGESIZE)
+metrics=$RUN/metrics/$name ticks=$(getconf CLK_TCK || echo 100)
+page=$(getconf PAGESIZE || echo 4096)
 noted() {
   local now=${EPOCHREALTIME:-$(date +%s.%N)}
   printf '%s\n' "${now/,/.} $*" >> "$metrics.tsv"
