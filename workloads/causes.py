@@ -95,6 +95,7 @@ CAUSES: tuple[Cause, ...] = (
         "Check MASTER_ADDR and that all pods run; an earlier failure elsewhere shows the same.",
         r"[Gg]loo.*(?:connectFullMesh|timed? ?out|[Cc]onnection|refused|rendezvous)",
         r"\bDist(?:Network|Store|Backend)Error\b", r"RendezvousTimeoutError",
+        r"^Horovod's rendezvous at ", r"HTTP (?:GET|PUT) request failed too many times",
         r"The client socket has (?:timed out|failed)", r"\bSocket Timeout\b",
         r"Timed out (?:initializing|waiting).*group",
         r"failed to connect to all addresses", r"\bConnectionRefusedError: ",

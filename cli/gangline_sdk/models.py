@@ -701,6 +701,7 @@ WorkerSpec = TypedDict(
         "distributedFramework": NotRequired[Literal["PyTorch", "TF", "XGBoost", "MPI", "JAX", "MXNet"] | None],
         "numWorkers": NotRequired[int | None],
         "numServers": NotRequired[int | None],
+        "launcher": NotRequired[Literal["mpirun", "horovodrun", "srun", "gloo"] | None],
         "minReplicas": NotRequired[int | None],
         "maxReplicas": NotRequired[int | None],
         "slurm": NotRequired["Slurm"],

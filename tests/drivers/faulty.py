@@ -208,7 +208,13 @@ class FaultyDriver:
         return []
 
     def field_notes(
-        self, *, framework: str, role: Role, has_own_master: bool, facts: Facts = NO_FACTS
+        self,
+        *,
+        framework: str,
+        role: Role,
+        has_own_master: bool,
+        launcher: str = "",
+        facts: Facts = NO_FACTS,
     ) -> Mapping[str, FieldNote]:
         return {}
 

@@ -117,6 +117,43 @@ def test_the_ranks_may_be_started_by_the_arguments(tmp_path: Path) -> None:
     assert check(tmp_path, "MPI", master) == []
 
 
+HOROVOD = Facts(
+    "1",
+    runtimes=(
+        Runtime("local://system", "System", True, ("PyTorch", "MPI"), launchers=("mpirun",)),
+        Runtime("local://hvd", "H", True, ("MPI",), launchers=("horovodrun", "gloo")),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    ("launcher", "facts", "image", "says"),
+    [
+        ("mpirun", HOROVOD, "local://system", ""),
+        ("gloo", HOROVOD, "local://hvd", ""),
+        ("gloo", HOROVOD, "local://system", "local://system has no Horovod; local://hvd has"),
+        ("gloo", FACTS, "local://system", "No runtime of this machine has Horovod"),
+        ("srun", HOROVOD, "local://hvd", "no Slurm"),
+        ("horovodrun", Facts(""), "local://new", ""),
+    ],
+)
+def test_a_launcher_must_be_in_the_runtime(
+    tmp_path: Path, launcher: str, facts: Facts, image: str, says: str
+) -> None:
+    said = {"image": image, "command": "python train.py"}
+    found = check(tmp_path, "MPI", said, facts, launcher=launcher, **said)
+    told = [("worker.launcher", "launcher:unfit")] if says else []
+    assert [(p.field_id, p.code) for p in found] == told
+    assert all(says in p.message for p in found)
+
+
+def test_a_launcher_that_is_not_to_be_had_is_listed_with_the_reason(tmp_path: Path) -> None:
+    note = notes(tmp_path, framework="MPI", facts=HOROVOD)["launcher"]
+    assert {c.value: bool(c.reason) for c in note.choices[""]} == {
+        "mpirun": False, "horovodrun": False, "srun": True, "gloo": False,
+    }  # fmt: skip
+
+
 def test_problems_of_both_roles_are_told_together(tmp_path: Path) -> None:
     problems = check(tmp_path, master={"image": "a/b:1"}, command="")
     assert [p.field_id for p in problems] == ["worker.command", "master.command", "master.image"]
@@ -173,7 +210,10 @@ def notes(
     options = Options(roots=(tmp_path / "home",), use_sandbox=more.get("sandbox", True))
     driver = LocalDriver(tmp_path / "data", "host-a", options)
     framework = more.get("framework", "PyTorch")
-    return driver.field_notes(framework=framework, role=role, has_own_master=own_master)
+    facts = more.get("facts", Facts(""))
+    return driver.field_notes(
+        framework=framework, role=role, has_own_master=own_master, facts=facts
+    )
 
 
 def test_the_form_tells_where_a_working_directory_may_lie(tmp_path: Path) -> None:

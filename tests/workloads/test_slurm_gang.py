@@ -10,13 +10,15 @@ from gangline.spec.frameworks import WORKERS_AND_MASTER, WORKERS_ONLY
 from tests.beds.slurm.lab import Lab
 from tests.support import slurm_engine
 from tests.support.engine import current_attempt
-from tests.support.example_gangs import EXAMPLES, SYSTEM_PYTHON, digits_csv, examples_python
+from tests.support.example_gangs import EXAMPLES, ROOT, SYSTEM_PYTHON, digits_csv, examples_python
+from tests.support.mxnet_runtime import assert_learned, mxnet_python
 from tests.support.slurm_engine import SlurmEngine
 from tests.support.waiting import wait_for
 from workloads.models import Replica
 from workloads.selectors.figures import figures_of
 
 pytestmark = pytest.mark.needs_slurm
+RANK = ROOT / "tests/drivers/horovod_rank.py"
 LOOPBACK = {"name": "GLOO_SOCKET_IFNAME", "value": "lo"}
 
 
@@ -87,6 +89,63 @@ def test_a_launcher_starts_the_ranks(engine: SlurmEngine, launcher: str) -> None
     assert falls(text)
     assert len(digests(text)) == 2
     assert len(set(digests(text))) == 1
+
+
+@pytest.mark.needs_mpi
+@pytest.mark.parametrize("launcher", ["mpirun", "srun"])
+def test_a_chosen_launcher_starts_the_program(engine: SlurmEngine, launcher: str) -> None:
+    workload = engine.submit(
+        "digits",
+        configuration=WORKERS_AND_MASTER,
+        distributedFramework="MPI",
+        launcher=launcher,
+        command=f"{examples_python()} {EXAMPLES / 'digits_mpi_sgd.py'} --epochs 3",
+    )
+    engine.until(workload, "Completed")
+    text = engine.log(workload, "master-0")
+    assert falls(text)
+    assert len(digests(text)) == 2
+    assert len(set(digests(text))) == 1
+
+
+@pytest.mark.thorough
+def test_ranks_of_horovod_meet_over_gloo(engine: SlurmEngine) -> None:
+    workload = engine.submit(
+        "meeting",
+        configuration=WORKERS_AND_MASTER,
+        distributedFramework="MPI",
+        launcher="gloo",
+        command=f"{mxnet_python()} {RANK}",
+    )
+    engine.until(workload, "Completed")
+    told = engine.log(workload, "master-0").splitlines()
+    assert sorted(told)[:2] == [f"{rank}: met rank 0, rank 1 over gloo" for rank in (0, 1)]
+
+
+@pytest.mark.thorough
+def test_ranks_over_gloo_end_as_soon_as_one_of_them_dies(engine: SlurmEngine) -> None:
+    workload = engine.submit(
+        "meeting",
+        configuration=WORKERS_AND_MASTER,
+        distributedFramework="MPI",
+        launcher="gloo",
+        command=f"{mxnet_python()} {RANK} 1",
+    )
+    engine.until(workload, "Failed")
+
+
+@pytest.mark.thorough
+def test_the_real_mxnet_learns(engine: SlurmEngine) -> None:
+    workload = engine.submit(
+        "kvstore",
+        configuration=WORKERS_AND_MASTER,
+        distributedFramework="MXNet",
+        networkInterface="lo",
+        numServers=1,
+        command=f"{mxnet_python()} {EXAMPLES / 'kvstore_mxnet.py'}",
+    )
+    engine.until(workload, "Completed", seconds=180)
+    assert_learned([engine.log(workload, name) for name in ("worker-0", "worker-1")])
 
 
 @pytest.mark.needs_mpi

@@ -36,6 +36,7 @@ from workloads.wizard.state import CONFIGURATION, PROJECT, TEMPLATE, DraftState
 from workloads.wizard.steps import Step, steps_for
 from workloads.wizard.written import strange_problems, text_of
 
+LAUNCHER = "launcher"
 SWITCHED_OFF = "Switched off by your administrator."
 NO_PROJECT = "A workload belongs to a project, and you can create workloads in none."
 
@@ -176,6 +177,15 @@ class Desk:
         prefetch_related_objects([cluster], "pools")
         return sorted(pool.name for pool in cluster.pools.all())
 
+    @cached_property
+    def _launcher(self) -> str:
+        """What starts the ranks, typed or as it stands; it is the workers' to say."""
+        if typed := self.state.worker.scalars.get(LAUNCHER):
+            return typed.text
+        request = Request(framework=self.choices.framework, assets=self._worker_assets)
+        standing = inherited_values(request, Role.WORKER, self.policy).get(LAUNCHER)
+        return str(standing.value or "") if standing else ""
+
     def form(self, role: Role) -> RoleForm:
         return self.worker_form if role is Role.WORKER else self.master_form
 
@@ -188,6 +198,7 @@ class Desk:
                 framework=self.choices.framework,
                 role=role,
                 has_own_master=self.has_master and bool(self.state.different),
+                launcher=self._launcher,
                 facts=self.choices.facts or NO_FACTS,
             )
             if driver

@@ -155,7 +155,13 @@ def facts_of(cluster: Cluster) -> Facts:
             for offer in stored.get("frameworks", ())
         ),
         runtimes=tuple(
-            Runtime(**{**runtime, "frameworks": tuple(runtime["frameworks"])})
+            Runtime(
+                **{
+                    **runtime,
+                    "frameworks": tuple(runtime["frameworks"]),
+                    "launchers": tuple(runtime.get("launchers", ())),
+                }
+            )
             for runtime in stored.get("runtimes", ())
         ),
         detail={

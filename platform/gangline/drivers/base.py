@@ -401,9 +401,18 @@ class Driver(Protocol):
         """What ``check`` lets pass and may well disappoint. No side effect."""
 
     def field_notes(
-        self, *, framework: str, role: Role, has_own_master: bool, facts: Facts = NO_FACTS
+        self,
+        *,
+        framework: str,
+        role: Role,
+        has_own_master: bool,
+        launcher: str = "",
+        facts: Facts = NO_FACTS,
     ) -> Mapping[str, FieldNote]:
-        """What ``check`` will ask for and the cluster offers, by field path, before typing."""
+        """What ``check`` will ask for and the cluster offers, by field path, before typing.
+
+        ``launcher`` is the chosen one.
+        """
 
     def render(self, submission: Submission) -> Any:
         """Native form without late-bound values (placement), as JSON data. No side effect."""

@@ -34,6 +34,8 @@ class Runtime:
     frameworks: tuple[str, ...] = ()
     detail: str = ""
     reason: str = ""
+    launchers: tuple[str, ...] = ()
+    """Values of the field `launcher` that it has what they need for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class Choice:
     word: str = ""
     of: str = ""
     """Of a key: the name beside which it can be chosen."""
+    reason: str = ""
+    """Why it is not to be had; empty: it is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,6 +24,8 @@ class Option:
     word: str
     selected: bool = False
     blocked: bool = False
+    why: str = "not allowed by policy"
+    """Of a blocked one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,7 +72,14 @@ _VALUES = {
     "unknown:link": "is no asset to link",
     "fixed": "cannot be changed",
     "fixed:type": "The type cannot be changed",
-    "launcher": ("starts no {framework} ranks: put mpirun in front, as in “mpirun {command}”"),
+    "launcher": (
+        "starts no {framework} ranks: choose a launcher, or put mpirun in front, as in"
+        " “mpirun {command}”"
+    ),
+    "launcher:twice": "must not begin with {first}: {launcher}, the chosen launcher, starts it",
+    "launcher:own": "must be left out: {launcher} starts the command of the workers",
+    "launcher:slots": "must be 1: over Gloo each worker is one rank",
+    "launcher:unfit": "cannot be chosen: {why}",
 }
 _FORM = {
     "framework": "is for {frameworks} only",

@@ -1,35 +1,95 @@
-"""Commands of a role that only launches: under MPI, mpirun starts the ranks."""
+"""Commands of a role that only launches: under MPI, mpirun starts the ranks.
+
+Either the command that people type starts them itself, or they choose a launcher, which Gangline
+puts in front of the program that they type.
+"""
 
 import re
+from collections.abc import Iterator, Sequence
 
 from .frameworks import Framework, framework_of
 from .problems import Problem, Role
 from .types import split_command
+from .workload import ReplicaSpec, WorkerSpec
 
 LAUNCHERS = frozenset({"mpirun", "mpiexec", "orterun", "prterun", "horovodrun"})
 _INTERPRETER = re.compile(r"python[0-9.]*|torchrun")
 LAUNCH_EXAMPLE = "mpirun python train.py"
+PROGRAM_EXAMPLE = "python train.py"
+MPIRUN, HOROVODRUN, SRUN, GLOO = "mpirun", "horovodrun", "srun", "gloo"
+"""Values of the field `launcher`."""
+LAUNCHER_CHOICES = (MPIRUN, HOROVODRUN, SRUN, GLOO)
 
 
-def leading_half(framework: str, *, has_own_master: bool) -> Role:
+def leading_half(framework: str, *, has_own_master: bool, launcher: str | None = None) -> Role:
     """Whose command must be said: what a master leaves open follows the workers, and under MPI
-    only the launcher's is started.
+    only the launcher's is started, unless the program of the workers is what a ``launcher`` starts.
     """
-    is_own = has_own_master and framework_of(framework).launches
+    is_own = has_own_master and framework_of(framework).launches and not launcher
     return Role.MASTER if is_own else Role.WORKER
 
 
-def runs(framework: str, half: Role, *, has_own_master: bool) -> bool:
+def runs(framework: str, half: Role, *, has_own_master: bool, launcher: str | None = None) -> bool:
     """Whether a half's command is started: the workers of a launcher are its children."""
-    leading = leading_half(framework, has_own_master=has_own_master)
+    leading = leading_half(framework, has_own_master=has_own_master, launcher=launcher)
     return not framework_of(framework).launches or half is leading
 
 
-def launch_problem(role: Role, framework: Framework, command: str, args: str) -> Problem | None:
+def launched(
+    launcher: str, program: Sequence[str], *, ranks: int, hostfile: str, interface: str = ""
+) -> list[str]:
+    """The words that start so many ranks of ``program``; ``srun`` and ``gloo`` are the drivers'."""
+    match launcher:
+        case "mpirun":
+            return ["mpirun", "-np", str(ranks), *program]
+        case "horovodrun":
+            over = ["--network-interfaces", interface] if interface else []
+            own = beside_interpreter(program, HOROVODRUN)
+            # Its cache of checks is in a home folder that may be read-only.
+            first = [own, "--disable-cache", "-np", str(ranks), "-hostfile", hostfile]
+            return [*first, *over, *program]
+    raise ValueError(f"no words are known by which {launcher} starts ranks")
+
+
+def interpreter(program: Sequence[str]) -> str:
+    """The Python that runs ``program``: it is the one that has Horovod."""
+    first = program[0] if program else ""
+    return first if re.fullmatch(r"python[0-9.]*", first.rpartition("/")[2]) else "python3"
+
+
+def beside_interpreter(program: Sequence[str], name: str) -> str:
+    """Where ``name`` is in the environment whose Python runs ``program``."""
+    folder, slash, _ = interpreter(program).rpartition("/")
+    return f"{folder}{slash}{name}"
+
+
+def choice_problems(worker: WorkerSpec, master: ReplicaSpec | None) -> Iterator[Problem]:
+    """What does not go with the chosen launcher, on whichever kind of cluster."""
+    launcher = worker.launcher
+    if not launcher:
+        return
+    if launcher == GLOO and (slots := worker.slots_per_worker or 1) > 1:
+        yield Problem.of(Role.WORKER, "slotsPerWorker", "launcher:slots", value=slots, accepted="1")
+    for path, own, theirs in (
+        ("command", master and master.command, worker.command),
+        ("args", master and master.args, worker.args),
+    ):
+        if own and own != theirs:
+            yield Problem.of(
+                Role.MASTER, path, "launcher:own", value=own, launcher=launcher,
+                accepted="no value, or that of the workers",
+            )  # fmt: skip
+
+
+def launch_problem(
+    role: Role, framework: Framework, command: str, args: str, launcher: str | None = None
+) -> Problem | None:
     """What is wrong with a launcher's command that is there: it starts no ranks.
 
     Any program may start them; an interpreter with a script of its own is a single process.
     """
+    if launcher:
+        return _twice(role, launcher, command, args)
     words = _words(f"{command} {args}")
     names = [word.rpartition("/")[2] for word in words]
     if not names or not _INTERPRETER.fullmatch(names[0]) or LAUNCHERS.intersection(names):
@@ -41,8 +101,19 @@ def launch_problem(role: Role, framework: Framework, command: str, args: str) ->
         value=command,
         framework=framework.label,
         command=command,
-        accepted="a command with mpirun, or a script that calls it",
+        accepted="a command with mpirun, a script that calls it, or a launcher",
     )
+
+
+def _twice(role: Role, launcher: str, command: str, args: str) -> Problem | None:
+    """A program that ``launcher`` shall start starts ranks itself."""
+    names = [word.rpartition("/")[2] for word in _words(f"{command} {args}")]
+    if not names or not LAUNCHERS.union({SRUN}).intersection(names[:1]):
+        return None
+    return Problem.of(
+        role, "command", "launcher:twice", value=command, launcher=launcher, first=names[0],
+        accepted="the program itself, such as python train.py, or no launcher",
+    )  # fmt: skip
 
 
 def _words(line: str) -> list[str]:

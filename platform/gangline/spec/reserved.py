@@ -59,6 +59,12 @@ _ENV_NAMES = {
         "Gangline sets it for MPI",
     ),
     **dict.fromkeys(
+        ("HOROVOD_RANK", "HOROVOD_SIZE", "HOROVOD_LOCAL_RANK", "HOROVOD_LOCAL_SIZE",
+         "HOROVOD_CROSS_RANK", "HOROVOD_CROSS_SIZE", "HOROVOD_HOSTNAME",
+         "HOROVOD_GLOO_RENDEZVOUS_ADDR", "HOROVOD_GLOO_RENDEZVOUS_PORT"),
+        "Gangline or horovodrun sets it for Horovod",
+    ),
+    **dict.fromkeys(
         ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"),
         "the cluster sets it to the GPUs it gives to the process",
     ),

@@ -362,6 +362,18 @@ class WorkerSpec(ReplicaSpec):
         Only(("MXNet",)),
         WorkloadLevel(),
     ] = None
+    launcher: Annotated[
+        Literal["mpirun", "horovodrun", "srun", "gloo"] | None,
+        Ui(
+            "Launcher",
+            help="Starts the command as the ranks, one for each slot of a worker."
+            " Empty: the command starts them itself.",
+            section="environment",
+            words={"gloo": "Horovod over Gloo, without SSH or MPI"},
+        ),
+        Only(("MPI",)),
+        WorkloadLevel(),
+    ] = None
     min_replicas: Annotated[
         int | None,
         Field(ge=1, le=9999),

@@ -42,11 +42,14 @@ def options_of(
         return ()
     words = displayed(rule) if rule.options else {}
     every = _OFF_ON if spec.kind is Kind.BOOLEAN else {c: in_words(spec, c) for c in spec.choices}
-    every = every | {choice.value: choice.word for choice in offered}
+    every = every | {one.value: one.word or every.get(one.value, "") for one in offered}
+    lacking = {one.value: one.reason.rstrip(".") for one in offered if one.reason}
     choices = {**{value: word or value for value, word in every.items()}, **words}
     allowed = set(words) if rule.options else set(choices)
     options = [
-        Option(value, word, value == text, value not in allowed and value != text)
+        Option(value, word, value == text, value != text, lacking[value])
+        if value in allowed and value in lacking
+        else Option(value, word, value == text, value not in allowed and value != text)
         for value, word in choices.items()
     ]
     if text and text not in choices:

@@ -229,10 +229,12 @@ class Case:
     mode: str
     scheduler: str
     volumes: bool = False
+    launcher: str = ""
 
     @property
     def name(self) -> str:
         more = "-volumes" if self.volumes else ""
+        more += f"-{self.launcher}" if self.launcher else ""
         return f"{self.framework.lower()}-{self.mode}-{self.scheduler}{more}"
 
     @property
@@ -246,6 +248,10 @@ class Case:
         if self.scheduler in ("kai", "volcano"):
             more["preemptibility"] = "non-preemptible"
         more |= {"storage__pvc": VOLUMES, **MORE} if self.volumes else {}
+        if self.launcher:
+            slots = {} if self.launcher == "gloo" else OWN_OF_FRAMEWORK["MPI"]
+            more |= {"slotsPerWorker": None, **slots}
+            more |= {"launcher": self.launcher, "command": "python train.py"}
         return submission(self.framework, self.mode, **more)
 
     def objects(self) -> list[dict[str, Any]]:
@@ -314,6 +320,8 @@ def cases() -> Iterator[Case]:
             yield Case("PyTorch", SAME, scheduler)
     yield Case("PyTorch", NONE, "kai")  # has shares of a GPU by memory
     yield Case("MPI", DIFFERENCES, "plain", volumes=True)
+    yield Case("MPI", SAME, "plain", launcher="horovodrun")
+    yield Case("MPI", SAME, "plain", launcher="gloo")
 
 
 def combinations() -> Iterator[Case]:
@@ -321,6 +329,7 @@ def combinations() -> Iterator[Case]:
     for framework, (mode, configuration) in product(FRAMEWORKS.values(), MODES.items()):
         if configuration in framework.configurations:
             yield from (Case(framework.name, mode, name) for name in ADAPTERS)
+    yield from (Case("MPI", DIFFERENCES, name, launcher="gloo") for name in ADAPTERS)
     for name, mode in (("PyTorch", SAME), ("PyTorch", NONE), ("MPI", DIFFERENCES)):
         yield Case(name, mode, "plain", volumes=True)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gangline.drivers.facts import Facts
+from gangline.drivers.facts import Facts, FrameworkOffer
 from gangline.drivers.kubernetes import exposing
 from gangline.drivers.kubernetes.check import check
 from gangline.drivers.kubernetes.guidance import field_notes
@@ -49,6 +49,33 @@ def test_an_image_must_be_one_that_nodes_can_pull(image: str | None, rule: str) 
 
 def test_an_image_may_bring_its_own_command() -> None:
     assert problems(command=None, args=None) == []
+
+
+@pytest.mark.parametrize(
+    ("launcher", "jobset", "rules"),
+    [
+        ("mpirun", False, []),
+        ("horovodrun", False, []),
+        ("gloo", True, []),
+        ("gloo", False, ["launcher:unfit"]),
+        ("srun", True, ["launcher:unfit"]),
+    ],
+)
+def test_a_launcher_must_be_had_by_the_cluster(
+    launcher: str, jobset: bool, rules: list[str]
+) -> None:
+    facts = replace(NODES, frameworks=(FrameworkOffer("MXNet", jobset),))
+    said: dict[str, Any] = {"command": "python train.py", "slotsPerWorker": 1}
+    found = problems("MPI", SAME, facts, launcher=launcher, **said)
+    assert [p.code for p in found] == rules
+    notes = field_notes(framework="MPI", role=Role.WORKER, has_own_master=False, facts=facts)
+    chosen = next(c for c in notes["launcher"].choices[""] if c.value == launcher)
+    assert bool(chosen.reason) == bool(rules)
+
+
+def test_an_image_brings_no_program_for_a_launcher() -> None:
+    (problem,) = problems("MPI", SAME, command=None, args=None, launcher="mpirun")
+    assert (problem.field_id, problem.rule) == ("worker.command", "required")
 
 
 def test_a_launcher_must_launch() -> None:

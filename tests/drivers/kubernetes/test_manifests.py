@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from gangline.drivers.base import AttemptRef
-from gangline.drivers.kubernetes import labels, manifests, mapping
+from gangline.drivers.kubernetes import jobs, labels, manifests, mapping
 from gangline.drivers.kubernetes.effects import DEPENDENTS
-from gangline.drivers.kubernetes.kinds import KINDS
+from gangline.drivers.kubernetes.kinds import KINDS, MEETING, kind_of
 from gangline.spec.typed import value_at
 from tests.drivers.kubernetes import goldens
 from tests.drivers.kubernetes.goldens import DIFFERENCES, NONE, SAME, Case, ref_of, submission
@@ -73,7 +73,7 @@ def test_no_golden_file_is_stale() -> None:
 @pytest.mark.parametrize("case", list(goldens.combinations()), ids=lambda case: case.name)
 def test_every_job_is_ours_suspended_and_tried_once(case: Case) -> None:
     job, *others = case.objects()
-    kind = KINDS[case.framework]
+    kind = kind_of(case.framework, case.launcher)
     assert (job["apiVersion"], job["kind"]) == (kind.resource.api_version, kind.resource.kind)
     assert kind.is_suspended(job)
     assert "ttlSecondsAfterFinished" not in job["spec"]
@@ -85,7 +85,7 @@ def test_every_job_is_ours_suspended_and_tried_once(case: Case) -> None:
         assert marks[labels.WORKLOAD] == job["metadata"]["labels"][labels.WORKLOAD]
         assert marks[labels.ROLE] == kind.role(role)
         assert container({"template": template})["name"] == kind.container
-    if case.framework == "MXNet":
+    if job["kind"] == "JobSet":
         assert job["spec"]["failurePolicy"] == {"maxRestarts": 0}
     else:
         policy = job["spec"]["runPolicy"]
@@ -344,6 +344,34 @@ class TestPlacement:
         found = roles("PyTorch", DIFFERENCES)
         assert container(found["Worker"])["resources"]["limits"]["rdma/hca"] == "1"
         assert "rdma/hca" not in container(found["Master"])["resources"]["limits"]
+
+
+def test_ranks_over_gloo_meet_at_the_launcher() -> None:
+    submitted = submission("MPI", SAME, command="python train.py", launcher="gloo")
+    job = manifests.job(ref_of(submitted))
+    pods = {role: t["spec"]["containers"][0] for role, _, t in MEETING.parts(job)}
+    assert list(pods) == ["launcher", "worker"]
+    hosts = [f"ddp-worker-0-{index}" for index in range(3)]
+    assert pods["launcher"]["command"][3:] == ["serve", ",".join(f"{h}:1" for h in hosts), "9091"]
+    assert pods["worker"]["command"][3:7] == ["join", "ddp-launcher-0-0.ddp", "9091", "python"]
+    said = {one["name"]: one.get("value") for one in pods["worker"]["env"]}
+    assert said["HOROVOD_RANK"] == said["HOROVOD_CROSS_RANK"] == "$(GANGLINE_INDEX)"
+    assert said["HOROVOD_SIZE"] == said["HOROVOD_CROSS_SIZE"] == "3"
+    assert (said["HOROVOD_LOCAL_RANK"], said["HOROVOD_LOCAL_SIZE"]) == ("0", "1")
+    assert said["HOROVOD_HOSTNAME"] == "ddp-worker-0-$(GANGLINE_INDEX)"
+    assert said["HOROVOD_GLOO_RENDEZVOUS_ADDR"] == "ddp-launcher-0-0.ddp"
+    read = jobs.read(job | {"metadata": job["metadata"] | {"uid": "1"}}, KINDS["MXNet"])
+    assert read.places() == [("master", 0, 0), *(("worker", i, i) for i in range(3))]
+
+
+@pytest.mark.parametrize("launcher", ["mpirun", "horovodrun"])
+def test_a_launcher_starts_a_rank_for_every_slot(launcher: str) -> None:
+    said: dict[str, Any] = {"command": "python train.py", "launcher": launcher}
+    said["slotsPerWorker"] = 4
+    words = container(roles("MPI", SAME, **said)["Launcher"])["command"]
+    assert words[0] == launcher
+    assert words[words.index("-np") + 1] == "12"
+    assert "command" not in container(roles("MPI", SAME, **said)["Worker"])
 
 
 def test_the_gang_of_mxnet_finds_its_scheduler() -> None:

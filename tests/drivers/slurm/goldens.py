@@ -11,6 +11,7 @@ from gangline.drivers.base import Submission
 from gangline.drivers.slurm import rendering, script
 from gangline.spec.catalogue import catalogue
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_AND_MASTER
+from gangline.spec.launching import LAUNCHER_CHOICES
 from gangline.spec.typed import typed
 from gangline.spec.workload import ReplicaSpec, WorkerSpec
 
@@ -89,7 +90,7 @@ def submission(
 ) -> Submission:
     """Three workers, and a master like them unless it has values of its own."""
     worker = {**WORKER, **more}
-    if framework == "MPI":
+    if framework == "MPI" and "launcher" not in more:
         worker["command"] = "mpirun python train.py"
     kept = {p: v for p, v in worker.items() if p in catalogue(ReplicaSpec)}
     has_master = configuration == WORKERS_AND_MASTER
@@ -118,6 +119,9 @@ def all_of_them() -> Iterator[tuple[str, str]]:
             yield f"{framework.name.lower()}-{configuration}.sh", text(made)
     own = submission("PyTorch", WORKERS_AND_MASTER, master=OWN_MASTER)
     yield "pytorch-ownMaster.sh", text(own)
+    for launcher in LAUNCHER_CHOICES:
+        made = submission("MPI", WORKERS_AND_MASTER, launcher=launcher)
+        yield f"mpi-{launcher}.sh", text(made)
     defaults = rendering.Defaults("team-a", "high", "spring", "1-12:00:00", ("python/3.11", "cuda"))
     yield "defaults.sh", text(own, defaults)
     yield "container.sh", text(submission("PyTorch", WORKERS_AND_MASTER, **CONTAINED))

@@ -10,14 +10,21 @@ from gangline.drivers.base import Submission
 from gangline.drivers.facts import Facts
 from gangline.lib.sizes import bytes_in_words
 from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem, has_gpus
-from gangline.spec.launching import launch_problem, runs
+from gangline.spec.launching import (
+    LAUNCHER_CHOICES,
+    PROGRAM_EXAMPLE,
+    choice_problems,
+    launch_problem,
+    runs,
+)
 from gangline.spec.problems import Problem, Role
 from gangline.spec.types import quantity_bytes
+from gangline.spec.words import one_of
 from gangline.spec.workload import ReplicaSpec
 
 from . import environment, names, volume_checks
-from .guidance import SYSTEM_CLASSES
-from .kinds import KINDS
+from .guidance import SYSTEM_CLASSES, no_launcher
+from .kinds import kind_of
 
 LOCAL_SCHEME = "local://"
 
@@ -31,16 +38,24 @@ def _problems(submission: Submission, facts: Facts) -> Iterator[Problem]:
     framework = FRAMEWORKS.get(submission.framework)
     if framework is None or configuration_problem(framework.name, submission.configuration):
         return  # the spec itself refuses these
-    kind = KINDS[framework.name]
+    launcher = submission.worker.launcher
+    kind = kind_of(framework.name, launcher)
     pods = {part.role.name: part.pods for part in submission.parts}
     if problem := names.problem(kind, submission.name, pods):
         yield problem
     yield from _priority(submission, facts)
+    yield from choice_problems(submission.worker, submission.master)
+    yield from _launcher(launcher, facts)
     for role, spec in submission.halves:
         yield from _node_pools(role, spec, submission)
         yield from _image(role, spec)
-        if runs(framework.name, role, has_own_master=submission.master is not None):
-            yield from _command(role, spec, framework)
+        if runs(
+            framework.name,
+            role,
+            has_own_master=submission.master is not None,
+            launcher=launcher,
+        ):
+            yield from _command(role, spec, framework, launcher)
         yield from _variables(role, spec, framework)
         yield from _size(role, spec, facts, with_gpus=has_gpus(framework.name, role))
     yield from volume_checks.check(submission, facts)
@@ -76,12 +91,27 @@ def _image(role: Role, spec: ReplicaSpec) -> Iterator[Problem]:
         yield Problem.of(role, "image", "container", value=image, accepted=accepted)
 
 
-def _command(role: Role, spec: ReplicaSpec, framework: Framework) -> Iterator[Problem]:
+def _launcher(launcher: str | None, facts: Facts) -> Iterator[Problem]:
+    if launcher and (why := no_launcher(launcher, facts)):
+        yield Problem.of(
+            Role.WORKER, "launcher", "launcher:unfit", value=launcher, why=why.rstrip("."),
+            accepted=one_of(one for one in LAUNCHER_CHOICES if not no_launcher(one, facts)),
+        )  # fmt: skip
+
+
+def _command(
+    role: Role, spec: ReplicaSpec, framework: Framework, launcher: str | None
+) -> Iterator[Problem]:
     """Without one the image's own runs, which then starts the ranks."""
     command = spec.command or ""
-    if not framework.launches or not command.strip():
+    if not framework.launches:
         return
-    if problem := launch_problem(role, framework, command, spec.args or ""):
+    if not command.strip():
+        if launcher:
+            accepted = f"the program that {launcher} starts, such as {PROGRAM_EXAMPLE}"
+            yield Problem.of(role, "command", "required", accepted=accepted)
+        return
+    if problem := launch_problem(role, framework, command, spec.args or "", launcher):
         yield problem
 
 

@@ -117,12 +117,19 @@ class KubernetesDriver:
         return list(volume_checks.advise(submission, facts))
 
     def field_notes(
-        self, *, framework: str, role: Role, has_own_master: bool, facts: Facts = NO_FACTS
+        self,
+        *,
+        framework: str,
+        role: Role,
+        has_own_master: bool,
+        launcher: str = "",
+        facts: Facts = NO_FACTS,
     ) -> Mapping[str, FieldNote]:
         return guidance.field_notes(
             framework=framework,
             role=role,
             has_own_master=has_own_master,
+            launcher=launcher,
             node_type=self.options.node_type,
             facts=facts,
         )

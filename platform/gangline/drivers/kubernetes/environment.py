@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gangline.drivers import tools
+from gangline.drivers import horovod, tools
 from gangline.drivers.base import GPU_COUNT, Part, Submission
 from gangline.spec.environment import EnvironmentVariable
 from gangline.spec.frameworks import WORKERS_ONLY, GangRole, interfaces, key_value_store
 
-from . import labels
+from . import labels, starts
 from .kinds import JobKind
 
 _WORKER_LIST = "the training operator sets it to the addresses of the workers"
@@ -120,6 +120,8 @@ def _index(kind: JobKind) -> _Field:
 def _contract(submission: Submission, kind: JobKind, role: GangRole) -> _Values:
     """What the operator leaves out of the framework's variables."""
     match submission.framework:
+        case "MPI" if kind.launcher:
+            return _over_gloo(submission, kind, role)
         case "MPI":
             return _mpi(submission)
         case "TF":
@@ -173,8 +175,26 @@ def _mxnet(submission: Submission, kind: JobKind, role: GangRole) -> _Values:
     }
 
 
+def _over_gloo(submission: Submission, kind: JobKind, role: GangRole) -> _Values:
+    """Each worker is a rank on a host of its own, whose index is its number."""
+    told = {"RUNAI_MPI_NUM_WORKERS": str(submission.num_workers), "PYTHONUNBUFFERED": "1"}
+    if role.launches:
+        return told
+    index, count = "$(GANGLINE_INDEX)", submission.num_workers
+    ranks = horovod.rank_variables(
+        rank=index,
+        size=count,
+        local=("0", 1),
+        cross=(index, count),
+        host=starts.host(submission, kind, index),
+    )
+    where = horovod.meeting_variables(starts.meeting(submission, kind), str(kind.port))
+    return {**told, **ranks, **where}
+
+
 def _mpi(submission: Submission) -> _Values:
     return {
+        "GANGLINE_HOSTFILE": starts.HOSTFILE,
         "RUNAI_MPI_NUM_WORKERS": str(submission.num_workers),
         "OMPI_MCA_orte_tag_output": "1",
         # Containers run as root unless an image says otherwise, and mpirun would refuse.

@@ -18,7 +18,7 @@ from gangline.spec.problems import Problem, Role
 from gangline.spec.tools import Tool
 
 from . import labels
-from .kinds import KINDS
+from .kinds import kind_of
 from .resources import INGRESSES, SERVICES
 
 TOOL = "gangline.dev/tool"
@@ -184,9 +184,10 @@ def _lacking(facts: Facts, entrance: Entrance) -> Problem | None:
 def _service(
     submission: Submission, role: GangRole, tool: Tool, opened_as: str, suffix: str
 ) -> Object:
+    kind = kind_of(submission.framework, submission.worker.launcher)
     pod = {
         labels.ROLE: role.name,
-        **({KINDS[submission.framework].index_label: "0"} if role.counts else {}),
+        **({kind.index_label: "0"} if role.counts else {}),
     }
     return {
         "apiVersion": SERVICES.api_version,

@@ -92,6 +92,7 @@ class Job:
 
 def read(raw: Mapping[str, Any], kind: JobKind) -> Job:
     """A job object as the API server sends it."""
+    kind = kind.of(raw)
     meta, status = (raw.get(key) or {} for key in ("metadata", "status"))
     marks, notes = meta.get("labels") or {}, meta.get("annotations") or {}
     return Job(
@@ -126,7 +127,7 @@ def ref_of(job: Job) -> AttemptRef:
         attempt=job.attempt,
         name=job.name,
         namespace=job.namespace,
-        rendered={"framework": job.kind.framework},
+        rendered={"framework": job.kind.framework, "launcher": job.kind.launcher},
         ext_uid=job.uid,
     )
 

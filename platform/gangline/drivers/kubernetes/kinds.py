@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from gangline.spec.launching import GLOO
+
 from .resources import Resource
 
 TRAINING_OPERATOR = "training-operator"
@@ -46,6 +48,8 @@ class JobKind:
 
     index_label: str = "training.kubeflow.org/replica-index"
     """Label of pods that has their index in the role."""
+    launcher: str = ""
+    """What the framework's ranks are started by, where that makes another kind of object."""
     is_extra: bool = False
     """A cluster that does without the framework is not told to get its operator."""
 
@@ -77,6 +81,10 @@ class JobKind:
     def at(self, job: Mapping[str, Any], place: Place) -> Place:
         """A place in a job, as ``spec, replicas, role, template, …``."""
         return place
+
+    def of(self, job: Mapping[str, Any]) -> "JobKind":
+        """The one of the same resource that a job object is."""
+        return self
 
     def role(self, native: str) -> str:
         """The role of the gang that the operator calls so; empty: it has none."""
@@ -133,6 +141,10 @@ class JobSetKind(JobKind):
             count = int(inner.get("parallelism", 1)) * int(found.get("replicas", 1))
             yield str(found.get("name", "")), count, inner.get("template") or {}
 
+    def of(self, job: Mapping[str, Any]) -> JobKind:
+        names = {name for name, _, _ in self.parts(job)}
+        return next((one for one in SETS if names <= set(one.roles.values())), self)
+
     def is_suspended(self, job: Mapping[str, Any]) -> bool:
         return bool((job.get("spec") or {}).get("suspend"))
 
@@ -160,6 +172,9 @@ _COUNTS = ("parallelism", "completions")
 
 def _v1(plural: str, kind: str) -> Resource:
     return Resource("kubeflow.org", "v1", plural, kind)
+
+
+_JOB_SET = Resource("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet")
 
 
 def _led_by(leader: str) -> Mapping[str, str]:
@@ -190,13 +205,32 @@ KINDS: dict[str, JobKind] = {
             "mpiReplicaSpecs", "mpi", _led_by("Launcher"),
         ),
         JobSetKind(
-            "MXNet", Resource("jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet"), JOBSET,
+            "MXNet", _JOB_SET, JOBSET,
             "replicatedJobs", "mxnet", {role: role for role in ("scheduler", "server", "worker")},
             port=9091, is_extra=True,
         ),
     )
 }  # fmt: skip
 """By the framework's name in the API (`gangline.spec.frameworks`)."""
+MEETING = JobSetKind(
+    "MPI", _JOB_SET, JOBSET, "replicatedJobs", "mpi",
+    {"master": "launcher", "worker": "worker"}, port=9091, is_extra=True, launcher=GLOO,
+)  # fmt: skip
+"""Ranks of Horovod over Gloo: pods that nobody reaches by SSH need no operator of MPI."""
+SETS: tuple[JobKind, ...] = (KINDS["MXNet"], MEETING)
+
+
+def kind_of(framework: str, launcher: str | None = "") -> JobKind:
+    """What a workload of the framework becomes; KeyError for a framework that is not known."""
+    return MEETING if framework == "MPI" and launcher == GLOO else KINDS[framework]
+
+
+def kind_made(rendered: Mapping[str, Any]) -> JobKind | None:
+    """What a rendered form is of."""
+    framework = str(rendered.get("framework", ""))
+    return kind_of(framework, rendered.get("launcher")) if framework in KINDS else None
+
+
 ROLES: Mapping[str, str] = {
     native.lower(): role for kind in KINDS.values() for role, native in kind.roles.items()
 }

@@ -28,10 +28,11 @@ from . import (
     placement,
     quantities,
     schedulers,
+    starts,
     volumes,
 )
 from .jobs import OPENS_PORTS, QUEUE, SCHEDULER
-from .kinds import KINDS, JobKind, Replicas
+from .kinds import JobKind, Replicas, kind_of
 from .quantities import GPU
 from .schedulers import Gang
 
@@ -105,7 +106,8 @@ def render(
     ``gpu`` is what the cluster's nodes call a GPU, ``node_type`` the label that has their type,
     and ``entrance`` is the way to tools.
     """
-    kind, adapter = KINDS[submission.framework], schedulers.adapter(scheduler)
+    kind = kind_of(submission.framework, submission.worker.launcher)
+    adapter = schedulers.adapter(scheduler)
     asked = of_roles(submission, adapter.unsupported)
     pods = _pods(submission, kind, gpu, asked, node_type)
     roles = {
@@ -120,15 +122,17 @@ def render(
         "metadata": _metadata(pods["worker"]["metadata"]),
         "spec": {
             **kind.spec(roles, _restarts_in_place(submission)),
-            **_of_kind(submission, pods, asked),
+            **({} if kind.launcher else _of_kind(submission, pods, asked)),
         },
     }
-    apply(mapping.JOB, submission.worker, job["spec"])
-    gang = _gang(submission, pods, {kind.roles[r]: w for r, w in asked.items()})
+    if not kind.launcher:  # fields of operators, which a JobSet has not
+        apply(mapping.JOB, submission.worker, job["spec"])
+    gang = _gang(submission, kind, pods, {kind.roles[r]: w for r, w in asked.items()})
     adapter.decorate(job, gang)
     return {
         "form": FORM,
         "framework": submission.framework,
+        **({"launcher": kind.launcher} if kind.launcher else {}),
         "scheduler": scheduler,
         "queue": submission.queue,
         "job": job,
@@ -147,7 +151,7 @@ def render(
 def job(ref: AttemptRef) -> Object:
     """The whole custom resource to create for this try, suspended."""
     rendered = ref.rendered
-    kind = KINDS[rendered["framework"]]
+    kind = _kind(rendered)
     made: Object = copy.deepcopy(rendered["job"])
     said = made["metadata"]
     notes = {SCHEDULER: rendered["scheduler"], SPEC_HASH: spec_hash(rendered)}
@@ -192,7 +196,7 @@ def dependents(ref: AttemptRef, owner_uid: str) -> list[Object]:
 
 def owner(ref: AttemptRef, uid: str) -> Object:
     """The reference that lets an object go together with the job of this attempt."""
-    resource = KINDS[ref.rendered["framework"]].resource
+    resource = _kind(ref.rendered).resource
     return {
         "apiVersion": resource.api_version,
         "kind": resource.kind,
@@ -207,6 +211,10 @@ def spec_hash(rendered: Mapping[str, Any]) -> str:
     """Fingerprint of what was rendered: tells whether an object is still what was asked for."""
     text = json.dumps(rendered, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _kind(rendered: Mapping[str, Any]) -> JobKind:
+    return kind_of(rendered["framework"], rendered.get("launcher"))
 
 
 def _metadata(of_a_pod: Mapping[str, Any]) -> Object:
@@ -235,7 +243,7 @@ def _pod(submission: Submission, kind: JobKind, part: Part, gpu: str, node_type:
     native: Object = {"container": {"name": kind.container}}
     role, spec = part.role, part.spec
     launches = FRAMEWORKS[submission.framework].launches
-    is_reached = launches and not role.launches and not _starts_server(spec)
+    is_reached = launches and not (kind.launcher or role.launches or _starts_server(spec))
     apply(mapping.ROLE, spec, native, ("command", "args") if is_reached else ())
     # What exists once per workload is among the workers' values.
     apply(mapping.GANG, submission.worker, native)
@@ -248,6 +256,9 @@ def _pod(submission: Submission, kind: JobKind, part: Part, gpu: str, node_type:
         cores=spec.compute.cpu_core_request or 1,
         own=container.get("env", []),
     )
+    if submission.worker.launcher and not is_reached:
+        container.pop("args", None)
+        container["command"] = starts.words(submission, kind, role)
     # From a launcher, which trains nothing, its operator hides the GPUs.
     gpus = native.get("gpus", 0) if gpu and role.has_gpus else 0
     if more := {**({gpu: str(gpus)} if gpus else {}), **native.get("extended", {})}:
@@ -276,7 +287,7 @@ def _pod(submission: Submission, kind: JobKind, part: Part, gpu: str, node_type:
         ]
     volumes.mount(submission, native.get("volumes", ()), pod)
     mounts.add(native.get("mounts", {}), pod)
-    if role.launches:
+    if role.launches and not kind.launcher:
         first = waits_for_workers(container, submission.name, submission.num_workers)
         pod["initContainers"] = [first, *pod.get("initContainers", ())]
     return {"metadata": _marks(native), "spec": pod}
@@ -360,7 +371,12 @@ def _has_gpus(template: Object) -> bool:
     return any(map(quantities.is_gpu, resources))
 
 
-def _gang(submission: Submission, pods: Mapping[str, Object], asked: Mapping[str, Wishes]) -> Gang:
+def _gang(
+    submission: Submission,
+    kind: JobKind,
+    pods: Mapping[str, Object],
+    asked: Mapping[str, Wishes],
+) -> Gang:
     return Gang(
         name=submission.name,
         framework=submission.framework,
@@ -374,6 +390,6 @@ def _gang(submission: Submission, pods: Mapping[str, Object], asked: Mapping[str
         priority=submission.worker.priority_class or "",
         preemptibility=submission.worker.preemptibility or "",
         topologies={role: w.topology for role, w in asked.items() if w.topology},
-        topology=asked[KINDS[submission.framework].roles["worker"]].topology,
+        topology=asked[kind.roles["worker"]].topology,
         shares={role: w.share for role, w in asked.items() if w.share},
     )

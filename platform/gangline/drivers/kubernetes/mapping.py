@@ -147,7 +147,9 @@ JOB: Table = {
     "sshAuthMountPath": To("sshAuthMountPath"),
     "mpiLauncherCreationPolicy": To("launcherCreationPolicy"),
 }
-SHAPE = frozenset({"distributedFramework", "numWorkers", "numServers", "preemptibility"})
+SHAPE = frozenset(
+    {"distributedFramework", "launcher", "numWorkers", "numServers", "preemptibility"}
+)
 """What kind of object it becomes and how many replicas of a role there are."""
 _MAIN: Place = ("spec", "containers", "")
 _PLACES: Mapping[str, Place] = {

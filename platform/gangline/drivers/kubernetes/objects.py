@@ -15,7 +15,7 @@ from . import discovery, errors, jobs, labels, names, paging, pods
 from .access import Options
 from .client import Client, Doubt
 from .jobs import Job
-from .kinds import KINDS, JobKind
+from .kinds import KINDS, JobKind, kind_made
 from .pods import Pod
 from .resources import NAMESPACES, PODS, Resource
 
@@ -53,11 +53,12 @@ class Objects:
     def place(self, ref: AttemptRef) -> tuple[JobKind | None, str]:
         """Kind and namespace of an attempt, as far as ``ref`` tells."""
         native: Mapping[str, Any] = ref.rendered or {}
-        framework = ref.submission.framework if ref.submission else native.get("framework", "")
         namespace = ref.namespace or str(native.get("namespace") or "")
         if not namespace and ref.submission:
             namespace = names.namespace_of(ref.submission, self.options.namespace_prefix)
-        return KINDS.get(framework), namespace
+        if said := ref.submission:
+            native = {"framework": said.framework, "launcher": said.worker.launcher}
+        return kind_made(native), namespace
 
     def job(self, ref: AttemptRef) -> Job | None:
         """The object at the attempt's name, whoever made it; None when there is none for certain.

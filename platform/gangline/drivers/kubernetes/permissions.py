@@ -106,7 +106,13 @@ PROJECT: tuple[Rule, ...] = (
         ("update",),
         "OpenShift requires it to create objects that belong to a workload",
     ),
-    Rule(SETS.group, (SETS.plural,), OWN, "JobSet: workloads of MXNet", needs=JOBSET),
+    Rule(
+        SETS.group,
+        (SETS.plural,),
+        OWN,
+        "JobSet: MXNet, and Horovod over Gloo",
+        needs=JOBSET,
+    ),
     Rule(
         SETS.group,
         (f"{SETS.plural}/finalizers",),

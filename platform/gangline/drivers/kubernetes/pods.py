@@ -12,7 +12,7 @@ from typing import Any
 from gangline.drivers.base import MEMORY_LIMIT, ReplicaObservation, ReplicaState
 
 from . import labels
-from .kinds import KINDS, ROLES
+from .kinds import KINDS, ROLES, SETS
 from .schedulers.plain import verdict
 
 _INDEX_LABELS = tuple(dict.fromkeys(kind.index_label for kind in KINDS.values()))
@@ -23,7 +23,7 @@ _ROLE_LABELS = (
 )
 """The first is the training-operator's, the second mpi-operator's, and the third JobSet's."""
 LAUNCHER_JOB = "Job"
-_JOBS = ("launcher", *(f"{role}-0" for role in KINDS["MXNet"].roles.values()))
+_JOBS = ("launcher", *(f"{role}-0" for kind in SETS for role in kind.roles.values()))
 """What follows the name of a workload in those of Jobs that stand between it and its pods."""
 GATED = "SchedulingGated"
 OOM_KILLED = "OOMKilled"

@@ -22,7 +22,7 @@ from gangline.spec.workload import SPEC, ReplicaSpec
 
 from . import errors, exposing, mapping, quantities, volumes, wording
 from .client import Answer
-from .kinds import KINDS
+from .kinds import kind_of
 from .mapping import Place
 from .resources import CLAIMS
 
@@ -87,7 +87,7 @@ def _at(ref: AttemptRef, place: Place, words: str) -> Problem | None:
     """The field, or the item of a list, that stands at ``place``; None for no field of the form."""
     if (submission := ref.submission) is None:
         return None
-    kind = KINDS[submission.framework]
+    kind = kind_of(submission.framework, submission.worker.launcher)
     if place[:1] == ("job",):
         place = ("job", *kind.at(ref.rendered["job"], place[1:]))
     roles = {native: role_of(kind.framework, own) for own, native in kind.roles.items()}

@@ -19,7 +19,7 @@ from . import errors, manifests, refusals
 from .client import Answer, Client, Doubt, understood
 from .deadlines import InTime, in_time
 from .effects import DEPENDENTS
-from .kinds import KINDS, JobKind
+from .kinds import JobKind, kind_made
 from .mapping import Place
 from .namespaces import Namespaces, foreign
 from .objects import Objects
@@ -58,7 +58,7 @@ class Rehearsing:
         )
 
     def _all(self) -> None:
-        ref, kind = self.ref, KINDS.get(str((self.ref.rendered or {}).get("framework")))
+        ref, kind = self.ref, kind_made(self.ref.rendered or {})
         if kind is None or ref.submission is None:
             self.doubts.append("Gangline knows no object for this framework.")
             return

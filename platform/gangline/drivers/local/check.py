@@ -10,7 +10,14 @@ from gangline.drivers.facts import Facts
 from gangline.lib.sizes import bytes_in_words
 from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem, framework_of
 from gangline.spec.gpus import MEMORY, PORTION
-from gangline.spec.launching import LAUNCH_EXAMPLE, launch_problem, runs
+from gangline.spec.launching import (
+    LAUNCH_EXAMPLE,
+    LAUNCHER_CHOICES,
+    PROGRAM_EXAMPLE,
+    choice_problems,
+    launch_problem,
+    runs,
+)
 from gangline.spec.placement import PRIORITIES
 from gangline.spec.problems import Problem, Role
 from gangline.spec.types import quantity_bytes
@@ -19,6 +26,7 @@ from gangline.spec.workload import ReplicaSpec
 
 from . import mounts, roots
 from .rendering import SCHEME
+from .runtimes import LAUNCHER_OF, no_launcher
 from .sandbox import Places
 
 
@@ -36,9 +44,17 @@ def _problems(submission: Submission, facts: Facts, places: Places) -> Iterator[
         code = "cluster:machine_priority"
         yield Problem.of(Role.WORKER, "priorityClass", code, value=name, accepted=accepted)
     yield from _interface(submission)
+    yield from choice_problems(submission.worker, submission.master)
+    yield from _launcher(submission, facts)
+    launcher = submission.worker.launcher
     for role, spec in submission.halves:
-        if runs(framework.name, role, has_own_master=submission.master is not None):
-            yield from _command(role, spec, framework)
+        if runs(
+            framework.name,
+            role,
+            has_own_master=submission.master is not None,
+            launcher=launcher,
+        ):
+            yield from _command(role, spec, framework, launcher)
         yield from _image(role, spec, framework, facts)
         if not mounts.holds(spec, spec.working_dir or ""):
             yield from _working_directory(role, spec, places)
@@ -54,16 +70,38 @@ def _interface(submission: Submission) -> Iterator[Problem]:
         yield Problem.of(Role.WORKER, "networkInterface", code, value=name, accepted=accepted)
 
 
-def _command(role: Role, spec: ReplicaSpec, framework: Framework) -> Iterator[Problem]:
+def _launcher(submission: Submission, facts: Facts) -> Iterator[Problem]:
+    """The launcher must be in the runtime of whoever runs it."""
+    launcher = submission.worker.launcher
+    if not launcher or not facts.version:
+        return
+    offered = [one for one in LAUNCHER_CHOICES if not no_launcher(one, facts.runtimes)]
+    why = no_launcher(launcher, facts.runtimes)
+    images = {spec.image for _, spec in submission.halves}
+    unfit = [r for r in facts.runtimes if r.reference in images and launcher not in r.launchers]
+    if not why and unfit:
+        fit = one_of(r.reference for r in facts.runtimes if launcher in r.launchers)
+        why, offered = f"{unfit[0].reference} has no {LAUNCHER_OF[launcher]}; {fit} has", []
+    if why:
+        accepted = one_of(offered) if offered else "no value, or another runtime"
+        yield Problem.of(
+            Role.WORKER, "launcher", "launcher:unfit", value=launcher, accepted=accepted,
+            why=why.rstrip("."),
+        )  # fmt: skip
+
+
+def _command(
+    role: Role, spec: ReplicaSpec, framework: Framework, launcher: str | None
+) -> Iterator[Problem]:
     said = spec.command or ""
     launches = framework.launches
-    example = LAUNCH_EXAMPLE if launches else "python train.py"
+    example = LAUNCH_EXAMPLE if launches and not launcher else PROGRAM_EXAMPLE
     if not said.strip():
         accepted = f"a program and its arguments, such as {example}"
         yield Problem.of(role, "command", "required", accepted=accepted)
         return
     args = spec.args or ""
-    if launches and (problem := launch_problem(role, framework, said, args)):
+    if launches and (problem := launch_problem(role, framework, said, args, launcher)):
         yield problem
 
 

@@ -157,12 +157,20 @@ class LocalDriver:
         return list(scripts.advise(submission, self._places()))
 
     def field_notes(
-        self, *, framework: str, role: Role, has_own_master: bool, facts: Facts = NO_FACTS
+        self,
+        *,
+        framework: str,
+        role: Role,
+        has_own_master: bool,
+        launcher: str = "",
+        facts: Facts = NO_FACTS,
     ) -> Mapping[str, FieldNote]:
         return guidance.field_notes(
             framework=framework,
             role=role,
             has_own_master=has_own_master,
+            launcher=launcher,
+            facts=facts,
             roots=self._roots(),
             sandboxed=self._is_sandboxed(),
             more_runtimes=how_to_add(self.data_dir),

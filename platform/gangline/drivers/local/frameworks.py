@@ -8,10 +8,14 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from gangline.drivers.horovod import meeting_variables, rank_variables
 from gangline.spec.frameworks import FRAMEWORKS, WORKERS_ONLY, interfaces, key_value_store, role_of
+from gangline.spec.launching import GLOO
 
 WORKER = "worker"
 INTERFACE = "lo"
+HOST_NAME = "localhost"
+"""Of this machine in the plan of Horovod's ranks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,7 @@ class _Place:
     threads: str
     ports: Sequence[int]
     hostfile: str
+    launcher: str
     is_root: bool
 
 
@@ -50,14 +55,16 @@ def replica_environment(
     cpus: float,
     ports: Sequence[int] = (),
     hostfile: str = "",
+    launcher: str = "",
     is_root: bool = False,
     identifiers: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """Return the variables of one replica, without PATH, HOME and the like and the person's own.
 
     ``cpus`` are those of one rank: under MPI a worker's, since the ranks inherit the launcher's
-    variables. ``ports`` are the gang's in rank order; only TF needs them. ``hostfile`` and
-    ``is_root`` concern MPI. ``identifiers`` are the workload's GANGLINE_* and RUNAI_* variables.
+    variables. ``ports`` are the gang's in rank order; only TF needs them. ``hostfile``,
+    ``launcher`` and ``is_root`` concern MPI. ``identifiers`` are the workload's GANGLINE_* and
+    RUNAI_* variables.
     """
     place = _Place(
         configuration=configuration,
@@ -73,6 +80,7 @@ def replica_environment(
         threads=str(max(1, int(cpus))),
         ports=ports,
         hostfile=hostfile,
+        launcher=launcher,
         is_root=is_root,
     )
     common = _machine(place) | (interfaces(interface) if interface else {})
@@ -174,8 +182,12 @@ def _mpi(place: _Place) -> dict[str, str]:
     No PYTHONUNBUFFERED: ranks write to a terminal, which is prompt, and unbuffered Python writes a
     line in pieces, into which mpirun puts its tags.
     """
+    if place.launcher == GLOO:
+        return _over_gloo(place)
     variables = {
         "RUNAI_MPI_NUM_WORKERS": str(place.num_workers),
+        "GANGLINE_HOSTFILE": place.hostfile,
+        "HOROVOD_GLOO_IFACE": place.interface,
         "OMPI_MCA_orte_default_hostfile": place.hostfile,
         "OMPI_MCA_orte_tag_output": "1",
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
@@ -191,6 +203,20 @@ def _mpi(place: _Place) -> dict[str, str]:
     if place.is_root:
         variables |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     return variables
+
+
+def _over_gloo(place: _Place) -> dict[str, str]:
+    """All ranks are on this host; none of them is started by another."""
+    variables = {"RUNAI_MPI_NUM_WORKERS": str(place.num_workers), "PYTHONUNBUFFERED": "1"}
+    if place.role != WORKER:
+        return variables
+    here = (str(place.index), place.num_workers)
+    return {
+        **variables,
+        **rank_variables(rank=here[0], size=here[1], local=here, cross=("0", 1), host=HOST_NAME),
+        **meeting_variables(place.master_addr, str(place.master_port)),
+        "HOROVOD_GLOO_IFACE": place.interface,
+    }
 
 
 CONTRACTS: Mapping[str, Callable[[_Place], dict[str, str]]] = {

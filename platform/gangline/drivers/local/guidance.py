@@ -3,14 +3,15 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gangline.drivers.facts import Choice, FieldNote, Fit
+from gangline.drivers.facts import Choice, Facts, FieldNote, Fit
 from gangline.spec.frameworks import framework_of
-from gangline.spec.launching import LAUNCH_EXAMPLE, leading_half
+from gangline.spec.launching import LAUNCH_EXAMPLE, LAUNCHER_CHOICES, leading_half
 from gangline.spec.placement import PRIORITIES
 from gangline.spec.problems import Role
 from gangline.spec.storage_classes import CLASS, PARAMETERS, SIZE, VOLUME_MODE
 from gangline.spec.words import one_of
 
+from .runtimes import no_launcher
 from .sandbox import PRIVATE
 
 _TOOLS = (
@@ -31,6 +32,8 @@ def field_notes(
     framework: str,
     role: Role,
     has_own_master: bool,
+    launcher: str,
+    facts: Facts,
     roots: Sequence[Path],
     sandboxed: bool,
     more_runtimes: str,
@@ -48,8 +51,17 @@ def field_notes(
             help=f"A runtime of this machine. {more_runtimes}", is_required=role is Role.WORKER
         ),
         "command": FieldNote(
-            placeholder=LAUNCH_EXAMPLE if framework_of(framework).launches else "",
-            is_required=role is leading_half(framework, has_own_master=has_own_master),
+            placeholder=LAUNCH_EXAMPLE if framework_of(framework).launches and not launcher else "",
+            is_required=role
+            is leading_half(framework, has_own_master=has_own_master, launcher=launcher),
+        ),
+        "launcher": FieldNote(
+            choices={
+                "": [
+                    Choice(name, reason=no_launcher(name, facts.runtimes) if facts.version else "")
+                    for name in LAUNCHER_CHOICES
+                ]
+            }
         ),
         "exposedUrls": FieldNote(help=_TOOLS),
         "priorityClass": FieldNote(

@@ -11,10 +11,11 @@ from gangline.drivers import tools
 from gangline.drivers.base import GPU_COUNT, AttemptRef, ReplicaPlacement
 from gangline.drivers.logs.segments import Limits
 from gangline.spec.frameworks import FRAMEWORKS, role_of
+from gangline.spec.launching import GLOO
 from gangline.spec.problems import Problem, Role
 
-from . import mounts, roots, sandbox
-from .expansion import expand, expand_variables
+from . import launches, mounts, roots, sandbox
+from .expansion import expand_variables
 from .frameworks import WORKER, hostfile_text, replica_environment
 from .rendering import FORM
 from .run_folder import RunFolder
@@ -22,6 +23,8 @@ from .runtimes import RUNTIMES, launch_path
 from .shim.files import PLAN_VERSION
 
 HOST = "127.0.0.1"
+HOSTFILE = "hostfile"
+"""Name of MPI's in the folder of a launcher."""
 HOME = "home"
 """Folder of a replica that asked for one of its own, in its work folder."""
 INHERITED = ("HOME", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LOGNAME", "SHELL", "TZ", "USER")
@@ -162,7 +165,7 @@ def prepare_work(site: Site, folder: RunFolder, plan: Mapping[str, Any]) -> None
         if replica["env"].get("HOME") == str(work / HOME):
             (work / HOME).mkdir(mode=0o700, exist_ok=True)
         if plan["ranks"]:
-            (work / "hostfile").write_text(hostfile_text(num_workers=len(plan["ranks"])))
+            (work / HOSTFILE).write_text(hostfile_text(num_workers=len(plan["ranks"])))
 
 
 def name_python(folder: Path, runtime_bin: Path) -> None:
@@ -186,13 +189,17 @@ class _Gang:
         order = [role.name for role in framework.roles]
         slots = sorted(ref.placement, key=lambda slot: (order.index(slot.role), slot.index))
         self.slots, self.framework = slots, framework
-        self.uses_launcher = framework.launches
+        self.launcher = str(native.get("launcher", ""))
+        self.meets = self.launcher == GLOO
+        """Each rank is started by itself, and the launcher only serves their meeting."""
+        self.uses_launcher = framework.launches and not self.meets
         self.workers = [slot for slot in slots if slot.role == WORKER]
         self.started = slots[:1] if self.uses_launcher else slots
         self.ranks = [slot for slot in self.workers if slot not in self.started]
         self.ports = [slot.ports[0] for slot in slots if slot.ports]
         if not self.ports:
             raise CannotPlan("No port was assigned to the workload.")
+        self._start = launches.Start(native, len(self.workers), HOST, self.ports[0])
 
     def replica(self, slot: ReplicaPlacement) -> dict[str, Any]:
         name, role = slot.name, self._role(slot)
@@ -214,10 +221,10 @@ class _Gang:
         for kind in ("labels", "annotations"):
             if pairs := role.get(kind):
                 environment[f"GANGLINE_{kind.upper()}"] = json.dumps(dict(pairs))
-        words = [*role.get("command", []), *role.get("arguments", [])]
-        argv = [expand(word, environment) for word in words]
-        if not argv:
-            raise CannotPlan(f"The {slot.role} has no command.")
+        try:
+            argv = self._start.words(slot.role, role, environment, str(work / HOSTFILE))
+        except launches.NoCommand as problem:
+            raise CannotPlan(str(problem)) from problem
         if any("\0" in text for text in (*argv, *environment, *environment.values())):
             raise CannotPlan("A command or variable holds a NUL character.")
         places = self.site.places
@@ -235,7 +242,7 @@ class _Gang:
             "role": slot.role,
             "index": slot.index,
             "rank": slot.rank,
-            **({"serves": True} if role_of(self.framework.name, slot.role).serves else {}),
+            **({"serves": True} if self._serves(slot.role) else {}),
             "runtime": runtime,
             "argv": argv,
             "env": environment,
@@ -258,6 +265,9 @@ class _Gang:
             "shown": [str(p) for p in (*shown, *writable, work)],
             "scratch": "" if inside else environment["TMPDIR"],
         }
+
+    def _serves(self, role: str) -> bool:
+        return role_of(self.framework.name, role).serves or (self.meets and role != WORKER)
 
     def _replica(self, slot: ReplicaPlacement, role: Mapping[str, Any]) -> mounts.Replica:
         return mounts.Replica(
@@ -324,7 +334,8 @@ class _Gang:
             master_port=self.ports[0],
             cpus=(self.workers[:1] or [slot])[0].cpus if self.uses_launcher else slot.cpus,
             ports=self.ports,
-            hostfile=str(work / "hostfile"),
+            hostfile=str(work / HOSTFILE),
+            launcher=self.launcher,
             is_root=os.geteuid() == 0,
             identifiers=self.native.get("identifiers", {}),
         )

@@ -11,6 +11,7 @@ from typing import Any
 
 from gangline.drivers.base import Rehearsal
 from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.launching import runs
 from gangline.spec.problems import Problem, Role
 
 from .rendering import SCHEME
@@ -32,8 +33,8 @@ def rehearse(native: Mapping[str, Any], data_dir: Path, runtimes: Mapping[str, P
 def _problems(
     native: Mapping[str, Any], data_dir: Path, runtimes: Mapping[str, Path]
 ) -> Iterator[Problem]:
-    launches = FRAMEWORKS[native["framework"]].launches
-    for gang_role in FRAMEWORKS[native["framework"]].roles:
+    name_of, launcher = native["framework"], native.get("launcher", "")
+    for gang_role in FRAMEWORKS[name_of].roles:
         role, half = gang_role.half, native.get(gang_role.name)
         if half is None or gang_role.fixed:
             continue
@@ -45,7 +46,7 @@ def _problems(
                 accepted=", ".join(f"{SCHEME}{n}" for n in runtimes) or "none",
             )  # fmt: skip
         # A launcher's workers are its children; their own command does not run.
-        elif not (launches and role is Role.WORKER and native.get("master")):
+        elif runs(name_of, role, has_own_master=bool(native.get("master")), launcher=launcher):
             yield from _program(role, half, launch_path(data_dir, name, python), python)
 
 

@@ -5,10 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gangline.drivers.base import Submission
+from gangline.drivers.leading import led
 from gangline.drivers.mapping import Table, To, apply, paths
 from gangline.spec.base import SpecModel
 from gangline.spec.catalogue import catalogue
 from gangline.spec.environment import EnvironmentVariable
+from gangline.spec.problems import Role
 from gangline.spec.tools import ExposedUrl
 from gangline.spec.types import quantity_bytes, split_command
 from gangline.spec.workload import Annotation, Label, ReplicaSpec, WorkerSpec
@@ -69,7 +71,7 @@ ROLE: Table = {
     "annotations": To("annotations", _pairs),
 }
 # Once for the whole gang.
-GANG: Table = {"networkInterface": To("interface")}
+GANG: Table = {"networkInterface": To("interface"), "launcher": To("launcher")}
 SHAPE = frozenset({"distributedFramework"})
 LATE: Mapping[str, str] = {
     "numWorkers": "placement",
@@ -133,6 +135,9 @@ UNSUPPORTED: Mapping[str, str] = {
 def render(submission: Submission) -> dict[str, Any]:
     """What ``create`` joins with the placement. JSON data only."""
     elsewhere = submission.volumes_elsewhere
+    roles = [(part.role, _role(part.spec)) for part in submission.parts]
+    workers = next(made for role, made in roles if role.half is Role.WORKER)
+    leads = bool(submission.worker.launcher)
     return {
         "form": FORM,
         "framework": submission.framework,
@@ -141,7 +146,10 @@ def render(submission: Submission) -> dict[str, Any]:
         "volumesOf": submission.namespace,
         **apply(GANG, submission.worker, {}),
         **({"volumesElsewhere": dict(elsewhere)} if elsewhere else {}),
-        **{part.role.name: _role(part.spec) for part in submission.parts},
+        **{
+            role.name: led(made, workers) if leads and role.launches else made
+            for role, made in roles
+        },
     }
 
 

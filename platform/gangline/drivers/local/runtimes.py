@@ -15,6 +15,7 @@ from typing import Any
 
 from gangline.drivers import facts
 from gangline.spec.frameworks import FRAMEWORKS
+from gangline.spec.launching import GLOO, HOROVODRUN, MPIRUN, SRUN
 
 SCHEME = "local://"
 SYSTEM_PYTHON = Path("/usr/bin/python3")
@@ -236,7 +237,7 @@ def _offer(framework: str, runtimes: Sequence[ProbedRuntime], advice: str) -> fa
     if framework == "MPI":
         # Most programs are Python's; mpirun alone runs only compiled ones.
         fit.sort(key=lambda runtime: "mpi4py" not in runtime.packages)
-        version = fit[0].mpirun_version or ""
+        version = fit[0].mpirun_version or f"Horovod {fit[0].packages.get('horovod', '')}"
     else:
         version = fit[0].packages[_MODULES[framework]]
     references = tuple(runtime.reference for runtime in fit)
@@ -267,7 +268,7 @@ def unfit_reason(framework: str, runtime: ProbedRuntime) -> str:
     if runtime.problem is not None:
         return runtime.problem
     if framework == "MPI":
-        return "" if runtime.mpirun_version else "mpirun is not installed here."
+        return "" if launchers(runtime) else "mpirun is not installed here."
     label, module = FRAMEWORKS[framework].label, _MODULES[framework]
     if module not in runtime.packages:
         return f"{runtime.reference} has no {label}."
@@ -291,7 +292,32 @@ def offered(runtime: ProbedRuntime) -> facts.Runtime:
         frameworks=frameworks,
         detail=", ".join(parts),
         reason=runtime.problem or "",
+        launchers=launchers(runtime),
     )
+
+
+def launchers(runtime: ProbedRuntime) -> tuple[str, ...]:
+    """Values of the field `launcher` that the runtime has what they need for."""
+    if runtime.problem is not None:
+        return ()
+    by_horovod = (HOROVODRUN, GLOO) if "horovod" in runtime.packages else ()
+    return (*([MPIRUN] if runtime.mpirun_version else []), *by_horovod)
+
+
+LAUNCHER_OF = {MPIRUN: "mpirun", HOROVODRUN: "Horovod", GLOO: "Horovod", SRUN: "srun"}
+"""What a runtime must have for each value of the field `launcher`."""
+NO_SRUN = "This machine has no Slurm that starts the ranks."
+
+
+def no_launcher(launcher: str, runtimes: Sequence[facts.Runtime]) -> str:
+    """Why a launcher is not to be had from any of ``runtimes``; empty: it is."""
+    if launcher == SRUN:
+        return NO_SRUN
+    if any(launcher in runtime.launchers for runtime in runtimes):
+        return ""
+    if launcher == MPIRUN:
+        return "mpirun is not installed on this machine."
+    return "No runtime of this machine has Horovod."
 
 
 _PROBE_FILE = Path(__file__).with_name("runtime_probe.py")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gangline.drivers.base import Submission
-from gangline.spec.frameworks import framework_of
+from gangline.spec.launching import runs
 from gangline.spec.problems import Advice, Role
 from gangline.spec.types import split_command
 from gangline.spec.workload import ReplicaSpec
@@ -23,10 +23,14 @@ EXAMPLES = "examples"
 
 def advise(submission: Submission, places: Places) -> Iterator[Advice]:
     """What of the command of each role cannot be found."""
-    launches = framework_of(submission.framework).launches
     for role, spec in submission.halves:
         # A launcher's workers are its children; their own command does not run.
-        if role is Role.WORKER and submission.master is not None and launches:
+        if not runs(
+            submission.framework,
+            role,
+            has_own_master=submission.master is not None,
+            launcher=submission.worker.launcher,
+        ):
             continue
         yield from _of_role(role, spec, places)
 

@@ -7,13 +7,22 @@ from gangline.drivers.base import Submission
 from gangline.drivers.facts import Facts
 from gangline.lib.sizes import bytes_in_words
 from gangline.spec.frameworks import FRAMEWORKS, Framework, configuration_problem
-from gangline.spec.launching import LAUNCH_EXAMPLE, launch_problem, runs
+from gangline.spec.launching import (
+    LAUNCH_EXAMPLE,
+    LAUNCHER_CHOICES,
+    PROGRAM_EXAMPLE,
+    choice_problems,
+    launch_problem,
+    runs,
+)
 from gangline.spec.problems import Problem, Role
 from gangline.spec.slurm import TOKEN
 from gangline.spec.types import quantity_bytes
+from gangline.spec.words import one_of
 from gangline.spec.workload import ReplicaSpec
 
 from . import containers, data_checks, times
+from .guidance import no_launcher
 from .rendering import NO_DEFAULTS, PARTITION, Defaults
 
 
@@ -25,9 +34,16 @@ def problems(
         return  # the spec itself refuses these
     yield from _of_the_job(submission, facts, defaults)
     launcher = framework.launches
+    yield from choice_problems(submission.worker, submission.master)
+    yield from _launcher(submission.worker.launcher, facts)
     for role, spec in submission.halves:
-        if runs(framework.name, role, has_own_master=submission.master is not None):
-            yield from _command(role, spec, framework)
+        if runs(
+            framework.name,
+            role,
+            has_own_master=submission.master is not None,
+            launcher=submission.worker.launcher,
+        ):
+            yield from _command(role, spec, framework, submission.worker.launcher)
         yield from containers.problems(role, spec, framework)
         yield from data_checks.problems(role, spec, facts)
         yield from _pools(role, spec, submission, facts)
@@ -36,13 +52,25 @@ def problems(
             yield from _size(role, spec, submission, facts)
 
 
-def _command(role: Role, spec: ReplicaSpec, framework: Framework) -> Iterator[Problem]:
+def _launcher(launcher: str | None, facts: Facts) -> Iterator[Problem]:
+    if launcher and (why := no_launcher(launcher, facts)):
+        yield Problem.of(
+            Role.WORKER, "launcher", "launcher:unfit", value=launcher, why=why.rstrip("."),
+            accepted=one_of(one for one in LAUNCHER_CHOICES if not no_launcher(one, facts)),
+        )  # fmt: skip
+
+
+def _command(
+    role: Role, spec: ReplicaSpec, framework: Framework, launcher: str | None
+) -> Iterator[Problem]:
     said = spec.command or ""
     if not said.strip():
-        example = LAUNCH_EXAMPLE if framework.launches else "python train.py"
+        example = LAUNCH_EXAMPLE if framework.launches and not launcher else PROGRAM_EXAMPLE
         accepted = f"a program and its arguments, such as {example}"
         yield Problem.of(role, "command", "required", accepted=accepted)
-    elif framework.launches and (problem := launch_problem(role, framework, said, spec.args or "")):
+    elif framework.launches and (
+        problem := launch_problem(role, framework, said, spec.args or "", launcher)
+    ):
         yield problem
 
 

@@ -97,12 +97,19 @@ class SlurmDriver:
         return []
 
     def field_notes(
-        self, *, framework: str, role: Role, has_own_master: bool, facts: Facts = NO_FACTS
+        self,
+        *,
+        framework: str,
+        role: Role,
+        has_own_master: bool,
+        launcher: str = "",
+        facts: Facts = NO_FACTS,
     ) -> Mapping[str, FieldNote]:
         return guidance.field_notes(
             framework=framework,
             role=role,
             has_own_master=has_own_master,
+            launcher=launcher,
             facts=facts,
             defaults=self.options.defaults,
         )

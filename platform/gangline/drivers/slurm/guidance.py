@@ -4,11 +4,14 @@ from collections.abc import Mapping
 
 from gangline.drivers.base import NO_FACTS
 from gangline.drivers.facts import Choice, Facts, FieldNote
-from gangline.spec.launching import LAUNCH_EXAMPLE, leading_half
+from gangline.spec.launching import LAUNCH_EXAMPLE, LAUNCHER_CHOICES, SRUN, leading_half
 from gangline.spec.problems import Role
 
 from . import times
 from .rendering import NO_DEFAULTS, Defaults, launches
+
+PMIX = "pmix"
+"""What `srun --mpi` calls the way by which ranks of Open MPI learn of each other."""
 
 
 def field_notes(
@@ -16,17 +19,23 @@ def field_notes(
     framework: str,
     role: Role,
     has_own_master: bool,
+    launcher: str = "",
     facts: Facts = NO_FACTS,
     defaults: Defaults = NO_DEFAULTS,
 ) -> Mapping[str, FieldNote]:
     """Notes by field path. What a master leaves open follows the workers."""
-    launcher = launches(framework)
     features = [Choice(str(name)) for name in facts.detail.get("features") or ()]
     return {
         "command": FieldNote(
             help="A program of the cluster’s nodes, run without a shell: no pipes or wildcards.",
-            placeholder=LAUNCH_EXAMPLE if launcher else "",
-            is_required=role is leading_half(framework, has_own_master=has_own_master),
+            placeholder=LAUNCH_EXAMPLE if launches(framework) and not launcher else "",
+            is_required=role
+            is leading_half(framework, has_own_master=has_own_master, launcher=launcher),
+        ),
+        "launcher": FieldNote(
+            choices={
+                "": [Choice(name, reason=no_launcher(name, facts)) for name in LAUNCHER_CHOICES]
+            }
         ),
         "workingDir": FieldNote(
             help="A folder of the cluster’s file system. Empty: one of the replica’s own."
@@ -37,6 +46,17 @@ def field_notes(
         "compute.cpuCoreRequest": FieldNote(help="Whole cores: a part of one is rounded up."),
         **_of_the_job(facts, defaults),
     }
+
+
+def no_launcher(launcher: str, facts: Facts) -> str:
+    """Why a launcher is not to be had; empty: it is, or nobody knows.
+
+    Those of people's own environments, such as horovodrun, are nowhere on a login node.
+    """
+    found = facts.detail.get("mpi")
+    if launcher == SRUN and found is not None and PMIX not in found:
+        return f"srun here has no PMIx, only {', '.join(found) or 'none'}."
+    return ""
 
 
 def _of_the_job(facts: Facts, defaults: Defaults) -> dict[str, FieldNote]:

@@ -61,6 +61,7 @@ ROLE: Table = {
 GANG: Table = {
     "terminationGracePeriodSeconds": To("grace"),
     "networkInterface": To("interface"),
+    "launcher": To("launcher"),
     "slurm.account": To("options|account"),
     "slurm.qos": To("options|qos"),
     "slurm.timeLimit": To("options|time", times.written),

@@ -156,10 +156,17 @@ class _Check:
         config = _pairs(answer.out)
         self.version = config.get("SLURM_VERSION", "")
         self.detail["name"] = config.get("ClusterName", "")
+        self.detail["mpi"] = self._mpi()
         self.detail["accounting"] = config.get("AccountingStorageType", "")
         by = config.get("AuthType", "").removeprefix("auth/") or "nothing"
         name = self.detail["name"] or "unnamed"
         self.tell(State.OK, f"Slurm {self.version}, cluster {name}, signed in by {by}.")
+
+    def _mpi(self) -> list[str] | None:
+        """What srun tells the ranks of MPI by, a name on each line; None: it does not say."""
+        answer = self._run(CONTROLLER, "srun --mpi=list 2>&1")
+        lines = [line.removeprefix("srun:").strip() for line in answer.out.splitlines()]
+        return None if answer.code else [line for line in lines if line and " " not in line]
 
     def _folder(self) -> None:
         place = looks.folder(self.base, ".")

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gangline.drivers.base import Part, Submission
+from gangline.drivers.leading import led
 from gangline.drivers.mapping import apply
 from gangline.spec.frameworks import framework_of, places, role_of
+from gangline.spec.problems import Role
 
 from . import mapping
 
@@ -49,9 +51,17 @@ def render(submission: Submission, defaults: Defaults = NO_DEFAULTS) -> dict[str
         "identifiers": dict(submission.identifiers),
         "options": defaults.options,
         "modules": list(defaults.modules),
-        "parts": [_part(submission, part) for part in submission.parts],
+        "parts": _parts(submission),
     }
     return apply(mapping.GANG, submission.worker, made)
+
+
+def _parts(submission: Submission) -> list[dict[str, Any]]:
+    made = [(part.role, _part(submission, part)) for part in submission.parts]
+    if not submission.worker.launcher:
+        return [part for _, part in made]
+    workers = next(part for role, part in made if role.half is Role.WORKER)
+    return [led(part, workers) if role.launches else part for role, part in made]
 
 
 def launches(framework: str) -> bool:

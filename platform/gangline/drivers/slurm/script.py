@@ -13,11 +13,12 @@ from gangline.drivers.base import GPU_COUNT
 from gangline.spec.frameworks import interfaces
 from gangline.spec.slurm import OPTION_VALUE, OPTIONS, TOKEN
 
-from . import containers, data, rendering, shell
+from . import containers, data, launches, rendering, shell
 from .commands import here, quoted
 
 REPLICA = "replica.sh"
 DEFAULT_GRACE = 30
+NOTHING: Mapping[str, Any] = {}
 _REFERENCE = re.compile(r"(\$?)\$\(([^()]*)\)")
 _OPTIONS = frozenset({"account", "qos", "reservation", "time"})
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -52,6 +53,8 @@ def _lines(native: Mapping[str, Any]) -> Iterator[str]:
     for name, value in sorted(variables(native).items()):
         yield f"export {name}={quoted(value)}"
     yield shell.JOB
+    if rendering.launches(native["framework"]):
+        yield shell.HOSTFILE
     if modules := native.get("modules"):
         yield f"{shell.LOAD}load {' '.join(map(quoted, modules))}"
     yield from _prepared(native)
@@ -156,14 +159,12 @@ def _functions(native: Mapping[str, Any]) -> str:
         texts.append(_MOUNTED + data.PLACE.rstrip("\n"))
     if any(part.get("image") for part in parts):
         texts.append(containers.INSIDE.rstrip("\n"))
-    return "\n".join([*texts, *map(function, parts)])
+    return "\n".join([*texts, *(function(part, native) for part in parts)])
 
 
-def function(part: Mapping[str, Any]) -> str:
+def function(part: Mapping[str, Any], native: Mapping[str, Any] = NOTHING) -> str:
     """What tells the replicas of one role from others: variables, folder and command."""
-    words = [*part.get("command", ()), *part.get("arguments", ())]
-    if not words:
-        raise CannotWrite(f"The {part['role']} has no command.")
+    words = _words(part, native)
     lines = [f"{part['role']}() {{"]
     said: dict[str, str] = {GPU_COUNT: str((part.get("asks") or {}).get("gpus") or 0)}
     if category := part.get("category"):
@@ -188,6 +189,13 @@ def function(part: Mapping[str, Any]) -> str:
         lines += [f'  inside "$IMAGE" {quoted(folder or "")}']
     lines += [f"  COMMAND=({' '.join(expanding(word) for word in words)})", "}"]
     return "\n".join(lines)
+
+
+def _words(part: Mapping[str, Any], native: Mapping[str, Any]) -> list[str]:
+    words = [*part.get("command", ()), *part.get("arguments", ())]
+    if not words:
+        raise CannotWrite(f"The {part['role']} has no command.")
+    return launches.words(native, words) if native.get("launcher") else words
 
 
 def expanding(text: str) -> str:

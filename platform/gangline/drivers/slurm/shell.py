@@ -89,6 +89,13 @@ export MASTER_PORT=$((16000 + SLURM_JOB_ID * 16 % 16000))
 write start.json "{\"job\":$SLURM_JOB_ID,\"nodes\":\"${HOSTS[*]}\",\"start\":$(date +%s.%N)}"
 """
 
+HOSTFILE = r"""# What launchers that do not ask Slurm read: a slot for each rank.
+printf '%s slots=1\n' "${HOSTS[@]}" > hostfile
+export GANGLINE_HOSTFILE=$RUN/hostfile GANGLINE_MEETING=$MASTER_ADDR GANGLINE_PORT=$MASTER_PORT
+GANGLINE_HOSTS=$(printf ',%s:1' "${HOSTS[@]}")
+export GANGLINE_HOSTS=${GANGLINE_HOSTS:1}
+"""
+
 NO_MODULE, NOT_FETCHED, NO_RUNTIME, NO_IMAGE = range(91, 95)
 """Codes with which the job's script ends when what comes before the ranks fails."""
 LOAD = rf"""load() {{

@@ -95,6 +95,12 @@ export MASTER_ADDR=${ADDRESSES[0]}
 export MASTER_PORT=$((16000 + SLURM_JOB_ID * 16 % 16000))
 write start.json "{\"job\":$SLURM_JOB_ID,\"nodes\":\"${HOSTS[*]}\",\"start\":$(date +%s.%N)}"
 
+# What launchers that do not ask Slurm read: a slot for each rank.
+printf '%s slots=1\n' "${HOSTS[@]}" > hostfile
+export GANGLINE_HOSTFILE=$RUN/hostfile GANGLINE_MEETING=$MASTER_ADDR GANGLINE_PORT=$MASTER_PORT
+GANGLINE_HOSTS=$(printf ',%s:1' "${HOSTS[@]}")
+export GANGLINE_HOSTS=${GANGLINE_HOSTS:1}
+
 cat > replica.sh.$$.new <<'GANGLINE' && mv -f replica.sh.$$.new replica.sh || exit 73
 #!/bin/bash
 # One replica: its variables, its log, its records.

@@ -10,7 +10,7 @@ INCOMPLETE_AFTER = 10.0
 """Seconds all claims may take; then those who started end again (R7)."""
 PATIENCE = 5.0
 """Seconds in which who serves the others may end by itself once they are done."""
-RANK_VARIABLE = b"OMPI_COMM_WORLD_RANK="
+RANK_VARIABLES = (b"OMPI_COMM_WORLD_RANK", b"HOROVOD_RANK")
 
 
 class Gang:
@@ -66,8 +66,9 @@ class Gang:
         found: list[tuple[str, tree.Process]] = []
         for process in processes:
             for variable in tree.environment(process.pid):
-                rank = variable[len(RANK_VARIABLE) :].decode(errors="replace")
-                if variable.startswith(RANK_VARIABLE) and rank in self._awaited:
+                name, _, value = variable.partition(b"=")
+                rank = value.decode(errors="replace")
+                if name in RANK_VARIABLES and rank in self._awaited:
                     found.append((self._awaited.pop(rank), process))
         if not self._awaited:
             self.pause = 1.0
