@@ -19,6 +19,7 @@ NAMES = (
         "metrics",
         "cli",
     ),
+    "terminal",
     *("kubernetes-submit", "kubernetes-watch", "slurm"),
 )
 

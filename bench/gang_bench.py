@@ -29,7 +29,7 @@ def run() -> list[Row]:
             timeout=30,
             trust_env=False,
         )
-        body = _body(client)
+        body = body_of(client)
         for number in range(-2, ROUNDS):
             ran, told = _gang(place, client, body)
             bare = _forked()
@@ -46,8 +46,8 @@ def run() -> list[Row]:
     ]  # fmt: skip
 
 
-def _body(client: httpx.Client) -> dict[str, Any]:
-    _until(lambda: client.get("clusters").json(), lambda found: "Connected" in str(found))
+def body_of(client: httpx.Client) -> dict[str, Any]:
+    until(lambda: client.get("clusters").json(), lambda found: "Connected" in str(found))
     project = client.get("org-unit/projects").json()["projects"][0]
     return {
         "projectId": project["id"],
@@ -67,12 +67,12 @@ def _gang(place: Place, client: httpx.Client, body: dict[str, Any]) -> tuple[flo
     if answer.status_code != 202:
         raise AssertionError(answer.text)
     key = answer.json()["workloadId"]
-    _until(lambda: client.get(f"workloads/{key}").json(), _all_run)
+    until(lambda: client.get(f"workloads/{key}").json(), _all_run)
     shown = time.time()
     logs = place.folder / "logs" / key / "1"
-    stamps = _until(lambda: _stamps(logs), lambda found: len(found) == 3)
+    stamps = until(lambda: _stamps(logs), lambda found: len(found) == 3)
     client.delete(f"workloads/distributed/{key}")
-    _until(lambda: client.get(f"workloads/{key}").status_code, lambda status: status == 404)
+    until(lambda: client.get(f"workloads/{key}").status_code, lambda status: status == 404)
     return (max(stamps) - began) * 1000, (shown - began) * 1000
 
 
@@ -99,7 +99,7 @@ def _forked() -> float:
     return (max(stamps) - began) * 1000
 
 
-def _until(ask: Any, is_reached: Any) -> Any:
+def until(ask: Any, is_reached: Any) -> Any:
     deadline = time.monotonic() + SECONDS
     while True:
         found = ask()

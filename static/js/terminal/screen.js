@@ -64,9 +64,16 @@ export const screenIn = (place, label) => {
   // Programs in a pod do not reach the clipboard, and change no title.
   terminal.parser.registerOscHandler(52, () => true);
   new ResizeObserver(() => fit.fit()).observe(place);
-  new MutationObserver(() => {
-    terminal.options.theme = colours(place);
-  }).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  const redraw = () => {
+    const theme = colours(place);
+    terminal.options.theme = theme;
+    // Its own style sheet draws what lies around the cells black.
+    const around = /** @type {HTMLElement | null} */ (place.querySelector(".xterm-viewport"));
+    if (around) around.style.backgroundColor = theme.background;
+  };
+  redraw();
+  new MutationObserver(redraw).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   fit.fit();
   return terminal;
 };
