@@ -321,6 +321,7 @@ OTHER_PAGES = {
     "draft-": {"step", "discard", "start", "yaml", "as"},
     "tool-": {"open", "auth"},
     "policy-": {"list", "edit", "delete"},
+    "job-": {"look", "cancel"},
     "orphan-": {"delete", "ignore", "list"},
     "token-": {"create", "revoke"},
     "table-": {"views"},
