@@ -154,7 +154,8 @@ def test_ctrl_c_and_a_reader_that_has_enough(gangline: Line) -> None:
     words = ("--command", "--", "sh", "-c", "echo ready; sleep 600")
     gangline.ok("submit-dist", "pytorch", "endless", "--workers=1", *SMALL, "--wait", *words)
     following = subprocess.Popen(
-        [str(BIN / "gangline"), "logs", "endless", "--follow"],
+        # What starts the tests may have it ignored, as shells do for what runs in the background.
+        ["env", "--default-signal=INT", str(BIN / "gangline"), "logs", "endless", "--follow"],
         env=gangline.environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

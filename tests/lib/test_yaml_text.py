@@ -202,7 +202,7 @@ def test_the_largest_document_is_read_in_time(loader: str) -> None:
     lines = "".join(f"key{n}: {'x' * 40}\n" for n in range(5_000))
     started = time.perf_counter()
     assert len(read(lines).data) == 5_000
-    assert time.perf_counter() - started < (1 if loader == "C" else 10)
+    assert time.perf_counter() - started < (5 if loader == "C" else 50)
 
 
 YAML = st.text(st.sampled_from("ab1:-[]{}&*!|>'\"%#,?\n \t<~.\0\x85\u2028é😀")) | st.text()

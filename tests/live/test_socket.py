@@ -135,7 +135,7 @@ async def test_a_workload_of_another_project_cannot_be_followed(place: Place) ->
         assert answer["type"] == "welcome"
         await place.toggle(place.vision[0])
         (item,) = (await page.delta())["items"]
-        parts = {"title", "actions", "facts", "note", "timeline", "tools", "pods"}
+        parts = {"title", "actions", "facts", "note", "timeline", "tools", "pods", "usage"}
         assert set(item["cells"]) == parts
 
 

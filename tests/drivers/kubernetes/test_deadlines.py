@@ -32,14 +32,14 @@ def test_a_call_has_one_deadline_for_all_of_its_requests(
     act: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Each answer comes in time, and the whole of them would not."""
-    monkeypatch.setattr(deadlines, "BUDGET", 0.8)
-    script = Script(seconds=0.3, groups={"kubeflow.org": {"v1": [], "v2beta1": []}})
+    monkeypatch.setattr(deadlines, "BUDGET", 1.6)
+    script = Script(seconds=0.6, groups={"kubeflow.org": {"v1": [], "v2beta1": []}})
     ref = AttemptRef("install", "workload", 1, "gang")
     with answering(script) as access, closing(Client(access)) as client:
         driver = KubernetesDriver(client, Options(data_dir=tmp_path))
         began = time.monotonic()
         told = getattr(driver, act)(ref)
-        assert time.monotonic() - began < 1.5
+        assert time.monotonic() - began < 3
         assert isinstance(told, Unknown) or told.state is ObservedState.UNKNOWN
         assert len(script.seen) == 3, "the first two in time, and none after the deadline"
 

@@ -157,7 +157,7 @@ def test_the_list_and_the_page_say_how_a_cluster_is(world: World, lab: Cluster) 
     for page in said():
         assert "Not connected" in page
         assert "Not reachable" not in page
-    assert "1 step failed; 8 were not checked." in seen(world, f"/clusters/{lab.pk}/checks")
+    assert "1 step failed; 9 were not checked." in seen(world, f"/clusters/{lab.pk}/checks")
 
 
 def test_old_news_are_told_where_workloads_are_shown(world: World, lab: Cluster) -> None:
