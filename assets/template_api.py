@@ -18,14 +18,13 @@ from assets.scopes import IDS, scope_named
 from assets.selectors.fitness import forbidden, missing, problems_under
 from assets.serializers import SpecField
 from gangline.access.permissions import Permission
-from gangline.api.paging import DEFAULT_LIMIT, BadQuery, known_only, page_of, sorting
+from gangline.api.paging import BadQuery, known_only, page_of, sorting
 from gangline.api.schema import errors
 from gangline.lib.problems import Problem, Refused, under, unknown_fields
 from gangline.policies.selectors import effective_for
 from gangline.resources import services
 from gangline.resources.api import (
     LIST,
-    MOST_ROWS,
     ExtraRoute,
     ResourceSerializer,
     ResourceViewSet,
@@ -183,7 +182,9 @@ class TemplateViewSet(ResourceViewSet):
         known_only(request, LIST | COMPLY)
         column, descending = sorting(request, self.sorts(), "name")
         rows = self.filtered(request).order_by(f"{'-' if descending else ''}{column}", "pk")
-        page = page_of(request, default_limit=DEFAULT_LIMIT, most=MOST_ROWS)
+        page = page_of(
+            request,
+        )
         some = list(rows[page.offset : page.offset + page.limit + 1])
         body: dict[str, Any] = {"entries": self.present_all(some[: page.limit])}
         body["pagination"] = {"limit": page.limit, "offset": page.offset}

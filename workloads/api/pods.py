@@ -1,6 +1,6 @@
 """The pods of one workload, and of all that the caller may see."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -13,7 +13,7 @@ from rest_framework.views import APIView
 
 from gangline.accounts.models import User
 from gangline.api import filtering
-from gangline.api.paging import BadQuery, answer, flag, known_only, page_of, sorting
+from gangline.api.paging import BadQuery, answer, flag, known_only, one_of, page_of, sorting
 from gangline.clusters.models import Node
 from gangline.tables.query import MAX_SEARCH, printable
 from workloads.api import presenting, shapes
@@ -84,8 +84,9 @@ class PodList(APIView):
         known_only(request, _FILTERS | {"offset", "limit", "sortBy", "sortOrder"} | _ONLY_LISTED)
         page = page_of(request)
         column, descending = sorting(request, SORTS, "attempt__created_at")
-        ended = _one_of(request, "completed", COMPLETED)
-        _one_of(request, "verbosity", VERBOSITY)
+        query = request.query_params
+        ended = one_of(query.get("completed", "all"), "completed", COMPLETED)
+        one_of(query.get("verbosity", "brief"), "verbosity", VERBOSITY)
         rows = _matching(user_of(request), request)
         if ended != "all":
             rows = rows.filter(ended_at__isnull=ended == "false")
@@ -141,10 +142,3 @@ def _presented(rows: QuerySet[Replica], first: int, count: int) -> list[dict[str
         presenting.pod(row, row.attempt, row.attempt.workload)
         for row in found[first : first + count]
     ]
-
-
-def _one_of(request: Request, name: str, words: Sequence[str]) -> str:
-    given = request.query_params.get(name, words[0])
-    if given not in words:
-        raise BadQuery(f"{name} must be one of {', '.join(words)}, not {given[:60]!r}.")
-    return given

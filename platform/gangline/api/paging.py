@@ -1,6 +1,6 @@
 """Lists: ``offset`` and ``limit``, sorting and conditions from the query, by allow-list only."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -36,11 +36,11 @@ class Page:
     cursor: str = ""
 
 
-def page_of(request: Asked, *, default_limit: int = DEFAULT_LIMIT, most: int = MAX_LIMIT) -> Page:
+def page_of(request: Asked, *, default_limit: int = DEFAULT_LIMIT) -> Page:
     """Offset, limit and cursor of the query."""
     query = request.query_params
     offset = whole_number(query.get("offset"), "offset", 0, 0, MAX_OFFSET)
-    limit = whole_number(query.get("limit"), "limit", default_limit, 1, most)
+    limit = whole_number(query.get("limit"), "limit", default_limit, 1, MAX_LIMIT)
     return Page(offset=offset, limit=limit, cursor=query.get("cursor", ""))
 
 
@@ -60,14 +60,20 @@ def sorting(request: Asked, fields: Mapping[str, str], default: str) -> tuple[st
         # Clients that send an enumeration's Python name: ProjectFilterSortFields.NAME.
         plain = by.rpartition(".")[2].lower()
         by = next((name for name in fields if name.lower() == plain), by)
-        if by not in fields:
-            listed = ", ".join(fields)
-            raise BadQuery(f"sortBy must be one of {listed}, not {by[:60]!r}.")
+        one_of(by, "sortBy", fields)
     if order not in (None, "asc", "desc"):
         raise BadQuery(f"sortOrder must be asc or desc, not {order[:60]!r}.")
     if by is None:
         return default.removeprefix("-"), (order == "desc") if order else default.startswith("-")
     return fields[by], order == "desc"
+
+
+def one_of(given: str, name: str, words: Iterable[str]) -> str:
+    """A value that must be one of some words."""
+    listed = list(words)
+    if given not in listed:
+        raise BadQuery(f"{name} must be one of {', '.join(listed)}, not {given[:60]!r}.")
+    return given
 
 
 def flag(request: Asked, name: str) -> bool:

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 
 from gangline.db.clock import db_now
 
-from .paging import BadQuery
+from .paging import BadQuery, one_of
 from .schema import component
 
 MOST_GROUPS = 2
@@ -90,13 +90,10 @@ class Telemetry(Generic[Figure]):
 
     def asked(self, request: Request) -> tuple[Figure, Mapping[str, Group]]:
         """The figure and the groups that the query names; raises BadQuery."""
-        figure = request.query_params.get("telemetryType", "")
-        if figure not in self.figures:
-            raise BadQuery(_one_of("telemetryType", figure, self.figures))
-        names = [one for one in request.query_params.get("groupBy", "").split(",") if one]
-        for name in names:
-            if name not in self.groups:
-                raise BadQuery(_one_of("groupBy", name, self.groups))
+        query = request.query_params
+        figure = one_of(query.get("telemetryType", ""), "telemetryType", self.figures)
+        given = [one for one in query.get("groupBy", "").split(",") if one]
+        names = [one_of(one, "groupBy", self.groups) for one in given]
         if len(names) > MOST_GROUPS:
             raise BadQuery(f"groupBy takes at most {MOST_GROUPS} names.")
         return self.figures[figure], {name: self.groups[name] for name in names}
@@ -127,7 +124,3 @@ def answer(
         for value, row in found
     ]
     return {"type": "Number", "timestamp": db_now(), "values": values}
-
-
-def _one_of(name: str, given: str, words: Iterable[str]) -> str:
-    return f"{name} must be one of {', '.join(words)}, not {given[:60]!r}."

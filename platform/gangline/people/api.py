@@ -24,12 +24,12 @@ from gangline.accounts import services as accounts
 from gangline.accounts.models import User
 from gangline.api import filtering
 from gangline.api.each import on_each
-from gangline.api.paging import BadQuery, flag, known_only, page_of, sorting
+from gangline.api.paging import MAX_LIMIT, BadQuery, flag, known_only, page_of, sorting
 from gangline.api.schema import component, errors
 from gangline.lib.problems import Problem, Refused, unknown_fields
 from gangline.lib.texts import whole
 from gangline.resources import services as resources
-from gangline.resources.api import LIST, MOST_ROWS, ExtraRoute, ResourceViewSet
+from gangline.resources.api import LIST, ExtraRoute, ResourceViewSet
 from gangline.scopes.models import ScopeKind
 
 from . import services
@@ -98,7 +98,7 @@ class RoleViewSet(ResourceViewSet):
             return Response([])
         filtering.conditions(request.query_params.getlist("filterBy"), {})
         column, descending = sorting(request, {name: name for name in ROLE_SORTS}, "id")
-        page = page_of(request, default_limit=MOST_ROWS, most=MOST_ROWS)
+        page = page_of(request, default_limit=MAX_LIMIT)
         search = request.query_params.get("search", "").casefold()
         rows = {row.pk: row for row in self.base_rows()}
         found = [
@@ -249,7 +249,7 @@ class AccessRuleViewSet(ResourceViewSet):
         known_only(request, LIST | self.extra_parameters)
         column, descending = self._sorting(request)
         rows = self._narrowed(request, self.filtered(request))
-        page = page_of(request, most=MOST_ROWS)
+        page = page_of(request)
         ordered = rows.order_by(f"-{column}" if descending else column, "pk")
         found = [*ordered[page.offset : page.offset + page.limit]]
         ids = wire_ids(rule.scope for rule in found)

@@ -23,7 +23,6 @@ from gangline.api.schema import component, errors
 from gangline.audit import actions
 from gangline.audit.services import record
 from gangline.lib.problems import Problem, Refused
-from gangline.resources.api import MOST_ROWS
 from gangline.resources.services import problems_of
 
 from .tables import described
@@ -117,7 +116,7 @@ class OwnRules(APIView):
     def get(self, request: Request) -> Response:
         known_only(request, frozenset({"limit", "offset", "search"}))
         rows = _own_rules(request)
-        page = page_of(request, most=MOST_ROWS)
+        page = page_of(request)
         found = list(rows[page.offset : page.offset + page.limit])
         ids = wire_ids(rule.scope for rule in found)
         listed = {

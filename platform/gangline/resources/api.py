@@ -18,7 +18,7 @@ from gangline.access.actor import Actor, acting
 from gangline.accounts.models import User
 from gangline.api import filtering
 from gangline.api.errors import Answer, answers
-from gangline.api.paging import DEFAULT_LIMIT, answer, known_only, page_of, sorting
+from gangline.api.paging import DEFAULT_LIMIT, MAX_LIMIT, answer, known_only, page_of, sorting
 from gangline.db.versioned import Versioned
 from gangline.lib.answers import error_body
 from gangline.lib.problems import Problem, Refused, unknown_fields
@@ -31,7 +31,6 @@ from .tables import by_key
 
 LIST = frozenset({"filterBy", "sortBy", "sortOrder", "offset", "limit", "search", "verbosity"})
 PAGE = frozenset({"offset", "limit"})
-MOST_ROWS = 500
 Rows = list[dict[str, Any]]
 
 
@@ -135,10 +134,10 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
         sign = "-" if descending else ""
         rows = rows.order_by(f"{sign}{column}", "pk")
         if not wire.is_paged:
-            found = self.present_all(rows[: MOST_ROWS * 20])
+            found = self.present_all(rows[: MAX_LIMIT * 20])
             return Response({wire.envelope: found} if wire.envelope else found)
-        limit = DEFAULT_LIMIT if wire.envelope else MOST_ROWS
-        page = page_of(request, default_limit=limit, most=MOST_ROWS)
+        limit = DEFAULT_LIMIT if wire.envelope else MAX_LIMIT
+        page = page_of(request, default_limit=limit)
         found = self.present_all(by_key(rows[page.offset : page.offset + page.limit + 1]))
         if not wire.envelope:
             return Response(found[: page.limit])

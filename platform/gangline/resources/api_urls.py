@@ -17,9 +17,9 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from gangline.api.paging import MAX_LIMIT
 from gangline.api.schema import errors
 
-from .api import MOST_ROWS
 from .registry import resources
 from .resource import Resource
 
@@ -83,7 +83,7 @@ def _described(base: Any, resource: Resource[Any]) -> Any:
     if wire.is_paged:
         pages += [
             OpenApiParameter("offset", {"type": "integer", "minimum": 0, "maximum": 10_000}),
-            OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MOST_ROWS}),
+            OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT}),
         ]
     if wire.envelope:
         listed = _envelope(resource, many)
