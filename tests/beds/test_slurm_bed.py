@@ -13,7 +13,7 @@ pytestmark = pytest.mark.needs_slurm
 
 
 def test_a_step_runs_on_several_nodes(slurm_lab: Lab) -> None:
-    printed = slurm_lab.run("srun", "-N3", "printenv", "SLURMD_NODENAME")
+    printed = slurm_lab.run("srun", "-Q", "-N3", "printenv", "SLURMD_NODENAME")
     assert len(set(printed.split())) == 3
 
 
@@ -25,7 +25,7 @@ def test_a_stopped_lab_leaves_no_process_and_starts_again_in_its_folder() -> Non
             lab = find(folder)
             assert lab is not None
             assert len(lab.pids()) == 5
-            lab.run("sbatch", "--wrap", "sleep 100")
+            lab.run("sbatch", "-o", "/dev/null", "--wrap", "sleep 100")
             lab.stop()
             assert lab.pids() == {}
             lab.start()
@@ -44,7 +44,7 @@ def test_all_of_it_runs_as_an_ordinary_user_too() -> None:
             uid = pwd.getpwnam(lab.owner).pw_uid
             assert uid != 0
             assert {Path(f"/proc/{pid}").stat().st_uid for pid in lab.pids().values()} == {uid}
-            told = lab.run("srun", "-N3", "sh", "-c", "id -u; hostname > /dev/null")
+            told = lab.run("srun", "-Q", "-N3", "sh", "-c", "id -u; hostname > /dev/null")
             assert told.split() == [str(uid)] * 3
             program = Path(lab.folder / "job.sh")
             program.write_text("#!/bin/sh\nsrun -N2 printenv SLURM_PROCID\n")

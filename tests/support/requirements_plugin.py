@@ -224,4 +224,9 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
 
 def _write_results(path: Path, stats: dict[str, Sequence[object]]) -> None:
     counts = {kind: len(stats.get(kind, ())) for kind in ("passed", "failed", "error", "skipped")}
-    path.write_text(json.dumps({**counts, "left_out": _left_out, "files": _files}))
+    bad = [
+        getattr(one, "nodeid", "") for kind in ("failed", "error") for one in stats.get(kind, ())
+    ]
+    path.write_text(
+        json.dumps({**counts, "bad": sorted({*bad}), "left_out": _left_out, "files": _files})
+    )

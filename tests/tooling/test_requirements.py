@@ -232,3 +232,38 @@ def test_every_part_has_a_mark() -> None:
     assert system_packages.PARTS
     for name in system_packages.PARTS:
         assert f'"needs_{name}: ' in marks
+
+
+@pytest.mark.parametrize(
+    ("bad", "again", "runs", "code", "said"),
+    [
+        (["a::x"], [], 2, 0, ["10 passed, 0 failed", "run again, alone: a::x"]),
+        (["a::x", "a::y"], ["a::y"], 2, 1, ["9 passed, 1 failed", "run again, alone: a::x"]),
+        ([f"a::{n}" for n in range(6)], [], 1, 1, ["4 passed, 6 failed"]),
+    ],
+)
+def test_a_few_that_failed_beside_others_are_asked_once_more_alone(
+    bad: list[str],
+    again: list[str],
+    runs: int,
+    code: int,
+    said: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    ran: list[tuple[list[str], bool]] = []
+
+    def run(
+        session: Any, marks: str, paths: list[str], missing: Any, *, alone: bool = False
+    ) -> tuple[int, dict[str, Any]]:
+        ran.append((paths, alone))
+        failed, asked = (again, len(bad)) if alone else (bad, 10)
+        told = {"passed": asked - len(failed), "failed": len(failed), "error": 0, "bad": failed}
+        return int(bool(failed)), told
+
+    monkeypatch.setattr(system_packages, "ensure", lambda names, builds: [])
+    monkeypatch.setattr(run_tests, "_run", run)
+    assert run_tests.main(["--only=sqlite"]) == code
+    assert ran == [([], False), (bad, True)][:runs]
+    printed = capsys.readouterr().out
+    assert all(words in printed for words in said), printed

@@ -258,8 +258,9 @@ def keep(terminal: Terminal, *, is_used: bool) -> None:
     Terminal.objects.filter(pk=terminal.pk).update(**changes)
 
 
+@transaction.atomic
 def close(terminal: Terminal, reason: str, code: int | None = None) -> None:
-    """Once, whoever says it first."""
+    """Once, whoever says it first: what is gone is also in the audit log."""
     if not Terminal.objects.filter(pk=terminal.pk).delete()[0]:
         return
     until = terminal.seen_at if reason == RESTARTED else db_now()
