@@ -273,7 +273,7 @@ def _of_type(kind: AssetKind) -> DataSources[Any]:
                 path=f"asset/datasource/{_paths.get(kind.resource_key, kind.resource_key)}",
                 envelope="entries",
                 serializer=f"assets.serializers.{name}Serializer",
-                viewset="assets.serializers.AssetViewSet",
+                viewset=f"assets.serializers.{'Pvc' if kind.key == 'pvc' else 'Asset'}ViewSet",
                 created=202,
                 edited=202,
                 deleted=202,

@@ -2,19 +2,24 @@
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db.models import QuerySet
-from drf_spectacular.utils import extend_schema_field
+from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from assets import claims, flags
 from assets.kinds import AssetKind, kind_of, kind_of_asset
 from assets.models import Asset, Credential
 from assets.named_credentials import with_names
 from assets.scopes import IDS, scope_named
+from gangline.api.paging import MAX_LIMIT, answer, known_only, page_of
+from gangline.api.schema import component, errors
+from gangline.audit.models import AuditEntry
 from gangline.lib.problems import Problem, Refused, under, unknown_fields
-from gangline.resources.api import IdField, ResourceSerializer, ResourceViewSet, of_drf
+from gangline.resources.api import ExtraRoute, IdField, ResourceSerializer, ResourceViewSet, of_drf
 from gangline.resources.services import Saved
 from gangline.scopes.models import Scope, ScopeKind
 from gangline.spec.problems import Role
@@ -196,6 +201,56 @@ class AssetViewSet(ResourceViewSet):
             item.pop(kind.fields[kind.item].item_key, None)
             return claims.completed(kind, {kind.item: [item]}, scope)
         return values
+
+
+HISTORY = component(
+    "AssetHistory",
+    {
+        "type": "object",
+        "required": ["records"],
+        "properties": {
+            "records": {"type": "array", "items": {"type": "object", "additionalProperties": True}},
+            "next": {"type": "integer"},
+        },
+    },
+)
+_PHASES = {"create": "Created", "edit": "Updated", "copy": "Created"}
+
+
+class PvcViewSet(AssetViewSet):
+    """PVC data sources also tell what became of them."""
+
+    extra_routes: ClassVar[tuple[ExtraRoute, ...]] = (
+        ExtraRoute("{id}/history", {"get": "history"}),
+    )
+
+    @extend_schema(
+        operation_id="getPvcHistory",
+        parameters=[
+            OpenApiParameter("offset", {"type": "integer", "minimum": 0, "maximum": 10_000}),
+            OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT}),
+        ],
+        responses={200: HISTORY, **errors(400, 404)},
+    )
+    def history(self, request: Request, pk: Any, **kwargs: Any) -> Response:
+        """When it was made and changed, newest first, as far as the audit log goes back."""
+        known_only(request, frozenset({"offset", "limit"}))
+        page = page_of(request)
+        obj = self.object(pk)
+        rows = AuditEntry.objects.filter(
+            object_type=self.resource.key, object_id=self.resource.id_of(obj), result="ok"
+        ).order_by("-at", "-pk")
+        found = [
+            {
+                "meta": {"creationTimestamp": row.at, "type": "PhaseUpdate"},
+                "spec": {"phaseUpdate": {
+                    "phase": _PHASES.get(row.action.rpartition(".")[2], "Updated"),
+                    "phaseMessage": f"By {row.actor_name or 'the system'}",
+                }},
+            }
+            for row in rows[page.offset : page.offset + page.limit + 1]
+        ]  # fmt: skip
+        return Response(answer("records", found, page))
 
 
 def _of_its_own(kind: AssetKind, given: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -23,6 +23,7 @@ OPENAPI = ROOT / "docs" / "reference" / "openapi.yaml"
 SPEC = ROOT / "cli" / "gangline_cli" / "spec.json"
 RESOURCES = ROOT / "cli" / "gangline_sdk" / "resources.json"
 MODELS = ROOT / "cli" / "gangline_sdk" / "models.py"
+ADDRESSES = ROOT / "docs" / "reference" / "api.md"
 REFERENCE = ROOT / "docs" / "reference" / "command-line.md"
 ROOTS = (
     "Workload", "WorkloadDetailed", "DistributedWorkload", "DistributedCreationRequest",
@@ -39,7 +40,12 @@ from typing import Any, Literal, NotRequired, Required, TypedDict
 
 def main(arguments: list[str]) -> int:
     """Write the files, or with ``--check`` name those that are out of date."""
-    made = {SPEC: _json(spec()), RESOURCES: _json(resources()), MODELS: models()}
+    made = {
+        SPEC: _json(spec()),
+        RESOURCES: _json(resources()),
+        MODELS: models(),
+        ADDRESSES: addresses(),
+    }
     stale = [path for path, text in made.items() if not _is(path, text)]
     if not stale and not _is(REFERENCE, page()):
         # It is made of the others, so it is looked at when they are right.
@@ -52,6 +58,26 @@ def main(arguments: list[str]) -> int:
     for path in stale:
         path.write_text(made[path])
     return main(arguments) if stale and REFERENCE not in stale else 0
+
+
+def addresses() -> str:
+    """A table of every operation of the API."""
+    lines = [
+        "# The REST API",
+        "",
+        "Every operation, as `make openapi` writes it from the code. "
+        "What each takes and answers is in [openapi.yaml](openapi.yaml), "
+        "which the server has at `/api/v1/openapi.yaml`. "
+        "Any other address below `/api/` answers 404 with a list of what is there.",
+        "",
+        "| Method | Path | |",
+        "|---|---|---|",
+    ]
+    for path, operations in yaml.safe_load(OPENAPI.read_text())["paths"].items():
+        for method, operation in operations.items():
+            words = str(operation.get("description", "")).split("\n")[0].replace("|", "\\|")
+            lines.append(f"| {method.upper()} | `{path}` | {words} |")
+    return "\n".join(lines) + "\n"
 
 
 def _is(path: Path, text: str) -> bool:

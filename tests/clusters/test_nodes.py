@@ -2,12 +2,14 @@
 
 from dataclasses import replace
 
+import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from gangline.clusters import nodes
 from gangline.clusters.models import Node
 from gangline.drivers.facts import NodeFact
+from gangline.lib.problems import Refused
 from gangline.resources.registry import get
 from gangline.resources.services import delete, make
 from tests.support.world import World
@@ -47,3 +49,17 @@ def test_a_node_is_in_the_first_pool_whose_label_it_has(world: World) -> None:
     assert pool.nodes.count() == 3
     delete(get("node_pool"), actor=None, obj=pool)
     assert {one.pool.name for one in Node.objects.all() if one.pool} == {"default"}
+
+
+def test_a_pool_has_a_topology_of_its_own_cluster_only(world: World) -> None:
+    elsewhere = make("cluster", name="far", kind="kubernetes")
+    other = make("network_topology", cluster=elsewhere, name="t", levels=["rack"])
+    values = {"cluster": world.cluster, "name": "p", "label_key": "a", "label_value": "b"}
+    with pytest.raises(Refused) as refused:
+        make("node_pool", **values, network_topology=other)
+    assert [one.path for one in refused.value.problems] == ["network_topology_id"]
+    own = make("network_topology", cluster=world.cluster, name="t", levels=["rack"])
+    assert make("node_pool", **values, network_topology=own).network_topology == own
+    assert own.phase == "Creating"
+    world.cluster.facts = {"detail": {"nodes": {"labels": ["rack", "zone"]}}}
+    assert own.phase == "Ready"

@@ -12,6 +12,7 @@ from gangline.drivers.facts import NodeFact
 from gangline.people.services import give
 from gangline.resources.services import make
 from tests.resources.data_volume_sample import DATA_VOLUME
+from tests.resources.network_topology_sample import NETWORK_TOPOLOGY
 from tests.resources.storage_class_sample import STORAGE_CLASS
 from tests.resources.template_sample import TEMPLATE
 from tests.support.world import World
@@ -104,6 +105,7 @@ SAMPLES: dict[str, Sample] = {
         left_out={"in_use": "its nodes go to another pool"},
     ),
     "node": Sample(make=_node),
+    "network_topology": Sample(**NETWORK_TOPOLOGY),
     "template": Sample(**TEMPLATE),
     "storage_class": Sample(**STORAGE_CLASS),
     "data_volume": Sample(**DATA_VOLUME),

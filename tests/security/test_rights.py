@@ -77,6 +77,11 @@ API: dict[str, dict[str, Codes]] = {
     f"v1/workloads/{_WORKLOAD}/metrics": {"GET": BAD},
     f"v1/workloads/{_WORKLOAD}/pods/<str:pod_id>/metrics": {"GET": BAD},
     f"v1/workloads/{_WORKLOAD}/pods/<slug:pod>/exec": {"POST": BAD},
+    "v1/clusters/<uuid:cluster_id>/metrics": {"GET": BAD},
+    "v1/clusters/<uuid:cluster_id>/nodepools/<str:name>/metrics": {"GET": BAD},
+    "v1/nodes/<str:node>/metrics": {"GET": BAD},
+    "v1/org-unit/projects/<int:pk>/metrics": {"GET": BAD},
+    "v1/org-unit/departments/<int:pk>/metrics": {"GET": BAD},
     f"v1/workloads/{_WORKLOAD}/events": {"GET": SEEN},
     f"v1/workloads/{_WORKLOAD}/history": {"GET": SEEN},
     f"v1/workloads/{_WORKLOAD}/logs": {
@@ -99,6 +104,7 @@ OF_KEYS = {
     for path, ends in {
         "apps": ("", "/<uuid:pk>", "/<uuid:pk>/secret"),
         "administration/access-keys": ("", "/<uuid:pk>"),
+        "administration/user-applications": ("", "/<uuid:pk>"),
         "user-applications": ("", "/<uuid:pk>", "/<uuid:pk>/secret"),
     }.items()
     for end in ends
@@ -282,6 +288,7 @@ ACTIONS: Mapping[str, tuple[str, Permission | None]] = {
     "template:any_template": ("GET", P.TEMPLATE_VIEW),
     "template:name_availability": ("GET", P.TEMPLATE_VIEW),
     "node:telemetry": ("GET", None),
+    "pvc:history": ("GET", P.DATA_SOURCE_VIEW),
     "department:telemetry": ("GET", None),
     "project:telemetry": ("GET", None),
     "cluster:nodes": ("GET", P.CLUSTER_VIEW),

@@ -5,6 +5,7 @@ import pytest
 from gangline.clusters.models import Cluster
 from gangline.drivers.local.driver import LocalDriver
 from gangline.policies.services import save
+from gangline.resources.services import make
 from gangline.settings.catalogue import TOPOLOGY
 from tests.support.forms import Filler
 from tests.support.settings import turn
@@ -39,6 +40,9 @@ def test_what_the_nodes_have_is_offered_and_anything_can_be_typed(
         page.one(id="f-worker-podAffinity-key").attributes["list"] == "f-worker-podAffinity-key-s"
     )
     assert page.has(value=ZONE)
+    assert not page.has(value="example.com/rack")
+    make("network_topology", cluster=cluster, name="hall", levels=["example.com/rack", ZONE])
+    assert ready.get("workers").page.has(value="example.com/rack")
     assert not page.has(id="f-worker-nodeType-s")
     ready.post(
         "workers", {"worker.podAffinity.key": "rack", "worker.podAffinity.type": "Preferred"}

@@ -1,10 +1,8 @@
 """Metrics over time for clients: what pods used, and what they asked for, as strings in slots."""
 
-import csv
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from io import StringIO
 from typing import Any
 from uuid import UUID
 
@@ -16,11 +14,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from gangline.access.refusals import NotVisible
-from gangline.api.paging import BadQuery, known_only, whole_number
 from gangline.drivers.metrics.declared import METRICS
 from gangline.drivers.metrics.reading import Series
-from gangline.lib.texts import moment
 from workloads.api import shapes
+from workloads.api.measuring import Asked, answered, plain, read_query
 from workloads.api.presenting import pod_id
 from workloads.api.views import user_of
 from workloads.models import Attempt, Replica, Workload
@@ -56,24 +53,6 @@ OF_PODS = (
     )),
 )  # fmt: skip
 """Of those that nothing here measures, the values are empty, as clients expect."""
-_NAMES = frozenset({"metricType", "start", "end", "numberOfSamples"})
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """The query: types in their order, and the times in seconds since 1970."""
-
-    types: Sequence[str]
-    start: float
-    end: float
-    samples: int
-
-    def slots(self, width: int) -> Iterator[tuple[float, float]]:
-        """Begin and end of each; ``width`` is that of what was recorded."""
-        count = self.samples or min(shapes.MOST_SAMPLES, int((self.end - self.start) // width) + 1)
-        length = (self.end - self.start) / count
-        for number in range(count):
-            yield self.start + number * length, self.start + (number + 1) * length
 
 
 class WorkloadMetrics(APIView):
@@ -89,7 +68,7 @@ class WorkloadMetrics(APIView):
 
         Values are strings, as clients of this API expect. As CSV for ``Accept: text/csv``.
         """
-        query = _read(request, OF_WORKLOADS)
+        query = read_query(request, OF_WORKLOADS)
         workload = visible_workload(user_of(request), workload_id, even_deleted=True)
         runs = [_Run.of(workload, attempt) for attempt in _attempts(workload, query)]
         return _answer(request, query, runs)
@@ -105,7 +84,7 @@ class PodMetrics(APIView):
     )
     def get(self, request: Request, workload_id: UUID, pod_id: str) -> Response | HttpResponse:
         """What one pod used. Values are strings; as CSV for ``Accept: text/csv``."""
-        query = _read(request, OF_PODS)
+        query = read_query(request, OF_PODS)
         workload = visible_workload(user_of(request), workload_id, even_deleted=True)
         replica = _pod(workload, pod_id)
         return _answer(request, query, [_Run.of(workload, replica.attempt, [replica])])
@@ -145,7 +124,7 @@ class _Run:
         return str(len(live)) if name in _COUNTED else ""
 
 
-def _attempts(workload: Workload, query: _Asked) -> list[Attempt]:
+def _attempts(workload: Workload, query: Asked) -> list[Attempt]:
     """Those that were there in the time asked for, oldest first."""
     begins, ends = (datetime.fromtimestamp(at, UTC) for at in (query.start, query.end))
     rows = workload.attempts.filter(created_at__lt=ends).filter(
@@ -164,43 +143,14 @@ def _pod(workload: Workload, wanted: str) -> Replica:
     raise NotVisible
 
 
-def _read(request: Request, types: Sequence[str]) -> _Asked:
-    known_only(request, _NAMES)
-    query = request.query_params
-    # Clients send an enumeration's Python name: WorkloadMetricType.GPU_UTILIZATION.
-    given = [name.strip().rpartition(".")[2] for name in query.get("metricType", "").split(",")]
-    names = list(dict.fromkeys(name.upper() for name in given if name))
-    if not names:
-        raise BadQuery(f"metricType is missing. There are: {', '.join(types)}.")
-    for name in names:
-        if name not in types:
-            listed = ", ".join(types)
-            raise BadQuery(f"There is no metricType {name[:60]!r} here. There are: {listed}.")
-    start, end = (_time(query.get(name, ""), name) for name in ("start", "end"))
-    if start >= end:
-        raise BadQuery("end must be later than start.")
-    count = query.get("numberOfSamples")
-    samples = whole_number(count, "numberOfSamples", shapes.DEFAULT_SAMPLES, 0, shapes.MOST_SAMPLES)
-    return _Asked(names, start.timestamp(), end.timestamp(), samples)
-
-
-def _time(text: str, name: str) -> datetime:
-    try:
-        return moment(text.replace(" ", "+"))  # a plus that nobody has quoted
-    except ValueError:
-        raise BadQuery(f"{name} must be a time such as 2026-11-03T14:00:00Z.") from None
-
-
-def _answer(request: Request, query: _Asked, runs: Sequence[_Run]) -> Response | HttpResponse:
+def _answer(request: Request, query: Asked, runs: Sequence[_Run]) -> Response | HttpResponse:
     width = max((run.series.width for run in runs), default=1)
     slots = list(query.slots(width))
     found = [
         {"type": name, "labels": {}, "values": list(_values(name, runs, slots))}
         for name in query.types
     ]
-    if request.headers.get("Accept", "").startswith("text/csv"):
-        return HttpResponse(_as_csv(found), content_type="text/csv; charset=utf-8")
-    return Response({"measurements": found})
+    return answered(request, found)
 
 
 def _values(
@@ -213,20 +163,5 @@ def _values(
             yield {"value": value, "timestamp": datetime.fromtimestamp(begins, UTC)}
 
 
-def _as_csv(found: Sequence[dict[str, Any]]) -> str:
-    text = StringIO()
-    writer = csv.writer(text)
-    writer.writerow(["type", "timestamp", "value"])
-    for one in found:
-        for sample in one["values"]:
-            writer.writerow([one["type"], sample["timestamp"].isoformat(), sample["value"]])
-    return text.getvalue()
-
-
 def _is_whole(name: str) -> bool:
     return name.endswith("_BYTES")
-
-
-def plain(value: float, *, is_whole: bool) -> str:
-    """A number without exponent: bytes whole, others to four places."""
-    return str(round(value)) if is_whole else f"{value:.4f}".rstrip("0").rstrip(".")

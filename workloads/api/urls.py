@@ -7,6 +7,7 @@ from workloads.api import (
     errors,  # noqa: F401  registers how refusals are answered
     logs,
     metrics,
+    place_metrics,
     pods,
     properties,
     telemetry,
@@ -30,6 +31,14 @@ urlpatterns = [
     path("workload-types", properties.Types.as_view()),
     path("workload-types/<uuid:type_id>", properties.Type.as_view()),
     path("workload-priorities", properties.Priorities.as_view()),
+    path("clusters/<uuid:cluster_id>/metrics", place_metrics.ClusterMetrics.as_view()),
+    path(
+        "clusters/<uuid:cluster_id>/nodepools/<str:name>/metrics",
+        place_metrics.NodePoolMetrics.as_view(),
+    ),
+    path("nodes/<str:node>/metrics", place_metrics.NodeMetrics.as_view()),
+    path("org-unit/projects/<int:pk>/metrics", place_metrics.ProjectMetrics.as_view()),
+    path("org-unit/departments/<int:pk>/metrics", place_metrics.DepartmentMetrics.as_view()),
     path("workloads/count", views.WorkloadCount.as_view()),
     path("workloads/<uuid:workload_id>", views.WorkloadOne.as_view()),
     path("workloads/<uuid:workload_id>/pods", pods.WorkloadPods.as_view()),

@@ -11,6 +11,7 @@ from django.db.models import prefetch_related_objects
 from assets.layers import given_by, layered, ruled
 from gangline.access.actor import Actor
 from gangline.clusters.connections import driver_for
+from gangline.clusters.selectors import levels_of
 from gangline.drivers.base import NO_FACTS, Driver
 from gangline.drivers.facts import Choice, FieldNote
 from gangline.drivers.kind import Unconnectable
@@ -231,8 +232,16 @@ class Desk:
             notes=self.credentials.notes(notes, image),
             makers=self.credentials.makers(role, NEW),
             galleries=self.galleries.fields(role),
-            suggestions=facts.detail.get("suggestions", {}) if facts else {},
+            suggestions=self._suggestions(facts.detail.get("suggestions", {}) if facts else {}),
         )
+
+    def _suggestions(self, seen: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+        """What a probe has seen, and above it the levels of the cluster's network topologies."""
+        cluster = self.choices.cluster
+        path = "podAffinity.key"
+        if cluster is None or path in self._switched_off:
+            return seen
+        return {**seen, path: list(dict.fromkeys([*levels_of(cluster), *seen.get(path, ())]))}
 
     @cached_property
     def _script(self) -> Values:

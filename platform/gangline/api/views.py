@@ -11,6 +11,7 @@ from drf_spectacular.renderers import OpenApiYamlRenderer
 
 from gangline.lib.answers import error_body
 
+from .addresses import near
 from .errors import NOT_FOUND
 
 
@@ -40,5 +41,7 @@ def _description() -> bytes:
 
 @csrf_exempt
 def nothing_here(request: HttpRequest) -> JsonResponse:
-    """Any other address under /api/, with any method."""
-    return JsonResponse(error_body(404, NOT_FOUND), status=404)
+    """Any other address under /api/, with any method: tells what is there."""
+    found = near(request.path)
+    body = error_body(404, NOT_FOUND, f"There are: {', '.join(found)}." if found else "")
+    return JsonResponse({**body, "available": found}, status=404)

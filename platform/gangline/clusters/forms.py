@@ -18,7 +18,7 @@ from gangline.lib.problems import Problem
 from gangline.resources.forms import ResourceForm
 
 from .connections import facts_of, site
-from .models import Cluster, NodePool
+from .models import Cluster, NetworkTopology, NodePool
 
 LONGEST_DESCRIPTION = 400
 _SECRET = re.compile(r"-----|://\S*[@?#]|apiVersion")
@@ -208,7 +208,44 @@ class NodePoolForm(ResourceForm):
 
     class Meta:
         model = NodePool
-        fields = ("cluster", "name", "label_key", "label_value", "description")
+        fields = ("cluster", "name", "label_key", "label_value", "network_topology", "description")
+
+    def prepare(self) -> None:
+        clusters = self.places(Cluster.objects.order_by("name"))
+        self.fields["cluster"].queryset = clusters  # type: ignore[attr-defined]
+        if self.is_edit:
+            self.fields["name"].disabled = True
+        elif clusters.count() == 1:
+            self.initial.setdefault("cluster", clusters.get().pk)
+        known = NetworkTopology.objects.filter(cluster__in=clusters).order_by("cluster", "name")
+        field: Any = self.fields["network_topology"]
+        field.queryset = known.filter(cluster=self.instance.cluster) if self.is_edit else known
+        field.empty_label = "None"
+
+
+class Lines(forms.CharField):
+    """A list of texts, one a line."""
+
+    widget = forms.Textarea
+
+    def prepare_value(self, value: Any) -> Any:
+        return "\n".join(map(str, value)) if isinstance(value, list) else value
+
+    def to_python(self, value: Any) -> Any:
+        lines = (line.strip() for line in (super().to_python(value) or "").splitlines())
+        return [line for line in lines if line]
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        return bool(self.to_python(self.prepare_value(initial)) != self.to_python(data))
+
+
+class NetworkTopologyForm(ResourceForm):
+    not_edited = frozenset({"cluster"})
+    levels = Lines(help_text=str(NetworkTopology._meta.get_field("levels").help_text))  # type: ignore[union-attr]
+
+    class Meta:
+        model = NetworkTopology
+        fields = ("cluster", "name", "levels", "description")
 
     def prepare(self) -> None:
         clusters = self.places(Cluster.objects.order_by("name"))

@@ -1,5 +1,6 @@
 """Clusters, their credentials, checks, nodes, and objects on them."""
 
+import re
 import uuid
 from datetime import timedelta
 from typing import Any
@@ -217,26 +218,74 @@ class Orphan(models.Model):
 
 
 _KEY = r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?/?([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+SMALL_NAME = RegexValidator(
+    r"\A[a-z]([-a-z0-9]*[a-z0-9])?\Z",
+    "Use small letters, digits and hyphens, beginning with a letter.",
+    "name",
+)
+LONGEST_KEY = 317
 _VALUE = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 DEFAULT_POOL = "default"
+MOST_LEVELS = 16
+
+
+class NetworkTopology(Versioned):
+    """Labels of a cluster's nodes from the farthest level to the closest: zone, block, rack."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="topologies")
+    name = models.CharField(max_length=63, validators=[SMALL_NAME])
+    levels = models.JSONField(
+        help_text="Keys of labels of nodes, one a line, from the farthest level to the closest."
+    )
+
+    class Meta:
+        verbose_name_plural = "network topologies"
+        constraints = [
+            models.UniqueConstraint(
+                fields=["name", "cluster"],
+                name="topology_name_in_cluster",
+                violation_error_code="unique",
+                violation_error_message="The cluster has a network topology of this name already.",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def clean(self) -> None:
+        given = self.levels if isinstance(self.levels, list) else []
+        says = ""
+        if not given or len(given) > MOST_LEVELS:
+            says, code = f"Give 1 to {MOST_LEVELS} labels.", "required"
+        elif wrong := next((one for one in given if not _is_label(one)), None):
+            says, code = f"{str(wrong)[:80]!r} is not the key of a Kubernetes label.", "label"
+        elif len(set(given)) < len(given):
+            says, code = "Each label can be one level only.", "unique_items"
+        if says:
+            raise ValidationError({"levels": ValidationError(says, code)})
+
+    @property
+    def phase(self) -> str:
+        """Ready once nodes of the cluster have the label of every level."""
+        known = (self.cluster.facts.get("detail", {}).get("nodes") or {}).get("labels") or []
+        return "Ready" if set(self.levels) <= set(known) else "Creating"
+
+
+def _is_label(key: object) -> bool:
+    return isinstance(key, str) and len(key) <= LONGEST_KEY and bool(re.fullmatch(_KEY, key))
 
 
 class NodePool(Versioned):
     """Nodes of a cluster that bear one label. The default pool takes all others."""
 
     cluster = models.ForeignKey(Cluster, models.CASCADE, related_name="pools")
-    name = models.CharField(
-        max_length=63,
-        validators=[
-            RegexValidator(
-                r"\A[a-z]([-a-z0-9]*[a-z0-9])?\Z",
-                "Use small letters, digits and hyphens, beginning with a letter.",
-                "name",
-            )
-        ],
+    name = models.CharField(max_length=63, validators=[SMALL_NAME])
+    network_topology = models.ForeignKey(
+        NetworkTopology, models.RESTRICT, null=True, blank=True, related_name="pools"
     )
     label_key = models.CharField(
-        max_length=317,
+        max_length=LONGEST_KEY,
         blank=True,
         validators=[
             RegexValidator(rf"\A{_KEY}\Z", "This is not the key of a Kubernetes label.", "label")

@@ -36,9 +36,10 @@ from gangline.web import components, formats
 
 from . import checks, connections, credentials, nodes, panels, services, twins
 from .connections import facts_of
-from .models import DEFAULT_POOL, Cluster, Credential, Node, NodePool, Orphan
+from .models import DEFAULT_POOL, Cluster, Credential, NetworkTopology, Node, NodePool, Orphan
 from .selectors import health_of, visible_clusters
 from .storage_classes import StorageClasses
+from .topologies import NetworkTopologies
 
 forgetting = Signal()
 """Sent with ``cluster`` within the transaction that forgets it with all that is on it."""
@@ -250,7 +251,7 @@ class NodePools(Resource[NodePool]):
     form = "gangline.clusters.forms.NodePoolForm"
     nav = Nav(group="Infrastructure", icon="stack", order=20)
     scope_path = "cluster__scope"
-    related = ("cluster__scope__parent", "created_by", "updated_by")
+    related = ("cluster__scope__parent", "network_topology", "created_by", "updated_by")
     delete_text = "Its nodes go to the next pool whose label they have, or to the default one."
     wire = Wire(
         path="node-pools",
@@ -276,7 +277,11 @@ class NodePools(Resource[NodePool]):
     )
 
     def facts_of(self, request: HttpRequest, obj: NodePool) -> Sequence[tuple[str, Any]]:
-        return (("Cluster", obj.cluster), ("Label", panels.pool_label(obj)))
+        return (
+            ("Cluster", obj.cluster),
+            ("Label", panels.pool_label(obj)),
+            ("Network topology", obj.network_topology),
+        )
 
     def rows(self, user: User) -> QuerySet[NodePool]:
         nodes = Node.objects.all()
@@ -293,6 +298,11 @@ class NodePools(Resource[NodePool]):
         return {"cluster": cluster_choices(user)}
 
     def check(self, obj: NodePool, *, actor: Actor | None, before: NodePool | None) -> None:
+        topologies = NetworkTopology.objects.filter(cluster_id=obj.cluster_id)
+        chosen = obj.network_topology_id  # type: ignore[attr-defined]
+        if chosen and not topologies.filter(pk=chosen).exists():
+            says = "The cluster has no such network topology."
+            raise ValidationError({"network_topology_id": ValidationError(says, "not_there")})
         if obj.is_default:
             if obj.label_key or obj.label_value:
                 says = "The default pool takes the nodes of no other pool: it has no label."
@@ -388,4 +398,5 @@ class Nodes(Resource[Node]):
 register(Clusters())
 register(NodePools())
 register(Nodes())
+register(NetworkTopologies())
 register(StorageClasses())

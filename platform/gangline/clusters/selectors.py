@@ -87,3 +87,9 @@ def _lacking(cluster: Cluster) -> str:
         return ""
     failed = (s for s in row.steps if s["name"] == PERMISSIONS and s["state"] == State.FAILED)
     return next((str(step["sentence"]) for step in failed), "")
+
+
+def levels_of(cluster: Cluster) -> list[str]:
+    """Labels of nodes that its network topologies name, each from the farthest level on."""
+    found = cluster.topologies.order_by("name").values_list("levels", flat=True)
+    return list(dict.fromkeys(key for levels in found for key in levels))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
+from uuid import UUID, uuid5
 
 from django.db.models import Count, QuerySet, Sum
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
@@ -25,7 +26,7 @@ from gangline.resources.api import ExtraRoute, IdField, ResourceSerializer, Reso
 from gangline.resources.registry import get
 
 from .connections import site
-from .models import Cluster, Node, NodePool
+from .models import LONGEST_KEY, Cluster, NetworkTopology, Node, NodePool
 from .selectors import health_of
 
 STATES = {
@@ -196,13 +197,46 @@ class ClusterViewSet(ResourceViewSet):
         return Response({"message": "Deleted."}, status=202)
 
 
-class NodePoolSerializer(ResourceSerializer):
-    id = IdField(read_only=True)
+class _OfCluster(ResourceSerializer):
+    """What node pools and network topologies say alike."""
+
     tenant_id = serializers.SerializerMethodField(method_name="get_tenant_id")
     cluster_id = serializers.UUIDField()
     cluster_name = serializers.CharField(source="cluster.name", read_only=True)
     created_by = serializers.SerializerMethodField(method_name="get_created_by")
     updated_by = serializers.SerializerMethodField(method_name="get_updated_by")
+
+    def get_tenant_id(self, obj: Any) -> int:
+        return 1
+
+    def get_created_by(self, obj: Any) -> str:
+        return str(obj.created_by or "")
+
+    def get_updated_by(self, obj: Any) -> str:
+        return str(obj.updated_by or "")
+
+
+class NetworkTopologySerializer(_OfCluster):
+    levels = serializers.ListField(child=serializers.CharField(max_length=LONGEST_KEY))
+    node_pools = serializers.SerializerMethodField(method_name="get_node_pools")
+    phase = serializers.CharField(read_only=True)
+
+    class Meta:
+        model = NetworkTopology
+        fields = (
+            "id", "tenant_id", "name", "description", "levels", "cluster_id", "cluster_name",
+            "node_pools", "phase", "created_at", "created_by", "updated_at", "updated_by",
+        )  # fmt: skip
+        fixed = ("cluster_id", "name")
+
+    def get_node_pools(self, obj: NetworkTopology) -> list[str]:
+        return sorted(pool.name for pool in obj.pools.all())
+
+
+class NodePoolSerializer(_OfCluster):
+    id = IdField(read_only=True)
+    network_topology_id = serializers.UUIDField(required=False)
+    network_topology_name = serializers.CharField(source="network_topology.name", read_only=True)
     phase = serializers.SerializerMethodField()
     over_provisioning_ratio = serializers.ChoiceField([1], required=False, write_only=True)
     gpu_network_acceleration_detection = serializers.ChoiceField(
@@ -214,21 +248,12 @@ class NodePoolSerializer(ResourceSerializer):
         model = NodePool
         fields = (
             "id", "tenant_id", "name", "description", "label_key", "label_value", "cluster_id",
-            "cluster_name", "is_default", "phase", "over_provisioning_ratio",
-            "gpu_network_acceleration_detection", "created_at", "created_by", "updated_at",
-            "updated_by",
+            "cluster_name", "is_default", "network_topology_id", "network_topology_name", "phase",
+            "over_provisioning_ratio", "gpu_network_acceleration_detection", "created_at",
+            "created_by", "updated_at", "updated_by",
         )  # fmt: skip
         read_only_fields = ("is_default",)
         fixed = ("cluster_id", "name")
-
-    def get_tenant_id(self, obj: NodePool) -> int:
-        return 1
-
-    def get_created_by(self, obj: NodePool) -> str:
-        return str(obj.created_by or "")
-
-    def get_updated_by(self, obj: NodePool) -> str:
-        return str(obj.updated_by or "")
 
     def parts(self, data: Any) -> Mapping[str, Any]:
         for name in ("over_provisioning_ratio", "gpu_network_acceleration_detection"):
@@ -239,13 +264,22 @@ class NodePoolSerializer(ResourceSerializer):
         return "Ready" if getattr(obj, "node_count", 0) else "Empty"
 
 
+def node_id(cluster_id: UUID, name: str) -> str:
+    """What clients call a node by: it stays when the probe finds the node anew."""
+    return str(uuid5(cluster_id, name))
+
+
 class NodeSerializer(ResourceSerializer):
+    id = serializers.SerializerMethodField(method_name="get_id")
     cluster_uuid = serializers.UUIDField(source="cluster_id", read_only=True)
     node_pool = serializers.CharField(source="pool.name", read_only=True, default="")
 
     class Meta:
         model = Node
-        fields = ("name", "cluster_uuid", "status", "node_pool", "taints", "labels")
+        fields = ("id", "name", "cluster_uuid", "status", "node_pool", "taints", "labels")
+
+    def get_id(self, obj: Node) -> str:
+        return node_id(obj.cluster_id, obj.name)
 
     def to_representation(self, obj: Node) -> dict[str, Any]:
         found: dict[str, Any] = super().to_representation(obj)

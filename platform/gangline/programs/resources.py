@@ -222,5 +222,19 @@ class AccessKeysOfAll(AccessKeys):
     )
 
 
+class OwnApplicationsOfAll(AccessKeys):
+    """The same keys at the address that they had before."""
+
+    key = "user_application_of_all"
+    labels = "User applications of all"
+    wire = replace(
+        ACCESS_KEYS,
+        path="administration/user-applications",
+        envelope="",
+        viewset="gangline.programs.viewsets.OwnApplicationsOfAllViewSet",
+        methods=frozenset({"list", "delete"}),
+    )
+
+
 register(ServiceAccounts())
 register(AccessKeys())

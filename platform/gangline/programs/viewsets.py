@@ -88,3 +88,10 @@ class AccessKeysOfAllViewSet(ResourceViewSet):
         found = [self.present(row) for row in self.base_rows().order_by("created_at", "pk")]
         shown = [row for row in found if all(v in ("", row[name]) for name, v in given.items())]
         return Response({"accessKeys": shown})
+
+
+class OwnApplicationsOfAllViewSet(AccessKeysOfAllViewSet):
+    """The same by the name that they had before."""
+
+    def list(self, request: Request, **kwargs: Any) -> Response:
+        return Response(super().list(request).data["accessKeys"])

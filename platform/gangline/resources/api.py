@@ -1,7 +1,7 @@
 """The REST API of every resource: one strict serializer, one viewset, the wire rules of `Wire`."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -98,6 +98,9 @@ def _check_type(field: Any, name: str, value: Any) -> None:
         wanted, word = str, "a text"
     elif isinstance(field, serializers.IntegerField | serializers.FloatField):
         wanted, word = (int, float), "a number"
+    if isinstance(field, serializers.ListField) and isinstance(value, list):
+        for number, inner in enumerate(value):
+            _check_type(field.child, f"{name}.{number}", inner)
     if wanted is None:
         return
     is_bool = isinstance(value, bool)
@@ -184,6 +187,17 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
         )
         code = self.resource.wire.edited if self.resource.wire else 200
         return Response(None if code == 204 else self.present(saved.obj, saved), status=code)
+
+    def handle_exception(self, exc: Exception) -> Response:
+        if isinstance(exc, Refused) and self.resource.wire is not None:
+            exc = Refused([replace(one, path=self._given_as(one)) for one in exc.problems])
+        return super().handle_exception(exc)
+
+    def _given_as(self, problem: Problem) -> str:
+        """Rules name the model's ``cluster``, of which clients send the ``clusterId``."""
+        fields = {} if problem.rule == "unknown" else getattr(self.writer, "fields", {})
+        source = f"{problem.path}_id"
+        return next((w for w, f in fields.items() if f.source == source), problem.path)
 
     # What subclasses change
 
