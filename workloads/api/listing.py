@@ -63,9 +63,8 @@ class Statement:
     prepared: Prepared
 
 
-def listing(user: User, request: Request) -> dict[str, Any]:
+def listing(places: Places, request: Request) -> dict[str, Any]:
     """One page: ``{"workloads": […], "next": offset, "cursor": …}``."""
-    places = places_of(user)
     asked = _statement(tuple(sorted(places)), request.META.get("QUERY_STRING", ""))
     page = asked.page
     found = paging.cut(asked.prepared.rows(), asked.order, size=page.limit, key=_column)
@@ -99,22 +98,28 @@ def _column(row: tuple[Any, ...], name: str) -> Any:
     return row[LIST_COLUMNS.index(name)]
 
 
-def count(user: User, request: Request) -> int:
+def count(places: Places, request: Request) -> int:
     """How many workloads the same filters let through."""
     known_only(request, COUNT_PARAMETERS)
-    return _matching(places_of(user), request).count()
+    return _matching(places, request).count()
 
 
 def places_of(user: User) -> Places:
     """Every project that ``user`` may see, with where it belongs: the visible scope of a list."""
+    return seen_by(user)[0]
+
+
+def seen_by(user: User) -> tuple[Places, object]:
+    """The same, and of each project its name and the number of its last change of a workload."""
     patterns: dict[UUID, Callable[[str], str]] = {}
-    found = {}
+    found, heads = {}, []
     rows = _projects(holds(user, Permission.WORKLOAD_VIEW)).rows()
-    for pk, name, namespace, department, title, cluster_id, kind, config in rows:
+    for pk, name, namespace, department, title, cluster_id, kind, config, head in rows:
+        heads.append((name, head))
         if cluster_id not in patterns:
             patterns[cluster_id] = namespaces_of(Cluster(pk=cluster_id, kind=kind, config=config))
         found[pk] = (department, title, namespace or patterns[cluster_id](name))
-    return found
+    return found, tuple(heads)
 
 
 @lru_cache(maxsize=512)
@@ -122,7 +127,7 @@ def _projects(seen: Q) -> Prepared:
     """The projects that somebody sees; many see the same."""
     columns = (
         "pk", "name", "own_namespace", "department_id", "department__name",
-        "cluster_id", "cluster__kind", "cluster__config",
+        "cluster_id", "cluster__kind", "cluster__config", "scopeseq__seq",
     )  # fmt: skip
     return prepare(Project.objects.filter(seen).order_by().values_list(*columns))
 

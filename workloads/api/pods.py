@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.db.models import F, Q, QuerySet, TextField, Value
 from django.db.models.functions import Cast, Concat
+from django.http import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,7 +14,8 @@ from rest_framework.views import APIView
 
 from gangline.accounts.models import User
 from gangline.api import filtering
-from gangline.api.paging import BadQuery, answer, flag, known_only, one_of, page_of, sorting
+from gangline.api.paging import BadQuery, Page, answer, flag, known_only, one_of, page_of, sorting
+from gangline.api.unchanged import unless_unchanged
 from gangline.clusters.models import Node
 from gangline.tables.query import MAX_SEARCH, printable
 from workloads.api import presenting, shapes
@@ -53,7 +55,7 @@ class WorkloadPods(APIView):
         parameters=[*shapes.PAGE, shapes.SEARCH, shapes.DELETED],
         responses={200: shapes.PODS, **shapes.errors(400, 404)},
     )
-    def get(self, request: Request, workload_id: UUID) -> Response:
+    def get(self, request: Request, workload_id: UUID) -> HttpResponseBase:
         """Pods of the newest attempt; with ``deleted=true`` those of the earlier ones."""
         known_only(request, frozenset({"offset", "limit", "search", "deleted"}))
         page = page_of(request)
@@ -61,7 +63,7 @@ class WorkloadPods(APIView):
         rows = Replica.objects.filter(attempt__workload=workload)
         rows = rows.exclude(_NEWEST) if flag(request, "deleted") else rows.filter(_NEWEST)
         rows = _searched(rows, request).order_by("attempt__no", "rank", "id")
-        return Response(answer("pods", _presented(rows, page.offset, page.limit + 1), page))
+        return _answered(request, rows, page)
 
 
 class PodList(APIView):
@@ -78,7 +80,7 @@ class PodList(APIView):
         ],
         responses={200: shapes.PODS, **shapes.errors(400)},
     )
-    def get(self, request: Request) -> Response:
+    def get(self, request: Request) -> HttpResponseBase:
         """Pods of newest attempts; with ``deleted=true`` those of earlier ones and of deleted
         workloads."""
         known_only(request, _FILTERS | {"offset", "limit", "sortBy", "sortOrder"} | _ONLY_LISTED)
@@ -91,7 +93,7 @@ class PodList(APIView):
         if ended != "all":
             rows = rows.filter(ended_at__isnull=ended == "false")
         rows = rows.order_by(f"{'-' if descending else ''}{column}", "pk")
-        return Response(answer("pods", _presented(rows, page.offset, page.limit + 1), page))
+        return _answered(request, rows, page)
 
 
 class PodCount(APIView):
@@ -136,9 +138,21 @@ def _searched(rows: QuerySet[Replica], request: Request) -> QuerySet[Replica]:
     )
 
 
-def _presented(rows: QuerySet[Replica], first: int, count: int) -> list[dict[str, Any]]:
-    found = rows.select_related("attempt__workload").defer("attempt__rendered")
-    return [
-        presenting.pod(row, row.attempt, row.attempt.workload)
-        for row in found[first : first + count]
+def _answered(request: Request, rows: QuerySet[Replica], page: Page) -> HttpResponseBase:
+    """A page of them: nothing numbers the changes of a pod, so its row tells whether it changed."""
+    found = list(
+        rows.select_related("attempt__workload").defer("attempt__rendered")[
+            page.offset : page.offset + page.limit + 1
+        ]
+    )
+    columns = [one.attname for one in Replica._meta.concrete_fields]
+    versions = [
+        (*(getattr(row, name) for name in columns), row.attempt.workload.project_name)
+        for row in found
     ]
+
+    def body() -> dict[str, Any]:
+        shown = [presenting.pod(row, row.attempt, row.attempt.workload) for row in found]
+        return answer("pods", shown, page)
+
+    return unless_unchanged(request, versions, body)

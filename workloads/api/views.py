@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID, uuid4
 
+from django.http import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,6 +14,7 @@ from gangline.access.actor import Actor, acting
 from gangline.accounts.models import User
 from gangline.api.paging import BadQuery, Page, answer, flag, known_only, page_of
 from gangline.api.parsing import StrictJSONParser, StrictYAMLParser
+from gangline.api.unchanged import unless_unchanged
 from gangline.drivers.kind import Unconnectable
 from gangline.spec.problems import InvalidSpec
 from workloads.api import listing, presenting, shapes
@@ -188,9 +190,16 @@ class WorkloadList(APIView):
         parameters=shapes.LIST_PARAMETERS,
         responses={200: shapes.WORKLOADS, **shapes.errors(400)},
     )
-    def get(self, request: Request) -> Response:
-        """A page of workloads. Beyond offset 10 000 go on with ``cursor``."""
-        return Response(listing.listing(user_of(request), request))
+    def get(self, request: Request) -> HttpResponseBase:
+        """A page of workloads. Beyond offset 10 000 go on with ``cursor``.
+
+        The answer has an ``ETag``: sent back as ``If-None-Match`` it is 304 while nothing changes.
+        """
+        places, heads = listing.seen_by(user_of(request))
+        if flag(request, "deleted"):
+            # Nothing numbers what retention takes away.
+            return Response(listing.listing(places, request))
+        return unless_unchanged(request, (heads, places), lambda: listing.listing(places, request))
 
 
 class WorkloadCount(APIView):
@@ -203,7 +212,7 @@ class WorkloadCount(APIView):
     )
     def get(self, request: Request) -> Response:
         """How many workloads the filters let through."""
-        return Response({"count": listing.count(user_of(request), request)})
+        return Response({"count": listing.count(listing.places_of(user_of(request)), request)})
 
 
 class WorkloadOne(APIView):

@@ -60,7 +60,7 @@ def store(cluster: Cluster, found: Sequence[NodeFact]) -> int:
 
 def sort_into_pools(cluster: Cluster) -> None:
     """Give every node its pool anew, after a pool was made, changed or deleted."""
-    pools = _pools(cluster)
+    pools, now = _pools(cluster), db_now()
     moved: dict[int | None, list[int]] = {}
     rows = Node.objects.filter(cluster=cluster).values_list("pk", "labels", "pool_id")
     for pk, labels, pool_id in rows.iterator():
@@ -69,7 +69,7 @@ def sort_into_pools(cluster: Cluster) -> None:
             moved.setdefault(wanted, []).append(pk)
     for pool, pks in moved.items():
         for some in _batches(pks):
-            Node.objects.filter(pk__in=some).update(pool_id=pool)
+            Node.objects.filter(pk__in=some).update(pool_id=pool, seen_at=now)
 
 
 def _pools(cluster: Cluster) -> list[NodePool]:

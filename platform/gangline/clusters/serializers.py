@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 from uuid import UUID, uuid5
 
-from django.db.models import Count, QuerySet, Sum
+from django.db.models import Count, Max, QuerySet, Sum
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -322,6 +322,9 @@ class NodeViewSet(ResourceViewSet):
     def base_rows(self) -> QuerySet[Any]:
         rows = super().base_rows()
         return rows if self.cluster is None else rows.filter(cluster=self.cluster)
+
+    def versions(self) -> object:
+        return tuple(self.base_rows().aggregate(Count("pk"), Max("seen_at")).values())
 
     extra_routes: ClassVar[tuple[ExtraRoute, ...]] = (
         ExtraRoute("telemetry", {"get": "telemetry"}),

@@ -70,8 +70,8 @@ class OwnApplicationViewSet(AccessKeyViewSet):
         self.resource = get("access_key")  # type: ignore[misc]
         super().initial(request, *args, **kwargs)
 
-    def list(self, request: Request, **kwargs: Any) -> Response:
-        return Response(super().list(request).data["accessKeys"])
+    def listed(self, request: Request) -> Any:
+        return super().listed(request)["accessKeys"]
 
 
 class AccessKeysOfAllViewSet(ResourceViewSet):

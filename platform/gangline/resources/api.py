@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from django.db.models import QuerySet
-from django.http import Http404
+from django.http import Http404, HttpResponseBase
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
@@ -19,6 +19,7 @@ from gangline.accounts.models import User
 from gangline.api import filtering
 from gangline.api.errors import Answer, answers
 from gangline.api.paging import DEFAULT_LIMIT, MAX_LIMIT, answer, known_only, page_of, sorting
+from gangline.api.unchanged import unless_unchanged
 from gangline.db.versioned import Versioned
 from gangline.lib.answers import error_body
 from gangline.lib.problems import Problem, Refused, unknown_fields
@@ -128,7 +129,17 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
 
     # Reading
 
-    def list(self, request: Request, **kwargs: Any) -> Response:
+    def list(self, request: Request, **kwargs: Any) -> HttpResponseBase:
+        versions = self.versions()
+        if versions is None:
+            return Response(self.listed(request))
+        return unless_unchanged(request, versions, lambda: self.listed(request))
+
+    def versions(self) -> object | None:
+        """What numbers the changes of the list, for lists that are polled; None: nothing does."""
+        return None
+
+    def listed(self, request: Request) -> Any:
         wire = self.resource.wire
         assert wire is not None  # noqa: S101  no address without
         known_only(request, (LIST if wire.is_paged else LIST - PAGE) | self.extra_parameters)
@@ -138,13 +149,13 @@ class ResourceViewSet(GenericViewSet):  # type: ignore[type-arg]
         rows = rows.order_by(f"{sign}{column}", "pk")
         if not wire.is_paged:
             found = self.present_all(rows[: MAX_LIMIT * 20])
-            return Response({wire.envelope: found} if wire.envelope else found)
+            return {wire.envelope: found} if wire.envelope else found
         limit = DEFAULT_LIMIT if wire.envelope else MAX_LIMIT
         page = page_of(request, default_limit=limit)
         found = self.present_all(by_key(rows[page.offset : page.offset + page.limit + 1]))
         if not wire.envelope:
-            return Response(found[: page.limit])
-        return Response(answer(wire.envelope, found, page))
+            return found[: page.limit]
+        return answer(wire.envelope, found, page)
 
     def count(self, request: Request, **kwargs: Any) -> Response:
         known_only(request, frozenset({"filterBy", "search"}))
