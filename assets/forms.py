@@ -117,7 +117,7 @@ class AssetForm(PartOfSpec):
 
     class Meta:
         model: type[Asset] = Asset
-        fields = ("name", "description", "scope")
+        fields: tuple[str, ...] = ("name", "description", "scope")
 
     def __init__(self, *args: Any, part: RoleForm | None = None, **kwargs: Any) -> None:
         self.given_part = part
