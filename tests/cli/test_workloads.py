@@ -152,7 +152,9 @@ def test_a_command_in_a_pod(gangline: Line) -> None:
 
 def typed_at_a_terminal(gangline: Line, name: str) -> None:
     """A terminal that is resized and interrupted, and ends with the shell's own code."""
-    with Terminal(["gangline", "bash", name], gangline.shell_environment, rows=31, columns=99) as at:
+    with Terminal(
+        ["gangline", "bash", name], gangline.shell_environment, rows=31, columns=99
+    ) as at:
         at.type("PS1=ready-; stty size\n")
         at.until("31 99")
         at.resize(rows=47, columns=131)
