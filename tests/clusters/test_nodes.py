@@ -1,6 +1,7 @@
 """Nodes follow the probe, each in its pool."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -54,7 +55,12 @@ def test_a_node_is_in_the_first_pool_whose_label_it_has(world: World) -> None:
 def test_a_pool_has_a_topology_of_its_own_cluster_only(world: World) -> None:
     elsewhere = make("cluster", name="far", kind="kubernetes")
     other = make("network_topology", cluster=elsewhere, name="t", levels=["rack"])
-    values = {"cluster": world.cluster, "name": "p", "label_key": "a", "label_value": "b"}
+    values: dict[str, Any] = {
+        "cluster": world.cluster,
+        "name": "p",
+        "label_key": "a",
+        "label_value": "b",
+    }
     with pytest.raises(Refused) as refused:
         make("node_pool", **values, network_topology=other)
     assert [one.path for one in refused.value.problems] == ["network_topology_id"]

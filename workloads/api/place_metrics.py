@@ -133,22 +133,7 @@ def _names_of(pool: NodePool) -> frozenset[str]:
     return frozenset(pool.nodes.values_list("name", flat=True))
 
 
-class ClusterMetrics(_Metrics):
-    """Metrics of a cluster, or of one of its node pools."""
-
-    @extend_schema(
-        operation_id="getClusterMetrics",
-        parameters=[*shapes.metric_parameters(OF_CLUSTERS), _POOL],
-        responses={200: shapes.METRICS, **shapes.errors(400, 403, 404)},
-    )
-    def get(self, request: Request, cluster_id: UUID) -> Response | HttpResponse:
-        """GPUs that workloads held, how many ran, and how long they had waited, in slots."""
-        query = read_query(request, OF_CLUSTERS, also={"nodepoolName"})
-        cluster = _cluster(request, cluster_id, Permission.CLUSTER_VIEW)
-        name = request.query_params.get("nodepoolName", "")
-        nodes = _names_of(_pool(cluster, name)) if name else None
-        return self.of(request, query, cluster, nodes)
-
+class _ClusterMetrics(_Metrics):
     def of(
         self, request: Request, query: Asked, cluster: Cluster, nodes: frozenset[str] | None
     ) -> Response | HttpResponse:
@@ -164,7 +149,24 @@ class ClusterMetrics(_Metrics):
         return self.measured(request, query, known)
 
 
-class NodePoolMetrics(ClusterMetrics):
+class ClusterMetrics(_ClusterMetrics):
+    """Metrics of a cluster, or of one of its node pools."""
+
+    @extend_schema(
+        operation_id="getClusterMetrics",
+        parameters=[*shapes.metric_parameters(OF_CLUSTERS), _POOL],
+        responses={200: shapes.METRICS, **shapes.errors(400, 403, 404)},
+    )
+    def get(self, request: Request, cluster_id: UUID) -> Response | HttpResponse:
+        """GPUs that workloads held, how many ran, and how long they had waited, in slots."""
+        query = read_query(request, OF_CLUSTERS, also={"nodepoolName"})
+        cluster = _cluster(request, cluster_id, Permission.CLUSTER_VIEW)
+        name = request.query_params.get("nodepoolName", "")
+        nodes = _names_of(_pool(cluster, name)) if name else None
+        return self.of(request, query, cluster, nodes)
+
+
+class NodePoolMetrics(_ClusterMetrics):
     """Metrics of a node pool."""
 
     @extend_schema(

@@ -91,7 +91,7 @@ def waits(attempts: Iterable[Attempt], begins: float, ends: float) -> list[float
 
 def used_on(node: str, attempts: Sequence[Attempt]) -> list[Series]:
     """What the pods that ran on a node used, as it was recorded."""
-    found = []
+    found: list[Series] = []
     for attempt in attempts:
         pods = [one.name for one in attempt.replicas.all() if one.node == node]
         if pods:

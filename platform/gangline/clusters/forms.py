@@ -241,7 +241,7 @@ class Lines(forms.CharField):
 
 class NetworkTopologyForm(ResourceForm):
     not_edited = frozenset({"cluster"})
-    levels = Lines(help_text=str(NetworkTopology._meta.get_field("levels").help_text))  # type: ignore[union-attr]
+    levels = Lines(help_text=str(NetworkTopology._meta.get_field("levels").help_text))
 
     class Meta:
         model = NetworkTopology

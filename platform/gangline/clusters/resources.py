@@ -299,7 +299,7 @@ class NodePools(Resource[NodePool]):
 
     def check(self, obj: NodePool, *, actor: Actor | None, before: NodePool | None) -> None:
         topologies = NetworkTopology.objects.filter(cluster_id=obj.cluster_id)
-        chosen = obj.network_topology_id  # type: ignore[attr-defined]
+        chosen = obj.network_topology_id
         if chosen and not topologies.filter(pk=chosen).exists():
             says = "The cluster has no such network topology."
             raise ValidationError({"network_topology_id": ValidationError(says, "not_there")})

@@ -5,6 +5,7 @@ from typing import Any, ClassVar
 from uuid import UUID, uuid5
 
 from django.db.models import Count, Max, QuerySet, Sum
+from django.http import HttpResponseBase
 from drf_spectacular.extensions import OpenApiSerializerFieldExtension
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -172,7 +173,7 @@ class ClusterViewSet(ResourceViewSet):
     @extend_schema(
         operation_id="listClusterNodes", responses={200: OpenApiTypes.OBJECT, **errors(404)}
     )
-    def nodes(self, request: Request, pk: Any) -> Response:
+    def nodes(self, request: Request, pk: Any) -> HttpResponseBase:
         """The nodes of one cluster."""
         return self._nodes(pk).list(request)
 
