@@ -1,0 +1,14 @@
+"""Django application."""
+
+from django.apps import AppConfig
+
+
+class IdentityConfig(AppConfig):
+    name = "gangline.identity"
+
+    def ready(self) -> None:
+        from gangline.accounts import ways
+
+        from .ways import offered
+
+        ways.register(offered)
