@@ -9,6 +9,7 @@ class IdentityConfig(AppConfig):
     def ready(self) -> None:
         from gangline.accounts import ways
 
-        from .ways import offered
+        from .ways import connections, offered
 
         ways.register(offered)
+        ways.register_connections(connections)

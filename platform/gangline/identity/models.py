@@ -87,9 +87,10 @@ class IdentityProvider(Versioned):
     client_id = models.CharField(
         "client ID", max_length=255, help_text="By what the provider knows Gangline."
     )
-    sealed = models.TextField(blank=True, editable=False)
-    """The client secret; empty: a public client, which has none."""
+    sealed = models.TextField(editable=False)
+    """The client secret; of a public client, the empty text."""
     secret_at = models.DateTimeField(null=True, editable=False)
+    """Since when it is this one; None: a public client, which has none."""
     scopes = models.CharField(
         max_length=400,
         default="openid profile email",
@@ -111,9 +112,6 @@ class IdentityProvider(Versioned):
         help_text="Off: only people who were invited with their email.",
     )
     is_enabled = models.BooleanField("enabled", default=True)
-
-    secret_in_clear = ""
-    """A client secret that was just given, until it is sealed."""
 
     class Meta:
         verbose_name = "identity provider"
