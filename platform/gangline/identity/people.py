@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from django.contrib.auth.hashers import make_password
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Q
@@ -75,11 +76,10 @@ def _newcomer(provider: IdentityProvider, told: Told) -> User:
     if User.objects.filter(username__iexact=name).exists():
         raise Failed("name_taken", name)
     full_name = _text(told.claims, provider.name_claim)[:100]
-    user = User()
-    user.set_unusable_password()
+    nobody_knows = make_password(None)
     try:
         made: User = make(
-            "user", username=name, email=email, full_name=full_name, password=user.password
+            "user", username=name, email=email, full_name=full_name, password=nobody_knows
         )
     except Refused as refused:
         raise Failed("no_name", refused.problems[0].told) from None
