@@ -90,7 +90,9 @@ def test_a_person_finds_and_takes_what_a_program_left(
     assert answer["Content-Type"] == "application/octet-stream"
     assert answer["X-Content-Type-Options"] == "nosniff"
     assert answer["Content-Disposition"] == 'attachment; filename="model.pt"'
-    entry = AuditEntry.objects.get(action="workload.file_download", detail__file__endswith="model.pt")
+    entry = AuditEntry.objects.get(
+        action="workload.file_download", detail__file__endswith="model.pt"
+    )
     assert (entry.object_name, entry.result) == ("digits", "ok")
 
 

@@ -100,8 +100,7 @@ class WorkloadFiles(APIView):
             "attempt": opened.attempt.no,
             "place": asked.place,
             "places": [
-                {"key": one.key, "path": one.path if one.is_chosen else ""}
-                for one in opened.places
+                {"key": one.key, "path": one.path if one.is_chosen else ""} for one in opened.places
             ],
             "entries": [_entry(workload_id, asked, one, (*around, one.name)) for one in entries],
             "isCut": not isinstance(found, Entry) and found.is_cut,

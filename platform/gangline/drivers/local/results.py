@@ -234,4 +234,3 @@ def _said(problem: OSError) -> Refused | Unknown:
     if isinstance(problem, PermissionError):
         return Refused("Gangline may not read it.")
     return Unknown(f"It cannot be read: {problem.strerror or problem}.")
-

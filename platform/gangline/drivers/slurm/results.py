@@ -136,7 +136,7 @@ class Reader:
     def _resolved(self, top: str, place: str, path: Path) -> str:
         """Lines that find out what ``path`` really is, ``$real``, and keep it within its place."""
         hidden = "|".join(f"{name}|{name}/*" for name in HIDDEN)
-        mine = f"case ${{real#\"$root\"/}} in {hidden}) echo ours; exit 0 ;; esac"
+        mine = f'case ${{real#"$root"/}} in {hidden}) echo ours; exit 0 ;; esac'
         kept = (looks.folder(self.base, self.ref.install), quoted(self.ours))
         others = "\n".join(
             f'ours=$(readlink -f -- {one}) && case $real/ in "$ours"/*) echo ours; exit 0 ;; esac'
@@ -146,7 +146,7 @@ class Reader:
             (
                 # A name may end with a new line, which a substitution would drop.
                 f"cd -- {top} 2> /dev/null || {{ echo gone; exit 0; }}",
-                "root=$(pwd -P; echo .); root=${root%??}; [ \"$root\" != / ] || root=",
+                'root=$(pwd -P; echo .); root=${root%??}; [ "$root" != / ] || root=',
                 f"path=$(printf '%b.' '{_octal(path)}'); path=${{path%.}}",
                 'real=$(readlink -f -- "./$path"; echo .); real=${real%??}',
                 'case $real/ in "$root"/*) ;; /*) echo outside; exit 0 ;;'
