@@ -95,8 +95,7 @@ def test_files_are_listed_and_read_whatever_their_names(left: Left) -> None:
     (left.run / "results" / "deep").mkdir(parents=True)
     odd = [b"caf\xe9 %s\\n", b"two\nlines\n", "größe.txt".encode(), b"-rf", b"'$(id)'"]
     for number, name in enumerate(odd):
-        with open(os.fsencode(left.run / "results") + b"/" + name, "wb") as file:
-            file.write(b"x" * number)
+        (left.run / "results" / os.fsdecode(name)).write_bytes(b"x" * number)
     (left.run / "results" / "model.pt").write_bytes(bytes(range(256)) * 4096)
     assert (b"results", Kind.FOLDER, 0) in names(left)
     listed = names(left, b"results")

@@ -73,7 +73,7 @@ class Reader:
 
     def open(self, place: str, path: Path) -> Content | Refused | Unknown:
         try:
-            with self._opened(place, path) as (number, found):
+            with self._opened(place, path) as (_, found):
                 if not stat.S_ISREG(found.st_mode):
                     return Refused(IS_FOLDER if stat.S_ISDIR(found.st_mode) else NO_FILE)
                 return Content(found.st_size, self._pieces(place, path, found))
