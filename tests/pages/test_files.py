@@ -1,5 +1,6 @@
 """The files that a workload left: their tab, their download, and the same by the API."""
 
+import os
 import re
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
@@ -44,8 +45,7 @@ def ran(world: World) -> tuple[Workload, Path]:
     work = folder.work("worker-0")
     (work / "results").mkdir(parents=True)
     (work / "results" / "model.pt").write_bytes(b"\0weights")
-    with open(bytes(work) + b"/" + ODD, "wb") as file:
-        file.write(b"odd")
+    (work / os.fsdecode(ODD)).write_bytes(b"odd")
     (work / "link").symlink_to("results")
     opened = [str(world_root(driver))]
     folder.write_plan(
