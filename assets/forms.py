@@ -26,7 +26,7 @@ from assets.models import (
     S3Source,
     SecretSource,
 )
-from assets.trial_forms import Tested
+from gangline.clusters.trial_forms import Tested
 from gangline.drivers.facts import FieldNote
 from gangline.drivers.trials.places import Failed, Place
 from gangline.forms.fields import Cell, FieldView, ItemView, SectionView, dom_id
