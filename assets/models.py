@@ -255,12 +255,14 @@ class Credential(ScopedModel):
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.CASCADE, null=True, editable=False, related_name="+"
     )
-    object_name = models.CharField(max_length=63, unique=True, editable=False)
+    object_name = models.CharField(max_length=63, editable=False)
     """Of its Secret on clusters: workloads name it so, and it never changes."""
+    is_ours = models.BooleanField(default=True, editable=False)
+    """False: others keep the Secret. It is named and looked for, and never written or removed."""
     shown = models.JSONField(default=dict, blank=True, editable=False)
     """What of the values may be shown: the registry, the keys."""
-    sealed = models.TextField(editable=False)
-    """The values, as JSON."""
+    sealed = models.TextField(editable=False, blank=True)
+    """The values, as JSON; empty where they are not ours."""
     rotations = models.PositiveIntegerField(default=1, editable=False)
     """How often values were given."""
     rotated_at = models.DateTimeField(null=True, editable=False)
@@ -276,6 +278,18 @@ class Credential(ScopedModel):
                 name="credential_name_in_scope",
                 violation_error_code="unique",
                 violation_error_message="This name is taken in this scope.",
+            ),
+            models.UniqueConstraint(
+                fields=["object_name"],
+                condition=models.Q(is_ours=True),
+                name="credential_object_name",
+            ),
+            models.UniqueConstraint(
+                fields=["scope", "object_name"],
+                condition=models.Q(is_ours=False),
+                name="credential_of_secret_in_scope",
+                violation_error_code="unique",
+                violation_error_message="Another credential of this scope is this Secret.",
             ),
             models.UniqueConstraint(
                 fields=["owner", "name"],
