@@ -138,7 +138,7 @@ def test_a_credential_is_copied_used_rotated_and_removed(engine: KubernetesEngin
 
 
 def _stays_that_of_others(engine: KubernetesEngine) -> None:
-    """A Secret that others keep is found, said to be missing, and there when the credential goes."""
+    """A Secret of others is found, or said to be missing, and outlives the credential."""
     scope, api = engine.project.scope, engine.bed.client
     body = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "theirs"}}
     assert api.create(SECRETS, engine.namespace, {**body, "stringData": {"token": CANARY}}).ok
