@@ -15,7 +15,7 @@ from assets.credentials.choosing import Offered
 from assets.credentials.references import naming
 from assets.kinds import SOURCE_KINDS, AssetKind, kind_of
 from assets.models import Asset, Compute, DataSource, Environment
-from assets.trial_forms import Tested
+from gangline.clusters.trial_forms import Tested
 from gangline.drivers.facts import FieldNote
 from gangline.drivers.trials.places import Failed, Place
 from gangline.forms.fields import Cell, FieldView, ItemView, SectionView, dom_id
@@ -380,8 +380,7 @@ def source_form(kind: AssetKind) -> type[DataSourceForm]:
     base = TestedSourceForm if kind.key in trials.SOURCES else DataSourceForm
     if kind.key == Asset.Kind.PVC:
         base = PvcSourceForm
-    made: type[DataSourceForm] = forms.modelform_factory(kind.model, form=base)
-    return made
+    return forms.modelform_factory(kind.model, form=base)  # type: ignore[return-value]
 
 
 class TypeForm(ResourceForm):

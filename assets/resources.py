@@ -13,14 +13,16 @@ from django.utils.text import capfirst
 
 import assets.credentials.resources
 import assets.data_volumes.resources  # noqa: F401  registers them
-from assets import claims, sync, trials, users
+from assets import claims, sync, users
 from assets.kinds import SOURCE_KINDS, AssetKind, kind_of, kind_of_asset
 from assets.models import Asset, Compute, DataSource, Environment
 from assets.scopes import scope_choices
 from assets.templates import Templates
 from assets.trial_views import panel_of
+from assets.trials import SOURCES
 from gangline.access.actor import Actor
 from gangline.accounts.models import User
+from gangline.clusters import trials
 from gangline.resources.registry import register
 from gangline.resources.resource import M, Nav, Panel, Resource, Wire
 from gangline.resources.tables import column, name_column, table, time_column
@@ -278,7 +280,7 @@ class SourcesOfType(DataSources[Any]):
         self.model, self.key = kind.model, kind.resource_key
         self.path = f"data-sources/{self.key.replace('_', '-')}"
         self.delete_text = _DELETION.get(kind.key, "")
-        self.pages = _TESTED if kind.key in trials.SOURCES else {}
+        self.pages = _TESTED if kind.key in SOURCES else {}
         self.table = table(
             f"{self.key}_sources",
             name_column(self.key, "Data source"),

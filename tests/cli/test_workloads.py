@@ -8,7 +8,9 @@ import pytest
 import yaml
 
 from tests.cli.conftest import PROJECT, SMALL, Line
+from tests.cli.terminals import Terminal
 from tests.support.installation import Embedded
+from tests.support.waiting import wait_for
 
 
 def test_signing_in_is_stored_for_its_owner_alone(site: Embedded, tmp_path: Path) -> None:
@@ -117,9 +119,9 @@ def test_names_are_made(gangline: Line) -> None:
         (("list", "--filter", "colour==red"), 3, "filterBy"),
         (("list", "unicorns"), 2, "unicorns"),
         (("lsit",), 2, "list"),
-        (("port-forward", "a", "--port", "80:80"), 2, "--exposed-url"),
         (("delete",), 2, "--all"),
-        (("logs", "a", "--since", "soon"), 5, "'a'"),
+        (("logs", "a", "--since", "soon"), 2, "--since"),
+        (("logs", "a"), 5, "'a'"),
     ],
 )
 def test_an_error_names_the_flag(
@@ -143,5 +145,47 @@ def test_a_command_in_a_pod(gangline: Line) -> None:
     assert (piped.code, piped.out) == (0, "GRüßE\n")
     shell = gangline.program("bash", "entered", given="echo in $((40 + 2))\nexit 4\n")
     assert (shell.code, shell.out) == (4, "in 42\n")
-    assert gangline.program("exec", "entered").code == 2
-    assert gangline.program("exec", "entered", "--pod", "worker-7", "--", "true").code == 5
+    assert gangline("exec", "entered").code == 2
+    assert gangline("exec", "entered", "--pod", "worker-7", "--", "true").code == 5
+    typed_at_a_terminal(gangline, "entered")
+
+
+def typed_at_a_terminal(gangline: Line, name: str) -> None:
+    """A terminal that is resized and interrupted, and ends with the shell's own code."""
+    with Terminal(
+        ["gangline", "bash", name], gangline.shell_environment, rows=31, columns=99
+    ) as at:
+        at.type("PS1=ready-; stty size\n")
+        at.until("31 99")
+        at.resize(rows=47, columns=131)
+        at.until_told("stty size\n", "47 131")
+        at.type("echo $((40 + 2))-begun; sleep 600\n")
+        at.until("42-begun")
+        at.type("\x03")
+        at.type("echo $((50 + 5))-after; exit 7\n")
+        at.until("55-after")
+        assert at.code() == 7
+
+
+def is_over(gangline: Line, name: str, attempt: int) -> bool:
+    row = json.loads(gangline.ok("describe", name, "-o", "json"))["workload"]
+    return (row["attempt"], row["status"]) == (attempt, "Failed")
+
+
+def test_attaching_and_what_an_earlier_attempt_said(site: Embedded, gangline: Line) -> None:
+    words = ("--command", "--", "sh", "-c", "echo attempt; exit 5")
+    done = gangline("submit-dist", "pytorch", "brief", "--workers=1", *SMALL, "--attach", *words)
+    assert (done.code, "attempt" in done.out) == (5, True), done
+    assert gangline("logs", "brief", "--previous").code == 5
+    row = json.loads(gangline.ok("list", "--json"))[0]
+    site.until(row["id"], "Failed")
+    assert gangline("attach", "brief").code == 5
+    gangline.ok("rerun", "brief")
+    wait_for(lambda: is_over(gangline, "brief", attempt=2), seconds=30, what="the second attempt")
+    said = gangline.ok("logs", "brief", "--previous", "--pod", "worker-0")
+    assert said == "attempt\n"
+    assert "brief" in gangline.completed("logs", "br")
+    assert gangline.completed("logs", "brief", "--pod", "w") == ["worker-0"]
+    assert PROJECT in gangline.completed("config", "project", "")
+    assert "projects" in gangline.completed("list", "proj")
+    assert "--workers" in gangline.completed("submit-dist", "mpi", "--work")
