@@ -82,6 +82,10 @@ API: dict[str, dict[str, Codes]] = {
     f"v1/workloads/{_WORKLOAD}/logs": {
         "GET": codes(200, 200, 404, viewer__vision=403, own__role=403)
     },
+    f"v1/workloads/{_WORKLOAD}/files": {
+        "GET": codes(409, 409, 404, viewer__vision=403, own__role=403)
+    },
+    f"v1/workloads/{_WORKLOAD}/files/content": {"GET": BAD},
     "v1/audit/log": {"GET": BAD},
     "v1/audit/log/file": {"GET": BAD},
     "v1/me": {"GET": EVERYBODY},
@@ -323,7 +327,8 @@ OTHER_PAGES = {
     "": {"home", "settings", "environment", "tokens", "account", "theme", "login", "logout",
          "enter", "styleguide", "access-check"},
     "workload-": {"list", "export", "changes", "bulk", "bulk-result", "bulk-retry", "new", "act",
-                  "detail", "detail-changes", "log", "log-download", "tab", "report", "figures"},
+                  "detail", "detail-changes", "log", "log-download", "file", "tab", "report",
+                  "figures"},
     "draft-": {"step", "discard", "start", "yaml", "as"},
     "tool-": {"open", "auth"},
     "policy-": {"list", "edit", "delete"},

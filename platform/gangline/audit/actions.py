@@ -10,6 +10,7 @@ WORKLOAD_RESUME = "workload.resume"
 WORKLOAD_RERUN = "workload.rerun"
 WORKLOAD_DELETE = "workload.delete"
 WORKLOAD_LOG_DOWNLOAD = "workload.log_download"
+WORKLOAD_FILE_DOWNLOAD = "workload.file_download"
 TERMINAL_OPEN = "workload.terminal_open"
 TERMINAL_CLOSE = "workload.terminal_close"
 POLICY_SAVE = "policy.save"
@@ -47,6 +48,7 @@ ACTIONS = frozenset(
 _KINDS = {"sign_in_link": "sign-in link", "token": "API token", "orphan": "unmanaged object"}
 _WORDS = {
     WORKLOAD_LOG_DOWNLOAD: "Download log",
+    WORKLOAD_FILE_DOWNLOAD: "Download file",
     TERMINAL_OPEN: "Open terminal",
     TERMINAL_CLOSE: "Close terminal",
     WORKLOAD_RERUN: "Run workload again",
