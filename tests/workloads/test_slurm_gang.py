@@ -10,7 +10,15 @@ from gangline.spec.frameworks import WORKERS_AND_MASTER, WORKERS_ONLY
 from tests.beds.slurm.lab import Lab
 from tests.support import slurm_engine
 from tests.support.engine import current_attempt
-from tests.support.example_gangs import EXAMPLES, ROOT, SYSTEM_PYTHON, digits_csv, examples_python
+from tests.support.example_gangs import (
+    EXAMPLES,
+    ROOT,
+    SYSTEM_PYTHON,
+    digests,
+    digits_csv,
+    examples_python,
+    falls,
+)
 from tests.support.mxnet_runtime import assert_learned, mxnet_python
 from tests.support.slurm_engine import SlurmEngine
 from tests.support.waiting import wait_for
@@ -285,14 +293,3 @@ def test_a_stopped_workload_ends_on_the_cluster_and_runs_again(engine: SlurmEngi
 
 def _running(lab: Lab) -> int:
     return len(re.findall(r"^\d", lab.run("squeue", "-h", "-o", "%A"), re.MULTILINE))
-
-
-def falls(text: str) -> bool:
-    """Whether the losses that a training printed went down."""
-    found = [float(loss) for loss in re.findall(r"epoch \d+ loss (\S+)", text)]
-    return bool(found) and found[-1] < found[0]
-
-
-def digests(text: str) -> list[str]:
-    """What each rank told of its final parameters."""
-    return re.findall(r"(?:parameters|model) sha256 ([0-9a-f]{64})", text)
