@@ -67,6 +67,8 @@ def test_a_script_is_edited_submitted_and_followed_to_its_files_and_report(
     first = lab.run(
         "sbatch", "--parsable", "-N4", "--exclusive", "-o", "/dev/null", "--wrap", "sleep 600"
     ).strip()
+    # What a test before has left may still be ending.
+    wait_for(lambda: "RUNNING" in lab.run("squeue", "-h", "-j", first, "-o", "%T"), seconds=60)
     page.get_by_role("button", name="Create workload").click()
     page.wait_for_url(CREATED)
     url = page.url
