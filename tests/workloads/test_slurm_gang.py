@@ -87,6 +87,7 @@ SCRIPT = """#!/bin/bash
 #SBATCH --job-name=mine --output=mine.out
 #SBATCH -N 2 --ntasks-per-node=1 -t 10 --mem=900M
 srun -l printenv SLURM_PROCID > {{ result = ranks.txt }}
+[ {{ code }} != 0 ] || srun bash -c 'end=$((SECONDS + 4)); while [ $SECONDS -lt $end ]; do :; done'
 sort {{ result }}
 exit {{ code }}
 """
@@ -110,6 +111,11 @@ def test_a_persons_own_script_runs_as_after_sbatch_and_is_followed(
     assert len({row.node for row in rows}) == 2
     assert rows[0].exit_code == int(code)
     assert engine.log(workload).split() == ["0:", "0", "1:", "1"]
+    if status == "Completed":
+        figures = figures_of(workload, current_attempt(workload))
+        for name in ("worker-0", "worker-1"):  # each node, though steps alone run on the second
+            assert (figures.of(name).total("cpu") or 0) > 0.2, name
+            assert (figures.of(name).peak("memory") or 0) > 1e6, name
 
 
 def test_a_script_that_asks_for_more_than_a_node_has_is_refused(engine: SlurmEngine) -> None:
