@@ -4,7 +4,9 @@ import json
 import re
 import stat
 import sys
+from io import StringIO
 from pathlib import Path
+from typing import cast
 
 import httpx
 import pytest
@@ -159,8 +161,7 @@ def typed_at_a_terminal(gangline: Line, name: str) -> None:
     with Terminal(
         ["gangline", "bash", name], gangline.shell_environment, rows=31, columns=99
     ) as at:
-        at.type("PS1=ready-; stty size\n")
-        at.until("31 99")
+        at.until_told("PS1=ready-; stty size\n", "31 99")
         at.resize(rows=47, columns=131)
         at.until_told("stty size\n", "47 131")
         at.type("echo $((40 + 2))-begun; sleep 600\n")
@@ -204,11 +205,11 @@ def test_a_code_that_is_allowed_on_a_page_signs_in(
         """In place of waiting: the third time somebody has looked at the page."""
         waits.append(seconds)
         if len(waits) == 3:
-            found = re.search(r"\S+/device\?code=\S+", sys.stderr.getvalue())  # type: ignore[attr-defined]
+            found = re.search(r"\S+/device\?code=\S+", cast(StringIO, sys.stderr).getvalue())
             assert found is not None
             _allow(site, found[0])
 
-    monkeypatch.setattr(devices.time, "sleep", allow)
+    monkeypatch.setattr(f"{devices.__name__}.time.sleep", allow)
     line = Line(tmp_path, site.url)
     done = line("login", "device", site.url)
     assert done.code == 0, done

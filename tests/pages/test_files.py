@@ -149,8 +149,8 @@ def test_who_may_read_logs_reads_the_run_folder_and_who_may_run_commands_the_res
             page = client.get(url)
             assert page.status_code == 200
             assert ("worker-0/" in page.content.decode()) is run, person
-            page = client.get(f"{url}?place=work-0").content.decode()
-            assert ("digits_ddp.py" in page) is work, person
+            shown = client.get(f"{url}?place=work-0").content.decode()
+            assert ("digits_ddp.py" in shown) is work, person
         assert client.get(file).status_code == code, person
         code_of_work = client.get(f"{url}/download?place=work-0&path=digits_ddp.py").status_code
         assert code_of_work == (200 if work else code if code != 200 else 403), person

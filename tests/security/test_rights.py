@@ -91,6 +91,8 @@ API: dict[str, dict[str, Codes]] = {
         "GET": codes(409, 409, 404, viewer__vision=403, own__role=403)
     },
     f"v1/workloads/{_WORKLOAD}/files/content": {"GET": BAD},
+    "v1/clusters/<uuid:cluster_id>/jobs": {"GET": ABSENT},
+    "v1/clusters/<uuid:cluster_id>/jobs/<str:number>": {"GET": ABSENT, "DELETE": ABSENT},
     "v1/audit/log": {"GET": BAD},
     "v1/audit/log/file": {"GET": BAD},
     "v1/me": {"GET": EVERYBODY},

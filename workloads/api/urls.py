@@ -6,6 +6,7 @@ from workloads.api import (
     batch,
     errors,  # noqa: F401  registers how refusals are answered
     files,
+    jobs,
     logs,
     metrics,
     place_metrics,
@@ -17,6 +18,8 @@ from workloads.api import (
 )
 
 urlpatterns = [
+    path("clusters/<uuid:cluster_id>/jobs", jobs.ClusterJobs.as_view()),
+    path("clusters/<uuid:cluster_id>/jobs/<str:number>", jobs.ClusterJob.as_view()),
     path("workloads/distributed", views.DistributedList.as_view()),
     path("workloads/distributed/<uuid:workload_id>", views.Distributed.as_view()),
     path("workloads/distributed/<uuid:workload_id>/suspend", views.Suspend.as_view()),

@@ -34,8 +34,9 @@ from .commands import NoAnswer, Programs, quoted
 
 PIECE = 1 << 22
 HIDDEN = (
-    "plan.json", "job.sh", "replica.sh", "sbatch.err", "submitted", "released", "stop", "deleted",
-    "missed", "requeued", "image", "start.json", "exit.json", "hostfile", "secrets", "data",
+    "plan.json", "job.sh", "replica.sh", "node.sh", "sbatch.err", "submitted", "released", "stop",
+    "deleted", "missed", "requeued", "image", "start.json", "exit.json", "hostfile", "secrets",
+    "data",
 )  # fmt: skip
 """Of the run folder: records, what is sealed, and what was fetched and goes with the job."""
 _KINDS = {"d": Kind.FOLDER, "f": Kind.FILE, "l": Kind.LINK}
