@@ -50,5 +50,8 @@ def _of(command: click.Command, name: str, only: str) -> Iterator[str]:
 
 
 def _help(command: click.Command, name: str) -> str:
-    ctx = click.Context(command, info_name=name, terminal_width=WIDTH, max_content_width=WIDTH)
+    ctx = click.Context(
+        command, info_name=name, terminal_width=WIDTH, max_content_width=WIDTH,
+        help_option_names=["-h", "--help"],
+    )  # fmt: skip
     return f"\n## {name}\n\n```text\n{command.get_help(ctx).rstrip()}\n```"

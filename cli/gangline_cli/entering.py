@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gangline_sdk import calls
-from gangline_sdk.errors import GanglineError, NotAllowed, NotFound, Unreachable
+from gangline_sdk.errors import GanglineError, NotAllowed, Unreachable
 
-from . import flags
+from . import completing, flags
+from .logs import leader
 from .session import AGENT, Session, Usage, connected
 
 if TYPE_CHECKING:
@@ -24,12 +25,16 @@ if TYPE_CHECKING:
 STDIN, STDERR = 0, 2
 """The first byte of a frame that holds bytes."""
 CHUNK = 1 << 14
-_POD = click.option("--pod", metavar="POD", help="Such as worker-1; the leader unless said.")
+_POD = click.option(
+    "--pod", metavar="POD", help="Such as worker-1; the leader unless said.",
+    shell_complete=completing.pods,
+)  # fmt: skip
+_NAME = click.argument("name", shell_complete=completing.workloads)
 _TTY = click.option("-t", "--tty", is_flag=True, help="With a terminal.")
 
 
 @click.command()
-@click.argument("name")
+@_NAME
 @_POD
 @connected
 def bash(session: Session, /, name: str, pod: str | None) -> int:
@@ -52,7 +57,7 @@ for _one in (
     _TTY,
     click.option("-i", "--stdin", is_flag=True, help="Pass on what is typed or piped."),
     _POD,
-    click.argument("name"),
+    _NAME,
 ):
     _made = _one(_made)
 exec_ = click.command("exec", cls=flags.SubmitCommand, help=_exec.__doc__)(_made)
@@ -62,7 +67,7 @@ def _enter(
     session: Session, name: str, pod: str | None, command: list[str], *, tty: bool, reads: bool
 ) -> int:
     row = session.workload(name)
-    place = pod or _leader(session, row)
+    place = pod or leader(session, row)
     path = f"v1/workloads/{row['id']}/pods/{place}/exec"
     call: calls.Call[Any] = calls.Call("POST", path, body={"command": command, "tty": tty})
     ticket = session.client.send(call)
@@ -75,14 +80,6 @@ def _enter(
             return _talk(socket, ticket["ticket"], tty=tty, reads=reads)
     except (OSError, WebSocketException) as error:
         raise Unreachable(f"The connection to the pod was lost: {error}.") from None
-
-
-def _leader(session: Session, row: dict[str, Any]) -> str:
-    pods = list(session.client.pods(row["id"]))
-    if not pods:
-        raise NotFound(f"{row['name']} has no pods: it is {row['status']}.")
-    found = next((one for one in pods if one["role"] == "master"), pods[0])
-    return f"{found['role']}-{found['index']}"
 
 
 def _talk(socket: "ClientConnection", ticket: str, *, tty: bool, reads: bool) -> int:
@@ -138,7 +135,7 @@ def _raw(socket: "ClientConnection") -> Iterator[None]:
             socket.send(json.dumps({"type": "resize", "columns": columns, "rows": rows}))
 
     before = signal.signal(signal.SIGWINCH, resized)
-    tty.setraw(sys.stdin.fileno())
+    tty.setraw(sys.stdin.fileno(), termios.TCSADRAIN)  # what was typed ahead is kept
     try:
         yield
     finally:

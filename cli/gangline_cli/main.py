@@ -25,16 +25,17 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "list": ("workloads:list_", "List workloads, or projects, clusters and other things."),
     "describe": ("workloads:describe", "Show one workload with its pods and events."),
     "logs": ("logs:logs", "Print the merged log of a workload, or follow it."),
+    "attach": ("logs:attach", "Watch what a pod prints, and end with its exit code."),
     "bash": ("entering:bash", "Open a shell in a running pod."),
     "exec": ("entering:exec_", "Run a command in a running pod."),
     "suspend": ("workloads:suspend", "Stop workloads and keep their records."),
     "resume": ("workloads:resume", "Start stopped workloads again."),
+    "rerun": ("workloads:rerun", "Make a new attempt of workloads that have ended."),
     "delete": ("workloads:delete", "Delete workloads."),
     "policy": ("policies:policy", "What policies ask for and allow."),
     "completion": ("settings:completion", "Print a script that completes commands in a shell."),
 }
 NOT_OFFERED: Mapping[str, str] = {
-    "attach": "Nothing is attached to a pod's own command: gangline bash NAME opens a shell.",
     "port-forward": "Gangline forwards no ports. A tool (--exposed-url) has an address of its own,"
     " which gangline describe NAME shows.",
 }

@@ -32,9 +32,11 @@ class Usage(click.UsageError):
 class Session:
     """Made once per command; nothing is asked before it is needed."""
 
-    def __init__(self, url: str, project: str, cluster: str, ca_file: str) -> None:
+    def __init__(
+        self, url: str, project: str, cluster: str, ca_file: str, *, seconds: float = 60.0
+    ) -> None:
         self._url, self._project, self._cluster = url, project, cluster
-        self._ca_file = ca_file
+        self._ca_file, self._seconds = ca_file, seconds
         self._client: Client | None = None
         self.stored = Stored.load()
 
@@ -44,7 +46,9 @@ class Session:
             _without_the_command_of_httpx()
             from gangline_sdk import Client
 
-            self._client = Client(self._url, ca_file=self._ca_file, agent=AGENT)
+            self._client = Client(
+                self._url, ca_file=self._ca_file, agent=AGENT, timeout=self._seconds
+            )
         return self._client
 
     @property
@@ -128,13 +132,35 @@ def _without_the_command_of_httpx() -> None:
         sys.modules.setdefault("httpx._main", placeholder)
 
 
+def _later(key: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Completes names of a resource; what asks for them is loaded when a shell wants them."""
+
+    def complete(ctx: click.Context, param: click.Parameter, begun: str) -> list[str]:
+        from . import completing
+
+        return completing.of(key)(ctx, param, begun)
+
+    return complete
+
+
 def connected(
     command: Callable[Concatenate[Session, P], T],
 ) -> Callable[P, T]:
     """Give a command its session, and the flags that say where and as what."""
 
-    @click.option("-p", "--project", metavar="NAME", help="Project to work in.")
-    @click.option("--cluster", metavar="NAME", help="Cluster, where projects share a name.")
+    @click.option(
+        "-p",
+        "--project",
+        metavar="NAME",
+        help="Project to work in.",
+        shell_complete=_later("project"),
+    )
+    @click.option(
+        "--cluster",
+        metavar="NAME",
+        help="Cluster, where projects share a name.",
+        shell_complete=_later("cluster"),
+    )
     @click.option(
         "--url", metavar="ADDRESS", help="Server, if it is not the one of the last login."
     )

@@ -12,7 +12,7 @@ import click
 
 from gangline_sdk.errors import Conflict, GanglineError, Invalid
 
-from . import flags, items, output
+from . import completing, flags, items, output
 from .exits import Refused
 from .session import Session, Usage, connected, note
 from .session import output as output_option
@@ -32,7 +32,10 @@ _ABOUT: tuple[Callable[[Any], Any], ...] = (
         "--job-name-prefix", "counted", metavar="PREFIX",
         help="The name gets the next free number.",
     ),
-    click.option("--template", metavar="NAME", help="Take what a template has; flags go before."),
+    click.option(
+        "--template", metavar="NAME", help="Take what a template has; flags go before.",
+        shell_complete=completing.of("template"),
+    ),
     click.option("--no-master", is_flag=True, help="Workers only."),
     click.option(
         "-c", "--command", "is_command", is_flag=True,
@@ -53,8 +56,12 @@ _AFTER: tuple[Callable[[Any], Any], ...] = (
     click.option("--ask-cluster", is_flag=True, help="With --dry-run: let the cluster look too."),
     click.option("--wait", is_flag=True, help="Wait until it runs, or has ended."),
     click.option(
+        "--attach", is_flag=True,
+        help="Wait until it runs, print what the leader prints, and end with its exit code.",
+    ),
+    click.option(
         "--timeout", "--wait-for-submit", "--pod-running-timeout", metavar="DURATION",
-        help="With --wait: give up after such a time, as 10m.",
+        help="With --wait or --attach: give up after such a time, as 10m.",
     ),
     output_option,
 )  # fmt: skip
@@ -255,12 +262,16 @@ def _told(session: Session, made: Mapping[str, Any], given: Json) -> int:
     row: Mapping[str, Any] = made
     if given["form"] not in ("json", "yaml"):
         click.echo(f"Workload {made['name']} was submitted.")
-    if given["wait"]:
+    if given["wait"] or given["attach"]:
         row, code = _wait(session, str(made["workloadId"]), given["timeout"])
     if given["form"] in ("json", "yaml"):
         output.data(dict(row), given["form"])
-    elif not given["wait"] and sys.stdout.isatty():
+    elif row is made and sys.stdout.isatty():
         note(f"See what becomes of it: gangline describe {made['name']}")
+    if given["attach"] and row["status"] != "Cannot start":
+        from .logs import attached
+
+        return attached(session, row, None, from_start=True)
     return code
 
 

@@ -11,7 +11,7 @@ import click
 from gangline_sdk import calls
 from gangline_sdk.errors import Conflict, NotFound
 
-from . import output
+from . import completing, output
 from .session import Session, Usage, connected, note
 from .session import output as output_option
 
@@ -138,7 +138,9 @@ def _describe(one: Json) -> click.Command:
     def callback(session: Session, /, name: str, form: str) -> None:
         describe_kind(session, one["key"], name, form)
 
-    made: Any = click.argument("name")(output_option(connected(callback)))
+    made: Any = click.argument("name", shell_complete=completing.of(one["key"]))(
+        output_option(connected(callback))
+    )
     return click.command("describe", help=f"Show one {one['label'].lower()}.")(made)
 
 
@@ -174,7 +176,9 @@ def _update(one: Json) -> click.Command:
         session.client.update_row(one["key"], id_of(one, row), body)
         click.echo(f"{one['label']} {given['name']} was changed.")
 
-    made: Any = _with_body(click.argument("name")(connected(callback)))
+    made: Any = _with_body(
+        click.argument("name", shell_complete=completing.of(one["key"]))(connected(callback))
+    )
     return click.command("update", help=_about_body(f"Change one {one['label'].lower()}."))(made)
 
 
@@ -198,7 +202,9 @@ def _delete(one: Json) -> click.Command:
             click.echo(f"{one['label']} {name} was deleted.")
 
     made: Any = click.option("-y", "--yes", is_flag=True, help="Do not ask.")(connected(callback))
-    made = click.argument("names", nargs=-1, required=True)(made)
+    made = click.argument(
+        "names", nargs=-1, required=True, shell_complete=completing.of(one["key"])
+    )(made)
     return click.command("delete", help=f"Delete {one['labels'].lower()}.")(made)
 
 

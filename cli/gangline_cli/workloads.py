@@ -6,12 +6,13 @@ from typing import Any
 
 import click
 
-from . import output
+from . import completing, output
 from .session import Session, Usage, connected, note
 from .session import output as output_option
 
 Json = dict[str, Any]
 WORKLOADS = frozenset({"job", "jobs", "workload", "workloads"})
+ENDED = ("Completed", "Failed", "Stopped")
 DEFAULT_ROWS = 50
 
 
@@ -59,7 +60,7 @@ EVENTS: tuple[output.Column, ...] = (
 
 
 @click.command("list")
-@click.argument("kind", required=False)
+@click.argument("kind", required=False, shell_complete=completing.kinds)
 @click.option("-A", "--all", "--all-projects", "everywhere", is_flag=True, help="All projects.")
 @click.option("--status", metavar="STATUS", help="Only those with it, such as Running.")
 @click.option("--framework", hidden=True, default="")
@@ -117,7 +118,9 @@ def _show(rows: list[Json], columns: Any, form: str, *, headed: bool) -> None:
 
 
 @click.command()
-@click.argument("words", nargs=-1, required=True, metavar="[job] NAME")
+@click.argument(
+    "words", nargs=-1, required=True, metavar="[job] NAME", shell_complete=completing.workloads
+)
 @click.option("--event-limit", type=int, default=20, help="Events to show; -1: all.")
 @click.option("--pod-limit", type=int, default=50, help="Pods to show; -1: all.")
 @output_option
@@ -208,7 +211,9 @@ def _acts(verb: str, done: str, help_text: str, *, asks: bool = False) -> click.
         is_flag=True,
         help="All of the project that it is possible for.",
     )(made)
-    made = click.argument("words", nargs=-1, metavar="[job] NAME…")(made)
+    made = click.argument(
+        "words", nargs=-1, metavar="[job] NAME…", shell_complete=completing.workloads
+    )(made)
     return click.command(verb, help=help_text)(made)
 
 
@@ -219,11 +224,17 @@ def _meant(session: Session, names: tuple[str, ...], verb: str, everything: bool
         if not session.project:
             raise Usage("--project: say of which project all are meant.")
         rows = session.client.workloads(project=session.project)
-        return [row for row in rows if row["actionsSupport"].get(verb)]
+        return [row for row in rows if _can(row, verb)]
     if not names:
         raise Usage("Name at least one workload, or give --all.")
     # All are looked up first: a misspelt name ends nothing half-way.
     return [session.workload(name) for name in names]
+
+
+def _can(row: Mapping[str, Any], verb: str) -> bool:
+    if verb == "rerun":
+        return row["status"] in ENDED
+    return bool(row["actionsSupport"].get(verb))
 
 
 def _confirm(verb: str, rows: list[Json], given: Mapping[str, Any], *, is_harmful: bool) -> None:
@@ -242,22 +253,25 @@ def _confirm(verb: str, rows: list[Json], given: Mapping[str, Any], *, is_harmfu
 
 suspend = _acts("suspend", "is being stopped", "Stop workloads and keep their records.")
 resume = _acts("resume", "starts again", "Start stopped workloads as they were submitted.")
+rerun = _acts("rerun", "starts anew", "Make a new attempt of workloads that have ended.")
 delete = _acts("delete", "is being deleted", "Delete workloads with their logs.", asks=True)
 
 
 def commands(framework: str = "") -> dict[str, click.Command]:
     """What the groups of workloads share beside ``submit``."""
     from .entering import bash, exec_
-    from .logs import logs
+    from .logs import attach, logs
 
     return {
         "list": _only(list_, framework) if framework else list_,
         "describe": describe,
         "logs": logs,
+        "attach": attach,
         "bash": bash,
         "exec": exec_,
         "suspend": suspend,
         "resume": resume,
+        "rerun": rerun,
         "delete": delete,
     }
 

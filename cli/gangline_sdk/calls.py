@@ -159,14 +159,16 @@ def log(
     pod: str = "",
     attempt: int | None = None,
     after: str | None = None,
+    before: str | None = None,
     start: bool = False,
     limit: int | None = None,
 ) -> Call[models.Log]:
-    """Lines of all pods in the order of their times: the newest, or from a place on."""
+    """Lines of all pods in the order of their times: the newest, or those at a place."""
     query = {
         "pod": pod,
         "attempt": attempt,
         "after": after,
+        "before": before,
         "start": "true" if start else "",
         "limit": limit,
     }

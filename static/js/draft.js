@@ -7,6 +7,7 @@ import { mend } from "./draft/apply.js";
 import { refresh, show, showErrors } from "./draft/drawing.js";
 import { explain } from "./draft/explain.js";
 import { orderable } from "./draft/order.js";
+import "./draft/file.js";
 import "./draft/picks.js";
 import { rehearse } from "./draft/rehearse.js";
 import { tab } from "./draft/tab.js";

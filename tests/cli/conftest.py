@@ -10,8 +10,9 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from click.shell_completion import BashComplete
 
-from gangline_cli.main import main
+from gangline_cli.main import gangline, main
 from tests.support.installation import BIN, Embedded, embedded
 from tests.support.waiting import wait_for
 
@@ -71,11 +72,22 @@ class Line:
         )
         return Done(done.returncode, done.stdout, done.stderr)
 
+    def completed(self, *words: str) -> list[str]:
+        """What a shell offers for the last word of a line."""
+        with patch.dict(os.environ, self.environment, clear=True):
+            shell = BashComplete(gangline, {}, "gangline", "_GANGLINE_COMPLETE")
+            return [one.value for one in shell.get_completions(list(words[:-1]), words[-1])]
+
+    @property
+    def shell_environment(self) -> dict[str, str]:
+        """In which a shell finds the program."""
+        return self.environment | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+
     def shell(self, text: str) -> Done:
         """A script as it is printed, by a shell that finds the program."""
         done = subprocess.run(
             ["/bin/sh", "-euc", text],
-            env=self.environment | {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"},
+            env=self.shell_environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -108,8 +120,8 @@ def signed_in(site: Embedded, tmp_path_factory: pytest.TempPathFactory) -> Line:
     return line
 
 
-@pytest.fixture
-def gangline(signed_in: Line) -> Iterator[Line]:
+@pytest.fixture(name="gangline")
+def in_project(signed_in: Line) -> Iterator[Line]:
     """The same; what a test leaves running is deleted."""
     yield signed_in
     signed_in("delete", "--all", "--yes")

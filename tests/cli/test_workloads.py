@@ -1,14 +1,20 @@
 """What a person does with workloads at a terminal."""
 
 import json
+import re
 import stat
+import sys
 from pathlib import Path
 
+import httpx
 import pytest
 import yaml
 
+from gangline_cli import devices
 from tests.cli.conftest import PROJECT, SMALL, Line
+from tests.cli.terminals import Terminal
 from tests.support.installation import Embedded
+from tests.support.waiting import wait_for
 
 
 def test_signing_in_is_stored_for_its_owner_alone(site: Embedded, tmp_path: Path) -> None:
@@ -117,9 +123,9 @@ def test_names_are_made(gangline: Line) -> None:
         (("list", "--filter", "colour==red"), 3, "filterBy"),
         (("list", "unicorns"), 2, "unicorns"),
         (("lsit",), 2, "list"),
-        (("port-forward", "a", "--port", "80:80"), 2, "--exposed-url"),
         (("delete",), 2, "--all"),
-        (("logs", "a", "--since", "soon"), 5, "'a'"),
+        (("logs", "a", "--since", "soon"), 2, "--since"),
+        (("logs", "a"), 5, "'a'"),
     ],
 )
 def test_an_error_names_the_flag(
@@ -143,5 +149,88 @@ def test_a_command_in_a_pod(gangline: Line) -> None:
     assert (piped.code, piped.out) == (0, "GRüßE\n")
     shell = gangline.program("bash", "entered", given="echo in $((40 + 2))\nexit 4\n")
     assert (shell.code, shell.out) == (4, "in 42\n")
-    assert gangline.program("exec", "entered").code == 2
-    assert gangline.program("exec", "entered", "--pod", "worker-7", "--", "true").code == 5
+    assert gangline("exec", "entered").code == 2
+    assert gangline("exec", "entered", "--pod", "worker-7", "--", "true").code == 5
+    typed_at_a_terminal(gangline, "entered")
+
+
+def typed_at_a_terminal(gangline: Line, name: str) -> None:
+    """A terminal that is resized and interrupted, and ends with the shell's own code."""
+    with Terminal(
+        ["gangline", "bash", name], gangline.shell_environment, rows=31, columns=99
+    ) as at:
+        at.type("PS1=ready-; stty size\n")
+        at.until("31 99")
+        at.resize(rows=47, columns=131)
+        at.until_told("stty size\n", "47 131")
+        at.type("echo $((40 + 2))-begun; sleep 600\n")
+        at.until("42-begun")
+        at.type("\x03")
+        at.type("echo $((50 + 5))-after; exit 7\n")
+        at.until("55-after")
+        assert at.code() == 7
+
+
+def is_over(gangline: Line, name: str, attempt: int) -> bool:
+    row = json.loads(gangline.ok("describe", name, "-o", "json"))["workload"]
+    return (row["attempt"], row["status"]) == (attempt, "Failed")
+
+
+def test_attaching_and_what_an_earlier_attempt_said(site: Embedded, gangline: Line) -> None:
+    words = ("--command", "--", "sh", "-c", "echo attempt; exit 5")
+    done = gangline("submit-dist", "pytorch", "brief", "--workers=1", *SMALL, "--attach", *words)
+    assert (done.code, "attempt" in done.out) == (5, True), done
+    assert gangline("logs", "brief", "--previous").code == 5
+    row = json.loads(gangline.ok("list", "--json"))[0]
+    site.until(row["id"], "Failed")
+    assert gangline("attach", "brief").code == 5
+    gangline.ok("rerun", "brief")
+    wait_for(lambda: is_over(gangline, "brief", attempt=2), seconds=30, what="the second attempt")
+    said = gangline.ok("logs", "brief", "--previous", "--pod", "worker-0")
+    assert said == "attempt\n"
+    assert "brief" in gangline.completed("logs", "br")
+    assert gangline.completed("logs", "brief", "--pod", "w") == ["worker-0"]
+    assert PROJECT in gangline.completed("config", "project", "")
+    assert "projects" in gangline.completed("list", "proj")
+    assert "--workers" in gangline.completed("submit-dist", "mpi", "--work")
+
+
+def test_a_code_that_is_allowed_on_a_page_signs_in(
+    site: Embedded, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+
+    def allow(seconds: float) -> None:
+        """In place of waiting: the third time somebody has looked at the page."""
+        waits.append(seconds)
+        if len(waits) == 3:
+            found = re.search(r"\S+/device\?code=\S+", sys.stderr.getvalue())  # type: ignore[attr-defined]
+            assert found is not None
+            _allow(site, found[0])
+
+    monkeypatch.setattr(devices.time, "sleep", allow)
+    line = Line(tmp_path, site.url)
+    done = line("login", "device", site.url)
+    assert done.code == 0, done
+    assert waits == [5, 5, 10]
+    assert json.loads(line.ok("whoami", "-o", "json"))["username"] == "researcher"
+    kept = json.loads((tmp_path / "credentials.json").read_text())[site.url]
+    assert kept["refresh"]
+    assert kept["token"] not in done.out + done.err
+
+
+def _allow(site: Embedded, address: str) -> None:
+    link = re.search(r"https?://\S+", site.manage("sign-in-link", "researcher"))
+    assert link is not None
+    with httpx.Client(follow_redirects=True, headers={"Origin": site.url}) as browser:
+        page = browser.get(link[0]).text
+        browser.post(link[0], data={"csrfmiddlewaretoken": _csrf(page)})
+        page = browser.get(address).text
+        sent = {"code": address.rpartition("=")[2], "csrfmiddlewaretoken": _csrf(page)}
+        assert browser.post(f"{site.url}/device", data=sent | {"_go": "allow"}).is_success
+
+
+def _csrf(page: str) -> str:
+    found = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
+    assert found is not None
+    return found[1]

@@ -148,6 +148,17 @@ def ends_well_or_early(started: list[subprocess.Popen[bytes]], *, seconds: float
             process.wait()
 
 
+def falls(text: str) -> bool:
+    """Whether the losses that a training printed went down."""
+    found = [float(loss) for loss in re.findall(r"epoch \d+ loss (\S+)", text)]
+    return bool(found) and found[-1] < found[0]
+
+
+def digests(text: str) -> list[str]:
+    """What each rank told of its final parameters."""
+    return re.findall(r"(?:parameters|model) sha256 ([0-9a-f]{64})", text)
+
+
 def text(folder: Path) -> str:
     """Return the logs of all processes, one after another."""
     return "\n".join(path.read_text() for path in sorted(folder.glob("*.log")))

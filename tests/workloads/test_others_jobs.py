@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from django.test import Client
 
-from gangline.accounts.services import create_user
+from gangline.accounts.services import create_user, make_token
 from gangline.audit.models import AuditEntry
 from gangline.people.services import give
 from gangline.scopes.models import Scope
@@ -62,6 +62,36 @@ def test_jobs_of_others_are_listed_looked_at_and_cancelled_by_who_may(
     assert AuditEntry.objects.filter(action="job.cancel", object_id=number, result="ok").exists()
     own.refresh_from_db()
     assert own.status == "Running"
+
+
+def test_programs_do_the_same_by_the_api(engine: SlurmEngine, slurm_lab: Lab) -> None:
+    number = slurm_lab.run(
+        "sbatch", "--parsable", "--hold", "--job-name=raw", "--output=/dev/null", "--wrap=sleep 60"
+    ).strip()
+    base = f"/api/v1/clusters/{engine.cluster.pk}/jobs"
+    administrator, editor = by_token("a", "system_administrator"), by_token("e", "editor")
+    assert engine.client.get(base).status_code == 404, "a researcher sees no jobs of others"
+    jobs = administrator.get(base).json()["jobs"]
+    (job,) = [one for one in jobs if one["number"] == number]
+    assert (job["name"], job["state"], job["startAt"]) == ("raw", "PENDING", None)
+    assert job["reason"]
+    assert administrator.get(f"{base}?owner=nobody-{job['owner']}").json() == {"jobs": []}
+    assert administrator.get(f"{base}?state=PENDING").status_code == 400
+    assert "sleep 60" in administrator.get(f"{base}/{number}").json()["text"]
+    assert administrator.get(f"{base}/999999999").status_code == 409
+    assert editor.delete(f"{base}/{number}").status_code in (403, 404)
+    assert _states(slurm_lab, number) == "PENDING"
+    assert administrator.delete(f"{base}/$(id)").status_code == 409
+    assert administrator.delete(f"{base}/{number}").status_code == 202
+    wait_for(lambda: _states(slurm_lab, number) in ("CANCELLED", ""), seconds=20)
+    assert AuditEntry.objects.filter(action="job.cancel", object_id=number, result="ok").exists()
+
+
+def by_token(name: str, role: str) -> Client:
+    user = create_user(username=name)
+    give(actor=None, user=user, role=role, scope=Scope.objects.get(kind="tenant"))
+    token = make_token(user=user, name="tests", days=1).text
+    return Client(headers={"Authorization": f"Bearer {token}"})
 
 
 def _states(lab: Lab, number: str) -> str:

@@ -10,7 +10,15 @@ from gangline.spec.frameworks import WORKERS_AND_MASTER, WORKERS_ONLY
 from tests.beds.slurm.lab import Lab
 from tests.support import slurm_engine
 from tests.support.engine import current_attempt
-from tests.support.example_gangs import EXAMPLES, ROOT, SYSTEM_PYTHON, digits_csv, examples_python
+from tests.support.example_gangs import (
+    EXAMPLES,
+    ROOT,
+    SYSTEM_PYTHON,
+    digests,
+    digits_csv,
+    examples_python,
+    falls,
+)
 from tests.support.mxnet_runtime import assert_learned, mxnet_python
 from tests.support.slurm_engine import SlurmEngine
 from tests.support.waiting import wait_for
@@ -79,6 +87,7 @@ SCRIPT = """#!/bin/bash
 #SBATCH --job-name=mine --output=mine.out
 #SBATCH -N 2 --ntasks-per-node=1 -t 10 --mem=900M
 srun -l printenv SLURM_PROCID > {{ result = ranks.txt }}
+[ {{ code }} != 0 ] || srun bash -c 'end=$((SECONDS + 4)); while [ $SECONDS -lt $end ]; do :; done'
 sort {{ result }}
 exit {{ code }}
 """
@@ -102,6 +111,11 @@ def test_a_persons_own_script_runs_as_after_sbatch_and_is_followed(
     assert len({row.node for row in rows}) == 2
     assert rows[0].exit_code == int(code)
     assert engine.log(workload).split() == ["0:", "0", "1:", "1"]
+    if status == "Completed":
+        figures = figures_of(workload, current_attempt(workload))
+        for name in ("worker-0", "worker-1"):  # each node, though steps alone run on the second
+            assert (figures.of(name).total("cpu") or 0) > 0.2, name
+            assert (figures.of(name).peak("memory") or 0) > 1e6, name
 
 
 def test_a_script_that_asks_for_more_than_a_node_has_is_refused(engine: SlurmEngine) -> None:
@@ -285,14 +299,3 @@ def test_a_stopped_workload_ends_on_the_cluster_and_runs_again(engine: SlurmEngi
 
 def _running(lab: Lab) -> int:
     return len(re.findall(r"^\d", lab.run("squeue", "-h", "-o", "%A"), re.MULTILINE))
-
-
-def falls(text: str) -> bool:
-    """Whether the losses that a training printed went down."""
-    found = [float(loss) for loss in re.findall(r"epoch \d+ loss (\S+)", text)]
-    return bool(found) and found[-1] < found[0]
-
-
-def digests(text: str) -> list[str]:
-    """What each rank told of its final parameters."""
-    return re.findall(r"(?:parameters|model) sha256 ([0-9a-f]{64})", text)

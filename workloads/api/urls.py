@@ -5,6 +5,8 @@ from django.urls import path
 from workloads.api import (
     batch,
     errors,  # noqa: F401  registers how refusals are answered
+    files,
+    jobs,
     logs,
     metrics,
     pods,
@@ -15,6 +17,8 @@ from workloads.api import (
 )
 
 urlpatterns = [
+    path("clusters/<uuid:cluster_id>/jobs", jobs.ClusterJobs.as_view()),
+    path("clusters/<uuid:cluster_id>/jobs/<str:number>", jobs.ClusterJob.as_view()),
     path("workloads/distributed", views.DistributedList.as_view()),
     path("workloads/distributed/<uuid:workload_id>", views.Distributed.as_view()),
     path("workloads/distributed/<uuid:workload_id>/suspend", views.Suspend.as_view()),
@@ -38,5 +42,7 @@ urlpatterns = [
     path("workloads/<uuid:workload_id>/pods/<slug:pod>/exec", terminals.PodExec.as_view()),
     path("workloads/<uuid:workload_id>/events", views.WorkloadEvents.as_view()),
     path("workloads/<uuid:workload_id>/history", views.WorkloadHistory.as_view()),
+    path("workloads/<uuid:workload_id>/files", files.WorkloadFiles.as_view()),
+    path("workloads/<uuid:workload_id>/files/content", files.WorkloadFileContent.as_view()),
     path("workloads/<uuid:workload_id>/logs", logs.WorkloadLogs.as_view()),
 ]

@@ -111,9 +111,7 @@ class TerminalConsumer(AsyncWebsocketConsumer):
         request = ShellRequest(tuple(terminal.command), terminal.tty, size)
         started: Shell | Refused | Unknown | Busy = Unknown("It could not be started.")
         try:
-            started = await asyncio.to_thread(
-                place.opener.open_shell, place.ref, terminal.pod, request
-            )
+            started = await terminals.opened(place, request)
         finally:
             if isinstance(started, Refused | Unknown | Busy):
                 await terminals.in_database(terminal.delete)

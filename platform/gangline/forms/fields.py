@@ -226,6 +226,10 @@ class FieldView:
     autocomplete: str = "off"
     maxlength: int = 0
     rows: int = 4
+    longest_file: int = 0
+    """Of a text area that also takes a file: characters that fit; 0: it takes none."""
+    mark: str = ""
+    """Of what it was drawn with, where other fields follow from it."""
     checked: bool = False
     readonly: bool = False
     is_advanced: bool = False

@@ -83,6 +83,8 @@ class Ui:
     """Few people need it: forms fold it away while it has no value."""
     rows: int = 0
     """Of a text with several lines: how many a form shows."""
+    from_file: bool = False
+    """Of a text: forms also take it from a file that the person chooses."""
     instructs: bool = False
     """Of an attribute: whoever makes an asset writes it, for those who fill in the rest."""
 

@@ -137,6 +137,7 @@ class Slurm(SpecModel):
             section="environment",
             placeholder="#!/bin/bash",
             rows=16,
+            from_file=True,
         ),
         Only((OWN_SCRIPT,)),
         Reads(_unix_lines),

@@ -4,6 +4,7 @@ A posted text that equals the stored one changes nothing; one that is blank or e
 value takes the field back to what it inherits; anything else was said by the person.
 """
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -21,6 +22,8 @@ from gangline.spec_forms.item_texts import alike, names, posted_texts
 from gangline.spec_forms.raw import ASIDE, UNIT, RoleInputs, Row, Typed, inherited_row_id
 
 ROWS = "~rows"
+DRAWN = "~drawn"
+"""Of a script: the mark of the one that the page was drawn with."""
 MOST_ROWS = 500
 """Rows read from one post: beyond the limit of any list, and still quick."""
 
@@ -63,6 +66,8 @@ def read(
 ) -> Reading:
     """``stored`` with what ``data`` changes. Fields that were not posted stay as they are."""
     inputs, ignored = stored, []
+    fields = list(fields)
+    is_outdated = any(_is_outdated(role, spec, data, stored, inherited) for spec in fields)
     for spec in fields:
         name = f"{role}.{spec.path}"
         is_aside = name + ASIDE in data
@@ -75,12 +80,33 @@ def read(
             rows, forged = _rows(name, spec, data, inputs, inherited, note)
             inputs = inputs.with_rows(spec.path, rows)
             ignored += forged
+        elif is_outdated and not spec.ui.from_file and spec.path not in stored.scalars:
+            continue
         else:
             text = data.get(name + ASIDE if is_aside else name, "")
             typed = _scalar(name, text, spec, data, inputs, inherited)
             said, aside = (None, typed) if is_aside else (typed, None)
             inputs = inputs.with_scalar(spec.path, said).with_scalar(spec.path + ASIDE, aside)
     return Reading(inputs, tuple(ignored))
+
+
+def mark_of(text: str) -> str:
+    """What tells one script from another."""
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:16]
+
+
+def _is_outdated(
+    role: Role, spec: SpecField, data: QueryDict, stored: RoleInputs, inherited: Inherited
+) -> bool:
+    """Whether the page shows what held before the script that is stored now.
+
+    A script gives values to other fields: what the page still shows of them is nobody's word.
+    """
+    drawn = data.get(f"{role}.{spec.path}{DRAWN}")
+    if not spec.ui.from_file or drawn is None:
+        return False
+    now = stored.scalars.get(spec.path) or inherited.scalars.get(spec.path)
+    return drawn != mark_of(now.text if now else "")
 
 
 def _scalar(

@@ -21,7 +21,7 @@ from gangline.spec.gpus import is_gpu_field
 from gangline.spec.parse import show_text
 from gangline.spec.problems import Advice, Problem, Role
 from gangline.spec.sources import DEFAULT, WORKERS, SourceKind, Values
-from gangline.spec.types import split_command
+from gangline.spec.types import LONGEST_TEXT, split_command
 from gangline.spec.values import field_path
 from gangline.spec.workload import SPEC, SpecModels
 from gangline.spec_forms import limits, posted, units
@@ -301,6 +301,9 @@ class _Drawing:
             or self.form.notes.get(spec.path, NO_NOTE).placeholder
             or spec.ui.placeholder,
             rows=spec.ui.rows,
+            longest_file=LONGEST_TEXT if spec.ui.from_file else 0,
+            applies=spec.ui.from_file,
+            mark=posted.mark_of(typed.text) if spec.ui.from_file else "",
             mono=spec.kind in (Kind.COMMAND, Kind.STRING),
             roomy=spec.kind in (Kind.COMMAND, Kind.STRING),
             inputmode=INPUTMODES.get(spec.kind, ""),

@@ -17,7 +17,7 @@ from gangline.spec.slurm import OPTION_VALUE, OPTIONS, TOKEN
 from . import containers, data, launches, rendering, shell
 from .commands import here, quoted
 
-REPLICA, OWN = "replica.sh", "script"
+REPLICA, OWN, NODE = "replica.sh", "script", "node.sh"
 DEFAULT_GRACE = 30
 NOTHING: Mapping[str, Any] = {}
 _REFERENCE = re.compile(r"(\$?)\$\(([^()]*)\)")
@@ -62,15 +62,30 @@ def _lines(native: Mapping[str, Any]) -> Iterator[str]:
     if own := native.get("script"):
         yield shell.MODULES
         yield here(own, OWN).rstrip("\n")
+        yield here(shell.NODE, NODE).rstrip("\n")
     replica = shell.REPLICA.replace("\nCOMMAND=()\n", f"\n{_functions(native)}\nCOMMAND=()\n")
     yield here(replica, REPLICA).rstrip("\n")
+    yield from _run(native)
+    yield "finish $?"
+
+
+def _run(native: Mapping[str, Any]) -> Iterator[str]:
+    """Start what the job is for and wait for its end."""
+    if native.get("script"):
+        # Beside whatever the script itself starts, and of what it asked for it takes nothing.
+        yield 'W=; if [ "$SLURM_NNODES" -gt 1 ]; then'
+        yield "  srun --quiet --overlap --mem=0 --gres=none --cpus-per-task=1 \\"
+        yield '    --nodes="$SLURM_NNODES" --ntasks="$SLURM_NNODES" --ntasks-per-node=1 \\'
+        yield f"    bash {NODE} < /dev/null > /dev/null 2>&1 & W=$!"
+        yield "fi"
     if rendering.launcher(native):
         yield "LAUNCHER=1"
         yield f"SLURM_PROCID=0 bash {REPLICA} & P=$!"
     else:
         yield f"srun --kill-on-bad-exit=1 {_step(native)} & P=$!"
     yield 'await "$P"'
-    yield "finish $?"
+    if native.get("script"):
+        yield 'CODE=$?; [ -z "$W" ] || kill "$W" 2> /dev/null; (exit $CODE)'
 
 
 def _prepared(native: Mapping[str, Any]) -> Iterator[str]:

@@ -230,12 +230,36 @@ measured() {
   noted "$((spent / 1000)).$(printf %03d $((spent % 1000)))" \
     "$((pages * page)) $read $written $(gpus) $(network)"
 }
+# Of a person's own script: whatever its steps run on this node, which are no children of it. A
+# process that has ended goes on to count with what it was last seen to have used.
+declare -A SEEN=()
+USED=0
+measured_job() {
+  local pid text step rest kids key value pages=0 read=0 written=0 now found=0
+  while read -r pid rest step kids; do
+    [[ $pid =~ ^[0-9]+$ && $step != "${SLURM_STEP_ID:-none}" ]] || continue
+    read -r text < "/proc/$pid/stat" || continue
+    set -- ${text##*) }
+    now=$((${12} + ${13})) pages=$((pages + ${22})) found=1
+    USED=$((USED + now - ${SEEN[$pid]:-0})) SEEN[$pid]=$now
+    while read -r key value; do
+      case $key in
+      read_bytes:) read=$((read + value)) ;;
+      write_bytes:) written=$((written + value)) ;;
+      esac
+    done < "/proc/$pid/io"
+  done < <(scontrol listpids "$SLURM_JOB_ID" "$SLURMD_NODENAME")
+  [ $found = 1 ] || return
+  value=$((USED * 1000 / ticks))
+  noted "$((value / 1000)).$(printf %03d $((value % 1000)))" \
+    "$((pages * page)) $read $written $(gpus) $(network)"
+}
 sampling() {
   trap '' TERM
   local every=1 count=0
   noted "0 - 0 0 - - $(network)"
   while pause $every; kill -0 "$child"; do
-    measured "$child"
+    if [ "${GANGLINE_FRAMEWORK:-}" = Script ]; then measured_job; else measured "$child"; fi
     count=$((count + 1))
     # Often at first, and for a long run ever less, until once a minute.
     [ $count != 20 ] || every=5
@@ -278,7 +302,9 @@ fi
 # A request that comes only now would start a timer for which Slurm waits.
 trap '' TERM
 kill -KILL "$sampler" 2> /dev/null
-times > "$metrics.times" && measured_at_end
+# What steps have used is no part of it.
+[ "$GANGLINE_FRAMEWORK" = Script ] && [ "$(wc -l < "$metrics.tsv")" -gt 1 ] \
+  || { times > "$metrics.times" && measured_at_end; }
 [ -z "$timer" ] || kill -KILL "$timer" 2> /dev/null
 write "$state.exit" "{\"code\":$code,\"node\":\"${SLURMD_NODENAME:-}\",\"end\":$(date +%s.%N)}"
 exit $code
